@@ -1,0 +1,2 @@
+//! The command `crawl`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Tools of the whole-program tests.
