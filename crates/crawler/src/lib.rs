@@ -1,1 +1,4 @@
 //! The polite crawler.
+pub mod clock;
+pub mod store;
+pub mod url;

@@ -1,0 +1,193 @@
+//! The seam of durability: [`Store`], an ordered map of octets per [`Tree`] with one verb that changes it.
+//!
+//! Implementations: [`SledStore`] (the crawl's database), [`MemoryStore`] (tests and benchmarks), [`CrashStore`]
+//! (tests: dies at the n-th commit). [`conformance`] is the one suite that each of them passes.
+
+pub mod conformance;
+mod crash;
+mod memory;
+mod sled;
+
+pub use self::crash::CrashStore;
+pub use self::memory::MemoryStore;
+pub use self::sled::SledStore;
+
+use std::path::PathBuf;
+
+/// The trees of a crawl's database. `docs/storage.md` gives their keys and values to the octet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tree {
+    /// Format version, crawl id, counters.
+    Meta,
+    /// Host name to host id.
+    HostId,
+    /// Host id to the host's state.
+    Hosts,
+    /// Chunks of queued URLs.
+    Queue,
+    /// Journal of what was queued and seen since the last fold.
+    Journal,
+    /// Blocks of fingerprints.
+    Seen,
+    /// Page records.
+    Pages,
+    /// Every robots.txt version ever fetched.
+    Robots,
+    /// Outlinks by page.
+    Links,
+    /// Decisions with their reasons.
+    Ledger,
+}
+
+impl Tree {
+    /// All trees, in the order of their declaration.
+    pub const ALL: [Self; 10] = [
+        Self::Meta,
+        Self::HostId,
+        Self::Hosts,
+        Self::Queue,
+        Self::Journal,
+        Self::Seen,
+        Self::Pages,
+        Self::Robots,
+        Self::Links,
+        Self::Ledger,
+    ];
+
+    /// The tree's name in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::HostId => "host_id",
+            Self::Hosts => "hosts",
+            Self::Queue => "queue",
+            Self::Journal => "journal",
+            Self::Seen => "seen",
+            Self::Pages => "pages",
+            Self::Robots => "robots",
+            Self::Links => "links",
+            Self::Ledger => "ledger",
+        }
+    }
+}
+
+/// One change: a key of a tree set to a value, or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The tree.
+    pub tree: Tree,
+    /// The key; integers in it are big-endian, so that the order of octets is the order wanted.
+    pub key: Vec<u8>,
+    /// The new value; none removes the key.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Write {
+    /// Sets a key.
+    pub fn put(tree: Tree, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
+        Self { tree, key: key.into(), value: Some(value.into()) }
+    }
+
+    /// Removes a key.
+    pub fn remove(tree: Tree, key: impl Into<Vec<u8>>) -> Self {
+        Self { tree, key: key.into(), value: None }
+    }
+}
+
+/// A key with its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
+/// Ordered, durable maps of octets.
+pub trait Store: Send + Sync + 'static {
+    /// The value of a key.
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// The last key with this prefix, and its value.
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError>;
+
+    /// The keys with this prefix, in order. What is committed while the iteration runs may or may not appear.
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_>;
+
+    /// Makes all changes or none, and returns when they will survive a power cut. Later writes of one key win.
+    ///
+    /// After an error the store takes no further commits: what is on disk is known only after opening it again.
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError>;
+}
+
+impl<S: Store> Store for std::sync::Arc<S> {
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        (**self).get(tree, key)
+    }
+
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+        (**self).last(tree, prefix)
+    }
+
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        (**self).scan(tree, prefix)
+    }
+
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        (**self).commit(writes)
+    }
+}
+
+/// Says what happened to the database, and where.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process holds the directory.
+    #[error("the database {path} is in use by another process; wait for it to end, or stop it")]
+    InUse {
+        /// The database directory.
+        path: PathBuf,
+    },
+    /// There is no database where one should be.
+    #[error(
+        "there is no crawl database at {path}; start one with `crawl --seed FILE --agent NAME/VERSION --out DIR`"
+    )]
+    Missing {
+        /// The database directory.
+        path: PathBuf,
+    },
+    /// The directory or its files are damaged or incomplete. Nothing was changed.
+    #[error(
+        "the database {path} is damaged ({detail}); nothing was changed: keep it, and work on a copy of the directory"
+    )]
+    Damaged {
+        /// The database directory.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// The operating system refused to read or write.
+    #[error("the database {path} can't be read or written: {source}")]
+    Io {
+        /// The database directory.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// A record has a form that this version doesn't know.
+    #[error("record in tree `{tree}` has an unknown form ({detail}); it was written by another version")]
+    Form {
+        /// The tree's name.
+        tree: &'static str,
+        /// What was found.
+        detail: String,
+    },
+    /// An earlier commit failed; see [`Store::commit`].
+    #[error("the database took no further writes after an earlier error")]
+    Stopped,
+    /// The planned death of a [`CrashStore`].
+    #[error("simulated crash at commit {0}")]
+    Crash(u64),
+}
