@@ -1,4 +1,7 @@
 //! The polite crawler.
 pub mod clock;
+pub mod frontier;
+pub mod pace;
+pub mod packed;
 pub mod store;
 pub mod url;

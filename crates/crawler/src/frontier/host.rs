@@ -1,0 +1,217 @@
+//! One host in the frontier: its queues, its seen set, and when it may be asked again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::item::QueuedUrl;
+use super::queue::{Queue, QueueEnds};
+use super::seen::{Seen, SeenEnds};
+use crate::clock::Now;
+use crate::pace::{Delay, HostPace, Why};
+use crate::url::{CrawlUrl, Origin};
+
+/// Which of a host's queues a URL waits in. A lower one is leased first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Priority {
+    /// Seeds, redirect targets and repeated tries.
+    First = 0,
+    /// Links.
+    Link = 1,
+    /// Not tested against the seen set yet, since the host was asleep when they were found.
+    Untested = 2,
+}
+
+impl Priority {
+    /// All priorities, in the order of leasing.
+    pub const ALL: [Self; 3] = [Self::First, Self::Link, Self::Untested];
+}
+
+/// A request that a host owes to another host's robots.txt: a hop of its redirects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Errand {
+    /// Whose robots.txt is looked for.
+    pub origin: Origin,
+    /// What is asked of this host.
+    pub url: CrawlUrl,
+    /// The URLs so far, the first authority's robots.txt first.
+    pub hops: Vec<String>,
+}
+
+/// What the crawl counted of a host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostCounts {
+    /// Requests sent, robots.txt included.
+    pub requests: u64,
+    /// Visits that ended with a page record of status 2xx.
+    pub pages: u64,
+    /// Octets received in bodies, as sent.
+    pub bytes: u64,
+    /// Failed visits.
+    pub errors: u64,
+    /// URLs that were denied or given up.
+    pub skipped: u64,
+    /// Requests that robots.txt cost.
+    pub robots_requests: u64,
+    /// The slowest answer, in milliseconds.
+    pub slowest_ms: u64,
+}
+
+/// A host as stored; JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// Form of this record: 1.
+    pub v: u32,
+    /// The host's name.
+    pub host: String,
+    /// The earliest time of the next request.
+    pub next_at: Timestamp,
+    /// The wait that `next_at` was the end of, in milliseconds: a jump of the wall clock can't make it longer.
+    pub wait_ms: u64,
+    /// Why it waits.
+    pub wait_reason: Why,
+    /// The gap in force, in milliseconds.
+    pub delay_ms: u64,
+    /// What set the gap.
+    pub delay_reason: Why,
+    /// How robots.txt was last answered.
+    pub robots_status: Option<String>,
+    /// Set where the host is left alone for the rest of this crawl.
+    pub parked: Option<String>,
+    /// State of pace.
+    pub pace: HostPace,
+    /// Counters.
+    pub counts: HostCounts,
+    /// Ends of the three queues.
+    pub queues: [QueueEnds; 3],
+    /// Ends of the seen set.
+    pub seen: SeenEnds,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) name: Box<str>,
+    pub(crate) queues: [Queue; 3],
+    pub(crate) seen: Seen,
+    pub(crate) errands: VecDeque<Errand>,
+    pub(crate) not_before: Duration,
+    pub(crate) wait: Delay,
+    pub(crate) gap: Delay,
+    pub(crate) pace: HostPace,
+    pub(crate) counts: HostCounts,
+    pub(crate) robots_status: Option<Box<str>>,
+    pub(crate) parked: Option<Box<str>>,
+    /// The lease in force, if there is one.
+    pub(crate) leased: Option<Leased>,
+    pub(crate) token: u64,
+    /// Which entry of the ready heap is the valid one.
+    pub(crate) stamp: u32,
+    /// The time of that entry.
+    pub(crate) scheduled: Option<Duration>,
+    pub(crate) dirty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leased {
+    Head(Priority),
+    Errand,
+}
+
+impl Host {
+    pub(crate) fn new(name: &str, gap: Delay) -> Self {
+        Self {
+            name: name.into(),
+            queues: Default::default(),
+            seen: Seen::default(),
+            errands: VecDeque::new(),
+            not_before: Duration::ZERO,
+            wait: Delay { length: Duration::ZERO, why: Why::Configured },
+            gap,
+            pace: HostPace::default(),
+            counts: HostCounts::default(),
+            robots_status: None,
+            parked: None,
+            leased: None,
+            token: 0,
+            stamp: 0,
+            scheduled: None,
+            dirty: true,
+        }
+    }
+
+    /// Takes up a stored host. A request may have been under way when the last process ended, so every host waits for
+    /// its whole gap from now; a longer wait goes on, but never for longer than it was meant to last.
+    pub(crate) fn restore(record: &HostRecord, now: Now) -> Self {
+        let gap = Delay { length: Duration::from_millis(record.delay_ms), why: record.delay_reason };
+        let mut host = Self::new(&record.host, gap);
+        for (queue, ends) in host.queues.iter_mut().zip(record.queues) {
+            *queue = Queue::restore(ends);
+        }
+        host.seen = Seen::restore(record.seen);
+        let left = record.next_at.duration_since(now.wall);
+        let left = Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
+        host.wait = Delay { length: left, why: record.wait_reason };
+        if record.counts.requests > 0 {
+            host.wait = host.wait.or_longer(Delay { length: gap.length, why: Why::Restart });
+        }
+        host.not_before = now.mono + host.wait.length;
+        host.pace = record.pace;
+        host.counts = record.counts;
+        host.robots_status = record.robots_status.as_deref().map(Into::into);
+        host.dirty = false;
+        host
+    }
+
+    pub(crate) fn record(&self, now: Now) -> HostRecord {
+        let left = self.not_before.saturating_sub(now.mono);
+        let next_at = jiff::SignedDuration::try_from(left)
+            .ok()
+            .and_then(|left| now.wall.checked_add(left).ok())
+            .unwrap_or(Timestamp::MAX);
+        HostRecord {
+            v: 1,
+            host: self.name.to_string(),
+            next_at,
+            wait_ms: u64::try_from(self.wait.length.as_millis()).unwrap_or(u64::MAX),
+            wait_reason: self.wait.why,
+            delay_ms: u64::try_from(self.gap.length.as_millis()).unwrap_or(u64::MAX),
+            delay_reason: self.gap.why,
+            robots_status: self.robots_status.as_deref().map(Into::into),
+            parked: self.parked.as_deref().map(Into::into),
+            pace: self.pace,
+            counts: self.counts,
+            queues: [self.queues[0].ends(), self.queues[1].ends(), self.queues[2].ends()],
+            seen: self.seen.ends(),
+        }
+    }
+
+    pub(crate) fn queue(&mut self, priority: Priority) -> &mut Queue {
+        &mut self.queues[priority as usize]
+    }
+
+    pub(crate) fn queued(&self) -> u64 {
+        self.queues.iter().map(Queue::len).sum()
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        !self.errands.is_empty() || (self.parked.is_none() && self.queues.iter().any(|queue| !queue.is_empty()))
+    }
+
+    pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {
+        self.queue(priority).push(url);
+        self.dirty = true;
+    }
+
+    /// Octets that the journal would take now, and that sealing everything would take.
+    pub(crate) fn costs(&self) -> (usize, usize) {
+        let seen = self.seen.costs();
+        self.queues.iter().map(Queue::costs).fold(seen, |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))
+    }
+
+    pub(crate) fn has_fresh(&self) -> bool {
+        self.seen.has_fresh() || self.queues.iter().any(Queue::has_fresh)
+    }
+}

@@ -1,0 +1,155 @@
+//! One host's seen set: fingerprints in the order they came, in blocks of 512 on disk, as a hash set in memory while
+//! the host is in use.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+use hashbrown::HashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::url::Fingerprint;
+
+/// Fingerprints in one block.
+pub(crate) const BLOCK: u64 = 512;
+
+/// Ends of a seen set, as the host record keeps them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenEnds {
+    /// Fingerprints below this index are in blocks.
+    pub sealed: u64,
+    /// All fingerprints, at the time of the record; the journal may go beyond it.
+    pub count: u64,
+}
+
+/// Fingerprints are uniform already.
+#[derive(Debug, Default)]
+pub(crate) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*octet);
+        }
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}
+
+pub(crate) type FingerprintSet = HashSet<Fingerprint, BuildHasherDefault<Identity>>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    sealed: u64,
+    journaled: u64,
+    /// Indices `sealed..count`.
+    fresh: Vec<Fingerprint>,
+    /// Everything, while the host is in use.
+    set: Option<FingerprintSet>,
+    /// When the set was last used, in ticks of the frontier.
+    pub(crate) used: u64,
+}
+
+impl Seen {
+    pub(crate) fn restore(ends: SeenEnds) -> Self {
+        Self { sealed: ends.sealed, journaled: ends.sealed, ..Self::default() }
+    }
+
+    pub(crate) fn ends(&self) -> SeenEnds {
+        SeenEnds { sealed: self.sealed, count: self.count() }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.sealed + self.fresh.len() as u64
+    }
+
+    pub(crate) fn loaded(&self) -> usize {
+        self.set.as_ref().map_or(0, HashSet::len)
+    }
+
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.set.is_some()
+    }
+
+    pub(crate) fn evict(&mut self) {
+        self.set = None;
+    }
+
+    /// Reads the whole set; `read` gives a block by its number.
+    pub(crate) fn load<E>(&mut self, mut read: impl FnMut(u64) -> Result<Vec<u64>, E>) -> Result<(), E> {
+        let mut set = FingerprintSet::with_capacity_and_hasher(self.count() as usize + 8, BuildHasherDefault::default());
+        for number in 0..self.sealed.div_ceil(BLOCK) {
+            set.extend(read(number)?.into_iter().map(Fingerprint));
+        }
+        set.extend(self.fresh.iter().copied());
+        self.set = Some(set);
+        Ok(())
+    }
+
+    /// Adds a fingerprint to a loaded set; false if it was there.
+    pub(crate) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
+        let new = self.set.get_or_insert_default().insert(fingerprint);
+        if new {
+            self.fresh.push(fingerprint);
+        }
+        new
+    }
+
+    pub(crate) fn contains(&self, fingerprint: Fingerprint) -> bool {
+        self.set.as_ref().is_some_and(|set| set.contains(&fingerprint))
+    }
+
+    pub(crate) fn replay(&mut self, index: u64, fingerprint: u64) {
+        if index == self.count() {
+            self.fresh.push(Fingerprint(fingerprint));
+            self.journaled = self.count();
+        }
+    }
+
+    /// As [`super::queue::Queue::seal`].
+    pub(crate) fn seal<E>(
+        &mut self,
+        all: bool,
+        mut read: impl FnMut(u64) -> Result<Vec<u64>, E>,
+        mut write: impl FnMut(u64, Vec<u64>),
+    ) -> Result<(), E> {
+        loop {
+            let number = self.sealed / BLOCK;
+            let end = (number + 1) * BLOCK;
+            if self.fresh.is_empty() || (self.count() < end && !all) {
+                return Ok(());
+            }
+            let take = (end.min(self.count()) - self.sealed) as usize;
+            let mut block = if self.sealed.is_multiple_of(BLOCK) { Vec::new() } else { read(number)? };
+            block.extend(self.fresh.drain(..take).map(|fingerprint| fingerprint.0));
+            block.sort_unstable();
+            self.sealed += take as u64;
+            self.journaled = self.journaled.max(self.sealed);
+            write(number, block);
+        }
+    }
+
+    pub(crate) fn journal(&mut self) -> Option<(u64, Vec<u64>)> {
+        let from = self.journaled.max(self.sealed);
+        if from >= self.count() {
+            return None;
+        }
+        let skip = (from - self.sealed) as usize;
+        self.journaled = self.count();
+        Some((from, self.fresh[skip..].iter().map(|fingerprint| fingerprint.0).collect()))
+    }
+
+    /// As [`super::queue::Queue::costs`].
+    pub(crate) fn costs(&self) -> (usize, usize) {
+        let from = self.journaled.max(self.sealed);
+        (((self.count() - from) * 8) as usize, self.fresh.len() * 8)
+    }
+
+    pub(crate) fn has_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+}

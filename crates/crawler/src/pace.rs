@@ -1,0 +1,192 @@
+//! When a host may be asked again. Pure in `now`: data in, a [`Delay`] with its reason out. Nothing here waits.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Why a host isn't asked yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Why {
+    /// The configured delay.
+    #[default]
+    Configured,
+    /// `Crawl-delay` of its robots.txt.
+    CrawlDelay,
+    /// `Request-rate` of its robots.txt.
+    RequestRate,
+    /// A multiple of its last response time.
+    Adaptive,
+    /// `Retry-After` of a response.
+    RetryAfter,
+    /// Doubling pauses after failures, 429 and 503.
+    BackOff,
+    /// Outside the `Visit-time` of its robots.txt.
+    VisitTime,
+    /// Its robots.txt can't be had for now.
+    RobotsUnreachable,
+    /// Its robots.txt redirects to another host, which is asked first.
+    RobotsElsewhere,
+    /// The crawl was stopped while a request may have been under way.
+    Restart,
+}
+
+impl Why {
+    /// The name in records and progress lines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configured => "configured",
+            Self::CrawlDelay => "crawl-delay",
+            Self::RequestRate => "request-rate",
+            Self::Adaptive => "adaptive",
+            Self::RetryAfter => "retry-after",
+            Self::BackOff => "back-off",
+            Self::VisitTime => "visit-time",
+            Self::RobotsUnreachable => "robots.txt unreachable",
+            Self::RobotsElsewhere => "robots.txt elsewhere",
+            Self::Restart => "restart",
+        }
+    }
+
+    /// True for pauses that a host's state asks for, false for the ordinary gaps between requests.
+    pub fn is_pause(self) -> bool {
+        matches!(self, Self::RetryAfter | Self::BackOff | Self::VisitTime | Self::RobotsUnreachable)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A gap or pause, and its reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delay {
+    /// How long, from the end of the last response.
+    pub length: Duration,
+    /// The rule that asked for it.
+    pub why: Why,
+}
+
+impl Delay {
+    /// The longer of two; the first where they are equal.
+    #[must_use]
+    pub fn or_longer(self, other: Self) -> Self {
+        if other.length > self.length { other } else { self }
+    }
+}
+
+/// What the configuration says about pace.
+#[derive(Debug, Clone, Copy)]
+pub struct PaceRules {
+    /// The least gap between two requests to a host.
+    pub delay: Duration,
+    /// The gap is at least this many times the last response time; 0 turns it off.
+    pub adaptive: f64,
+    /// The adaptive gap grows to this at most. Never shortens what a site asks for.
+    pub max_delay: Duration,
+}
+
+/// A host's own state of pace, kept across restarts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostPace {
+    /// Failures, 429 and 503 in a row.
+    pub pushbacks: u32,
+    /// Gaps are doubled this many times for the rest of the crawl (after three pushbacks in a row).
+    pub slowed: u32,
+}
+
+/// The first pause after a pushback; doubled with each further one up to [`BACK_OFF_MOST`].
+pub const BACK_OFF_FIRST: Duration = Duration::from_secs(60);
+
+/// The longest pause that back-off makes by itself.
+pub const BACK_OFF_MOST: Duration = Duration::from_secs(3600);
+
+/// The first pause after a failed connection or time-out, doubled likewise.
+pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
+
+impl HostPace {
+    /// The gap after a response: the largest of what is configured, what robots.txt asks for, and what the server's
+    /// own speed suggests.
+    pub fn gap(self, rules: &PaceRules, asked: Option<Delay>, response_time: Duration) -> Delay {
+        let adaptive = response_time.mul_f64(rules.adaptive.clamp(0.0, 1e6)).min(rules.max_delay);
+        let delay = Delay { length: rules.delay, why: Why::Configured }
+            .or_longer(Delay { length: adaptive, why: Why::Adaptive });
+        let delay = asked.map_or(delay, |asked| asked.or_longer(delay));
+        if self.slowed == 0 {
+            return delay;
+        }
+        let length = delay.length.max(Duration::from_secs(1)).saturating_mul(1 << self.slowed.min(10));
+        Delay { length, why: Why::BackOff }
+    }
+
+    /// Enters a 429 or 503 (`Retry-After` if it came with one), and gives the host's pause. Spec 2.6 rule 3.
+    pub fn pushed_back(&mut self, retry_after: Option<Duration>, jitter: f64) -> Delay {
+        self.pushbacks = self.pushbacks.saturating_add(1);
+        if self.pushbacks.is_multiple_of(3) {
+            self.slowed = (self.slowed + 1).min(10);
+        }
+        match retry_after {
+            Some(length) => Delay { length, why: Why::RetryAfter },
+            None => back_off(BACK_OFF_FIRST, self.pushbacks, jitter),
+        }
+    }
+
+    /// Enters a failed connection or time-out, and gives the host's pause.
+    pub fn failed(&mut self, jitter: f64) -> Delay {
+        self.pushbacks = self.pushbacks.saturating_add(1);
+        back_off(FAILURE_FIRST, self.pushbacks, jitter)
+    }
+
+    /// Enters an answer that was neither.
+    pub fn answered(&mut self) {
+        self.pushbacks = 0;
+    }
+}
+
+/// Doubles `first` with each pushback after the first, up to [`BACK_OFF_MOST`]; `jitter` in 0..1 adds up to a quarter.
+fn back_off(first: Duration, pushbacks: u32, jitter: f64) -> Delay {
+    let doubled = first.saturating_mul(1 << pushbacks.saturating_sub(1).min(12)).min(BACK_OFF_MOST);
+    Delay { length: doubled.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0), why: Why::BackOff }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: PaceRules =
+        PaceRules { delay: Duration::from_secs(1), adaptive: 5.0, max_delay: Duration::from_secs(60) };
+
+    fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn spec_3_4_the_largest_wins_and_says_why() {
+        let pace = HostPace::default();
+        let asked = |n| Some(Delay { length: secs(n), why: Why::CrawlDelay });
+        assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(1), why: Why::Configured });
+        assert_eq!(pace.gap(&RULES, asked(10), Duration::ZERO), Delay { length: secs(10), why: Why::CrawlDelay });
+        assert_eq!(pace.gap(&RULES, None, secs(2)), Delay { length: secs(10), why: Why::Adaptive });
+        assert_eq!(pace.gap(&RULES, asked(300), secs(900)).length, secs(300), "max_delay binds the adaptive gap only");
+        assert_eq!(pace.gap(&RULES, None, secs(900)).length, secs(60));
+    }
+
+    #[test]
+    fn pauses_double_and_three_in_a_row_slow_the_rest() {
+        let mut pace = HostPace::default();
+        assert_eq!(pace.pushed_back(None, 0.0).length, secs(60));
+        assert_eq!(pace.pushed_back(None, 0.0).length, secs(120));
+        assert_eq!(pace.slowed, 0);
+        assert_eq!(pace.pushed_back(Some(secs(7)), 0.0), Delay { length: secs(7), why: Why::RetryAfter });
+        assert_eq!(pace.slowed, 1);
+        pace.answered();
+        assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(2), why: Why::BackOff });
+        for _ in 0..40 {
+            assert!(pace.failed(1.0).length <= BACK_OFF_MOST.mul_f64(1.25));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Compressed values: the first octet names the form, 0 = as is, 1 = zstd.
+
+use std::cell::RefCell;
+
+/// Values shorter than this are kept as they are.
+const WORTH_IT: usize = 1024;
+
+/// No value unpacks to more than this, whatever its header says.
+const MOST: usize = 64 * 1024 * 1024;
+
+thread_local! {
+    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Packs a value; over 1 KB it is compressed where that makes it shorter.
+pub(crate) fn pack(plain: Vec<u8>) -> Vec<u8> {
+    if plain.len() >= WORTH_IT
+        && let Some(packed) = compress(&plain)
+        && packed.len() + 5 < plain.len()
+    {
+        let mut out = Vec::with_capacity(packed.len() + 5);
+        out.push(1);
+        out.extend((plain.len() as u32).to_be_bytes());
+        out.extend(packed);
+        return out;
+    }
+    let mut out = plain;
+    out.insert(0, 0);
+    out
+}
+
+fn compress(plain: &[u8]) -> Option<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            *slot = zstd::bulk::Compressor::new(1).ok();
+        }
+        slot.as_mut()?.compress(plain).ok()
+    })
+}
+
+/// Says what is wrong with a packed value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("packed value: {0}")]
+pub struct UnpackError(String);
+
+/// Unpacks a value.
+pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, UnpackError> {
+    match packed {
+        [0, plain @ ..] => Ok(plain.to_vec()),
+        [1, a, b, c, d, rest @ ..] => {
+            let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+            if length > MOST {
+                return Err(UnpackError(format!("claims {length} octets")));
+            }
+            zstd::bulk::decompress(rest, length).map_err(|error| UnpackError(error.to_string()))
+        }
+        _ => Err(UnpackError("unknown form".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_shrink_and_all_come_back() {
+        for length in [0, 1, 1023, 1024, 5000] {
+            let plain: Vec<u8> = (0..length).map(|n| (n % 7) as u8).collect();
+            let packed = pack(plain.clone());
+            assert_eq!(packed.len() < plain.len(), length >= 1024);
+            assert_eq!(unpack(&packed), Ok(plain));
+        }
+        assert!(unpack(&[]).is_err());
+        assert!(unpack(&[9, 9]).is_err());
+        assert!(unpack(&[1, 0xff, 0xff, 0xff, 0xff, 0]).is_err());
+    }
+}
