@@ -1,1 +1,36 @@
-//! robots.txt rules.
+//! robots.txt: octets, agent and URL to a [`Verdict`] with its reason.
+//!
+//! Pure: no network, no clock, no global state. Time is an argument.
+//!
+//! ```
+//! use robots::{Agent, Options, Robots};
+//!
+//! let agent = Agent::new("SuperRobot/1.0 (+https://robots.example/about)");
+//! let file = b"User-agent: SuperRobot\nDisallow: /private\n";
+//! let robots = Robots::parse(file, &agent, &Options::default(), Some("https://site.example"));
+//!
+//! let verdict = robots.verdict("/private/notes.html");
+//! assert!(!verdict.allowed);
+//! assert_eq!(verdict.line, Some(2));
+//! assert_eq!(verdict.rule.as_deref(), Some("Disallow: /private"));
+//! assert!(robots.verdict("/index.html").allowed);
+//! ```
+
+pub mod access;
+mod agent;
+mod dialect;
+mod file;
+mod rules;
+mod signals;
+mod timing;
+mod verdict;
+mod warning;
+
+pub use agent::{Agent, is_product_token};
+pub use dialect::{AgentRelation, Dialect, Options, UnknownDialect};
+pub use file::Robots;
+pub use rules::{Decision, RobotRules};
+pub use signals::{CleanParam, Consent, Grade, PathSignal, Purpose, Signals};
+pub use timing::{Interval, IntervalReason, RequestRate, Timing, VisitTime};
+pub use verdict::{Reason, Verdict};
+pub use warning::{Warning, WarningKind};
