@@ -1,0 +1,59 @@
+//! The name that directives may address us by.
+
+/// Names the crawler, and the other names whose directives it obeys as its own.
+///
+/// Names are kept in lower case, without version (`SuperRobot/1.0 (+url)` is `superrobot`), and compared
+/// whole, never by substring (section 4.2 of the digest; Google's documentation of robots meta tags).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Agent {
+    token: String,
+    aliases: Vec<String>,
+}
+
+impl Agent {
+    /// Makes an agent from a User-Agent header or product token and its aliases.
+    pub fn new<I>(name: &str, aliases: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let aliases =
+            aliases.into_iter().map(|alias| token(alias.as_ref())).filter(|alias| !alias.is_empty());
+        Self { token: token(name), aliases: aliases.collect() }
+    }
+
+    /// Gives our product token in lower case.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Tells whether a directive for `name` is for us: our token or an alias, ignoring case and version.
+    pub fn answers_to(&self, name: &str) -> bool {
+        let name = token(name);
+        !name.is_empty() && (name == self.token || self.aliases.contains(&name))
+    }
+}
+
+/// Cuts a name at its version and its first blank.
+fn token(name: &str) -> String {
+    let name = name.split_whitespace().next().unwrap_or_default();
+    name.split('/').next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_whole_without_case_or_version() {
+        let agent = Agent::new("SuperRobot/1.0 (+http://s.example)", ["Googlebot"]);
+        assert_eq!(agent.token(), "superrobot");
+        assert!(agent.answers_to("SUPERROBOT"));
+        assert!(agent.answers_to("superrobot/2.0"));
+        assert!(agent.answers_to("googlebot"));
+        assert!(!agent.answers_to("googlebot-news"));
+        assert!(!agent.answers_to("super"));
+        assert!(!agent.answers_to(""));
+        assert!(!Agent::new("", [""]).answers_to(""));
+    }
+}

@@ -1,0 +1,95 @@
+//! Which tag or header line said what.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest text kept as evidence, in characters.
+const TEXT_LIMIT: usize = 200;
+
+/// Tells what kind of place a statement was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A line of robots.txt.
+    RobotsTxt,
+    /// A file of the site, such as `/.well-known/tdmrep.json`.
+    File,
+    /// A response header field line.
+    Header,
+    /// A meta element of the page.
+    Meta,
+    /// Nobody's word: the dialect's own default.
+    Dialect,
+}
+
+/// Names the place of a statement: "which tag or header line".
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// The kind of place.
+    pub origin: Origin,
+    /// Number of the header line (from 0) or position of the tag in the page, as handed in.
+    pub position: u32,
+    /// Name of the header field, the meta element, the file or the dialect.
+    pub name: String,
+    /// What stood there, at most 200 characters, control characters replaced by blanks.
+    pub text: String,
+}
+
+impl Source {
+    /// Makes a source; the text is cut and cleaned.
+    pub fn new(origin: Origin, position: u32, name: &str, text: &str) -> Self {
+        Self { origin, position, name: clean(name), text: clean(text) }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.origin {
+            Origin::RobotsTxt => write!(f, "robots.txt line {}: {}: {}", self.position, self.name, self.text),
+            Origin::File => write!(f, "file {}: {}", self.name, self.text),
+            Origin::Header => write!(f, "header {}: {}", self.name, self.text),
+            Origin::Meta => write!(f, "meta {}: {}", self.name, self.text),
+            Origin::Dialect => write!(f, "default of dialect {}", self.name),
+        }
+    }
+}
+
+/// Pairs a directive that took effect with the place that gave it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Because {
+    /// The directive in its plain form: `noindex` (also where `none` was written), `max-snippet:30` ...
+    pub directive: String,
+    /// Where it was said.
+    pub source: Source,
+}
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.directive, self.source)
+    }
+}
+
+/// Reports something that was said and couldn't be used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Warning {
+    /// What is wrong, in a few words.
+    pub message: String,
+    /// Where it stands.
+    pub source: Source,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.source)
+    }
+}
+
+/// Cuts foreign text and takes its control characters out, bidirectional marks included.
+pub(crate) fn clean(text: &str) -> String {
+    let is_bad = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.trim().chars().take(TEXT_LIMIT).map(|c| if is_bad(c) { ' ' } else { c }).collect()
+}
