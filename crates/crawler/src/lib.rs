@@ -5,3 +5,5 @@ pub mod pace;
 pub mod packed;
 pub mod store;
 pub mod url;
+
+pub mod extract;

@@ -1,0 +1,78 @@
+//! What one page may cost: every limit with its default, and which of them a page hit.
+
+/// Holds the limits within which a page is read. Beyond a limit the surplus is left out, and
+/// [`Extracted::limits_hit`](super::Extracted::limits_hit) says so; reading itself goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtractLimits {
+    /// Links recorded per page. Default 10,000.
+    pub links: usize,
+    /// Octets of one link address as it stands in the page; longer ones are dropped. Default 8 KiB.
+    pub href_bytes: usize,
+    /// Octets of anchor text kept per link. Default 256.
+    pub anchor_bytes: usize,
+    /// Octets of visible text kept per page. Default 1 MiB.
+    pub text_bytes: usize,
+    /// Octets of the title. Default 4 KiB.
+    pub title_bytes: usize,
+    /// `<meta>` elements are read only within this many octets from the start of the decoded page (spec 4.1).
+    /// Default 512 KiB.
+    pub meta_bytes: usize,
+    /// `<meta>` elements kept per page. Default 1,000.
+    pub metas: usize,
+    /// Octets of one meta attribute. Default 16 KiB.
+    pub meta_value_bytes: usize,
+    /// Octets of all `application/ld+json` blocks of the page together; a block that doesn't fit is left out.
+    /// Default 256 KiB.
+    pub json_ld_bytes: usize,
+}
+
+impl Default for ExtractLimits {
+    fn default() -> Self {
+        ExtractLimits {
+            links: 10_000,
+            href_bytes: 8 * 1024,
+            anchor_bytes: 256,
+            text_bytes: 1024 * 1024,
+            title_bytes: 4 * 1024,
+            meta_bytes: 512 * 1024,
+            metas: 1_000,
+            meta_value_bytes: 16 * 1024,
+            json_ld_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// Names a limit of [`ExtractLimits`] that cut something off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LimitHit {
+    /// More links than [`ExtractLimits::links`].
+    Links,
+    /// A link address longer than [`ExtractLimits::href_bytes`] was dropped.
+    Href,
+    /// Visible text was cut at [`ExtractLimits::text_bytes`].
+    Text,
+    /// The title was cut at [`ExtractLimits::title_bytes`].
+    Title,
+    /// `<meta>` elements beyond [`ExtractLimits::meta_bytes`] or [`ExtractLimits::metas`] were left out.
+    Metas,
+    /// A meta attribute was cut at [`ExtractLimits::meta_value_bytes`].
+    MetaValue,
+    /// An `ld+json` block was left out.
+    JsonLd,
+}
+
+impl LimitHit {
+    /// Gives the name of the limit in words, for the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitHit::Links => "links",
+            LimitHit::Href => "href",
+            LimitHit::Text => "text",
+            LimitHit::Title => "title",
+            LimitHit::Metas => "metas",
+            LimitHit::MetaValue => "meta value",
+            LimitHit::JsonLd => "json-ld",
+        }
+    }
+}

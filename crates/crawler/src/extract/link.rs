@@ -1,0 +1,165 @@
+//! A link as the page wrote it: where it stands, where it leads, what `rel` says.
+
+use url::Url;
+
+/// Names the place in the page where a link stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LinkKind {
+    /// `<a href>`.
+    A,
+    /// `<area href>`.
+    Area,
+    /// `<frame src>`.
+    Frame,
+    /// `<iframe src>`.
+    Iframe,
+    /// `<link href>`, or a `Link` header field.
+    Link,
+    /// `<meta http-equiv=refresh>`.
+    Refresh,
+    /// `<img src>` and `srcset`, `<input type=image src>`, svg `<image href>`.
+    Img,
+    /// `<script src>`.
+    Script,
+    /// `<source src>` and `srcset`, `<track src>`.
+    Source,
+    /// `<audio src>`, `<video src>` and `poster`, `<embed src>`, `<object data>`.
+    Media,
+    /// `<form action>` whose method is GET.
+    Form,
+}
+
+impl LinkKind {
+    /// Gives the name as it stands in the page record: `a`, `area`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkKind::A => "a",
+            LinkKind::Area => "area",
+            LinkKind::Frame => "frame",
+            LinkKind::Iframe => "iframe",
+            LinkKind::Link => "link",
+            LinkKind::Refresh => "refresh",
+            LinkKind::Img => "img",
+            LinkKind::Script => "script",
+            LinkKind::Source => "source",
+            LinkKind::Media => "media",
+            LinkKind::Form => "form",
+        }
+    }
+
+    /// Says whether such a link leads to another page (and is queued by default) rather than to a resource of this
+    /// one: a, area, frame, iframe, refresh, and link unless `rel` names one of its resource kinds.
+    pub fn is_navigational(self, rel: &Rel) -> bool {
+        match self {
+            LinkKind::A | LinkKind::Area | LinkKind::Frame | LinkKind::Iframe | LinkKind::Refresh => true,
+            LinkKind::Link => !rel.names_resource(),
+            _ => false,
+        }
+    }
+}
+
+/// `rel` values that make a `<link>` a resource of the page or a hint to the browser, not a way to another page.
+const RESOURCE_RELS: [&str; 24] = [
+    "stylesheet",
+    "icon",
+    "apple-touch-icon",
+    "apple-touch-icon-precomposed",
+    "apple-touch-startup-image",
+    "fluid-icon",
+    "image_src",
+    "mask-icon",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "prerender",
+    "preconnect",
+    "dns-prefetch",
+    "manifest",
+    "pingback",
+    "webmention",
+    "edituri",
+    "wlwmanifest",
+    "search",
+    "expect",
+    "compression-dictionary",
+    "openid.server",
+    "openid.delegate",
+];
+
+/// Holds a `rel` attribute as written (blanks folded, at most 256 octets) and answers for its words.
+/// Words compare without regard to ASCII case (spec 4.8).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rel {
+    raw: Box<str>,
+}
+
+impl Rel {
+    /// Reads a `rel` value.
+    pub fn new(raw: &str) -> Self {
+        Rel { raw: raw.into() }
+    }
+
+    /// Gives the value as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.raw
+    }
+
+    /// Says whether there is no word in it.
+    pub fn is_empty(&self) -> bool {
+        self.words().next().is_none()
+    }
+
+    /// Walks its words in the order written, in the case written.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.raw.split_ascii_whitespace()
+    }
+
+    /// Says whether `word` is among its words.
+    pub fn contains(&self, word: &str) -> bool {
+        self.words().any(|w| w.eq_ignore_ascii_case(word))
+    }
+
+    /// Says whether the link may not be queued: `nofollow`, `ugc` or `sponsored` (spec 4.8).
+    pub fn is_nofollow(&self) -> bool {
+        !self.raw.is_empty()
+            && self.words().any(|w| ["nofollow", "ugc", "sponsored"].iter().any(|x| w.eq_ignore_ascii_case(x)))
+    }
+
+    /// Says whether the request for the link must not carry a `Referer` (spec 4.8).
+    pub fn is_noreferrer(&self) -> bool {
+        self.contains("noreferrer")
+    }
+
+    /// Says whether a word marks a `<link>` as a resource of the page or a hint to browsers.
+    pub fn names_resource(&self) -> bool {
+        self.words().any(|w| RESOURCE_RELS.iter().any(|x| w.eq_ignore_ascii_case(x)))
+    }
+}
+
+/// Holds one link of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Where it stands.
+    pub kind: LinkKind,
+    /// The absolute http or https URL, resolved against the base of the document, fragment kept; or the address as
+    /// written where it can't be resolved. Addresses of other schemes (`mailto:`, `javascript:`, `data:` ...) are
+    /// counted in [`Extracted::other_schemes`](super::Extracted::other_schemes) and not recorded.
+    pub target: Result<Url, String>,
+    /// The `rel` value; empty where there is none.
+    pub rel: Rel,
+    /// Whether `rel` forbids to queue it.
+    pub nofollow: bool,
+    /// The text of an `<a>` (or `alt` of an area, `title` of a link), white space folded,
+    /// at most [`ExtractLimits::anchor_bytes`](super::ExtractLimits::anchor_bytes).
+    pub text: String,
+    /// The language that `hreflang` announces.
+    pub hreflang: Option<String>,
+}
+
+impl Link {
+    /// Says whether the link leads to another page: see [`LinkKind::is_navigational`].
+    pub fn is_navigational(&self) -> bool {
+        self.kind.is_navigational(&self.rel)
+    }
+}
