@@ -7,3 +7,5 @@ pub mod store;
 pub mod url;
 
 pub mod extract;
+
+pub mod fetch;

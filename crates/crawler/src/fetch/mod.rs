@@ -1,0 +1,38 @@
+//! The network seam: one request, one response, exactly one hop.
+//!
+//! [`Fetch`] is what the pipeline asks; [`HttpFetch`] answers from the network, a simulated web answers in tests.
+//! A redirect is an ordinary [`Response`] here: its target goes back to the frontier, so that the robots.txt and the
+//! pace of the target's own host apply (invariant I6).
+//!
+//! Nothing in this room waits for politeness, and nothing in it trusts a server: header section, body as sent, body
+//! as decoded and the time of a try are bounded separately (see [`FetchSettings`]), and a connection is only made to
+//! an address that the guard lets through.
+
+mod error;
+mod http;
+mod request;
+mod response;
+mod settings;
+
+use std::future::Future;
+
+pub use error::{ErrorKind, FetchError, SetupError};
+pub use http::HttpFetch;
+pub use request::{FetchRequest, Purpose};
+pub use response::{Response, Truncation};
+pub use settings::{FetchSettings, ResolveRule, ResolveRuleError};
+
+/// What one request came to.
+///
+/// Every response with a status line is `Ok`, 4xx, 5xx and an over-size body included; `Err` means that there is no
+/// response that could be used.
+pub type FetchResult = Result<Response, FetchError>;
+
+/// Makes one request over the network, or over something that behaves like it.
+pub trait Fetch: Send + Sync + 'static {
+    /// Sends `request` and reads the response to its end, to a limit, or to the deadline, whichever comes first.
+    ///
+    /// Never follows a redirect, and never keeps anything from one call for the next that a server could see (no
+    /// cookies).
+    fn fetch(&self, request: FetchRequest) -> impl Future<Output = FetchResult> + Send;
+}

@@ -1,0 +1,62 @@
+//! One response, as it came over the wire.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// Why the body of a response isn't whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Truncation {
+    /// More octets were on the wire than the limit allows.
+    WireLimit,
+    /// The body as decoded is larger than the limit allows.
+    DecodedLimit,
+}
+
+/// A response with its body read.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status code, 200-999 (1xx answers are passed over).
+    pub status: u16,
+    /// The version on the status line: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
+    pub version: &'static str,
+    /// The header section: names in lower case, values as sent, one entry a field line, in order of arrival.
+    ///
+    /// Bounded in count and size by the settings.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body as it was sent: without transfer coding, with content coding.
+    pub wire_body: Bytes,
+    /// The body with content codings undone. Shares its memory with `wire_body` where there was none.
+    pub body: Bytes,
+    /// The value of the Content-Encoding field, lower-case, when it names a coding other than `identity`.
+    pub content_encoding: Option<String>,
+    /// Set when a limit cut the body. What stands in `body` then is the beginning, up to that limit.
+    pub truncated: Option<Truncation>,
+    /// The address that answered.
+    pub remote: Option<SocketAddr>,
+    /// The request line and header section as sent, for the WARC request record. Ends with an empty line.
+    ///
+    /// A request over HTTP/2 is written down in the form of HTTP/1.1.
+    pub request_head: Vec<u8>,
+    /// The time from the call to the last octet of the body.
+    pub elapsed: Duration,
+}
+
+impl Response {
+    /// Returns the first value of the field `name` (lower case), when it is UTF-8.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(n, _)| n == name)?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// Iterates over the values of every field line `name` (lower case), in order of arrival, that are UTF-8.
+    pub fn headers_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(n, _)| n == name).filter_map(|(_, v)| std::str::from_utf8(v).ok())
+    }
+
+    /// Returns the Content-Type field as sent.
+    pub fn content_type(&self) -> Option<&str> {
+        self.header("content-type")
+    }
+}
