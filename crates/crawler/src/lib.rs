@@ -1,1 +1,3 @@
 //! The polite crawler.
+
+pub mod warc;
