@@ -212,3 +212,103 @@ const DENSE_TYPES: &[&[u8]] = &[
     b"application/x-7z",
     b"application/x-bzip2",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::{encode, http_head, request_block};
+    use crate::warc::tests::exchange;
+
+    /// Status, header fields received, length of the stored body, the same fields as stored.
+    const HEADS: &[(u16, &[(&str, &str)], usize, &[(&str, &str)])] = &[
+        (200, &[("content-length", "5")], 5, &[("content-length", "5")]),
+        (200, &[], 5, &[]),
+        (
+            200,
+            &[("Transfer-Encoding", "chunked"), ("X-A", "b")],
+            5,
+            &[("X-Archive-Orig-Transfer-Encoding", "chunked"), ("X-A", "b"), ("Content-Length", "5")],
+        ),
+        (
+            200,
+            &[("content-length", "9"), ("transfer-encoding", "chunked")],
+            5,
+            &[
+                ("X-Archive-Orig-content-length", "9"),
+                ("X-Archive-Orig-transfer-encoding", "chunked"),
+                ("Content-Length", "5"),
+            ],
+        ),
+        (
+            200,
+            &[("Content-Length", "5000")],
+            5,
+            &[("X-Archive-Orig-Content-Length", "5000"), ("Content-Length", "5")],
+        ),
+        (304, &[("Content-Length", "5000")], 0, &[("Content-Length", "5000")]),
+        (204, &[("Transfer-Encoding", "chunked")], 0, &[("X-Archive-Orig-Transfer-Encoding", "chunked")]),
+        (200, &[("Evil", "a\r\nSet-Cookie: b\n\0c")], 0, &[("Evil", "a  Set-Cookie: b  c")]),
+        (200, &[("a b:\r\n", "c")], 0, &[("a_b___", "c")]),
+    ];
+
+    #[test]
+    fn the_stored_head_describes_the_stored_body() {
+        for (status, received, length, stored) in HEADS {
+            let headers: Vec<_> = received
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+                .collect();
+            let body = vec![b'x'; *length];
+            let mut sent = exchange("http://a.test/", &headers, &body);
+            (sent.status, sent.reason) = (*status, "");
+            let fields: String = stored.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let head = String::from_utf8(http_head(&sent)).unwrap();
+            assert_eq!(head, format!("HTTP/1.1 {status} \r\n{fields}\r\n"));
+        }
+    }
+
+    #[test]
+    fn http_2_is_written_as_1_1_and_named_beside_it() {
+        for (version, line, protocol) in [
+            ("HTTP/1.0", "HTTP/1.0 200 OK", None),
+            ("HTTP/1.1", "HTTP/1.1 200 OK", None),
+            ("HTTP/2", "HTTP/1.1 200 OK", Some("h2")),
+            ("HTTP/2.0", "HTTP/1.1 200 OK", Some("h2")),
+            ("HTTP/3.0", "HTTP/1.1 200 OK", Some("h3")),
+        ] {
+            let mut sent = exchange("http://a.test/", &[], b"");
+            sent.version = version;
+            assert!(http_head(&sent).starts_with(line.as_bytes()));
+            assert_eq!(super::protocol(version), protocol);
+        }
+    }
+
+    #[test]
+    fn a_body_that_came_compressed_is_stored_as_it_is() {
+        let body = vec![b'x'; 10_000];
+        for (name, value, is_dense) in [
+            ("Content-Encoding", "gzip", true),
+            ("content-encoding", "br", true),
+            ("Content-Encoding", "identity", false),
+            ("Content-Type", "image/png", true),
+            ("Content-Type", "Image/JPEG; q=1", true),
+            ("Content-Type", "image/svg+xml", false),
+            ("Content-Type", "text/html", false),
+        ] {
+            let headers = [(name.to_owned(), value.as_bytes().to_vec())];
+            let length = encode(&exchange("http://a.test/", &headers, &body)).response_length;
+            assert_eq!(length > 10_000, is_dense, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn a_request_always_ends_its_head() {
+        for (given, stored) in [
+            ("", "\r\n\r\n"),
+            ("GET / HTTP/1.1", "GET / HTTP/1.1\r\n\r\n"),
+            ("GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n\r\n"),
+            ("GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"),
+        ] {
+            assert_eq!(request_block(given.as_bytes()), stored.as_bytes());
+        }
+    }
+}

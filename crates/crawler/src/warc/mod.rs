@@ -101,3 +101,6 @@ impl Error {
 
 /// Result of an archive operation.
 pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests;

@@ -190,3 +190,42 @@ impl Current {
 pub(super) fn sync_dir(dir: &Path) -> Result<()> {
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, WarcWriter};
+    use crate::warc::tests::{info, page};
+    use std::fs::File;
+
+    #[test]
+    fn what_can_be_neither_written_nor_cut_off_stops_the_writer_until_it_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
+        writer.append(&page(0)).unwrap();
+        let committed = writer.position().unwrap();
+        // A handle that may only read stands for a file system that turned read-only.
+        let current = writer.current.as_mut().unwrap();
+        let writable = std::mem::replace(&mut current.file, File::open(&current.path).unwrap());
+        assert!(matches!(writer.append(&page(1)), Err(Error::Torn { .. })));
+        writer.current.as_mut().unwrap().file = writable;
+        assert!(
+            matches!(writer.append(&page(1)), Err(Error::Torn { .. })),
+            "before the cut nothing is written"
+        );
+        writer.roll_back_to(Some(&committed)).unwrap();
+        writer.append(&page(1)).unwrap();
+        assert!(writer.position().unwrap().offset > committed.offset);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_or_written_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let opened = WarcWriter::open(&dir.path().join("file"), &info(), u64::MAX);
+        assert!(matches!(opened, Err(Error::Io { doing: "make", .. })));
+        let mut writer = WarcWriter::open(&dir.path().join("gone"), &info(), u64::MAX).unwrap();
+        std::fs::remove_dir(dir.path().join("gone")).unwrap();
+        assert!(matches!(writer.append(&page(0)), Err(Error::Io { doing: "make", .. })));
+        assert_eq!(writer.position(), None);
+    }
+}
