@@ -9,3 +9,5 @@ pub mod url;
 pub mod extract;
 
 pub mod fetch;
+
+pub mod warc;

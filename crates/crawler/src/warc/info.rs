@@ -1,0 +1,54 @@
+//! The `warcinfo` record that begins every file: which program, which crawl, under which rules.
+
+use super::digest::sha1;
+use super::fields::{Fields, date, record_id};
+use super::member;
+
+/// What the head of every archive file says about the crawl.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WarcInfo {
+    /// Program and version: `crawl/0.1.0`.
+    pub software: String,
+    /// The robots policy in words: `RFC 9309 and page directives obeyed; dialect hardened`.
+    pub robots: String,
+    /// The `User-Agent` sent.
+    pub user_agent: String,
+    /// The `From` sent, if any.
+    pub from: Option<String>,
+    /// Name of the crawl that the file is a part of (its id).
+    pub is_part_of: String,
+    /// Start of this run: stands in file names.
+    pub started_at: jiff::Timestamp,
+}
+
+/// Encodes the `warcinfo` record of the file with the given name.
+pub(super) fn encode(info: &WarcInfo, file: &str) -> Vec<u8> {
+    let mut block = String::new();
+    let mut say = |name: &str, value: &str| {
+        block.push_str(name);
+        block.push_str(": ");
+        block.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        block.push_str("\r\n");
+    };
+    say("software", &info.software);
+    say("format", "WARC File Format 1.1");
+    say("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+    say("robots", &info.robots);
+    say("http-header-user-agent", &info.user_agent);
+    if let Some(from) = &info.from {
+        say("http-header-from", from);
+    }
+    say("isPartOf", &info.is_part_of);
+
+    let mut fields = Fields::new("warcinfo");
+    fields.add("WARC-Record-ID", &record_id(&[b"warcinfo", file.as_bytes(), block.as_bytes()]));
+    fields.add("WARC-Date", &date(info.started_at));
+    fields.add("WARC-Filename", file);
+    fields.add("WARC-Block-Digest", &sha1(&[block.as_bytes()]));
+    fields.add("Content-Type", "application/warc-fields");
+    let head = fields.finish(block.len());
+
+    let mut bytes = Vec::new();
+    member::append(&mut bytes, &[head.as_bytes(), block.as_bytes(), b"\r\n\r\n"], false);
+    bytes
+}

@@ -1,0 +1,106 @@
+//! Archive of what servers sent: WARC 1.1 files (ISO 28500:2017), one gzip member per record.
+//!
+//! ```text
+//! Exchange --encode (CPU, any thread)--> Encoded --append--> file on disk --sync--> Location into sled
+//! ```
+//!
+//! **What is stored.** A `request` and a `response` record for every exchange, joined by `WARC-Concurrent-To`. The response's block is
+//! the status line, the header fields in the order received, and the body *as on the wire with the transfer coding removed*: a
+//! `Content-Encoding` (gzip, br, zstd) is kept as sent, chunked framing is not, since the HTTP library has taken it off before
+//! anybody can see it. So that the stored head describes the stored body, a `Transfer-Encoding` field is kept under the name
+//! `X-Archive-Orig-Transfer-Encoding` and a right `Content-Length` is added; a `Content-Length` that doesn't fit the stored body (a
+//! cut-off one) is kept as `X-Archive-Orig-Content-Length` likewise. HTTP/2 and later have no textual head: it is written as
+//! `HTTP/1.1`, which is what readers take, and `WARC-Protocol` names the protocol spoken.
+//!
+//! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools compare. They guard
+//! against damage, not against forgery. The payload digest covers the stored body before content decoding.
+//!
+//! **Durability** (docs/storage.md): [`WarcWriter::append`], [`WarcWriter::sync`], then one sled transaction with the [`Location`] and
+//! the [`Position`] after it, then acknowledge. [`repair`] at the start of a resumed run cuts off whatever lies behind the last
+//! committed [`Position`], torn or whole. Within a run an append either lands whole or the file is cut back to where it was.
+//!
+//! **Taking a record out again** (design note, not built). Offsets in a finished file must not move, so an erased record keeps
+//! its place: the member is overwritten by a `metadata` record of the same compressed length that names the erased record's ID,
+//! date and reason, padded by a gzip header `FEXTRA` field or stored blocks; readers see a whole member, sled's location stays
+//! valid, and the erased octets are gone from the disk after the next `fdatasync`.
+
+mod digest;
+mod exchange;
+mod fields;
+mod info;
+mod member;
+mod name;
+mod reader;
+mod record;
+mod repair;
+mod writer;
+
+pub use exchange::{Encoded, Exchange, Truncated, encode};
+pub use info::WarcInfo;
+pub use reader::{Reader, read};
+pub use record::{Fault, Record};
+pub use repair::{Repaired, repair};
+pub use writer::{Location, Position, WarcWriter};
+
+use std::path::PathBuf;
+
+/// What went wrong with the archive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused: disk full, read-only, out of descriptors.
+    #[error("cannot {doing} {}", path.display())]
+    Io {
+        /// What was being done, as a verb: "write to".
+        doing: &'static str,
+        /// The file or directory it was done to.
+        path: PathBuf,
+        /// The refusal itself.
+        #[source]
+        source: std::io::Error,
+    },
+    /// An append failed and the file could not be cut back either. [`WarcWriter::roll_back_to`] may be tried; until it succeeds
+    /// nothing more is written.
+    #[error("{} ends with a torn record that could not be cut off", path.display())]
+    Torn {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is shorter than what was committed: acknowledged octets are missing.
+    #[error("{} has {found} octets, but {committed} were committed", path.display())]
+    Short {
+        /// The file; `found` is 0 when it doesn't exist.
+        path: PathBuf,
+        /// Octets found.
+        found: u64,
+        /// Octets committed.
+        committed: u64,
+    },
+    /// A name that this crawler never gives to an archive file.
+    #[error("{0:?} is not the name of an archive file")]
+    Name(String),
+    /// What is stored at the place isn't a whole, right record.
+    #[error("record at octet {offset} of {}: {fault}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// First octet of the member.
+        offset: u64,
+        /// What is wrong with it.
+        #[source]
+        fault: Fault,
+    },
+}
+
+impl Error {
+    fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+/// Result of an archive operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[cfg(test)]
+mod tests;

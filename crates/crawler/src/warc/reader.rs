@@ -1,0 +1,118 @@
+//! Reads archive files back: one record by its location, or all of a file, every check made.
+
+use super::{Error, Fault, Location, Record, Result, name};
+use flate2::bufread::GzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The largest decoded record that is read: far above any body limit, far below an exhausted machine.
+const MAX_RECORD: u64 = 1 << 30;
+
+/// Reads and checks the record at a location.
+///
+/// # Errors
+/// [`Error::Record`] with the [`Fault`] where the octets there aren't the whole record of that length.
+pub fn read(dir: &Path, location: &Location) -> Result<Record> {
+    if name::serial(&location.file).is_none() {
+        return Err(Error::Name(location.file.clone()));
+    }
+    let path = dir.join(&location.file);
+    let mut file = File::open(&path).map_err(Error::io("open", &path))?;
+    file.seek(SeekFrom::Start(location.offset)).map_err(Error::io("read", &path))?;
+    let mut reader = Reader {
+        source: Counted { inner: BufReader::new(file), offset: location.offset },
+        path,
+        is_over: false,
+    };
+    match reader.next() {
+        Some(Ok(record)) if record.length == location.length => Ok(record),
+        Some(Ok(_)) => Err(reader.fault(location.offset, Fault::MemberLength)),
+        Some(Err(fault)) => Err(fault),
+        None => Err(reader.fault(location.offset, Fault::Torn)),
+    }
+}
+
+/// Iterates over the records of a file, checking gzip checksums, `Content-Length` and digests. Ends at the first fault: behind it no
+/// place is sure to begin a record.
+///
+/// Meant for this crawler's own files: it wants WARC 1.1, one gzip member per record, `Name: value` with one blank. Memory: one record.
+#[derive(Debug)]
+pub struct Reader {
+    source: Counted<BufReader<File>>,
+    path: PathBuf,
+    is_over: bool,
+}
+
+impl Reader {
+    /// Opens a file at its beginning.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let source = Counted { inner: BufReader::new(file), offset: 0 };
+        Ok(Self { source, path: path.to_owned(), is_over: false })
+    }
+
+    fn fault(&self, offset: u64, fault: Fault) -> Error {
+        Error::Record { path: self.path.clone(), offset, fault }
+    }
+
+    fn record(&mut self, offset: u64) -> Result<Record> {
+        let mut octets = Vec::new();
+        let decoded = GzDecoder::new(&mut self.source).take(MAX_RECORD + 1).read_to_end(&mut octets);
+        decoded.map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => self.fault(offset, Fault::Torn),
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                self.fault(offset, Fault::Gzip(error.to_string()))
+            }
+            _ => Error::io("read", &self.path)(error),
+        })?;
+        if octets.len() as u64 > MAX_RECORD {
+            return Err(self.fault(offset, Fault::TooLarge(MAX_RECORD)));
+        }
+        let length = self.source.offset - offset;
+        Record::parse(octets, offset, length).map_err(|fault| self.fault(offset, fault))
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let next = match self.source.fill_buf() {
+            Ok([]) => None,
+            Ok(_) => Some(self.record(self.source.offset)),
+            Err(refused) => Some(Err(Error::io("read", &self.path)(refused))),
+        };
+        self.is_over = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// A source that knows how far it was read.
+#[derive(Debug)]
+struct Counted<R> {
+    inner: R,
+    offset: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.inner.read(buf)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.offset += amount as u64;
+        self.inner.consume(amount);
+    }
+}

@@ -1,0 +1,132 @@
+//! One WARC record as read back, and what can be wrong with it.
+
+use super::digest::sha1;
+
+/// A record: its named fields and its block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// First octet of its gzip member.
+    pub offset: u64,
+    /// Octets of its gzip member.
+    pub length: u64,
+    /// The named fields in order.
+    pub fields: Vec<(String, String)>,
+    /// The block: for a response the HTTP head and the stored body.
+    pub block: Vec<u8>,
+}
+
+/// What is wrong with a stored record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The file ends within the record.
+    #[error("the file ends within the record")]
+    Torn,
+    /// The gzip member doesn't decode, or its checksum is wrong.
+    #[error("damaged gzip member: {0}")]
+    Gzip(String),
+    /// The member's length isn't the one asked for.
+    #[error("the gzip member has another length")]
+    MemberLength,
+    /// The record is larger than any this crawler writes.
+    #[error("record larger than {0} octets")]
+    TooLarge(u64),
+    /// No `WARC/1.1` line, or a line that isn't a field.
+    #[error("line {0} of the record's head is no WARC 1.1")]
+    Head(usize),
+    /// A mandatory field is missing.
+    #[error("no {0} field")]
+    Missing(&'static str),
+    /// `Content-Length` doesn't fit the block, or the record doesn't end with two line ends.
+    #[error("content-length and block differ")]
+    Length,
+    /// The named digest isn't that of the octets stored.
+    #[error("{0} doesn't fit")]
+    Digest(&'static str),
+}
+
+/// Fields that every record has (WARC 1.1 section 5.1).
+const MANDATORY: [&str; 4] = ["WARC-Record-ID", "Content-Length", "WARC-Date", "WARC-Type"];
+
+impl Record {
+    /// Reads a record from the octets of one decoded member and checks its length and digests.
+    pub(super) fn parse(mut octets: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
+        let head_end = memchr::memmem::find(&octets, b"\r\n\r\n").ok_or(Fault::Head(1))?;
+        let head = std::str::from_utf8(&octets[..head_end]).map_err(|_| Fault::Head(1))?;
+        let mut lines = head.split("\r\n");
+        if lines.next() != Some("WARC/1.1") {
+            return Err(Fault::Head(1));
+        }
+        let mut fields = Vec::new();
+        for (index, line) in lines.enumerate() {
+            let (name, value) = line.split_once(": ").ok_or(Fault::Head(index + 2))?;
+            fields.push((name.to_owned(), value.to_owned()));
+        }
+        octets.drain(..head_end + 4);
+        let mut record = Self { offset, length, fields, block: octets };
+        for name in MANDATORY {
+            record.field(name).ok_or(Fault::Missing(name))?;
+        }
+        let declared: usize =
+            record.field("Content-Length").and_then(|value| value.parse().ok()).ok_or(Fault::Length)?;
+        let end = declared.checked_add(4).ok_or(Fault::Length)?;
+        if record.block.len() != end || !record.block.ends_with(b"\r\n\r\n") {
+            return Err(Fault::Length);
+        }
+        record.block.truncate(declared);
+        record.check_digests()?;
+        Ok(record)
+    }
+
+    fn check_digests(&self) -> Result<(), Fault> {
+        for (name, octets) in [
+            ("WARC-Block-Digest", Some(self.block.as_slice())),
+            ("WARC-Payload-Digest", self.http().map(|(_, body)| body)),
+        ] {
+            let Some(written) = self.field(name).filter(|written| written.starts_with("sha1:")) else {
+                continue;
+            };
+            if octets.is_none_or(|octets| sha1(&[octets]) != written) {
+                return Err(Fault::Digest(name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the first field of that name, whatever its case.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns `WARC-Type`: `warcinfo`, `request`, `response`.
+    pub fn kind(&self) -> &str {
+        self.field("WARC-Type").unwrap_or_default()
+    }
+
+    /// Splits the block of a request or response into its HTTP head (with its blank line) and its body.
+    pub fn http(&self) -> Option<(&[u8], &[u8])> {
+        if !self.field("Content-Type")?.starts_with("application/http") {
+            return None;
+        }
+        let head_end = memchr::memmem::find(&self.block, b"\r\n\r\n")?;
+        self.block.split_at_checked(head_end + 4)
+    }
+
+    /// Returns the header fields of a request or response as stored, in order; empty for other records.
+    pub fn http_fields(&self) -> Vec<(&str, &[u8])> {
+        let Some((head, _)) = self.http() else { return Vec::new() };
+        let mut fields = Vec::new();
+        let mut rest = head;
+        while let Some(end) = memchr::memmem::find(rest, b"\r\n") {
+            let line = &rest[..end];
+            rest = &rest[end + 2..];
+            if let Some(colon) = memchr::memchr(b':', line)
+                && let Ok(name) = std::str::from_utf8(&line[..colon])
+                && !name.starts_with("HTTP/")
+            {
+                fields.push((name, line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])));
+            }
+        }
+        fields
+    }
+}

@@ -1,0 +1,80 @@
+//! Cuts off what a killed run appended and never committed.
+
+use super::writer::sync_dir;
+use super::{Error, Position, Result, name};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+/// What [`repair`] did, for the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// The file that was cut, and the octets it lost.
+    pub cut: Option<(String, u64)>,
+    /// Files that held nothing committed and were removed.
+    pub removed: Vec<String>,
+}
+
+/// Cuts the archive back to the last committed position: the file it names is shortened to it, later files are removed, earlier ones
+/// aren't touched. `None`: nothing was ever committed, so every archive file goes. Repeating it changes nothing.
+///
+/// Must run before a [`super::WarcWriter`] opens the directory. A directory that doesn't exist is empty.
+///
+/// # Errors
+/// [`Error::Short`] where committed octets are missing; nothing has been changed then.
+pub fn repair(dir: &Path, last: Option<&Position>) -> Result<Repaired> {
+    let mut repaired = Repaired::default();
+    let kept = match last {
+        None => None,
+        Some(last) => {
+            let serial = name::serial(&last.file).ok_or_else(|| Error::Name(last.file.clone()))?;
+            repaired.cut = cut(&dir.join(&last.file), last)?;
+            Some(serial)
+        }
+    };
+    for (serial, path) in files(dir)? {
+        let is_kept = kept.is_some_and(|kept| serial <= kept);
+        if !is_kept {
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            repaired.removed.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    if repaired != Repaired::default() {
+        sync_dir(dir)?;
+    }
+    Ok(repaired)
+}
+
+fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
+    let short = |found| Error::Short { path: path.to_owned(), found, committed: last.offset };
+    let file = match OpenOptions::new().write(true).open(path) {
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Err(short(0)),
+        opened => opened.map_err(Error::io("open", path))?,
+    };
+    let found = file.metadata().map_err(Error::io("look at", path))?.len();
+    if found < last.offset {
+        return Err(short(found));
+    }
+    if found == last.offset {
+        return Ok(None);
+    }
+    file.set_len(last.offset).map_err(Error::io("cut", path))?;
+    file.sync_all().map_err(Error::io("sync", path))?;
+    Ok(Some((last.file.clone(), found - last.offset)))
+}
+
+/// The archive files of a directory in the order of their serial numbers; other files are passed over.
+pub(super) fn files(dir: &Path) -> Result<Vec<(u32, PathBuf)>> {
+    let entries = match std::fs::read_dir(dir) {
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(Error::io("list", dir))?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(Error::io("list", dir))?;
+        if let Some(serial) = entry.file_name().to_str().and_then(name::serial) {
+            files.push((serial, entry.path()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,231 @@
+//! Appends encoded records to archive files, whole or not at all.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a response record lies. What a page's record in the database keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// Name of the file in the archive's directory.
+    pub file: String,
+    /// First octet of the record's gzip member.
+    pub offset: u64,
+    /// Octets of the member.
+    pub length: u64,
+}
+
+/// The end of what was appended so far. What the database commits along with the records' locations, for [`super::repair`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Name of the file in the archive's directory.
+    pub file: String,
+    /// Its length up to and including the last whole record.
+    pub offset: u64,
+}
+
+use super::{Encoded, Error, Result, WarcInfo, info, name, repair};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The one writer of an archive directory.
+///
+/// Always: every file it leaves ends with a whole record, or is cut back to one by [`repair()`](super::repair()) at the next start.
+/// A run begins files of its own, so that each file's `warcinfo` tells the truth about what follows it; the first is made by the first
+/// append.
+#[derive(Debug)]
+pub struct WarcWriter {
+    dir: PathBuf,
+    info: WarcInfo,
+    max_file_size: u64,
+    next_serial: u32,
+    current: Option<Current>,
+    is_dir_unsynced: bool,
+}
+
+#[derive(Debug)]
+struct Current {
+    file: File,
+    name: String,
+    path: PathBuf,
+    /// Octets of whole records.
+    length: u64,
+    /// Octets of the `warcinfo` record: a file that holds no more isn't rolled.
+    info_length: u64,
+    is_unsynced: bool,
+    is_torn: bool,
+}
+
+impl WarcWriter {
+    /// Opens a directory for appending, making it where it is missing. Files get the number after the highest one there.
+    ///
+    /// A file is left for a new one before it would grow beyond `max_file_size` octets; one larger record gets a file alone.
+    pub fn open(dir: &Path, info: &WarcInfo, max_file_size: u64) -> Result<Self> {
+        std::fs::create_dir_all(dir).map_err(Error::io("make", dir))?;
+        let highest = repair::files(dir)?.last().map_or(0, |(serial, _)| *serial);
+        Ok(Self {
+            dir: dir.to_owned(),
+            info: info.clone(),
+            max_file_size,
+            next_serial: highest.saturating_add(1),
+            current: None,
+            is_dir_unsynced: true,
+        })
+    }
+
+    /// Appends both records of an exchange, whole or not at all, and says where the response lies. Not durable before
+    /// [`WarcWriter::sync`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the system refuses: the file has been cut back to its last whole record and may be appended to again.
+    /// [`Error::Torn`] where that failed as well.
+    pub fn append(&mut self, encoded: &Encoded) -> Result<Location> {
+        let size = encoded.bytes.len() as u64;
+        if let Some(current) = &mut self.current
+            && current.length > current.info_length
+            && current.length.saturating_add(size) > self.max_file_size
+        {
+            current.sync()?;
+            self.current = None;
+        }
+        let current = match self.current.take() {
+            Some(current) => current,
+            None => self.begin_file()?,
+        };
+        let current = self.current.insert(current);
+        let offset = current.length;
+        current.append(&encoded.bytes)?;
+        Ok(Location { file: current.name.clone(), offset, length: encoded.response_length })
+    }
+
+    /// Returns the end of what was appended, `None` before the first append of this writer.
+    pub fn position(&self) -> Option<Position> {
+        self.current.as_ref().map(|current| Position { file: current.name.clone(), offset: current.length })
+    }
+
+    /// Waits until all that was appended is on the disk: `fdatasync` of the file, and `fsync` of the directory if it got a new file.
+    ///
+    /// An error here is final (what the kernel dropped, a second `fsync` doesn't bring back): end the run and resume.
+    pub fn sync(&mut self) -> Result<()> {
+        if let Some(current) = &mut self.current {
+            current.sync()?;
+        }
+        if self.is_dir_unsynced {
+            sync_dir(&self.dir)?;
+            self.is_dir_unsynced = false;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was appended after a position, where its commit to the database failed. `None` takes back everything: only right
+    /// if nothing was ever committed to this directory.
+    pub fn roll_back_to(&mut self, position: Option<&Position>) -> Result<()> {
+        match (&mut self.current, position) {
+            (Some(current), Some(position)) if current.name == position.file => {
+                current.cut_to(position.offset)
+            }
+            _ => {
+                self.current = None;
+                self.is_dir_unsynced = true;
+                repair::repair(&self.dir, position).map(drop)
+            }
+        }
+    }
+
+    fn begin_file(&mut self) -> Result<Current> {
+        let name = name::file_name(self.info.started_at, self.next_serial);
+        let path = self.dir.join(&name);
+        let file =
+            OpenOptions::new().append(true).create_new(true).open(&path).map_err(Error::io("make", &path))?;
+        self.is_dir_unsynced = true;
+        let mut current =
+            Current { file, name, path, length: 0, info_length: 0, is_unsynced: true, is_torn: false };
+        let warcinfo = info::encode(&self.info, &current.name);
+        if let Err(refused) = current.append(&warcinfo) {
+            // Best effort: an empty file is no harm, the next start removes it.
+            drop(std::fs::remove_file(&current.path));
+            return Err(refused);
+        }
+        current.info_length = current.length;
+        self.next_serial = self.next_serial.saturating_add(1);
+        Ok(current)
+    }
+}
+
+impl Current {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.is_torn {
+            return Err(Error::Torn { path: self.path.clone() });
+        }
+        self.is_unsynced = true;
+        if let Err(source) = self.file.write_all(bytes) {
+            self.cut_to(self.length)?;
+            return Err(Error::io("write to", &self.path)(source));
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn cut_to(&mut self, length: u64) -> Result<()> {
+        if length > self.length {
+            return Err(Error::Short { path: self.path.clone(), found: self.length, committed: length });
+        }
+        self.is_torn = true;
+        self.file.set_len(length).map_err(|_| Error::Torn { path: self.path.clone() })?;
+        self.length = length;
+        self.is_unsynced = true;
+        self.is_torn = false;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        if self.is_unsynced {
+            self.file.sync_data().map_err(Error::io("sync", &self.path))?;
+            self.is_unsynced = false;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync_dir(dir: &Path) -> Result<()> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, WarcWriter};
+    use crate::warc::tests::{info, page};
+    use std::fs::File;
+
+    #[test]
+    fn what_can_be_neither_written_nor_cut_off_stops_the_writer_until_it_is_cut_off() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
+        writer.append(&page(0)).unwrap();
+        let committed = writer.position().unwrap();
+        // A handle that may only read stands for a file system that turned read-only.
+        let current = writer.current.as_mut().unwrap();
+        let writable = std::mem::replace(&mut current.file, File::open(&current.path).unwrap());
+        assert!(matches!(writer.append(&page(1)), Err(Error::Torn { .. })));
+        writer.current.as_mut().unwrap().file = writable;
+        assert!(
+            matches!(writer.append(&page(1)), Err(Error::Torn { .. })),
+            "before the cut nothing is written"
+        );
+        writer.roll_back_to(Some(&committed)).unwrap();
+        writer.append(&page(1)).unwrap();
+        assert!(writer.position().unwrap().offset > committed.offset);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_or_written_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), "").unwrap();
+        let opened = WarcWriter::open(&dir.path().join("file"), &info(), u64::MAX);
+        assert!(matches!(opened, Err(Error::Io { doing: "make", .. })));
+        let mut writer = WarcWriter::open(&dir.path().join("gone"), &info(), u64::MAX).unwrap();
+        std::fs::remove_dir(dir.path().join("gone")).unwrap();
+        assert!(matches!(writer.append(&page(0)), Err(Error::Io { doing: "make", .. })));
+        assert_eq!(writer.position(), None);
+    }
+}
