@@ -1,1 +1,4 @@
 //! The polite crawler.
+
+pub mod config;
+pub mod seeds;
