@@ -11,3 +11,6 @@ pub mod extract;
 pub mod fetch;
 
 pub mod warc;
+
+pub mod config;
+pub mod seeds;

@@ -1,0 +1,209 @@
+//! Text forms with units: `500ms 10s 5m 2h 1d`, `10KB 4MiB`, and `none` for a limit that isn't set.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::agent::{AgentError, Contact};
+
+const DURATION_UNITS: [(&str, u128); 7] = [
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+const SIZE_UNITS: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("KB", 1_000),
+    ("B", 1),
+];
+
+/// Why a text isn't a duration, a size or a limit; says what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnitError(String);
+
+/// Reads a duration: a number with a unit, or several (`1m30s`, `1.5s`, `0`). Exact to the nanosecond.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let refuse =
+        || UnitError(format!("{text:?} isn't a duration: a number and a unit, as in 500ms, 10s, 5m, 2h"));
+    let mut rest = text.trim();
+    if rest == "0" {
+        return Ok(Duration::ZERO);
+    }
+    if rest.is_empty() {
+        return Err(refuse());
+    }
+    let mut nanos: u128 = 0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(letters);
+        let &(_, scale) = DURATION_UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(refuse)?;
+        let part = scaled(number, scale).ok_or_else(refuse)?;
+        nanos = nanos.checked_add(part).ok_or_else(refuse)?;
+        rest = tail;
+    }
+    let seconds = u64::try_from(nanos / 1_000_000_000).map_err(|_| refuse())?;
+    Ok(Duration::new(seconds, (nanos % 1_000_000_000) as u32))
+}
+
+/// Writes a duration in the largest unit that holds it exactly; [`parse_duration`] reads the same value back.
+pub fn format_duration(value: Duration) -> String {
+    let nanos = value.as_nanos();
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    let fits = DURATION_UNITS.iter().find(|(_, scale)| nanos % scale == 0);
+    fits.map_or_else(String::new, |(unit, scale)| format!("{}{unit}", nanos / scale))
+}
+
+/// Reads a size in octets: `512B`, `10KB` (10,000), `4MiB` (4,194,304), or a number of octets.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    let refuse =
+        || UnitError(format!("{text:?} isn't a size: a number and a unit, as in 500B, 10KB, 4MiB, 1GiB"));
+    let trimmed = text.trim();
+    let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(digits);
+    let unit = unit.trim_start();
+    let scale = match unit {
+        "" => 1,
+        _ => SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(refuse)?.1,
+    };
+    scaled(number, u128::from(scale)).and_then(|octets| u64::try_from(octets).ok()).ok_or_else(refuse)
+}
+
+/// Writes a size in the largest unit that holds it exactly; [`parse_size`] reads the same value back.
+pub fn format_size(value: u64) -> String {
+    if value == 0 {
+        return "0B".to_owned();
+    }
+    let fits = SIZE_UNITS.iter().find(|(_, scale)| value % scale == 0);
+    fits.map_or_else(String::new, |(unit, scale)| format!("{}{unit}", value / scale))
+}
+
+/// Multiplies a decimal number by a scale, exactly; none where it has a remainder, too many digits or no digit.
+fn scaled(number: &str, scale: u128) -> Option<u128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || whole.len() > 20 || fraction.len() > 9 || number.ends_with('.') {
+        return None;
+    }
+    let mut value = whole.parse::<u128>().ok()?.checked_mul(scale)?;
+    if !fraction.is_empty() {
+        let part = fraction.parse::<u128>().ok()?.checked_mul(scale)?;
+        let divisor = 10u128.pow(fraction.len() as u32);
+        if part % divisor != 0 {
+            return None;
+        }
+        value = value.checked_add(part / divisor)?;
+    }
+    Some(value)
+}
+
+/// A text, or a number that stands for its text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Number(u64),
+    Text(String),
+}
+
+impl Scalar {
+    fn text(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+/// Reads a limit: a number, or `none`.
+pub fn parse_limit<T: FromStr>(text: &str) -> Result<Option<T>, UnitError> {
+    optional(text, |text| {
+        text.parse().map_err(|_| UnitError(format!("{text:?} isn't a limit: a number, or none")))
+    })
+}
+
+/// Reads a duration, or `none`.
+pub fn parse_duration_limit(text: &str) -> Result<Option<Duration>, UnitError> {
+    optional(text, parse_duration)
+}
+
+/// Reads a size, or `none`.
+pub fn parse_size_limit(text: &str) -> Result<Option<u64>, UnitError> {
+    optional(text, parse_size)
+}
+
+fn optional<T>(text: &str, parse: impl Fn(&str) -> Result<T, UnitError>) -> Result<Option<T>, UnitError> {
+    if text.trim() == "none" { Ok(None) } else { parse(text.trim()).map(Some) }
+}
+
+/// Makes a module for `#[serde(with)]` out of the two directions of a text form.
+macro_rules! text_form {
+    ($name:ident: $type:ty, $parse:expr, $format:expr) => {
+        pub(super) mod $name {
+            use super::*;
+
+            pub(in crate::config) fn serialize<S: Serializer>(
+                value: &$type,
+                out: S,
+            ) -> Result<S::Ok, S::Error> {
+                $format(value).serialize(out)
+            }
+
+            pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+                input: D,
+            ) -> Result<$type, D::Error> {
+                $parse(&Scalar::deserialize(input)?.text()).map_err(D::Error::custom)
+            }
+        }
+    };
+}
+
+text_form!(duration: Duration, parse_duration, |value: &Duration| format_duration(*value));
+text_form!(duration_limit: Option<Duration>, parse_duration_limit, |value: &Option<Duration>| written(*value, format_duration));
+text_form!(size: u64, parse_size, |value: &u64| format_size(*value));
+text_form!(size_limit: Option<u64>, parse_size_limit, |value: &Option<u64>| written(*value, format_size));
+text_form!(contact: Option<Contact>, parse_contact, |value: &Option<Contact>| value.as_ref().map(Contact::to_string).unwrap_or_default());
+
+fn written<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "none".to_owned(), format)
+}
+
+fn parse_contact(text: &str) -> Result<Option<Contact>, AgentError> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
+}
+
+/// A count or `none`, as the number itself in the TOML.
+pub(super) mod limit {
+    use super::*;
+
+    pub(in crate::config) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<T>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(number) => number.serialize(out),
+            None => out.serialize_str("none"),
+        }
+    }
+
+    pub(in crate::config) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<T>, D::Error> {
+        parse_limit(&Scalar::deserialize(input)?.text()).map_err(D::Error::custom)
+    }
+}
