@@ -1,16 +1,20 @@
 //! The polite crawler.
+pub mod clean;
 pub mod clock;
+pub mod commit;
+pub mod config;
+pub mod engine;
+pub mod event;
+pub mod extract;
+pub mod fetch;
 pub mod frontier;
 pub mod pace;
 pub mod packed;
+pub mod record;
+pub mod robots_cache;
+pub mod scope;
+pub mod seeds;
 pub mod store;
 pub mod url;
-
-pub mod extract;
-
-pub mod fetch;
-
+pub mod visit;
 pub mod warc;
-
-pub mod config;
-pub mod seeds;

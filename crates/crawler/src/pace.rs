@@ -153,6 +153,25 @@ fn back_off(first: Duration, pushbacks: u32, jitter: f64) -> Delay {
     Delay { length: doubled.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0), why: Why::BackOff }
 }
 
+/// The crawl's one source of chance: a small seeded generator (xorshift64*), for the jitter of pauses.
+#[derive(Debug, Clone)]
+pub struct Jitter(u64);
+
+impl Jitter {
+    /// A generator that always gives the same run for one seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed | 1)
+    }
+
+    /// A number in 0..1.
+    pub fn next(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,9 +188,16 @@ mod tests {
         let pace = HostPace::default();
         let asked = |n| Some(Delay { length: secs(n), why: Why::CrawlDelay });
         assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(1), why: Why::Configured });
-        assert_eq!(pace.gap(&RULES, asked(10), Duration::ZERO), Delay { length: secs(10), why: Why::CrawlDelay });
+        assert_eq!(
+            pace.gap(&RULES, asked(10), Duration::ZERO),
+            Delay { length: secs(10), why: Why::CrawlDelay }
+        );
         assert_eq!(pace.gap(&RULES, None, secs(2)), Delay { length: secs(10), why: Why::Adaptive });
-        assert_eq!(pace.gap(&RULES, asked(300), secs(900)).length, secs(300), "max_delay binds the adaptive gap only");
+        assert_eq!(
+            pace.gap(&RULES, asked(300), secs(900)).length,
+            secs(300),
+            "max_delay binds the adaptive gap only"
+        );
         assert_eq!(pace.gap(&RULES, None, secs(900)).length, secs(60));
     }
 

@@ -1,0 +1,182 @@
+//! The one writer: archive, then database, then the word that it is safe.
+//!
+//! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
+//! is acknowledged survives kill -9 and power loss.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::frontier::HostId;
+use crate::record::{
+    self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, link_key, page_key,
+    read_ledger,
+};
+use crate::store::{Store, StoreError, Tree, Write};
+use crate::url::Fingerprint;
+use crate::warc::{self, Encoded, Position, WarcInfo, WarcWriter};
+
+/// What the crawl counted, over all its runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Requests sent, robots.txt included.
+    pub requests: u64,
+    /// Pages with status 2xx.
+    pub pages: u64,
+    /// Redirects.
+    pub redirects: u64,
+    /// Visits that ended in an error, 4xx and 5xx included.
+    pub failed: u64,
+    /// URLs that robots.txt or a limit kept from being requested.
+    pub skipped: u64,
+    /// Octets received in bodies, as sent.
+    pub bytes: u64,
+    /// Pages that may be indexed.
+    pub indexed: u64,
+    /// Responses archived.
+    pub archived: u64,
+    /// Times the crawl was taken up.
+    pub runs: u64,
+}
+
+/// A settled visit with its page.
+#[derive(Debug)]
+pub struct SettledPage {
+    /// The page's host.
+    pub host: HostId,
+    /// The page's fingerprint.
+    pub page: Fingerprint,
+    /// Its record.
+    pub record: PageRecord,
+    /// Its links, with what became of each.
+    pub links: Vec<LinkRecord>,
+    /// What goes to the archive.
+    pub warc: Option<Encoded>,
+}
+
+/// Everything that lands together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Number of the frontier's cut.
+    pub generation: u64,
+    /// The frontier's changes.
+    pub writes: Vec<Write>,
+    /// Settled pages.
+    pub pages: Vec<SettledPage>,
+    /// Versions of robots.txt.
+    pub robots: Vec<RobotsRecord>,
+    /// Decisions.
+    pub decisions: Vec<Decision>,
+    /// The counters after all this.
+    pub totals: Totals,
+}
+
+/// Says why a commit failed. Nothing of it is acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The archive.
+    #[error("the archive can't be written")]
+    Warc(#[from] warc::Error),
+    /// A record of our own can't be packed or read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// As above, JSON.
+    #[error("a record can't be written")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Owner of archive and database while they are written.
+#[derive(Debug)]
+pub struct Committer<S> {
+    store: Arc<S>,
+    warc: Option<WarcWriter>,
+    next_decision: u64,
+}
+
+impl<S: Store> Committer<S> {
+    /// Takes up a store. The archive, if one is kept, is first cut back to what was committed.
+    pub fn open(store: Arc<S>, archive: Option<(&Path, &WarcInfo, u64)>) -> Result<Self, CommitError> {
+        let next_decision = match store.last(Tree::Ledger, &[])? {
+            Some((key, value)) => {
+                let first = key.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+                first + read_ledger(&value)?.len() as u64
+            }
+            None => 0,
+        };
+        let warc = match archive {
+            Some((dir, info, max_file_size)) => {
+                let end = store.get(Tree::Meta, b"warc_end")?;
+                let end: Option<End> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
+                let position = end.map(|end| Position { file: end.file, offset: end.offset });
+                warc::repair(dir, position.as_ref())?;
+                Some(WarcWriter::open(dir, info, max_file_size)?)
+            }
+            None => None,
+        };
+        Ok(Self { store, warc, next_decision })
+    }
+
+    /// Makes a batch durable.
+    pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
+        let Batch { mut writes, mut pages, robots, decisions, totals, .. } = batch;
+        self.archive(&mut pages)?;
+        for page in pages {
+            writes.push(Write::put(
+                Tree::Pages,
+                page_key(page.host, page.page, 0),
+                serde_json::to_vec(&page.record)?,
+            ));
+            if !page.links.is_empty() {
+                writes.push(Write::put(
+                    Tree::Links,
+                    link_key(page.host, page.page),
+                    record::write_links(&page.links)?,
+                ));
+            }
+        }
+        for version in robots {
+            writes.push(Write::put(Tree::Robots, version.key(), version.write()?));
+        }
+        if !decisions.is_empty() {
+            let key = self.next_decision.to_be_bytes();
+            writes.push(Write::put(Tree::Ledger, key, record::write_ledger(&decisions)?));
+            self.next_decision += decisions.len() as u64;
+        }
+        writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
+        if let Some(end) = self.warc.as_ref().and_then(WarcWriter::position) {
+            let end = End { file: end.file, offset: end.offset };
+            writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
+        }
+        self.store.commit(writes)?;
+        Ok(())
+    }
+
+    fn archive(&mut self, pages: &mut [SettledPage]) -> Result<(), CommitError> {
+        let Some(warc) = &mut self.warc else { return Ok(()) };
+        let mut appended = false;
+        for page in pages {
+            if let Some(encoded) = page.warc.take() {
+                let place = warc.append(&encoded)?;
+                page.record.warc =
+                    Some(Archived { file: place.file, offset: place.offset, length: place.length });
+                appended = true;
+            }
+        }
+        if appended {
+            warc.sync()?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct End {
+    file: String,
+    offset: u64,
+}

@@ -1,0 +1,415 @@
+//! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
+
+mod progress;
+mod settle;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use self::progress::Pages;
+use crate::clock::{Clock, Now};
+use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::event::CrawlEvent;
+use crate::fetch::Fetch;
+use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit, Priority, QueuedUrl};
+use crate::pace::{Delay, Jitter, PaceRules, Why};
+use crate::record::{Decision, Layer};
+use crate::scope::Scope;
+use crate::store::{Store, StoreError, Tree};
+use crate::url::{CrawlUrl, FingerprintKey, Origin};
+use crate::visit::{self, Outcome, VisitContext};
+
+/// A commit is made when it holds this much, or when this much time has passed.
+const GROUP_OCTETS: usize = 256 * 1024;
+const GROUP_TIME: Duration = Duration::from_millis(50);
+
+/// No more is leased while this much waits to be committed.
+const PENDING_OCTETS: usize = 48 * 1024 * 1024;
+
+/// How long requests in flight may take once the crawl was asked to stop.
+const DRAIN: Duration = Duration::from_secs(8);
+
+/// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
+const SKIPS_REMEMBERED: usize = 500_000;
+
+/// What the engine is told.
+#[derive(Debug, Clone)]
+pub struct EngineSettings {
+    /// Gaps.
+    pub pace: PaceRules,
+    /// Requests in flight over all hosts.
+    pub concurrency: usize,
+    /// Further tries after a failure that may pass.
+    pub retries: u32,
+    /// Redirects in a row.
+    pub max_redirects: u32,
+    /// Pages over all hosts.
+    pub max_pages: Option<u64>,
+    /// Pages of one host.
+    pub max_pages_per_host: Option<u64>,
+    /// Time of this run.
+    pub max_time: Option<Duration>,
+    /// Octets received over all hosts.
+    pub max_bytes: Option<u64>,
+    /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
+    pub max_wait: Duration,
+    /// Sizes of the frontier.
+    pub frontier: FrontierLimits,
+    /// Seed of the jitter.
+    pub jitter: u64,
+}
+
+/// What the crawl is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Stop {
+    /// Go on.
+    #[default]
+    No,
+    /// Finish what is in flight, then end.
+    Drain,
+    /// End now; what is settled is kept.
+    Now,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Nothing is left that could be fetched; hosts that pause for longer than `max_wait` may be left.
+    Complete,
+    /// A limit was reached: its name and value.
+    Limit(String),
+    /// Asked to stop, and drained.
+    Interrupted,
+    /// Asked to stop at once.
+    Forced,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Why it ended.
+    pub end: End,
+    /// Counters over all runs.
+    pub totals: Totals,
+    /// URLs still queued.
+    pub queued: u64,
+    /// Hosts that hold them: name, reason, URLs.
+    pub left: Vec<(String, String, u64)>,
+}
+
+/// Receives events. Called in the loop: it must not wait.
+pub type Listener = Box<dyn FnMut(CrawlEvent) + Send>;
+
+/// One crawl.
+pub struct Engine<F, S> {
+    settings: EngineSettings,
+    context: Arc<VisitContext<F, S>>,
+    frontier: Frontier<S>,
+    scope: Scope,
+    key: FingerprintKey,
+    clock: Clock,
+    committer: Option<Committer<S>>,
+    batch: Batch,
+    batch_octets: usize,
+    batch_since: Option<Duration>,
+    totals: Totals,
+    durable: Totals,
+    /// Hosts whose robots.txt redirects to another host: their own time of readiness.
+    elsewhere: HashMap<Origin, (HostId, Duration)>,
+    skips: crate::frontier::FingerprintSet,
+    scope_added: Vec<String>,
+    jitter: Jitter,
+    listener: Listener,
+    pages: Pages,
+}
+
+impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("frontier", &self.frontier).finish_non_exhaustive()
+    }
+}
+
+/// URLs that a redirect from a seed brought into the scope; stored, so that a resumed crawl has the same boundary.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct ScopeAdded {
+    urls: Vec<String>,
+}
+
+type Done = (Permit, Result<Outcome, StoreError>);
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Takes up the crawl that the store holds; an empty store is a new one.
+    pub fn open(
+        settings: EngineSettings,
+        context: Arc<VisitContext<F, S>>,
+        store: Arc<S>,
+        mut scope: Scope,
+        committer: Committer<S>,
+        listener: Listener,
+    ) -> Result<Self, CommitError> {
+        let clock = context.clock;
+        let now = clock.now();
+        let key = context.pages.key;
+        let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
+        let frontier = Frontier::open(Arc::clone(&store), settings.frontier, first_gap, key, now)?;
+        let totals: Totals = match store.get(Tree::Meta, b"totals")? {
+            Some(value) => serde_json::from_slice(&value)?,
+            None => Totals::default(),
+        };
+        let added: ScopeAdded = match store.get(Tree::Meta, b"scope_added")? {
+            Some(value) => serde_json::from_slice(&value)?,
+            None => ScopeAdded::default(),
+        };
+        for url in added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
+            scope.add_seed(&url);
+        }
+        let jitter = Jitter::new(settings.jitter);
+        let totals = Totals { runs: totals.runs + 1, ..totals };
+        Ok(Self {
+            settings,
+            context,
+            frontier,
+            scope,
+            key,
+            clock,
+            committer: Some(committer),
+            batch: Batch::default(),
+            batch_octets: 0,
+            batch_since: None,
+            totals,
+            durable: totals,
+            elsewhere: HashMap::new(),
+            skips: crate::frontier::FingerprintSet::default(),
+            scope_added: added.urls,
+            jitter,
+            listener,
+            pages: Pages::default(),
+        })
+    }
+
+    /// Offers a seed. Its host must have been given to the scope before.
+    pub fn add_seed(&mut self, url: &CrawlUrl) -> Result<(), CommitError> {
+        let now = self.clock.now();
+        if let Some(outcome) = self.scope.judge(url, 0) {
+            self.decide(Decision {
+                at: now.wall,
+                url: url.to_string(),
+                host: url.host().to_owned(),
+                decision: "skipped".to_owned(),
+                layer: Layer::Scope,
+                reason: outcome.as_str().to_owned(),
+                evidence: Some("a seed".to_owned()),
+                via: None,
+            });
+            return Ok(());
+        }
+        let host = self.frontier.host_id(url.host());
+        let fingerprint = url.fingerprint(&self.key);
+        self.frontier.admit(host, fingerprint, QueuedUrl::seed(url), Priority::First, true)?;
+        Ok(())
+    }
+
+    /// Crawls until nothing is left, a limit is reached, or `stop` says so. Everything settled is durable when it
+    /// returns, after an error too as far as it was acknowledged.
+    pub async fn run(&mut self, mut stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
+        let mut visits: JoinSet<Done> = JoinSet::new();
+        let mut running: HashMap<tokio::task::Id, Lease> = HashMap::new();
+        let mut committing: Option<JoinHandle<Committing<S>>> = None;
+        let mut stopping: Option<End> = None;
+        let mut drain_until = Duration::MAX;
+        let mut next_tick = Duration::ZERO;
+        self.batch_since.get_or_insert(self.clock.now().mono);
+        loop {
+            let now = self.clock.now();
+            let asked = *stop.borrow();
+            if asked == Stop::Now || (stopping.is_some() && now.mono >= drain_until) {
+                visits.abort_all();
+                while let Some(done) = visits.join_next_with_id().await {
+                    self.take_in(done, &mut running)?;
+                }
+                self.release_aborted(&mut running);
+                if asked == Stop::Now {
+                    stopping = Some(End::Forced);
+                }
+            } else if asked == Stop::Drain && stopping.is_none() {
+                stopping = Some(End::Interrupted);
+                drain_until = now.mono + DRAIN;
+            } else if stopping.is_none()
+                && let Some(limit) = self.limit_reached(now)
+            {
+                stopping = Some(End::Limit(limit));
+                drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
+            }
+            if stopping.is_none() {
+                while visits.len() < self.settings.concurrency && self.batch_octets < PENDING_OCTETS {
+                    let Some(permit) = self.frontier.lease(now)? else { break };
+                    let lease = permit.lease().clone();
+                    let context = Arc::clone(&self.context);
+                    let task = visits.spawn(async move {
+                        let outcome = visit::visit(&context, permit.lease()).await;
+                        (permit, outcome)
+                    });
+                    running.insert(task.id(), lease);
+                }
+            }
+            if now.mono >= next_tick {
+                next_tick = now.mono + Duration::from_secs(1);
+                self.tick(now);
+            }
+            let over = visits.is_empty()
+                && (stopping.is_some()
+                    || self.frontier.next_ready().is_none_or(|at| at > now.mono)
+                        && !self.frontier.has_prospect(now, self.settings.max_wait));
+            let due = self.batch_due(now) || over && self.batch_since.is_some();
+            if committing.is_none()
+                && due
+                && let Some(commit) = self.start_commit(now)?
+            {
+                committing = Some(commit);
+            }
+            if over && committing.is_none() && self.batch_since.is_none() {
+                return Ok(self.summary(stopping.unwrap_or(End::Complete), now));
+            }
+
+            let wake = self
+                .wake(visits.len() < self.settings.concurrency && stopping.is_none(), committing.is_none())
+                .min(next_tick)
+                .min(if stopping.is_some() { drain_until } else { Duration::MAX });
+            tokio::select! {
+                Some(done) = visits.join_next_with_id() => {
+                    self.take_in(done, &mut running)?;
+                    while let Some(done) = visits.try_join_next_with_id() {
+                        self.take_in(done, &mut running)?;
+                    }
+                }
+                done = async { committing.as_mut().expect("guarded").await }, if committing.is_some() => {
+                    committing = None;
+                    self.committed(done)?;
+                }
+                () = sleep_until(self.clock, wake) => {}
+                Ok(()) = stop.changed() => {}
+            }
+        }
+    }
+
+    /// When the loop has to look again, if nothing happens before.
+    fn wake(&mut self, may_lease: bool, may_commit: bool) -> Duration {
+        let ready = if may_lease { self.frontier.next_ready() } else { None };
+        let due = self.batch_since.filter(|_| may_commit).map(|since| since + GROUP_TIME);
+        ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
+    }
+
+    fn batch_due(&self, now: Now) -> bool {
+        self.batch_since.is_some_and(|since| {
+            self.batch_octets + self.frontier.pending_octets() >= GROUP_OCTETS
+                || now.mono >= since + GROUP_TIME
+        })
+    }
+
+    /// Marks that there is something to commit.
+    fn touch(&mut self, octets: usize) {
+        self.batch_octets += octets;
+        if self.batch_since.is_none() {
+            self.batch_since = Some(self.clock.now().mono);
+        }
+    }
+
+    fn start_commit(&mut self, now: Now) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
+        let Some(mut committer) = self.committer.take() else { return Ok(None) };
+        let (generation, writes) = self.frontier.cut(now)?;
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.generation = generation;
+        batch.writes = writes;
+        batch.totals = self.totals;
+        self.batch_octets = 0;
+        self.batch_since = None;
+        Ok(Some(tokio::task::spawn_blocking(move || {
+            let totals = batch.totals;
+            let result = committer.commit(batch);
+            Committing { committer, generation, totals, result }
+        })))
+    }
+
+    fn committed(&mut self, done: Result<Committing<S>, tokio::task::JoinError>) -> Result<(), CommitError> {
+        let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
+        self.committer = Some(done.committer);
+        done.result?;
+        self.frontier.committed(done.generation);
+        self.durable = done.totals;
+        (self.listener)(CrawlEvent::Committed(done.totals));
+        Ok(())
+    }
+
+    fn take_in(
+        &mut self,
+        done: Result<(tokio::task::Id, Done), tokio::task::JoinError>,
+        running: &mut HashMap<tokio::task::Id, Lease>,
+    ) -> Result<(), CommitError> {
+        match done {
+            Ok((id, (permit, outcome))) => {
+                running.remove(&id);
+                self.settle(permit, outcome?)
+            }
+            Err(error) if error.is_cancelled() => Ok(()),
+            Err(error) => {
+                // A panic in a visit is a bug of ours; it costs this URL, and nothing else.
+                match running.remove(&error.id()) {
+                    Some(lease) => self.settle_panicked(&lease),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    fn limit_reached(&self, now: Now) -> Option<String> {
+        let EngineSettings { max_pages, max_bytes, max_time, .. } = self.settings;
+        let over = |name: &str, most: Option<u64>, have: u64| {
+            most.filter(|most| have >= *most).map(|most| format!("{name} {most}"))
+        };
+        over("max-pages", max_pages, self.totals.pages)
+            .or_else(|| over("max-bytes", max_bytes, self.totals.bytes))
+            .or_else(|| {
+                max_time.filter(|most| now.mono >= *most).map(|most| format!("max-time {}s", most.as_secs()))
+            })
+    }
+
+    fn summary(&self, end: End, now: Now) -> Summary {
+        let mut left: Vec<_> = self
+            .frontier
+            .waiting(now)
+            .map(|host| {
+                let reason = host.parked.map_or_else(|| host.why.to_string(), str::to_owned);
+                (host.host.to_owned(), reason, host.queued)
+            })
+            .collect();
+        left.sort();
+        Summary { end, totals: self.totals, queued: self.frontier.counts().queued, left }
+    }
+
+    /// Enters a decision.
+    fn decide(&mut self, decision: Decision) {
+        self.touch(120);
+        (self.listener)(CrawlEvent::Decided(decision.clone()));
+        self.batch.decisions.push(decision);
+    }
+}
+
+struct Committing<S> {
+    committer: Committer<S>,
+    generation: u64,
+    totals: Totals,
+    result: Result<(), CommitError>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
+async fn sleep_until(clock: Clock, mono: Duration) {
+    if mono == Duration::MAX {
+        std::future::pending::<()>().await;
+    }
+    tokio::time::sleep_until(clock.instant(mono)).await;
+}

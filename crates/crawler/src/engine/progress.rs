@@ -1,0 +1,60 @@
+//! The state of the crawl, counted once a second.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::Engine;
+use crate::clock::Now;
+use crate::event::{CrawlEvent, Progress};
+use crate::fetch::Fetch;
+use crate::store::Store;
+
+/// Seconds over which the rate is taken.
+const WINDOW: usize = 10;
+
+/// Durable pages at the last ticks.
+#[derive(Debug, Default)]
+pub(super) struct Pages(VecDeque<(Duration, u64)>);
+
+impl Pages {
+    fn rate(&mut self, now: Duration, pages: u64) -> f64 {
+        self.0.push_back((now, pages));
+        if self.0.len() > WINDOW {
+            self.0.pop_front();
+        }
+        match (self.0.front(), self.0.back()) {
+            (Some((from, first)), Some((to, last))) if to > from => {
+                last.saturating_sub(*first) as f64 / (*to - *from).as_secs_f64()
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    pub(super) fn tick(&mut self, now: Now) {
+        let mut waiting = BTreeMap::new();
+        let mut slowest = None;
+        for host in self.frontier.waiting(now) {
+            *waiting.entry(host.why).or_insert(0) += 1;
+            let left =
+                host.gap.length.saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX)).max(host.left);
+            if slowest.as_ref().is_none_or(|(_, _, most, _)| left > *most) {
+                slowest = Some((host.host, host.queued, left, host.why));
+            }
+        }
+        let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
+        let counts = self.frontier.counts();
+        let pages_per_second = self.pages.rate(now.mono, self.durable.pages);
+        (self.listener)(CrawlEvent::Progress(Progress {
+            totals: self.durable,
+            queued: counts.queued,
+            in_flight: counts.in_flight,
+            hosts: counts.hosts,
+            waiting: waiting.into_iter().collect(),
+            slowest,
+            elapsed: now.mono,
+            pages_per_second,
+        }));
+    }
+}

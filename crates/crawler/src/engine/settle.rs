@@ -1,0 +1,504 @@
+//! What the engine does with each outcome: counters, pace, links, ledger, and the permit back to the frontier.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{Engine, ScopeAdded};
+use crate::clock::Now;
+use crate::commit::{CommitError, SettledPage};
+use crate::event::CrawlEvent;
+use crate::fetch::{ErrorKind, Fetch, FetchError};
+use crate::frontier::{Admitted, Errand, Lease, Permit, Priority, QueuedUrl, Settlement, Via, Work};
+use crate::pace::{Delay, Why};
+use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence};
+use crate::robots_cache::Entry;
+use crate::store::{Store, Tree};
+use crate::url::{CrawlUrl, Fingerprint};
+use crate::visit::{Event, FoundLink, Outcome, Requested, Visited};
+
+/// How long a host rests when this machine itself had no means to ask it.
+const LOCAL_PAUSE: Duration = Duration::from_secs(1);
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Takes in what a visit came to.
+    pub(super) fn settle(&mut self, permit: Permit, outcome: Outcome) -> Result<(), CommitError> {
+        let lease = permit.lease().clone();
+        let now = self.clock.now();
+        self.touch(64);
+        let gap = self.gap_after(&lease, &outcome);
+        match outcome.event {
+            Event::Robots(entry) => self.robots_known(permit, &entry, gap),
+            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),
+            Event::Denied(verdict, evidence) => {
+                let (_, counts) = self.frontier.pace_and_counts(lease.host);
+                counts.skipped += 1;
+                self.totals.skipped += 1;
+                let evidence = describe(&evidence);
+                self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", Some(evidence));
+                drop(verdict);
+                self.give_back(permit, true, None, gap);
+            }
+            Event::Wait(wait, why) => {
+                let evidence = format!("{why}; {:.0} s", wait.length.as_secs_f64());
+                self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), Some(evidence));
+                let gap = Gap { not_before: now.mono + wait.length, delay: wait };
+                self.give_back(permit, false, None, gap);
+            }
+            Event::TooSlow(asked) => {
+                let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
+                self.frontier.park(lease.host, &reason);
+                self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", Some(reason));
+                self.give_back(permit, false, None, gap);
+            }
+            Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
+            Event::Failed(error, evidence) => {
+                self.failed(permit, &error, evidence, outcome.request, gap, now)
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the request and gives the host's next time by the ordinary gap.
+    fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
+        let Some(Requested { started, ended, bytes }) = outcome.request else {
+            let delay = self.frontier.gap(lease.host);
+            return Gap { not_before: self.frontier.not_before(lease.host), delay };
+        };
+        let took = ended.mono.saturating_sub(started.mono);
+        let rules = self.settings.pace;
+        let (pace, counts) = self.frontier.pace_and_counts(lease.host);
+        counts.requests += 1;
+        counts.bytes += bytes;
+        counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let mut delay = pace.gap(&rules, outcome.asked, took);
+        if outcome.half_rate {
+            delay.length = delay.length.max(Duration::from_millis(500)).saturating_mul(2);
+        }
+        self.totals.requests += 1;
+        self.totals.bytes += bytes;
+        self.frontier.set_gap(lease.host, delay);
+        Gap { not_before: ended.mono + delay.length, delay }
+    }
+
+    fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
+        let settlement = Settlement { done, again, not_before: gap.not_before, wait: gap.delay };
+        self.frontier.settle(permit, settlement);
+    }
+
+    fn robots_known(&mut self, permit: Permit, entry: &Entry, gap: Gap) {
+        let lease = permit.lease().clone();
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        counts.robots_requests += 1;
+        let record = entry.record.clone();
+        let origin_host = match &lease.work {
+            Work::Errand(errand) => self.frontier.host_id(&errand.origin.host),
+            Work::Visit(_) => lease.host,
+        };
+        self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
+        let at = record.fetched_at;
+        self.decide(Decision {
+            at,
+            url: record.origin.clone(),
+            host: self.frontier.name(origin_host).to_owned(),
+            decision: format!("robots_{}", record.access),
+            layer: Layer::Robots,
+            reason: record.reason.clone(),
+            evidence: record.digest.clone(),
+            via: None,
+        });
+        self.touch(record.bytes as usize + 256);
+        self.batch.robots.push(record);
+        if let Work::Errand(errand) = &lease.work
+            && let Some((host, not_before)) = self.elsewhere.remove(&errand.origin)
+        {
+            let wait = self.frontier.gap(host);
+            self.frontier.wait(host, not_before, wait);
+        }
+        self.give_back(permit, false, None, gap);
+    }
+
+    /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
+    fn robots_elsewhere(&mut self, permit: Permit, errand: Errand, gap: Gap) {
+        let lease = permit.lease().clone();
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        counts.robots_requests += 1;
+        let origin_host = self.frontier.host_id(&errand.origin.host);
+        let target = self.frontier.host_id(errand.url.host());
+        if lease.host != origin_host {
+            self.give_back(permit, false, None, gap);
+        } else if target == origin_host {
+            // The errand goes before the host's own visits, after the gap.
+            self.give_back(permit, false, None, gap);
+        } else {
+            self.elsewhere.insert(errand.origin.clone(), (origin_host, gap.not_before));
+            let wait = Delay { length: Duration::ZERO, why: Why::RobotsElsewhere };
+            self.give_back(permit, false, None, Gap { not_before: Duration::MAX, delay: wait });
+        }
+        if target == origin_host
+            && let Some((host, not_before)) = self.elsewhere.remove(&errand.origin)
+        {
+            let wait = self.frontier.gap(host);
+            self.frontier.wait(host, not_before, wait);
+        }
+        self.frontier.send(target, errand);
+    }
+
+    fn page(
+        &mut self,
+        permit: Permit,
+        visited: Visited,
+        request: Option<Requested>,
+        mut gap: Gap,
+    ) -> Result<(), CommitError> {
+        let lease = permit.lease().clone();
+        let Work::Visit(item) = &lease.work else {
+            self.give_back(permit, false, None, gap);
+            return Ok(());
+        };
+        let now = self.clock.now();
+        let ended = request.map_or(now, |request| request.ended);
+        let status = visited.record.status.unwrap_or_default();
+        let retry_after = visited.retry_after.as_deref();
+        let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
+        let jitter = self.jitter.next();
+        let (pace, _) = self.frontier.pace_and_counts(lease.host);
+        let pause = match status {
+            429 | 503 => Some(pace.pushed_back(retry_after, jitter)),
+            _ => {
+                pace.answered();
+                retry_after.map(|length| Delay { length, why: Why::RetryAfter })
+            }
+        };
+        if let Some(pause) = pause {
+            let evidence = format!("status {status}; {:.0} s", pause.length.as_secs_f64());
+            self.decided(&lease, now, "paused", Layer::Pace, pause.why.as_str(), Some(evidence));
+            gap = gap.or_later(ended, pause);
+        }
+        if matches!(status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
+            && let Some(again) = self.again(item)
+        {
+            let evidence = format!("http_{status}, try {}", again.tries);
+            self.decided(&lease, now, "retry", Layer::Fetch, "status", Some(evidence));
+            self.give_back(permit, true, Some(again), gap);
+            return Ok(());
+        }
+        let fingerprint = lease.url.fingerprint(&self.key);
+        let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        match status {
+            200..300 => {
+                counts.pages += 1;
+                self.totals.pages += 1;
+            }
+            300..400 => self.totals.redirects += 1,
+            _ => {
+                counts.errors += 1;
+                self.totals.failed += 1;
+            }
+        }
+        let pages = counts.pages;
+        self.totals.indexed += u64::from(visited.record.indexed);
+        self.totals.archived += u64::from(visited.record.archived);
+        self.store_page(&lease, fingerprint, visited, links);
+        if self.settings.max_pages_per_host.is_some_and(|most| pages >= most) {
+            self.frontier.park(lease.host, "max-pages-per-host");
+        }
+        self.give_back(permit, true, None, gap);
+        Ok(())
+    }
+
+    fn store_page(&mut self, lease: &Lease, page: Fingerprint, visited: Visited, links: Vec<LinkRecord>) {
+        let Visited { record, warc, .. } = visited;
+        (self.listener)(CrawlEvent::Page {
+            url: record.url.clone(),
+            status: record.status.unwrap_or_default(),
+        });
+        let octets = 1024 + warc.as_ref().map_or(0, |encoded| encoded.bytes.len()) + links.len() * 64;
+        self.touch(octets);
+        self.batch.pages.push(SettledPage { host: lease.host, page, record, links, warc });
+    }
+
+    fn admit_links(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        page: Fingerprint,
+        visited: &Visited,
+        now: Now,
+    ) -> Result<Vec<LinkRecord>, CommitError> {
+        let via = Via { host: lease.host, page };
+        let mut records = Vec::with_capacity(visited.links.len());
+        for link in &visited.links {
+            let outcome = match &link.target {
+                Ok((url, fingerprint)) => self.admit_link(lease, item, via, link, url, *fingerprint)?,
+                Err(_) => LinkOutcome::NotHttp,
+            };
+            if outcome.is_skip() {
+                self.skip_link(lease, link, outcome, now);
+            }
+            records.push(LinkRecord {
+                to: match &link.target {
+                    Ok((url, _)) => url.to_string(),
+                    Err(text) => text.clone(),
+                },
+                kind: link.kind.to_owned(),
+                rel: link.rel.clone(),
+                text: link.text.clone(),
+                nofollow: link.nofollow,
+                outcome,
+            });
+        }
+        Ok(records)
+    }
+
+    fn admit_link(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        via: Via,
+        link: &FoundLink,
+        url: &CrawlUrl,
+        fingerprint: Fingerprint,
+    ) -> Result<LinkOutcome, CommitError> {
+        if let Some(outcome) = link.skip {
+            return Ok(outcome);
+        }
+        let redirect = link.kind == "redirect";
+        let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
+        let mut queued = QueuedUrl::link(url, depth, Some(via));
+        if redirect {
+            queued.redirects = item.redirects.saturating_add(1);
+            queued.seed = item.seed;
+            if u32::from(queued.redirects) > self.settings.max_redirects {
+                return Ok(LinkOutcome::TooManyRedirects);
+            }
+            // Where a seed redirects to belongs to the crawl as the seed does.
+            if item.seed && self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
+                self.scope_added.push(url.to_string());
+                let added = ScopeAdded { urls: self.scope_added.clone() };
+                self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+            }
+        }
+        if let Some(outcome) = self.scope.judge(url, depth) {
+            return Ok(outcome);
+        }
+        let host =
+            if url.host() == lease.url.host() { lease.host } else { self.frontier.host_id(url.host()) };
+        let priority = if redirect { Priority::First } else { Priority::Link };
+        Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
+            Admitted::Queued => LinkOutcome::Queued,
+            Admitted::Seen => LinkOutcome::Seen,
+            Admitted::Untested => LinkOutcome::Untested,
+        })
+    }
+
+    /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
+    fn skip_link(&mut self, lease: &Lease, link: &FoundLink, outcome: LinkOutcome, now: Now) {
+        let (url, host, mark) = match &link.target {
+            Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
+            Err(text) => {
+                let hash = blake3::hash(text.as_bytes());
+                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+                (text.clone(), String::new(), mark)
+            }
+        };
+        if self.skips.len() >= super::SKIPS_REMEMBERED {
+            self.skips.clear();
+        }
+        if !self.skips.insert(Fingerprint(mark ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))) {
+            return;
+        }
+        self.totals.skipped += 1;
+        let layer = match outcome {
+            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow => Layer::Directive,
+            LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
+            _ => Layer::Scope,
+        };
+        let evidence = (!link.rel.is_empty()).then(|| format!("{} rel=\"{}\"", link.kind, link.rel));
+        self.decide(Decision {
+            at: now.wall,
+            url,
+            host,
+            decision: "skipped".to_owned(),
+            layer,
+            reason: outcome.as_str().to_owned(),
+            evidence: evidence.or_else(|| Some(link.kind.to_owned())),
+            via: Some(lease.url.to_string()),
+        });
+    }
+
+    fn failed(
+        &mut self,
+        permit: Permit,
+        error: &FetchError,
+        evidence: RobotsEvidence,
+        request: Option<Requested>,
+        gap: Gap,
+        now: Now,
+    ) {
+        let lease = permit.lease().clone();
+        let Work::Visit(item) = &lease.work else {
+            self.give_back(permit, false, None, gap);
+            return;
+        };
+        let ended = request.map_or(now, |request| request.ended);
+        if error.kind == ErrorKind::Local {
+            let pause = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
+            self.decided(&lease, now, "paused", Layer::Fetch, "local", Some(error.detail.clone()));
+            self.give_back(permit, false, None, gap.or_later(ended, pause));
+            return;
+        }
+        let passing = matches!(
+            error.kind,
+            ErrorKind::Timeout
+                | ErrorKind::Connection
+                | ErrorKind::Dns
+                | ErrorKind::Truncated
+                | ErrorKind::Protocol
+        );
+        let mut gap = gap;
+        if passing {
+            let jitter = self.jitter.next();
+            let (pace, _) = self.frontier.pace_and_counts(lease.host);
+            let pause = pace.failed(jitter);
+            gap = gap.or_later(ended, pause);
+        }
+        if passing && let Some(again) = self.again(item) {
+            let evidence = format!("{error}, try {}", again.tries);
+            self.decided(&lease, now, "retry", Layer::Fetch, error.kind.as_str(), Some(evidence));
+            self.give_back(permit, true, Some(again), gap);
+            return;
+        }
+        let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
+        self.decided(&lease, now, "failed", layer, error.kind.as_str(), Some(error.detail.clone()));
+        let record = failure_record(&lease, item, error, evidence, ended);
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        counts.errors += 1;
+        self.totals.failed += 1;
+        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+        self.store_page(&lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+        self.give_back(permit, true, None, gap);
+    }
+
+    /// The next try of a URL, if it has one left.
+    fn again(&self, item: &QueuedUrl) -> Option<QueuedUrl> {
+        let tries = item.tries.saturating_add(1);
+        (u32::from(tries) <= self.settings.retries).then(|| QueuedUrl { tries, ..item.clone() })
+    }
+
+    /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
+    pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
+        let now = self.clock.now();
+        self.decided(lease, now, "failed", Layer::Fetch, "internal", Some("the visit panicked".to_owned()));
+        if let Work::Visit(item) = &lease.work {
+            let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
+            let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
+            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+            self.totals.failed += 1;
+            self.store_page(lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+        }
+        let delay = self.frontier.gap(lease.host);
+        let not_before = now.mono + delay.length;
+        self.frontier.complete(lease, Settlement { done: true, again: None, not_before, wait: delay });
+        Ok(())
+    }
+
+    /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
+    pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
+        let now = self.clock.now();
+        for (_, lease) in running.drain() {
+            let delay = self.frontier.gap(lease.host);
+            let not_before = now.mono + delay.length;
+            self.frontier.complete(&lease, Settlement { done: false, again: None, not_before, wait: delay });
+            self.touch(64);
+        }
+    }
+
+    fn decided(
+        &mut self,
+        lease: &Lease,
+        now: Now,
+        decision: &str,
+        layer: Layer,
+        reason: &str,
+        evidence: Option<String>,
+    ) {
+        self.decide(Decision {
+            at: now.wall,
+            url: lease.url.to_string(),
+            host: lease.url.host().to_owned(),
+            decision: decision.to_owned(),
+            layer,
+            reason: reason.to_owned(),
+            evidence,
+            via: None,
+        });
+    }
+}
+
+/// A host's next time, and the rule that set it.
+#[derive(Debug, Clone, Copy)]
+struct Gap {
+    not_before: Duration,
+    delay: Delay,
+}
+
+impl Gap {
+    /// The later of this and a pause that begins with the end of the response.
+    fn or_later(self, ended: Now, pause: Delay) -> Self {
+        let not_before = ended.mono.saturating_add(pause.length);
+        if not_before > self.not_before { Self { not_before, delay: pause } } else { self }
+    }
+}
+
+fn describe(evidence: &RobotsEvidence) -> String {
+    match (evidence.line, &evidence.rule) {
+        (Some(line), Some(rule)) => format!("line {line}: {rule}"),
+        (Some(line), None) => format!("line {line}"),
+        _ => evidence.reason.clone(),
+    }
+}
+
+fn failure_record(
+    lease: &Lease,
+    item: &QueuedUrl,
+    error: &FetchError,
+    robots: RobotsEvidence,
+    ended: Now,
+) -> PageRecord {
+    PageRecord {
+        v: 1,
+        url: lease.url.to_string(),
+        status: error.status,
+        error: Some(error.kind.as_str().to_owned()),
+        detail: Some(error.detail.clone()),
+        content_type: None,
+        charset: None,
+        title: None,
+        description: None,
+        keywords: None,
+        language: None,
+        depth: item.depth,
+        via: item.via,
+        fetched_at: ended.wall,
+        duration_ms: u64::try_from(error.elapsed.as_millis()).unwrap_or(u64::MAX),
+        bytes: 0,
+        wire_bytes: 0,
+        digest: None,
+        truncated: None,
+        directives: Vec::new(),
+        directive_warnings: Vec::new(),
+        indexed: false,
+        archived: false,
+        followed: false,
+        canonical: None,
+        redirect: None,
+        links_out: 0,
+        robots,
+        warc: None,
+        fields: std::collections::BTreeMap::new(),
+        validators: std::collections::BTreeMap::new(),
+        limits_hit: Vec::new(),
+        tries: item.tries + 1,
+    }
+}

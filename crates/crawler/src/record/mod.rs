@@ -1,0 +1,39 @@
+//! The records that a crawl leaves in its database, each with its schema version `v`.
+
+mod decision;
+mod link;
+mod page;
+pub(crate) mod robots;
+
+pub use self::decision::{Decision, Layer, read_ledger, write_ledger};
+pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
+pub use self::page::{Archived, PageRecord, RobotsEvidence};
+pub use self::robots::RobotsRecord;
+
+use crate::frontier::HostId;
+use crate::url::Fingerprint;
+
+/// Key of a page record: host id, fingerprint, number of the visit.
+pub fn page_key(host: HostId, page: Fingerprint, visit: u32) -> Vec<u8> {
+    let mut key = link_key(host, page);
+    key.extend(visit.to_be_bytes());
+    key
+}
+
+/// Key of a page's outlinks: host id, fingerprint.
+pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {
+    let mut key = host.key().to_vec();
+    key.extend(page.0.to_be_bytes());
+    key
+}
+
+/// Says what is wrong with a stored record.
+#[derive(Debug, thiserror::Error)]
+#[error("unreadable record: {0}")]
+pub struct RecordError(String);
+
+impl RecordError {
+    fn new(error: &dyn std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,102 @@
+//! One version of one origin's robots.txt, as fetched and judged.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+
+/// A robots.txt as it was answered; JSON, compressed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RobotsRecord {
+    /// Form of this record: 1.
+    pub v: u32,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// When the answer was complete.
+    pub fetched_at: Timestamp,
+    /// The final status; none if there was no response.
+    pub status: Option<u16>,
+    /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
+    pub access: String,
+    /// Why, in words.
+    pub reason: String,
+    /// Until when it holds.
+    pub expires: Timestamp,
+    /// BLAKE3 of the body.
+    pub digest: Option<String>,
+    /// Octets of the body.
+    pub bytes: u64,
+    /// The body where it is UTF-8.
+    pub body: Option<String>,
+    /// The body in base64 where it isn't.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_base64: Option<String>,
+    /// The URLs asked, where it was redirected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<String>,
+    /// Response header lines, as text.
+    pub headers: Vec<(String, String)>,
+    /// What a linter says about it: line number and words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<(u32, String)>,
+    /// The first failure after the last success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<Timestamp>,
+    /// Failures in a row.
+    #[serde(default)]
+    pub failures: u32,
+    /// When the last good copy was fetched or confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub good_copy: Option<Timestamp>,
+}
+
+impl RobotsRecord {
+    /// Key: origin, a zero octet, the time in milliseconds.
+    pub fn key(&self) -> Vec<u8> {
+        let mut key = Self::prefix(&self.origin);
+        key.extend(u64::try_from(self.fetched_at.as_millisecond()).unwrap_or_default().to_be_bytes());
+        key
+    }
+
+    /// The keys of all versions of one origin begin so.
+    pub fn prefix(origin: &str) -> Vec<u8> {
+        let mut key = origin.as_bytes().to_vec();
+        key.push(0);
+        key
+    }
+
+    /// The body's octets.
+    pub fn octets(&self) -> Vec<u8> {
+        match (&self.body, &self.body_base64) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(text)) => data_encoding::BASE64.decode(text.as_bytes()).unwrap_or_default(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// Keeps a body, as text if it is UTF-8.
+    pub fn set_body(&mut self, body: &[u8]) {
+        self.bytes = body.len() as u64;
+        self.digest = Some(digest(body));
+        match std::str::from_utf8(body) {
+            Ok(text) => self.body = Some(text.to_owned()),
+            Err(_) => self.body_base64 = Some(data_encoding::BASE64.encode(body)),
+        }
+    }
+
+    /// Packs the record.
+    pub fn write(&self) -> Result<Vec<u8>, RecordError> {
+        serde_json::to_vec(self).map(crate::packed::pack).map_err(|error| RecordError::new(&error))
+    }
+
+    /// Unpacks a record.
+    pub fn read(value: &[u8]) -> Result<Self, RecordError> {
+        let plain = crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?;
+        serde_json::from_slice(&plain).map_err(|error| RecordError::new(&error))
+    }
+}
+
+/// `blake3:` and 64 hex digits.
+pub(crate) fn digest(octets: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(octets).to_hex())
+}

@@ -1,0 +1,162 @@
+//! Which URLs belong to the crawl: hosts, paths, patterns, depth. Every answer has its reason.
+
+use std::collections::HashSet;
+
+use regex::RegexSet;
+
+use crate::config::ScopeMode;
+use crate::record::LinkOutcome;
+use crate::url::CrawlUrl;
+
+/// Says what is wrong with `--include` or `--exclude`.
+#[derive(Debug, thiserror::Error)]
+#[error("{option}: {source}")]
+pub struct PatternError {
+    /// The option.
+    pub option: &'static str,
+    /// What the pattern's parser says.
+    pub source: regex::Error,
+}
+
+/// The crawl's boundary.
+#[derive(Debug)]
+pub struct Scope {
+    mode: ScopeMode,
+    hosts: HashSet<Box<str>>,
+    domains: HashSet<Box<str>>,
+    prefixes: Vec<Box<str>>,
+    include: Option<RegexSet>,
+    exclude: RegexSet,
+    max_depth: Option<u32>,
+    max_url_length: usize,
+}
+
+impl Scope {
+    /// A boundary without any seed yet.
+    pub fn new(
+        mode: ScopeMode,
+        include: &[String],
+        exclude: &[String],
+        max_depth: Option<u32>,
+        max_url_length: usize,
+    ) -> Result<Self, PatternError> {
+        let set =
+            |option, patterns| RegexSet::new(patterns).map_err(|source| PatternError { option, source });
+        Ok(Self {
+            mode,
+            hosts: HashSet::new(),
+            domains: HashSet::new(),
+            prefixes: Vec::new(),
+            include: if include.is_empty() { None } else { Some(set("--include", include)?) },
+            exclude: set("--exclude", exclude)?,
+            max_depth,
+            max_url_length,
+        })
+    }
+
+    /// Takes a seed in: its host, registrable domain or path prefix belongs to the crawl. False if it did already.
+    pub fn add_seed(&mut self, url: &CrawlUrl) -> bool {
+        match self.mode {
+            ScopeMode::Any => false,
+            ScopeMode::Host => self.hosts.insert(url.host().into()),
+            ScopeMode::Domain => self.domains.insert(domain(url.host()).into()),
+            ScopeMode::Prefix => {
+                let prefix = prefix(url);
+                let new = !self.prefixes.iter().any(|known| prefix.starts_with(&**known));
+                if new {
+                    self.prefixes.push(prefix.into());
+                }
+                new
+            }
+        }
+    }
+
+    /// Says why a URL stays outside; none lets it in.
+    pub fn judge(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
+        if url.as_str().len() > self.max_url_length {
+            return Some(LinkOutcome::TooLong);
+        }
+        let inside = match self.mode {
+            ScopeMode::Any => true,
+            ScopeMode::Host => self.hosts.contains(url.host()),
+            ScopeMode::Domain => self.domains.contains(domain(url.host())),
+            ScopeMode::Prefix => self.prefixes.iter().any(|prefix| url.as_str().starts_with(&**prefix)),
+        };
+        if !inside {
+            return Some(if self.mode == ScopeMode::Prefix {
+                LinkOutcome::OtherPath
+            } else {
+                LinkOutcome::OtherHost
+            });
+        }
+        if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str()))
+            || self.exclude.is_match(url.as_str())
+        {
+            return Some(LinkOutcome::Pattern);
+        }
+        self.max_depth.is_some_and(|most| depth > most).then_some(LinkOutcome::TooDeep)
+    }
+}
+
+/// The registrable domain by the public suffix list; the host itself for address literals and bare suffixes.
+fn domain(host: &str) -> &str {
+    if host.starts_with('[') || host.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.') {
+        return host;
+    }
+    psl::domain_str(host).unwrap_or(host)
+}
+
+/// Scheme, host, port and path up to its last slash.
+fn prefix(url: &CrawlUrl) -> &str {
+    let text = url.as_str();
+    let path_end = text.find('?').unwrap_or(text.len());
+    let cut = text[..path_end].rfind('/').map_or(path_end, |slash| slash + 1);
+    &text[..cut]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    fn scope(mode: ScopeMode, include: &[&str], exclude: &[&str]) -> Scope {
+        let own =
+            |patterns: &[&str]| patterns.iter().map(|pattern| (*pattern).to_owned()).collect::<Vec<_>>();
+        let mut scope = Scope::new(mode, &own(include), &own(exclude), Some(3), 100).unwrap();
+        assert_eq!(scope.add_seed(&url("http://www.shop.co.uk/a/b?x=/y")), mode != ScopeMode::Any);
+        assert!(!scope.add_seed(&url("http://www.shop.co.uk/a/c")));
+        scope
+    }
+
+    #[test]
+    fn modes_part_inside_from_outside() {
+        use LinkOutcome::{OtherHost, OtherPath};
+        let cases = [
+            (ScopeMode::Host, "http://www.shop.co.uk:81/z", None),
+            (ScopeMode::Host, "http://shop.co.uk/z", Some(OtherHost)),
+            (ScopeMode::Domain, "https://cdn.shop.co.uk/z", None),
+            (ScopeMode::Domain, "https://other.co.uk/z", Some(OtherHost)),
+            (ScopeMode::Prefix, "http://www.shop.co.uk/a/z/y", None),
+            (ScopeMode::Prefix, "http://www.shop.co.uk/b", Some(OtherPath)),
+            (ScopeMode::Any, "http://else.example/", None),
+        ];
+        for (mode, target, expected) in cases {
+            assert_eq!(scope(mode, &[], &[]).judge(&url(target), 1), expected, "{mode:?} {target}");
+        }
+    }
+
+    #[test]
+    fn patterns_depth_and_length_are_reasons_of_their_own() {
+        let scope = scope(ScopeMode::Host, &["/a/"], &[r"\.pdf$"]);
+        assert_eq!(scope.judge(&url("http://www.shop.co.uk/a/x"), 3), None);
+        assert_eq!(scope.judge(&url("http://www.shop.co.uk/b"), 1), Some(LinkOutcome::Pattern));
+        assert_eq!(scope.judge(&url("http://www.shop.co.uk/a/x.pdf"), 1), Some(LinkOutcome::Pattern));
+        assert_eq!(scope.judge(&url("http://www.shop.co.uk/a/x"), 4), Some(LinkOutcome::TooDeep));
+        let long = format!("http://www.shop.co.uk/a/{}", "x".repeat(100));
+        assert_eq!(scope.judge(&url(&long), 1), Some(LinkOutcome::TooLong));
+        assert!(Scope::new(ScopeMode::Host, &["(".to_owned()], &[], None, 9).is_err());
+    }
+}

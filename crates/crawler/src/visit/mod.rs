@@ -1,0 +1,222 @@
+//! The pipeline of one visit, one straight function: robots.txt, its verdict, one request, what the page says.
+//!
+//! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
+
+mod page;
+
+pub use self::page::{FoundLink, PageRules, Visited};
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use robots::{IntervalReason, Verdict};
+
+use crate::clock::{Clock, Now};
+use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
+use crate::frontier::{Errand, Lease, QueuedUrl, Work};
+use crate::pace::{Delay, Why};
+use crate::record::{RobotsEvidence, RobotsRecord};
+use crate::robots_cache::{Entry, Known, RobotsCache, Step};
+use crate::store::{Store, StoreError};
+use crate::url::CrawlUrl;
+
+/// What every visit of a crawl shares.
+#[derive(Debug)]
+pub struct VisitContext<F, S> {
+    /// The network.
+    pub fetch: F,
+    /// robots.txt files.
+    pub robots: RobotsCache<S>,
+    /// How pages are read.
+    pub pages: Arc<PageRules>,
+    /// The clock.
+    pub clock: Clock,
+    /// Hosts that the seed file names: they may sit on private addresses.
+    pub seed_hosts: HashSet<Box<str>>,
+    /// Longest Crawl-delay or Request-rate interval that is waited for.
+    pub max_crawl_delay: Duration,
+}
+
+/// What a visit came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// When the last octet of a response had arrived, if a request was made.
+    pub request: Option<Requested>,
+    /// The gap that the origin's robots.txt asks for.
+    pub asked: Option<Delay>,
+    /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
+    pub half_rate: bool,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Times of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Requested {
+    /// When it was sent.
+    pub started: Now,
+    /// When it was over.
+    pub ended: Now,
+    /// Octets of the body as sent.
+    pub bytes: u64,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// A robots.txt became known; the URL is still to be visited.
+    Robots(Arc<Entry>),
+    /// A robots.txt redirects: another URL has to be asked first.
+    RobotsHop(Errand),
+    /// robots.txt forbids the URL.
+    Denied(Verdict, RobotsEvidence),
+    /// The host has to wait.
+    Wait(Delay, String),
+    /// The host asks for a longer gap than is waited for.
+    TooSlow(Delay),
+    /// A response came, and was read.
+    Page(Box<Visited>),
+    /// No response came.
+    Failed(FetchError, RobotsEvidence),
+}
+
+/// Makes one visit: at most one request.
+pub async fn visit<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    lease: &Lease,
+) -> Result<Outcome, StoreError> {
+    let now = context.clock.now();
+    let item = match &lease.work {
+        Work::Errand(errand) => return ask_robots(context, errand.clone()).await,
+        Work::Visit(item) => item,
+    };
+
+    // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
+    let origin = lease.url.origin();
+    let entry = match context.robots.lookup(&origin, now.wall)? {
+        Known::Fresh(entry) => entry,
+        Known::Stale(_) | Known::Missing => {
+            let url = origin.robots_url().map_err(|error| StoreError::Form {
+                tree: crate::store::Tree::Queue.name(),
+                detail: error.to_string(),
+            })?;
+            return ask_robots(context, Errand { origin, url, hops: Vec::new() }).await;
+        }
+    };
+    if entry.deferred {
+        let length = Duration::try_from(entry.expires.duration_since(now.wall)).unwrap_or_default();
+        let wait = Delay { length, why: Why::RobotsUnreachable };
+        return Ok(without_request(None, Event::Wait(wait, entry.record.reason.clone())));
+    }
+    let verdict = entry.robots.verdict(lease.url.path_and_query());
+    let evidence = evidence(&verdict, &entry);
+    if !verdict.allowed {
+        return Ok(without_request(None, Event::Denied(verdict, evidence)));
+    }
+    let asked = asked_gap(&entry, now);
+    if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
+        return Ok(without_request(None, Event::TooSlow(gap)));
+    }
+    if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
+        let wait = Delay { length, why: Why::VisitTime };
+        return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
+    }
+
+    // One request, one hop.
+    let started = context.clock.now();
+    let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Page)).await;
+    let ended = context.clock.now();
+    let response = match answer {
+        Ok(response) => response,
+        Err(error) => {
+            let request = Some(Requested { started, ended, bytes: 0 });
+            return Ok(Outcome {
+                request,
+                asked,
+                half_rate: entry.half_rate,
+                event: Event::Failed(error, evidence),
+            });
+        }
+    };
+    let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
+
+    // Layer two: what the page says about itself. Read off the async threads.
+    let visited = read(context, lease.url.clone(), item.clone(), response, evidence.clone(), requested).await;
+    let event = match visited {
+        Some(visited) => Event::Page(Box::new(visited)),
+        None => Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the page failed"), evidence),
+    };
+    Ok(Outcome { request: Some(requested), asked, half_rate: entry.half_rate, event })
+}
+
+async fn read<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    url: CrawlUrl,
+    item: QueuedUrl,
+    response: Response,
+    evidence: RobotsEvidence,
+    requested: Requested,
+) -> Option<Visited> {
+    let rules = Arc::clone(&context.pages);
+    tokio::task::spawn_blocking(move || page::read(&rules, &url, &item, &response, evidence, requested))
+        .await
+        .ok()
+}
+
+async fn ask_robots<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    errand: Errand,
+) -> Result<Outcome, StoreError> {
+    let started = context.clock.now();
+    let known = context.robots.lookup(&errand.origin, started.wall)?;
+    let mut request = request(context, &errand.url, Purpose::Robots);
+    request.headers = RobotsCache::<S>::conditions(&known);
+    let answer = context.fetch.fetch(request).await;
+    let ended = context.clock.now();
+    let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    let requested = Some(Requested { started, ended, bytes });
+    Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
+        Step::Known(entry) => {
+            let asked = asked_gap(&entry, ended);
+            Outcome { request: requested, asked, half_rate: entry.half_rate, event: Event::Robots(entry) }
+        }
+        Step::Hop(next) => {
+            Outcome { request: requested, asked: None, half_rate: false, event: Event::RobotsHop(next) }
+        }
+    })
+}
+
+fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose) -> FetchRequest {
+    let mut request = FetchRequest::new(url.as_url().clone(), purpose);
+    request.host_is_seed = context.seed_hosts.contains(url.host());
+    request
+}
+
+fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
+    Outcome { request: None, asked, half_rate: false, event }
+}
+
+fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
+    entry.robots.timing().interval(now.wall).map(|interval| {
+        let why = match interval.reason {
+            IntervalReason::RequestRate => Why::RequestRate,
+            _ => Why::CrawlDelay,
+        };
+        Delay { length: interval.every, why }
+    })
+}
+
+fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
+    RobotsEvidence {
+        line: verdict.line,
+        rule: verdict.rule.as_deref().map(|rule| crate::clean::clean(rule).into_owned()),
+        reason: verdict.reason.to_string(),
+        digest: rules_digest(entry),
+    }
+}
+
+fn rules_digest(entry: &Entry) -> Option<String> {
+    let RobotsRecord { access, .. } = &entry.record;
+    matches!(access.as_str(), "rules" | "stored").then(|| entry.digest.clone()).flatten()
+}

@@ -1,0 +1,272 @@
+//! Reads one response: directives first, and of the content only what they let us keep. CPU work, no waiting.
+
+use std::collections::BTreeMap;
+
+use meta::{Directives, Effects, MetaTag, Sources};
+use url::Url;
+
+use super::Requested;
+use crate::clean;
+use crate::extract::{self, ExtractInput, ExtractLimits, Extracted, LinkKind, SelectLimits, SelectRule};
+use crate::fetch::{Response, Truncation};
+use crate::frontier::QueuedUrl;
+use crate::record::{LinkOutcome, PageRecord, RobotsEvidence};
+use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use crate::warc::{self, Encoded, Exchange};
+
+/// Octets kept of a header value or a reference.
+const LONGEST_TEXT: usize = 2_048;
+
+/// How pages are read in this crawl.
+#[derive(Debug)]
+pub struct PageRules {
+    /// Whose directives bind us.
+    pub agent: meta::Agent,
+    /// How directives are resolved.
+    pub dialect: meta::Dialect,
+    /// Limits of reading.
+    pub limits: ExtractLimits,
+    /// Fields that the researcher names.
+    pub selectors: Vec<SelectRule>,
+    /// Whether bodies are archived.
+    pub archive: bool,
+    /// Whether images, scripts and styles are queued like links.
+    pub resources: bool,
+    /// The crawl's fingerprint key.
+    pub key: FingerprintKey,
+}
+
+/// A link as found, with what the page's layer says about it.
+#[derive(Debug)]
+pub struct FoundLink {
+    /// The target and its fingerprint, or the reference as written where it is no http URL.
+    pub target: Result<(CrawlUrl, Fingerprint), String>,
+    /// The element's name.
+    pub kind: &'static str,
+    /// `rel` as written.
+    pub rel: String,
+    /// Anchor text; empty where it may not be kept.
+    pub text: String,
+    /// The author forbids to follow it.
+    pub nofollow: bool,
+    /// Set where the link is not to be queued.
+    pub skip: Option<LinkOutcome>,
+}
+
+/// A response, read.
+#[derive(Debug)]
+pub struct Visited {
+    /// The record, without its place in the archive.
+    pub record: PageRecord,
+    /// The links, a redirect's target among them.
+    pub links: Vec<FoundLink>,
+    /// What goes to the archive.
+    pub warc: Option<Encoded>,
+    /// `Retry-After` of the response, unparsed.
+    pub retry_after: Option<String>,
+}
+
+pub(super) fn read(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    item: &QueuedUrl,
+    response: &Response,
+    robots: RobotsEvidence,
+    requested: Requested,
+) -> Visited {
+    let ok = (200..300).contains(&response.status);
+    let content_type = response.content_type().map(|value| clean::clean_to(value, LONGEST_TEXT));
+    let html =
+        is_html(content_type.as_deref(), &response.body).then(|| extract_html(rules, url.as_url(), response));
+    let directives = resolve(rules, response, html.as_ref(), requested);
+    let Effects { store_text, store_body, enqueue_links } = directives.effects();
+
+    let mut links = Vec::new();
+    let redirect = redirect_target(url, response);
+    if let Some(target) = &redirect {
+        links.push(redirect_link(rules, target));
+    }
+    if ok && let Some(page) = &html {
+        links.extend(page.links.iter().map(|link| found(rules, link, enqueue_links, store_text)));
+    }
+    let warc = (rules.archive && store_text && store_body).then(|| archive(url, response, requested));
+    let (fields, fields_error) = match &html {
+        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, response),
+        _ => (BTreeMap::new(), None),
+    };
+
+    let kept = html.as_ref().filter(|_| ok && store_text);
+    let mut limits_hit: Vec<String> =
+        html.iter().flat_map(|page| &page.limits_hit).map(|hit| hit.name().to_owned()).collect();
+    limits_hit.extend(fields_error);
+    let Directives { because, warnings, description, keywords, .. } = directives;
+    let record = PageRecord {
+        v: 1,
+        url: url.to_string(),
+        status: Some(response.status),
+        error: (response.status >= 400).then(|| format!("http_{}", response.status)),
+        detail: None,
+        content_type,
+        charset: html.as_ref().map(|page| page.charset.to_owned()),
+        title: kept.and_then(|page| page.title.clone()),
+        description: kept.and(description),
+        keywords: kept.and(Some(keywords)).filter(|words| !words.is_empty()),
+        language: kept.and_then(|page| page.language.clone()),
+        depth: item.depth,
+        via: item.via,
+        fetched_at: requested.started.wall,
+        duration_ms: u64::try_from((requested.ended.mono - requested.started.mono).as_millis())
+            .unwrap_or(u64::MAX),
+        bytes: response.body.len() as u64,
+        wire_bytes: response.wire_body.len() as u64,
+        digest: store_text.then(|| crate::record::robots::digest(&response.body)),
+        truncated: response.truncated.map(|cut| match cut {
+            Truncation::WireLimit => "wire".to_owned(),
+            Truncation::DecodedLimit => "decoded".to_owned(),
+        }),
+        directives: because,
+        directive_warnings: warnings
+            .iter()
+            .map(|warning| format!("{}: {}", warning.message, warning.source))
+            .collect(),
+        indexed: ok && store_text,
+        archived: warc.is_some(),
+        followed: enqueue_links,
+        canonical: kept
+            .and_then(|page| page.canonical.as_ref())
+            .map(|url| clean::clean_to(url.as_str(), LONGEST_TEXT)),
+        redirect: redirect.map(|target| match target {
+            Ok(url) => url.to_string(),
+            Err(text) => text,
+        }),
+        links_out: links.len() as u64,
+        robots,
+        warc: None,
+        fields,
+        validators: validators(response),
+        limits_hit,
+        tries: item.tries + 1,
+    };
+    let retry_after = response.header("retry-after").map(str::to_owned);
+    Visited { record, links, warc, retry_after }
+}
+
+/// HTML and XHTML by their media type; without one, what begins like HTML.
+fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
+    match content_type {
+        Some(value) => {
+            let essence = value.split(';').next().unwrap_or_default().trim();
+            essence.eq_ignore_ascii_case("text/html") || essence.eq_ignore_ascii_case("application/xhtml+xml")
+        }
+        None => {
+            let start = body.trim_ascii_start();
+            let start = &start[..start.len().min(15)].to_ascii_lowercase();
+            start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
+        }
+    }
+}
+
+fn extract_html(rules: &PageRules, url: &Url, response: &Response) -> Extracted {
+    let link_headers: Vec<String> = response.headers_named("link").map(str::to_owned).collect();
+    extract::extract(&ExtractInput {
+        body: &response.body,
+        content_type: response.content_type(),
+        url,
+        link_headers: &link_headers,
+        limits: &rules.limits,
+        want_text: false,
+    })
+}
+
+fn resolve(
+    rules: &PageRules,
+    response: &Response,
+    html: Option<&Extracted>,
+    requested: Requested,
+) -> Directives {
+    let headers: Vec<(String, String)> = response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned()))
+        .collect();
+    let none: &[MetaTag] = &[];
+    let sources = Sources { headers: &headers, metas: html.map_or(none, |page| &page.metas) };
+    meta::resolve(&sources, &rules.agent, rules.dialect, requested.ended.wall)
+}
+
+fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
+    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = response.header("location")?;
+    Some(CrawlUrl::join(url.as_url(), location).map_err(|_| clean::clean_to(location, LONGEST_TEXT)))
+}
+
+fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>) -> FoundLink {
+    let skip = target.as_ref().err().map(|_| LinkOutcome::NotHttp);
+    let target = target.clone().map(|url| {
+        let fingerprint = url.fingerprint(&rules.key);
+        (url, fingerprint)
+    });
+    FoundLink { target, kind: "redirect", rel: String::new(), text: String::new(), nofollow: false, skip }
+}
+
+fn found(rules: &PageRules, link: &extract::Link, follow: bool, keep_text: bool) -> FoundLink {
+    let target = match &link.target {
+        Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| clean::clean_to(url.as_str(), LONGEST_TEXT)),
+        Err(text) => Err(clean::clean_to(text, LONGEST_TEXT)),
+    };
+    let target = target.map(|url| {
+        let fingerprint = url.fingerprint(&rules.key);
+        (url, fingerprint)
+    });
+    let skip = if target.is_err() {
+        Some(LinkOutcome::NotHttp)
+    } else if !follow {
+        Some(LinkOutcome::PageNofollow)
+    } else if link.nofollow {
+        Some(LinkOutcome::RelNofollow)
+    } else if !(link.is_navigational() || rules.resources && link.kind != LinkKind::Form) {
+        Some(LinkOutcome::Resource)
+    } else {
+        None
+    };
+    FoundLink {
+        target,
+        kind: link.kind.name(),
+        rel: link.rel.as_str().to_owned(),
+        text: if keep_text { link.text.clone() } else { String::new() },
+        nofollow: link.nofollow || !follow,
+        skip,
+    }
+}
+
+fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {
+    warc::encode(&Exchange {
+        url: url.as_str(),
+        request_head: &response.request_head,
+        status: response.status,
+        reason: "",
+        version: response.version,
+        headers: &response.headers,
+        wire_body: &response.wire_body,
+        truncated: response.truncated.map(|_| warc::Truncated::Length),
+        ip: response.remote.map(|address| address.ip()),
+        fetched_at: requested.started.wall,
+    })
+}
+
+fn select(rules: &PageRules, response: &Response) -> (BTreeMap<String, Vec<String>>, Option<String>) {
+    let decoded = extract::decode(&response.body, response.content_type());
+    match extract::select(&decoded.text, &rules.selectors, &SelectLimits::default()) {
+        Ok(fields) => (fields.into_iter().map(|field| (field.name, field.values)).collect(), None),
+        Err(error) => (BTreeMap::new(), Some(format!("extract: {error}"))),
+    }
+}
+
+fn validators(response: &Response) -> BTreeMap<String, String> {
+    ["etag", "last-modified"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), clean::clean_to(response.header(name)?, LONGEST_TEXT))))
+        .collect()
+}
