@@ -8,6 +8,7 @@ pub mod event;
 pub mod extract;
 pub mod fetch;
 pub mod frontier;
+pub mod job;
 pub mod pace;
 pub mod packed;
 pub mod record;

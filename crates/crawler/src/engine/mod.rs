@@ -16,9 +16,9 @@ use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit, Priority, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
-use crate::record::{Decision, Layer};
+use crate::record::Decision;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, FingerprintKey, Origin};
@@ -190,28 +190,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             listener,
             pages: Pages::default(),
         })
-    }
-
-    /// Offers a seed. Its host must have been given to the scope before.
-    pub fn add_seed(&mut self, url: &CrawlUrl) -> Result<(), CommitError> {
-        let now = self.clock.now();
-        if let Some(outcome) = self.scope.judge(url, 0) {
-            self.decide(Decision {
-                at: now.wall,
-                url: url.to_string(),
-                host: url.host().to_owned(),
-                decision: "skipped".to_owned(),
-                layer: Layer::Scope,
-                reason: outcome.as_str().to_owned(),
-                evidence: Some("a seed".to_owned()),
-                via: None,
-            });
-            return Ok(());
-        }
-        let host = self.frontier.host_id(url.host());
-        let fingerprint = url.fingerprint(&self.key);
-        self.frontier.admit(host, fingerprint, QueuedUrl::seed(url), Priority::First, true)?;
-        Ok(())
     }
 
     /// Crawls until nothing is left, a limit is reached, or `stop` says so. Everything settled is durable when it

@@ -1,0 +1,217 @@
+//! A crawl's output directory: its names, its lock, and how a new one comes into being whole or not at all.
+//!
+//! `crawl.toml` effective settings and seeds, `db/` the database, `warc/` bodies, `log/` JSON log, `.lock` held while a
+//! process works on it. The database is prepared as `db.new/` and renamed once the seeds are in it: a directory with
+//! `db.new` and without `db` is a start that never fetched anything.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Says why a directory can't be used, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DirError {
+    /// A crawl is there already.
+    #[error("{} already holds a crawl: go on with it by `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
+    HoldsCrawl(PathBuf),
+    /// Something else is there.
+    #[error("{} holds a database without its crawl.toml; it isn't touched: choose another --out, or put crawl.toml back", .0.display())]
+    NoSettings(PathBuf),
+    /// No crawl is there.
+    #[error("{} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
+    NoCrawl(PathBuf),
+    /// Another process works on it.
+    #[error("{} is in use by another crawl; wait for it to end, or stop it", .0.display())]
+    InUse(PathBuf),
+    /// The system refused.
+    #[error("can't {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl DirError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// An output directory that this process holds.
+#[derive(Debug)]
+pub struct CrawlDir {
+    root: PathBuf,
+    lock: File,
+}
+
+impl CrawlDir {
+    /// Takes a directory for a new crawl; makes it if it isn't there.
+    pub fn create(root: &Path) -> Result<Self, DirError> {
+        let made = !root.exists();
+        fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
+        let dir = match Self::lock(root) {
+            Ok(dir) => dir,
+            Err(error) => {
+                if made {
+                    // Nothing half-made is left behind; what can't be removed was not ours.
+                    drop(fs::remove_dir(root));
+                }
+                return Err(error);
+            }
+        };
+        let refused = if dir.settings().exists() {
+            Some(DirError::HoldsCrawl(root.to_owned()))
+        } else if dir.db().exists() {
+            Some(DirError::NoSettings(root.to_owned()))
+        } else {
+            None
+        };
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        dir.prepare_db()?;
+        Ok(dir)
+    }
+
+    /// Takes the directory of a crawl that was started before.
+    pub fn open(root: &Path) -> Result<Self, DirError> {
+        if !root.join("crawl.toml").is_file() {
+            return Err(DirError::NoCrawl(root.to_owned()));
+        }
+        Self::lock(root)
+    }
+
+    fn lock(root: &Path) -> Result<Self, DirError> {
+        let path = root.join(".lock");
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(DirError::io("write in the directory", root))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { root: root.to_owned(), lock }),
+            Err(TryLockError::WouldBlock) => Err(DirError::InUse(root.to_owned())),
+            Err(TryLockError::Error(source)) => Err(DirError::Io { action: "lock", path, source }),
+        }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database.
+    pub fn db(&self) -> PathBuf {
+        self.root.join("db")
+    }
+
+    /// The database while the seeds are put in.
+    pub fn unfinished_db(&self) -> PathBuf {
+        self.root.join("db.new")
+    }
+
+    /// The archive.
+    pub fn warc(&self) -> PathBuf {
+        self.root.join("warc")
+    }
+
+    /// The effective settings.
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("crawl.toml")
+    }
+
+    /// True where a start was cut off before anything was fetched.
+    pub fn is_unfinished(&self) -> bool {
+        self.unfinished_db().is_dir() && !self.db().exists()
+    }
+
+    /// Makes an empty place for the database; removes one that a cut-off start left (it holds seeds at the most).
+    pub fn prepare_db(&self) -> Result<(), DirError> {
+        let path = self.unfinished_db();
+        if path.exists() {
+            fs::remove_dir_all(&path).map_err(DirError::io("remove the unfinished", &path))?;
+        }
+        fs::create_dir(&path).map_err(DirError::io("create", &path))?;
+        self.sync()
+    }
+
+    /// Gives the prepared database its name.
+    pub fn finish_db(&self) -> Result<(), DirError> {
+        fs::rename(self.unfinished_db(), self.db()).map_err(DirError::io("rename", &self.unfinished_db()))?;
+        self.sync()
+    }
+
+    /// Writes `crawl.toml`, whole or not at all.
+    pub fn write_settings(&self, text: &str) -> Result<(), DirError> {
+        let path = self.settings();
+        let part = self.root.join("crawl.toml.part");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&part)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&part, &path)
+        };
+        write().map_err(DirError::io("write", &path))?;
+        self.sync()
+    }
+
+    /// Opens the JSON log of this run, to append to.
+    pub fn log(&self) -> Result<File, DirError> {
+        let dir = self.root.join("log");
+        fs::create_dir_all(&dir).map_err(DirError::io("create the directory", &dir))?;
+        let path = dir.join("crawl.jsonl");
+        File::options().create(true).append(true).open(&path).map_err(DirError::io("write", &path))
+    }
+
+    /// Removes what a start that failed has made: nothing of it was a crawl yet.
+    pub fn undo(self) {
+        for path in [self.settings(), self.root.join("crawl.toml.part"), self.root.join(".lock")] {
+            drop(fs::remove_file(path));
+        }
+        for path in [self.unfinished_db(), self.root.join("log"), self.warc()] {
+            drop(fs::remove_dir_all(path));
+        }
+        drop(self.lock);
+        // Only if it is empty: what else lies there isn't ours.
+        drop(fs::remove_dir(&self.root));
+    }
+
+    fn sync(&self) -> Result<(), DirError> {
+        File::open(&self.root).and_then(|dir| dir.sync_all()).map_err(DirError::io("sync", &self.root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_is_whole_or_undone() {
+        let top = tempfile::tempdir().unwrap();
+        let root = top.path().join("out");
+        let dir = CrawlDir::create(&root).unwrap();
+        assert!(dir.is_unfinished());
+        assert!(matches!(CrawlDir::create(&root), Err(DirError::InUse(_))));
+        dir.undo();
+        assert!(!root.exists());
+
+        let dir = CrawlDir::create(&root).unwrap();
+        dir.write_settings("x = 1\n").unwrap();
+        dir.finish_db().unwrap();
+        assert!(!dir.is_unfinished());
+        drop(dir);
+        assert!(matches!(CrawlDir::create(&root), Err(DirError::HoldsCrawl(_))));
+        assert!(CrawlDir::open(&root).is_ok());
+        fs::remove_file(root.join("crawl.toml")).unwrap();
+        assert!(matches!(CrawlDir::create(&root), Err(DirError::NoSettings(_))));
+        assert!(matches!(CrawlDir::open(&root), Err(DirError::NoCrawl(_))));
+        assert!(root.join("db").exists(), "nothing is touched");
+    }
+}

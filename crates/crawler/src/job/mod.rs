@@ -1,0 +1,315 @@
+//! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
+
+mod dir;
+mod seed;
+
+pub use self::dir::{CrawlDir, DirError};
+pub use self::seed::{Planted, plant};
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+use crate::commit::{CommitError, Committer};
+use crate::config::{self, OnForbidden, Record, ScopeSettings, Settings};
+use crate::engine::{Engine, EngineSettings, Listener, Stop, Summary};
+use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
+use crate::fetch::{FetchSettings, HttpFetch, SetupError};
+use crate::frontier::FrontierLimits;
+use crate::pace::PaceRules;
+use crate::robots_cache::RobotsCache;
+use crate::scope::{PatternError, Scope};
+use crate::store::{SledStore, Store, StoreError, Tree, Write};
+use crate::url::{CrawlUrl, FingerprintKey};
+use crate::visit::{PageRules, VisitContext};
+use crate::warc::WarcInfo;
+
+/// The form of the database that this version writes.
+pub const FORMAT: u32 = 1;
+
+/// A pause longer than this doesn't keep a crawl alive that has nothing else to do.
+pub const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// Says why a crawl couldn't start, go on or end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The output directory.
+    #[error(transparent)]
+    Dir(#[from] DirError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Writing while it ran.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// `--include`, `--exclude`.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// `[[extract]]`.
+    #[error(transparent)]
+    Selector(#[from] BadSelector),
+    /// The HTTP client.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// `crawl.toml` can't be written as TOML.
+    #[error("the settings can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+    /// The database has a form of another version.
+    #[error("the database has form {found}, this version reads form {FORMAT}")]
+    Format {
+        /// The form found.
+        found: String,
+    },
+}
+
+/// A crawl that is ready to run.
+#[derive(Debug)]
+pub struct Job {
+    dir: CrawlDir,
+    settings: Settings,
+    scope: Scope,
+    fetch: HttpFetch,
+    store: Arc<SledStore>,
+    key: FingerprintKey,
+    selectors: Vec<SelectRule>,
+    seed_hosts: HashSet<Box<str>>,
+    started: Timestamp,
+}
+
+impl Job {
+    /// Starts a new crawl in `settings.out`. Everything that can be wrong with the settings is found before anything
+    /// is made; a start that fails later leaves nothing behind.
+    pub fn start(settings: Settings, seeds: &[CrawlUrl], program: &str, now: Timestamp) -> Result<Self, JobError> {
+        let prepared = Prepared::new(&settings, seeds)?;
+        let dir = CrawlDir::create(&settings.out)?;
+        let record = Record {
+            program: program.to_owned(),
+            started: now,
+            seeds: seeds.iter().map(ToString::to_string).collect(),
+        };
+        let text = config::to_toml(&settings, &record)?;
+        let made = dir
+            .write_settings(&text)
+            .map_err(JobError::from)
+            .and_then(|()| seed_database(&dir, &prepared.scope, seeds, now));
+        match made {
+            Ok((store, key)) => Ok(Self::new(dir, settings, prepared, store, key, now)),
+            Err(error) => {
+                dir.undo();
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes up the crawl in `settings.out`; `record` is what its `crawl.toml` says of its start.
+    pub fn resume(settings: Settings, record: &Record, now: Timestamp) -> Result<Self, JobError> {
+        let dir = CrawlDir::open(&settings.out)?;
+        let seeds: Vec<CrawlUrl> = record.seeds.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
+        let prepared = Prepared::new(&settings, &seeds)?;
+        let (store, key) = if dir.is_unfinished() {
+            // Killed before the seeds were in: nothing was fetched, so the start is made again.
+            dir.prepare_db()?;
+            seed_database(&dir, &prepared.scope, &seeds, now)?
+        } else {
+            let store = Arc::new(SledStore::open(&dir.db())?);
+            let key = read_key(&store)?;
+            (store, key)
+        };
+        Ok(Self::new(dir, settings, prepared, store, key, record.started))
+    }
+
+    fn new(
+        dir: CrawlDir,
+        settings: Settings,
+        prepared: Prepared,
+        store: Arc<SledStore>,
+        key: FingerprintKey,
+        started: Timestamp,
+    ) -> Self {
+        let Prepared { scope, fetch, selectors, seed_hosts } = prepared;
+        Self { dir, settings, scope, fetch, store, key, selectors, seed_hosts, started }
+    }
+
+    /// The output directory.
+    pub fn dir(&self) -> &CrawlDir {
+        &self.dir
+    }
+
+    /// Crawls until it is over or `stop` says so.
+    pub async fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Summary, JobError> {
+        let settings = &self.settings;
+        let agent = settings.agent.user_agent();
+        let info = WarcInfo {
+            software: concat!("crawl/", env!("CARGO_PKG_VERSION")).to_owned(),
+            robots: format!("obeyed, dialect {}", settings.robots.dialect),
+            user_agent: agent.clone(),
+            from: settings.agent.from_header(),
+            is_part_of: self.dir.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            started_at: self.started,
+        };
+        let warc = self.dir.warc();
+        let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
+        let committer = Committer::open(Arc::clone(&self.store), archive)?;
+        let context = Arc::new(VisitContext {
+            fetch: self.fetch,
+            robots: robots_cache(settings, Arc::clone(&self.store)),
+            pages: Arc::new(page_rules(settings, self.selectors, self.key)),
+            clock: Clock::system(),
+            seed_hosts: self.seed_hosts,
+            max_crawl_delay: settings.pace.max_crawl_delay,
+        });
+        let engine = engine_settings(settings, self.key);
+        let store = Arc::clone(&self.store);
+        let mut engine = Engine::open(engine, context, store, self.scope, committer, listener)?;
+        Ok(engine.run(stop).await?)
+    }
+}
+
+/// What is checked before anything is made.
+struct Prepared {
+    scope: Scope,
+    fetch: HttpFetch,
+    selectors: Vec<SelectRule>,
+    seed_hosts: HashSet<Box<str>>,
+}
+
+impl Prepared {
+    fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Self, JobError> {
+        let mut scope = scope(settings)?;
+        for seed in seeds {
+            scope.add_seed(seed);
+        }
+        Ok(Self {
+            scope,
+            fetch: HttpFetch::new(fetch_settings(settings))?,
+            selectors: selectors(settings)?,
+            seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
+        })
+    }
+}
+
+/// The boundary without seeds.
+pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
+    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
+    let limits = &settings.limits;
+    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
+}
+
+/// What the engine is told.
+pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
+    let pace = &settings.pace;
+    let limits = &settings.limits;
+    EngineSettings {
+        pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
+        concurrency: pace.concurrency,
+        retries: settings.fetch.retries,
+        max_redirects: limits.max_redirects,
+        max_pages: limits.max_pages,
+        max_pages_per_host: limits.max_pages_per_host,
+        max_time: limits.max_time,
+        max_bytes: limits.max_bytes,
+        max_wait: MAX_WAIT,
+        frontier: FrontierLimits::default(),
+        jitter: u64::from_be_bytes([key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7]]),
+    }
+}
+
+/// The robots.txt files of a crawl.
+pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache<S> {
+    let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
+    let policy = robots::access::Policy {
+        on_forbidden: match settings.robots.on_forbidden {
+            OnForbidden::Closed => robots::access::OnForbidden::Closed,
+            OnForbidden::Rfc9309 => robots::access::OnForbidden::Rfc9309,
+        },
+        ..robots::access::Policy::default()
+    };
+    RobotsCache::new(store, agent, robots::Options::from(settings.robots.dialect), policy)
+}
+
+/// How pages are read.
+pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
+    let limits = ExtractLimits { links: settings.limits.max_links_per_page, ..ExtractLimits::default() };
+    PageRules {
+        agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+        dialect: meta::Dialect::Strict,
+        limits,
+        selectors,
+        archive: settings.warc.enabled,
+        resources: settings.scope.resources,
+        key,
+    }
+}
+
+fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelector> {
+    let rule = |rule: &config::ExtractRule| {
+        let take = rule.attribute.clone().map_or(Take::Text, Take::Attribute);
+        let how_many = if rule.all { HowMany::All } else { HowMany::One };
+        SelectRule::new(&rule.name, &rule.selector, take, how_many)
+    };
+    settings.extract.iter().map(rule).collect()
+}
+
+fn fetch_settings(settings: &Settings) -> FetchSettings {
+    let limits = &settings.limits;
+    FetchSettings {
+        from: settings.agent.from_header(),
+        timeout: settings.fetch.timeout,
+        max_body: limits.max_body,
+        max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
+        resolve: settings.fetch.resolve.clone(),
+        allow_net: settings.fetch.allow_net.clone(),
+        ..FetchSettings::new(settings.agent.user_agent())
+    }
+}
+
+/// Makes the database with the seeds in it, under its final name.
+fn seed_database(
+    dir: &CrawlDir,
+    scope: &Scope,
+    seeds: &[CrawlUrl],
+    now: Timestamp,
+) -> Result<(Arc<SledStore>, FingerprintKey), JobError> {
+    let key = new_key();
+    {
+        let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+        let about = vec![
+            Write::put(Tree::Meta, "format", FORMAT.to_string()),
+            Write::put(Tree::Meta, "crawl_id", uuid::Uuid::new_v4().to_string()),
+            Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+            Write::put(Tree::Meta, "started", now.to_string()),
+        ];
+        store.commit(about)?;
+        plant(&store, scope, seeds, key, now)?;
+    }
+    dir.finish_db()?;
+    Ok((Arc::new(SledStore::open(&dir.db())?), key))
+}
+
+/// A key that nobody can guess: 32 octets of two random UUIDs, hashed.
+fn new_key() -> FingerprintKey {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(uuid::Uuid::new_v4().as_bytes());
+    hasher.update(uuid::Uuid::new_v4().as_bytes());
+    FingerprintKey(*hasher.finalize().as_bytes())
+}
+
+/// The key of an existing crawl, once its form is known to be ours.
+pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, JobError> {
+    let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();
+    let found = String::from_utf8_lossy(&found).into_owned();
+    if found != FORMAT.to_string() {
+        return Err(JobError::Format { found });
+    }
+    let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();
+    let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Form {
+        tree: Tree::Meta.name(),
+        detail: "the fingerprint key is missing".to_owned(),
+    })?;
+    Ok(FingerprintKey(key))
+}

@@ -1,0 +1,68 @@
+//! Puts the seeds of a new crawl into its frontier, in one commit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::clock::Now;
+use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
+use crate::pace::{Delay, Why};
+use crate::record::{Decision, Layer};
+use crate::scope::Scope;
+use crate::store::Store;
+use crate::url::{CrawlUrl, FingerprintKey};
+
+/// What became of the seeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Planted {
+    /// Queued.
+    pub queued: u64,
+    /// Given more than once.
+    pub repeated: u64,
+    /// Outside the scope by pattern or length; each has an entry in the ledger.
+    pub refused: u64,
+}
+
+/// Queues the seeds and commits. `scope` must know them already.
+pub fn plant<S: Store>(
+    store: &Arc<S>,
+    scope: &Scope,
+    seeds: &[CrawlUrl],
+    key: FingerprintKey,
+    now: Timestamp,
+) -> Result<Planted, CommitError> {
+    let at = Now { mono: Duration::ZERO, wall: now };
+    let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let mut frontier = Frontier::open(Arc::clone(store), FrontierLimits::default(), no_gap, key, at)?;
+    let mut planted = Planted::default();
+    let mut decisions = Vec::new();
+    for url in seeds {
+        if let Some(outcome) = scope.judge(url, 0) {
+            planted.refused += 1;
+            decisions.push(Decision {
+                at: now,
+                url: url.to_string(),
+                host: url.host().to_owned(),
+                decision: "skipped".to_owned(),
+                layer: Layer::Scope,
+                reason: outcome.as_str().to_owned(),
+                evidence: Some("a seed".to_owned()),
+                via: None,
+            });
+            continue;
+        }
+        let host = frontier.host_id(url.host());
+        let seed = QueuedUrl::seed(url);
+        match frontier.admit(host, url.fingerprint(&key), seed, Priority::First, true)? {
+            Admitted::Seen => planted.repeated += 1,
+            _ => planted.queued += 1,
+        }
+    }
+    let (generation, writes) = frontier.cut(at)?;
+    let totals = Totals { skipped: planted.refused, ..Totals::default() };
+    let mut committer = Committer::open(Arc::clone(store), None)?;
+    committer.commit(Batch { generation, writes, decisions, totals, ..Batch::default() })?;
+    Ok(planted)
+}
