@@ -12,5 +12,6 @@ pub mod fetch;
 
 pub mod warc;
 
+pub mod clean;
 pub mod config;
 pub mod seeds;

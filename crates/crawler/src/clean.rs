@@ -1,0 +1,133 @@
+//! Foreign text made safe for a terminal and a plain log: no escape sequences, no control characters, one line.
+
+use std::borrow::Cow;
+
+/// Removes what could steer a terminal.
+///
+/// Escape sequences (ECMA-48: ESC or the 8-bit introducers, with their parameters and strings) go as a whole, line ends and
+/// tabs become one blank each, other control characters (C0, DEL, C1) go, and so do the characters that reorder text (the
+/// bidirectional embeddings, overrides, isolates and marks). The result is one line; text that is clean already isn't
+/// copied. Cost: linear in the text.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_steering) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let tail = &rest[c.len_utf8()..];
+        rest = match c {
+            '\x1b' => after_escape(tail),
+            '\u{9b}' => after_parameters(tail),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => after_string(tail),
+            '\n' | '\r' | '\t' | '\x0b' | '\x0c' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                kept.push(' ');
+                tail
+            }
+            c if is_steering(c) => tail,
+            c => {
+                kept.push(c);
+                tail
+            }
+        };
+    }
+    Cow::Owned(kept)
+}
+
+/// As [`clean`], cut to at most `most` characters, the last of which is then `…`.
+pub fn clean_to(text: &str, most: usize) -> String {
+    // An escape sequence may be longer than what it leaves; nobody needs more of the text than this.
+    let start = text.char_indices().nth(most.saturating_mul(8)).map_or(text, |(end, _)| &text[..end]);
+    let cleaned = clean(start);
+    if start.len() == text.len() && cleaned.chars().count() <= most {
+        return cleaned.into_owned();
+    }
+    cleaned.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn is_steering(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Skips what follows an ESC: a control sequence, a string, or one character with its intermediates.
+fn after_escape(text: &str) -> &str {
+    match text.bytes().next() {
+        Some(b'[') => after_parameters(&text[1..]),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => after_string(&text[1..]),
+        _ => {
+            let text = text.trim_start_matches(|c| ('\x20'..='\x2f').contains(&c));
+            text.strip_prefix(|c| ('\x30'..='\x7e').contains(&c)).unwrap_or(text)
+        }
+    }
+}
+
+/// Skips parameters, intermediates and the final octet of a control sequence.
+fn after_parameters(text: &str) -> &str {
+    let text = text.trim_start_matches(|c| ('\x20'..='\x3f').contains(&c));
+    text.strip_prefix(|c| ('\x40'..='\x7e').contains(&c)).unwrap_or(text)
+}
+
+/// Skips a control string with its end (BEL, ST); one without an end takes nothing with it but its start.
+fn after_string(text: &str) -> &str {
+    // Stops at every control character, so that each octet is looked at twice at most.
+    match text.find(char::is_control) {
+        Some(end) => match text[end..].chars().next() {
+            Some('\x07' | '\u{9c}') => text[end..].trim_start_matches(['\x07', '\u{9c}']),
+            Some('\x1b') if text[end..].starts_with("\x1b\\") => &text[end + 2..],
+            _ => text,
+        },
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        for (text, cleaned) in [
+            ("plain text, häßlich 漢字", "plain text, häßlich 漢字"),
+            ("\x1b[31mred\x1b[0m", "red"),
+            ("\x1b[2J\x1b[1;1Hgone", "gone"),
+            ("\x1b]0;title\x07text", "text"),
+            ("\x1b]8;;http://a.test/\x1b\\link\x1b]8;;\x1b\\", "link"),
+            ("\x1bPdevice\x1b\\text", "text"),
+            ("\u{9b}31mred", "red"),
+            ("\u{9d}0;title\u{9c}text", "text"),
+            ("\x1b(Btext", "text"),
+            ("\x1bctext", "text"),
+            ("\x1b]never ended", "never ended"),
+            ("a\x1b", "a"),
+            ("a\x1b[", "a"),
+            ("a\r\nb\tc", "a  b c"),
+            ("a\x08\x7fb\0", "ab"),
+            ("\u{202e}gnp.exe", "gnp.exe"),
+            ("\u{feff}a", "a"),
+        ] {
+            assert_eq!(clean(text), cleaned, "{text:?}");
+        }
+        assert!(matches!(clean("plain"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert_eq!(clean_to("abcdef", 6), "abcdef");
+        assert_eq!(clean_to("abcdefg", 6), "abcde…");
+        assert_eq!(clean_to("\x1b[31mabc\x1b[0m", 3), "abc");
+        assert_eq!(clean_to(&"ä".repeat(1000), 3), "ää…");
+    }
+
+    proptest! {
+        #[test]
+        fn no_control_character_is_left(text in "(\x1b|\u{9b}|\u{9d}|\\[|\\]|;|[0-9]|m|\x07|\\\\|\n|a|ä|\u{202e}){0,40}|\\PC*|.*") {
+            let cleaned = clean(&text);
+            prop_assert!(!cleaned.chars().any(is_steering));
+            prop_assert_eq!(clean(&cleaned), cleaned.as_ref());
+            prop_assert!(clean_to(&text, 9).chars().count() <= 9);
+        }
+    }
+}
