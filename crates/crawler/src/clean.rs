@@ -9,7 +9,7 @@ use std::borrow::Cow;
 /// bidirectional embeddings, overrides, isolates and marks). The result is one line; text that is clean already isn't
 /// copied. Cost: linear in the text.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_steering(c)) {
+    if !text.chars().any(is_steering) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());

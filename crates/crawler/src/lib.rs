@@ -1,4 +1,5 @@
-//! The polite crawler.
+//! The polite crawler: frontier, robots cache, pace, fetch, page directives, store. `docs/ARCHITECTURE.md` is the map.
+
 pub mod clean;
 pub mod clock;
 pub mod commit;

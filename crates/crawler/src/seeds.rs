@@ -1,26 +1,36 @@
-//! The seed file: one URL a line, blank lines and `#` comments skipped, bad lines reported with their number.
+//! The seed file: one URL a line; a bad line is reported with its number, the rest is crawled.
 
+use std::io::{self, Read};
 use std::path::Path;
 
+use encoding_rs::Encoding;
 use url::Url;
+
+use crate::clean::clean_to;
+
+/// Most octets of a seed file; about five million URLs.
+const MAX_OCTETS: u64 = 512 << 20;
+/// Characters of a bad line that a report shows.
+const SHOWN: usize = 80;
 
 /// What a seed file holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeedList {
-    /// Line number (from 1) and URL, in the order of the file; duplicates are kept.
+    /// Line number (from 1) and URL, in the order of the file; http or https, without userinfo; duplicates are kept.
     pub seeds: Vec<(usize, Url)>,
-    /// Lines that aren't URLs that we crawl.
+    /// Lines that aren't URLs that we crawl, in the order of the file.
     pub bad: Vec<BadLine>,
 }
 
 /// A line of a seed file that isn't a URL that we crawl.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line_no}: {text:?} {why}")]
 pub struct BadLine {
     /// Line number, from 1.
     pub line_no: usize,
-    /// The line, cleaned for a terminal and shortened.
+    /// The line, cleaned for a terminal and cut to 80 characters.
     pub text: String,
-    /// What is wrong with it.
+    /// What is wrong with it, and what would be right.
     pub why: String,
 }
 
@@ -28,34 +38,226 @@ pub struct BadLine {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SeedError {
-    /// The system refused.
+    /// The system refused: not there, not readable.
     #[error("can't read the seed file {path}")]
     Unreadable {
         /// Its path, or `-`.
         path: String,
         /// What the system said.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
+    },
+    /// It is a directory.
+    #[error("the seed file {path} is a directory")]
+    Directory {
+        /// Its path.
+        path: String,
+    },
+    /// It is larger than 512 MiB.
+    #[error("the seed file {path} has more than {MAX_OCTETS} octets")]
+    TooLarge {
+        /// Its path, or `-`.
+        path: String,
+    },
+    /// It has no line with text but comments.
+    #[error("the seed file {path} holds no URL")]
+    Empty {
+        /// Its path, or `-`.
+        path: String,
     },
 }
 
-/// Reads a seed file, or standard input for `-`.
+/// Reads a seed file, or standard input for `-`. A list of bad lines alone is no error here: see [`SeedList::seeds`].
 pub fn read(path: &Path) -> Result<SeedList, SeedError> {
-    let octets = std::fs::read(path)
-        .map_err(|source| SeedError::Unreadable { path: path.display().to_string(), source })?;
-    let text = String::from_utf8_lossy(&octets);
-    let mut list = SeedList::default();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
+    let name = crate::clean::clean(&path.display().to_string()).into_owned();
+    let unreadable = |source| SeedError::Unreadable { path: name.clone(), source };
+    let mut octets = Vec::new();
+    if path.as_os_str() == "-" {
+        io::stdin().lock().take(MAX_OCTETS + 1).read_to_end(&mut octets).map_err(unreadable)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        if file.metadata().map_err(unreadable)?.is_dir() {
+            return Err(SeedError::Directory { path: name });
         }
-        match Url::parse(line) {
-            Ok(url) => list.seeds.push((index + 1, url)),
-            Err(error) => {
-                list.bad.push(BadLine { line_no: index + 1, text: line.to_owned(), why: error.to_string() });
-            }
-        }
+        file.take(MAX_OCTETS + 1).read_to_end(&mut octets).map_err(unreadable)?;
+    }
+    if octets.len() as u64 > MAX_OCTETS {
+        return Err(SeedError::TooLarge { path: name });
+    }
+    let list = parse(&octets);
+    if list.seeds.is_empty() && list.bad.is_empty() {
+        return Err(SeedError::Empty { path: name });
     }
     Ok(list)
+}
+
+/// Reads the octets of a seed file: UTF-8, or UTF-16 with its byte order mark; LF, CRLF or CR ends a line. Never fails.
+///
+/// Blank lines are skipped, and so is what follows a `#` at the start of a line or after a blank.
+pub fn parse(octets: &[u8]) -> SeedList {
+    let decoded;
+    let octets = match Encoding::for_bom(octets) {
+        Some((encoding, mark)) if encoding == encoding_rs::UTF_8 => &octets[mark..],
+        Some((encoding, _)) => {
+            decoded = encoding.decode(octets).0;
+            decoded.as_bytes()
+        }
+        None => octets,
+    };
+    let mut list = SeedList::default();
+    for (line, line_no) in lines(octets).zip(1..) {
+        let refuse = |text: &str, why: String| BadLine { line_no, text: clean_to(text, SHOWN), why };
+        let Ok(text) = std::str::from_utf8(line) else {
+            let shown = String::from_utf8_lossy(&line[..line.len().min(8 * SHOWN)]);
+            list.bad.push(refuse(&shown, "isn't UTF-8 text".to_owned()));
+            continue;
+        };
+        let text = without_comment(text).trim();
+        if text.is_empty() {
+            continue;
+        }
+        match seed(text) {
+            Ok(url) => list.seeds.push((line_no, url)),
+            Err(why) => list.bad.push(refuse(text, why)),
+        }
+    }
+    list
+}
+
+/// Splits at LF, CRLF and CR.
+fn lines(mut octets: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        if octets.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr2(b'\n', b'\r', octets).unwrap_or(octets.len());
+        let line = &octets[..end];
+        let skip = if octets[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        octets = octets.get(end + skip..).unwrap_or_default();
+        Some(line)
+    })
+}
+
+/// Cuts at a `#` that begins the line or follows a blank; one inside a URL is its fragment.
+fn without_comment(text: &str) -> &str {
+    let starts = |at: usize| at == 0 || text[..at].ends_with([' ', '\t']);
+    text.match_indices('#').map(|(at, _)| at).find(|&at| starts(at)).map_or(text, |at| &text[..at])
+}
+
+fn seed(text: &str) -> Result<Url, String> {
+    if text.chars().any(char::is_control) {
+        return Err("has control characters".to_owned());
+    }
+    if text.contains(char::is_whitespace) {
+        return Err("has more than one word: one URL a line".to_owned());
+    }
+    let mut url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => {
+            format!("has no scheme: write https://{}", clean_to(text, 40))
+        }
+        error => format!("isn't a URL: {error}"),
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        // `example.org:8080/` reads as a URL of the scheme `example.org`.
+        return Err(format!(
+            "has the scheme {:?}: only http and https are crawled",
+            clean_to(url.scheme(), 40)
+        ));
+    }
+    // Neither sent nor stored; both calls can only fail for URLs without a host, which http never is.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn urls(octets: &[u8]) -> Vec<(usize, String)> {
+        parse(octets).seeds.into_iter().map(|(line, url)| (line, url.to_string())).collect()
+    }
+
+    #[test]
+    fn one_url_a_line() {
+        let text = b"\xef\xbb\xbfhttps://a.test/\r\n\r\n# a comment\r\n  http://b.test/x#part  # ours\r\n\thttp://c.test\n#http://d.test/";
+        let expected = [(1, "https://a.test/"), (4, "http://b.test/x#part"), (5, "http://c.test/")];
+        assert_eq!(urls(text), expected.map(|(line, url)| (line, url.to_owned())));
+        assert_eq!(parse(text).bad, []);
+    }
+
+    #[test]
+    fn every_line_end_counts() {
+        for text in [
+            "http://a.test/\nhttp://b.test/",
+            "http://a.test/\r\nhttp://b.test/\r\n",
+            "http://a.test/\rhttp://b.test/\r",
+        ] {
+            assert_eq!(
+                urls(text.as_bytes()),
+                [(1, "http://a.test/".to_owned()), (2, "http://b.test/".to_owned())]
+            );
+        }
+    }
+
+    #[test]
+    fn utf_16_with_its_mark_is_read() {
+        let text: Vec<u8> = "\u{feff}http://a.test/ä\r\nhttp://b.test/\r\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(urls(&text), [(1, "http://a.test/%C3%A4".to_owned()), (2, "http://b.test/".to_owned())]);
+    }
+
+    #[test]
+    fn a_bad_line_is_told_and_the_rest_is_taken() {
+        let text = b"http://a.test/\nexample.org/x\nftp://a.test/\nhttp://\nhttp://a.test/ http://b.test/\n\xff\xfe\xfa\nhttp://a\x1b[31m.test/\nhttp://[::1\nhttp://z.test/\n";
+        let list = parse(text);
+        assert_eq!(list.seeds.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 9]);
+        let told: Vec<_> = list.bad.iter().map(|bad| (bad.line_no, bad.why.as_str())).collect();
+        assert_eq!(told.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(told[0].1, "has no scheme: write https://example.org/x");
+        assert!(told[1].1.contains("only http and https"));
+        assert_eq!(told[4].1, "isn't UTF-8 text");
+        assert!(list.bad.iter().all(|bad| !bad.to_string().chars().any(char::is_control)));
+    }
+
+    #[test]
+    fn userinfo_is_dropped() {
+        assert_eq!(urls(b"http://ann:secret@a.test/x"), [(1, "http://a.test/x".to_owned())]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_serve_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("seeds");
+        assert!(matches!(read(&file), Err(SeedError::Unreadable { .. })));
+        assert!(matches!(read(dir.path()), Err(SeedError::Directory { .. })));
+        for empty in ["", "\n\n", "# nothing\n", "\u{feff}"] {
+            std::fs::write(&file, empty).unwrap();
+            assert!(matches!(read(&file), Err(SeedError::Empty { .. })), "{empty:?}");
+        }
+        std::fs::write(&file, "nonsense\n").unwrap();
+        let list = read(&file).unwrap();
+        assert_eq!((list.seeds.len(), list.bad.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_hundred_thousand_lines_keep_their_numbers() {
+        let text: String =
+            (1..=100_000).map(|n| format!("https://host{}.test/page/{n}\r\n", n % 977)).collect();
+        let list = parse(text.as_bytes());
+        assert_eq!(list.seeds.len(), 100_000);
+        assert!(list.seeds.iter().all(|(line, url)| url.path() == format!("/page/{line}")));
+    }
+
+    proptest! {
+        #[test]
+        fn no_octets_break_the_reader(octets in prop::collection::vec(any::<u8>(), 0..400)) {
+            let list = parse(&octets);
+            prop_assert!(list.bad.iter().all(|bad| bad.text.chars().count() <= SHOWN));
+        }
+    }
 }

@@ -1,15 +1,24 @@
 //! Four sources become one [`Settings`]: command line, environment, file, defaults.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 
+use serde::Deserialize;
+use toml::Value;
+
 use super::error::ConfigError;
+use super::file;
+use super::keys::{KEYS, Key, flat, nearest, table};
+use super::resolve;
 use super::settings::Settings;
+use super::validate::validate;
 
 /// Which source a value came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// Nobody set it.
+    #[default]
     Default,
     /// The TOML file.
     File,
@@ -19,34 +28,169 @@ pub enum Origin {
     Cli,
 }
 
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::Env => "environment",
+            Self::Cli => "command line",
+        })
+    }
+}
+
 /// What the command line set: key path to value.
 #[derive(Clone, Debug, Default)]
 pub struct CliOverrides {
-    values: BTreeMap<&'static str, toml::Value>,
+    values: BTreeMap<&'static str, Value>,
 }
 
 impl CliOverrides {
-    /// Sets a key, by its path (`pace.delay`).
-    pub fn set(&mut self, key: &'static str, value: impl Into<toml::Value>) {
-        self.values.insert(key, value.into());
+    /// Sets a key by its path (`pace.delay`), in the form that the TOML would hold.
+    pub fn set(&mut self, path: &'static str, value: impl Into<Value>) {
+        debug_assert!(Key::by_path(path).is_some(), "{path} isn't a key");
+        self.values.insert(path, value.into());
+    }
+
+    /// Gives the keys that are set, with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.values.iter().map(|(path, value)| (*path, value))
+    }
+
+    /// Answers whether no key is set.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 }
 
 /// Settings with the origin of each key.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Complete and validated.
+    /// Complete and validated. The product may still be empty: see [`Loaded::product`].
     pub settings: Settings,
     /// Key path to origin; every key is there.
-    pub origins: BTreeMap<String, Origin>,
+    pub origins: BTreeMap<&'static str, Origin>,
+    /// What isn't wrong but probably not meant.
+    pub warnings: Vec<String>,
 }
 
-/// Builds the settings from the four sources and validates them.
+impl Loaded {
+    /// Lists every key in the order of `configs/polite.toml`, with its value as TOML text and its origin.
+    pub fn entries(&self) -> Vec<(&'static Key, String, Origin)> {
+        let values = flat(&self.settings);
+        let entry = |key: &'static Key| {
+            let value = values.get(key.path)?.to_string();
+            Some((key, value, self.origins.get(key.path).copied().unwrap_or_default()))
+        };
+        KEYS.iter().filter_map(entry).collect()
+    }
+
+    /// Gives the product, or the error that a crawl without one deserves.
+    pub fn product(&self) -> Result<super::Product, ConfigError> {
+        self.settings.agent.product.parse().map_err(|error: super::AgentError| ConfigError::Bad {
+            at: "--agent".to_owned(),
+            what: error.to_string(),
+            origin: Origin::Cli,
+        })
+    }
+}
+
+/// Names the place where each key was set, for messages.
+pub(super) struct Places<'a> {
+    origins: &'a BTreeMap<&'static str, Origin>,
+    lines: &'a BTreeMap<&'static str, usize>,
+    file: String,
+}
+
+impl Places<'_> {
+    /// Makes the error for a key's value.
+    pub(super) fn refuse(&self, path: &'static str, what: impl fmt::Display) -> ConfigError {
+        let origin = self.origins.get(path).copied().unwrap_or_default();
+        let at = match (origin, Key::by_path(path)) {
+            (Origin::Cli, Some(Key { option: Some(option), .. })) => format!("--{option}"),
+            (Origin::Env, Some(key)) => key.variable().unwrap_or_default(),
+            (Origin::File, _) => match self.lines.get(path) {
+                Some(line) => format!("{}:{line}: {path}", self.file),
+                None => format!("{}: {path}", self.file),
+            },
+            _ => path.to_owned(),
+        };
+        ConfigError::Bad { at, what: crate::clean::clean(&what.to_string()).into_owned(), origin }
+    }
+}
+
+/// Builds the settings from the four sources and validates them; reads the file and the file with addresses, nothing else.
+///
+/// `env` is the whole environment, of which the variables `CRAWL_*` are taken; an empty one counts as not set. A list
+/// replaces the list of a weaker source.
 pub fn load(
     cli: &CliOverrides,
     env: impl IntoIterator<Item = (String, String)>,
-    file: Option<&Path>,
+    path: Option<&Path>,
 ) -> Result<Loaded, ConfigError> {
-    let _ = (cli, env.into_iter().count(), file);
-    Ok(Loaded { settings: Settings::default(), origins: BTreeMap::new() })
+    let mut values = flat(&Settings::default());
+    let mut origins: BTreeMap<&'static str, Origin> =
+        KEYS.iter().map(|key| (key.path, Origin::Default)).collect();
+    let mut lines = BTreeMap::new();
+    let mut warnings = Vec::new();
+    if let Some(path) = path {
+        let layer = file::read(path)?;
+        let mut from_file = flat(&layer.settings);
+        for &key in layer.lines.keys() {
+            values.extend(from_file.remove_entry(key));
+            origins.insert(key, Origin::File);
+        }
+        lines = layer.lines;
+    }
+    let name = path.map(|path| path.display().to_string()).unwrap_or_default();
+    let from_env =
+        variables(env, &mut warnings).into_iter().map(|(key, value)| (key.path, value, Origin::Env));
+    let from_cli = cli.iter().map(|(path, value)| (path, value.clone(), Origin::Cli));
+    for (key, value, origin) in from_env.chain(from_cli) {
+        origins.insert(key, origin);
+        let alone = Settings::deserialize(table([(key, value)]));
+        let alone = alone.map_err(|error| {
+            Places { origins: &origins, lines: &lines, file: name.clone() }.refuse(key, error.message())
+        })?;
+        values.extend(flat(&alone).remove_entry(key));
+    }
+    let places = Places { origins: &origins, lines: &lines, file: name };
+    let mut settings =
+        Settings::deserialize(table(values)).map_err(|error| places.refuse("settings", error.message()))?;
+    if !settings.fetch.resolve_file.as_os_str().is_empty() {
+        let file = std::mem::take(&mut settings.fetch.resolve_file);
+        let rules = resolve::read_file(&file).map_err(|error| places.refuse("fetch.resolve_file", error))?;
+        settings.fetch.resolve.extend(rules);
+    }
+    validate(&settings, &places, &mut warnings)?;
+    Ok(Loaded { settings, origins, warnings })
 }
+
+/// Takes the variables that are keys; warns of those that look like a misspelt one.
+fn variables(
+    env: impl IntoIterator<Item = (String, String)>,
+    warnings: &mut Vec<String>,
+) -> Vec<(&'static Key, Value)> {
+    let known: Vec<_> = KEYS.iter().filter_map(|key| Some((key, key.variable()?))).collect();
+    let mut taken = Vec::new();
+    for (name, text) in env {
+        if !name.starts_with("CRAWL_") || text.is_empty() {
+            continue;
+        }
+        if let Some((key, _)) = known.iter().find(|(_, variable)| *variable == name) {
+            taken.push((*key, key.value(&text)));
+        } else if let Some(near) = nearest(&name[6..], KEYS.iter().filter_map(|key| key.option))
+            && !OTHER_VARIABLES.contains(&name.as_str())
+        {
+            let near = near.replace('-', "_").to_ascii_uppercase();
+            let name = crate::clean::clean(&name).into_owned();
+            warnings.push(format!(
+                "the environment variable {name} means nothing here; did you mean CRAWL_{near}?"
+            ));
+        }
+    }
+    taken
+}
+
+/// Variables of the program that aren't keys.
+const OTHER_VARIABLES: [&str; 2] = ["CRAWL_CONFIG", "CRAWL_SHARED"];

@@ -6,14 +6,22 @@
 
 mod agent;
 mod error;
+mod file;
+mod keys;
 mod load;
+mod record;
 mod resolve;
 mod settings;
+#[cfg(test)]
+mod tests;
 pub mod units;
+mod validate;
 
 pub use agent::{AgentError, Contact, Product};
 pub use error::ConfigError;
+pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
+pub use record::{Record, read_record, to_toml};
 pub use resolve::{ResolveError, ResolveRule};
 pub use settings::{
     AgentSettings, Dialect, ExtractRule, FetchSettings, LimitSettings, OnForbidden, PaceSettings,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -50,8 +51,9 @@ impl FromStr for ResolveRule {
             None => rest.split_once(':').map_or((rest, Some("")), |(addr, port)| (addr, Some(port))),
         };
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        if host.is_empty() {
-            return Err(refuse("no host"));
+        let in_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
+        if host.is_empty() || !host.chars().all(in_name) {
+            return Err(refuse("no host name"));
         }
         let addr = addr.parse().map_err(|_| refuse("no address; an IPv6 address stands in brackets"))?;
         let port = match port.ok_or_else(|| refuse("no colon before the port"))? {
@@ -73,5 +75,77 @@ impl TryFrom<String> for ResolveRule {
 impl From<ResolveRule> for String {
     fn from(rule: ResolveRule) -> Self {
         rule.to_string()
+    }
+}
+
+/// Why a file with addresses was refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ResolveFileError {
+    #[error("can't read {path}: {source}")]
+    Unreadable { path: String, source: std::io::Error },
+    #[error("{path}:{line}: {source}")]
+    Bad { path: String, line: usize, source: ResolveError },
+}
+
+/// Reads a file with one rule a line; blank lines and `#` comments are skipped.
+pub(super) fn read_file(file: &Path) -> Result<Vec<ResolveRule>, ResolveFileError> {
+    let path = file.display().to_string();
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(source) => return Err(ResolveFileError::Unreadable { path, source }),
+    };
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(&text).lines().zip(1..);
+    let rules = lines.filter(|(line, _)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    rules
+        .map(|(text, line)| {
+            text.parse().map_err(|source| ResolveFileError::Bad { path: path.clone(), line, source })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_a_host_and_an_address() {
+        for (text, written, port) in [
+            ("example.org:127.0.0.1", "example.org:127.0.0.1", None),
+            ("Example.ORG.:127.0.0.1:8080", "example.org:127.0.0.1:8080", Some(8080)),
+            ("example.org:[::1]", "example.org:[::1]", None),
+            ("example.org:[::1]:8080", "example.org:[::1]:8080", Some(8080)),
+        ] {
+            let rule: ResolveRule = text.parse().unwrap();
+            assert_eq!((rule.to_string().as_str(), rule.port), (written, port));
+            assert_eq!(written.parse(), Ok(rule));
+        }
+        for bad in [
+            "",
+            "example.org",
+            ":127.0.0.1",
+            "example.org:",
+            "example.org:localhost",
+            "example.org:127.0.0.1:0",
+            "example.org:127.0.0.1:x",
+            "example.org:127.0.0.1:70000",
+            "example.org:::1",
+            "example.org:[::1",
+            "example.org:[::1]8080",
+            "exa mple.org:127.0.0.1",
+            "example.org:443:127.0.0.1",
+        ] {
+            assert!(bad.parse::<ResolveRule>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_one_rule_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("hosts");
+        std::fs::write(&file, "\u{feff}# ours\r\na.test:127.0.0.1\r\n\r\nb.test:127.0.0.2:80\n").unwrap();
+        assert_eq!(read_file(&file).unwrap().len(), 2);
+        std::fs::write(&file, "a.test:127.0.0.1\nb.test\n").unwrap();
+        assert!(read_file(&file).unwrap_err().to_string().contains("hosts:2: "));
+        assert!(read_file(&dir.path().join("none")).is_err());
     }
 }

@@ -11,9 +11,13 @@ use super::resolve::ResolveRule;
 use super::units;
 
 /// Everything that a crawl may be told, complete: a key that nobody set has its default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
+    /// File with the seeds, `-` for standard input. Has no default.
+    pub seed: PathBuf,
+    /// Directory of everything that the crawl writes. Default: `crawl-data`.
+    pub out: PathBuf,
     /// Who we are.
     pub agent: AgentSettings,
     /// How fast we go.
@@ -30,6 +34,23 @@ pub struct Settings {
     pub warc: WarcSettings,
     /// Fields that the researcher names, put into the page record. Default: none.
     pub extract: Vec<ExtractRule>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: PathBuf::new(),
+            out: PathBuf::from("crawl-data"),
+            agent: AgentSettings::default(),
+            pace: PaceSettings::default(),
+            robots: RobotsSettings::default(),
+            scope: ScopeSettings::default(),
+            limits: LimitSettings::default(),
+            fetch: FetchSettings::default(),
+            warc: WarcSettings::default(),
+            extract: Vec::new(),
+        }
+    }
 }
 
 /// Who we are: product, contact and the other names that we obey.
@@ -93,7 +114,7 @@ impl Default for PaceSettings {
             delay: Duration::from_secs(1),
             max_delay: Duration::from_secs(30),
             adaptive: 5.0,
-            max_crawl_delay: Duration::from_secs(3600),
+            max_crawl_delay: Duration::from_hours(1),
             concurrency: 256,
         }
     }

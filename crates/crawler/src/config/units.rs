@@ -1,5 +1,6 @@
 //! Text forms with units: `500ms 10s 5m 2h 1d`, `10KB 4MiB`, and `none` for a limit that isn't set.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub fn format_duration(value: Duration) -> String {
     if nanos == 0 {
         return "0s".to_owned();
     }
-    let fits = DURATION_UNITS.iter().find(|(_, scale)| nanos % scale == 0);
+    let fits = DURATION_UNITS.iter().find(|(_, scale)| nanos.is_multiple_of(*scale));
     fits.map_or_else(String::new, |(unit, scale)| format!("{}{unit}", nanos / scale))
 }
 
@@ -91,7 +92,7 @@ pub fn format_size(value: u64) -> String {
     if value == 0 {
         return "0B".to_owned();
     }
-    let fits = SIZE_UNITS.iter().find(|(_, scale)| value % scale == 0);
+    let fits = SIZE_UNITS.iter().find(|(_, scale)| value.is_multiple_of(*scale));
     fits.map_or_else(String::new, |(unit, scale)| format!("{}{unit}", value / scale))
 }
 
@@ -114,19 +115,37 @@ fn scaled(number: &str, scale: u128) -> Option<u128> {
 }
 
 /// A text, or a number that stands for its text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Scalar {
-    Number(u64),
-    Text(String),
-}
+struct Scalar(String);
 
-impl Scalar {
-    fn text(self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text,
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Scalar;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a text")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(number.to_string()))
+            }
         }
+
+        input.deserialize_any(Visitor)
     }
 }
 
@@ -167,7 +186,7 @@ macro_rules! text_form {
             pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
                 input: D,
             ) -> Result<$type, D::Error> {
-                $parse(&Scalar::deserialize(input)?.text()).map_err(D::Error::custom)
+                $parse(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
             }
         }
     };
@@ -191,12 +210,15 @@ fn parse_contact(text: &str) -> Result<Option<Contact>, AgentError> {
 pub(super) mod limit {
     use super::*;
 
-    pub(in crate::config) fn serialize<T: Serialize, S: Serializer>(
+    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
+    pub(in crate::config) fn serialize<T: Copy + Into<u64>, S: Serializer>(
         value: &Option<T>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(number) => number.serialize(out),
+        // TOML's integers end at 2^63 - 1.
+        match value.map(|number| (number.into(), i64::try_from(number.into()))) {
+            Some((_, Ok(number))) => out.serialize_i64(number),
+            Some((number, Err(_))) => out.collect_str(&number),
             None => out.serialize_str("none"),
         }
     }
@@ -204,6 +226,111 @@ pub(super) mod limit {
     pub(in crate::config) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
         input: D,
     ) -> Result<Option<T>, D::Error> {
-        parse_limit(&Scalar::deserialize(input)?.text()).map_err(D::Error::custom)
+        parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_carry_their_unit() {
+        for (text, milliseconds) in [
+            ("500ms", 500),
+            ("10s", 10_000),
+            ("5m", 300_000),
+            ("2h", 7_200_000),
+            ("1d", 86_400_000),
+            ("1.5s", 1_500),
+            ("0.25h", 900_000),
+            ("1m30s", 90_000),
+            ("0", 0),
+            ("0s", 0),
+            (" 7s ", 7_000),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for bad in [
+            "",
+            "10",
+            "s",
+            "10 s",
+            "-1s",
+            "1..5s",
+            ".5s",
+            "5.s",
+            "10S",
+            "10M",
+            "1e3s",
+            "1s!",
+            "99999999999999999999d",
+            "1.0000000001s",
+            "1,5s",
+            "inf",
+        ] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+        assert_eq!(format_duration(Duration::from_secs(90)), "90s");
+        assert_eq!(format_duration(Duration::from_secs(3600)), "1h");
+        assert_eq!(format_duration(Duration::ZERO), "0s");
+    }
+
+    #[test]
+    fn sizes_carry_their_unit() {
+        for (text, octets) in [
+            ("512B", 512),
+            ("512", 512),
+            ("10KB", 10_000),
+            ("10kb", 10_000),
+            ("4MiB", 4 << 20),
+            ("1.5MiB", 3 << 19),
+            ("1 GiB", 1 << 30),
+            ("0", 0),
+        ] {
+            assert_eq!(parse_size(text), Ok(octets), "{text}");
+        }
+        for bad in ["", "KB", "10K", "10M", "-1KB", "1.5B", "1..0KB", "99999999TiB", "10 KB x", "1e3"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+        assert_eq!(format_size(10_000), "10KB");
+        assert_eq!(format_size(10 << 20), "10MiB");
+        assert_eq!(format_size(1001), "1001B");
+        assert_eq!(format_size(0), "0B");
+    }
+
+    #[test]
+    fn a_limit_is_a_number_or_none() {
+        assert_eq!(parse_limit::<u64>("17"), Ok(Some(17)));
+        assert_eq!(parse_limit::<u64>("none"), Ok(None));
+        assert_eq!(parse_duration_limit("none"), Ok(None));
+        assert_eq!(parse_size_limit("1KB"), Ok(Some(1000)));
+        for bad in ["", "-1", "1.5", "None at all", "4294967296"] {
+            assert!(parse_limit::<u32>(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(nanos: u64, seconds in 0..=u64::from(u32::MAX), octets: u64) {
+            for duration in [Duration::from_nanos(nanos), Duration::from_secs(seconds)] {
+                prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
+            }
+            prop_assert_eq!(parse_size(&format_size(octets)), Ok(octets));
+        }
+
+        #[test]
+        fn no_text_breaks_a_parser(text in any::<String>()) {
+            prop_assert!(parse_duration(&text).map_or(true, |value| parse_duration(&format_duration(value)) == Ok(value)));
+            prop_assert!(parse_size(&text).map_or(true, |value| parse_size(&format_size(value)) == Ok(value)));
+        }
+
+        #[test]
+        fn nothing_near_a_number_breaks_a_parser(text in "[0-9.]{0,24}(d|h|m|s|ms|KB|TiB)?") {
+            prop_assert!(parse_duration(&text).map_or(true, |value| parse_duration(&format_duration(value)) == Ok(value)));
+            prop_assert!(parse_size(&text).map_or(true, |value| parse_size(&format_size(value)) == Ok(value)));
+        }
     }
 }

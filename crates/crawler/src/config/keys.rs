@@ -1,0 +1,188 @@
+//! Every key of the settings, with its option and its environment variable.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use super::settings::Settings;
+
+/// One key of the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Section and name, `pace.delay`.
+    pub path: &'static str,
+    /// Long option without its dashes, `delay`; none for keys that stand in the TOML alone.
+    pub option: Option<&'static str>,
+    kind: Kind,
+}
+
+/// How the text of an environment variable becomes a TOML value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+    Switch,
+    /// Blanks separate the entries; none of them ever needs one.
+    List,
+    /// Tables: no text form.
+    Tables,
+}
+
+const fn key(path: &'static str, option: &'static str, kind: Kind) -> Key {
+    Key { path, option: Some(option), kind }
+}
+
+const fn toml_only(path: &'static str, kind: Kind) -> Key {
+    Key { path, option: None, kind }
+}
+
+/// Every key, in the order of `configs/polite.toml`.
+pub const KEYS: &[Key] = &[
+    key("seed", "seed", Kind::Text),
+    key("out", "out", Kind::Text),
+    key("agent.product", "agent", Kind::Text),
+    key("agent.contact", "contact", Kind::Text),
+    toml_only("agent.aliases", Kind::List),
+    key("pace.delay", "delay", Kind::Text),
+    key("pace.max_delay", "max-delay", Kind::Text),
+    key("pace.adaptive", "adaptive", Kind::Number),
+    key("pace.max_crawl_delay", "max-crawl-delay", Kind::Text),
+    key("pace.concurrency", "concurrency", Kind::Number),
+    key("robots.dialect", "dialect", Kind::Text),
+    toml_only("robots.on_forbidden", Kind::Text),
+    key("scope.mode", "scope", Kind::Text),
+    key("scope.include", "include", Kind::List),
+    key("scope.exclude", "exclude", Kind::List),
+    key("scope.resources", "resources", Kind::Switch),
+    key("limits.max_pages", "max-pages", Kind::Text),
+    key("limits.max_pages_per_host", "max-pages-per-host", Kind::Text),
+    key("limits.max_depth", "max-depth", Kind::Text),
+    key("limits.max_time", "max-time", Kind::Text),
+    key("limits.max_bytes", "max-bytes", Kind::Text),
+    key("limits.max_body", "max-body", Kind::Text),
+    toml_only("limits.max_header_bytes", Kind::Text),
+    toml_only("limits.max_redirects", Kind::Number),
+    toml_only("limits.max_url_length", Kind::Number),
+    toml_only("limits.max_links_per_page", Kind::Number),
+    key("fetch.timeout", "timeout", Kind::Text),
+    key("fetch.retries", "retries", Kind::Number),
+    key("fetch.resolve", "resolve", Kind::List),
+    key("fetch.resolve_file", "resolve-file", Kind::Text),
+    key("fetch.allow_net", "allow-net", Kind::List),
+    key("warc.enabled", "warc", Kind::Switch),
+    toml_only("warc.max_file_size", Kind::Text),
+    toml_only("extract", Kind::Tables),
+];
+
+/// Keys of one `[[extract]]` table.
+pub(super) const EXTRACT_KEYS: [&str; 4] = ["name", "selector", "attribute", "all"];
+
+impl Key {
+    /// Finds a key by its path.
+    pub fn by_path(path: &str) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.path == path)
+    }
+
+    /// Gives the name without the section, `delay`.
+    pub fn leaf(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+
+    /// Gives the environment variable, `CRAWL_MAX_DELAY` for `--max-delay`; none for keys without an option.
+    pub fn variable(&self) -> Option<String> {
+        self.option.map(|option| format!("CRAWL_{}", option.replace('-', "_").to_ascii_uppercase()))
+    }
+
+    /// Turns the text of a variable into the value that the TOML would hold; what doesn't fit stays a text.
+    pub(super) fn value(&self, text: &str) -> Value {
+        let text = text.trim();
+        match self.kind {
+            Kind::Text | Kind::Tables => Value::from(text),
+            Kind::Number => {
+                let whole = text.parse::<i64>().map(Value::from);
+                whole.or_else(|_| text.parse::<f64>().map(Value::from)).unwrap_or_else(|_| Value::from(text))
+            }
+            Kind::Switch => match text {
+                "true" | "yes" | "1" => Value::from(true),
+                "false" | "no" | "0" => Value::from(false),
+                _ => Value::from(text),
+            },
+            Kind::List => Value::Array(text.split_whitespace().map(Value::from).collect()),
+        }
+    }
+}
+
+/// Gives every key's value in its text form, as the TOML would hold it.
+pub(super) fn flat(settings: &Settings) -> BTreeMap<&'static str, Value> {
+    let whole = Value::try_from(settings).unwrap_or_else(|_| Value::Table(toml::Table::new()));
+    let at = |path: &str| path.split('.').try_fold(&whole, |value, part| value.get(part)).cloned();
+    KEYS.iter().filter_map(|key| Some((key.path, at(key.path)?))).collect()
+}
+
+/// Builds the table that holds these values.
+pub(super) fn table<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> toml::Table {
+    let mut whole = toml::Table::new();
+    for (path, value) in values {
+        match path.split_once('.') {
+            None => drop(whole.insert(path.to_owned(), value)),
+            Some((section, leaf)) => {
+                let section = whole.entry(section).or_insert_with(|| Value::Table(toml::Table::new()));
+                if let Value::Table(section) = section {
+                    section.insert(leaf.to_owned(), value);
+                }
+            }
+        }
+    }
+    whole
+}
+
+/// Finds the known name that a misspelt one was probably meant to be.
+pub(super) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wrong = wrong.replace('-', "_").to_ascii_lowercase();
+    let near = |name: &str| strsim::jaro_winkler(&wrong, name);
+    known
+        .into_iter()
+        .map(|name| (near(name), name))
+        .filter(|(near, _)| *near >= 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(table: &toml::Table, prefix: &str, into: &mut Vec<String>) {
+        for (name, value) in table {
+            match value {
+                Value::Table(inner) => paths(inner, &format!("{prefix}{name}."), into),
+                _ => into.push(format!("{prefix}{name}")),
+            }
+        }
+    }
+
+    #[test]
+    fn the_list_of_keys_is_the_list_of_settings() {
+        let mut in_code = Vec::new();
+        paths(&toml::Table::try_from(Settings::default()).unwrap(), "", &mut in_code);
+        let mut listed: Vec<_> = KEYS.iter().map(|key| key.path.to_owned()).collect();
+        in_code.sort();
+        listed.sort();
+        assert_eq!(in_code, listed);
+    }
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let leaves = || KEYS.iter().map(Key::leaf);
+        assert_eq!(nearest("dely", leaves()), Some("delay"));
+        assert_eq!(nearest("max_page", leaves()), Some("max_pages"));
+        assert_eq!(nearest("max-crawl-dealy", leaves()), Some("max_crawl_delay"));
+        assert_eq!(nearest("zzz", leaves()), None);
+    }
+
+    #[test]
+    fn a_variable_has_the_name_of_the_option() {
+        assert_eq!(Key::by_path("pace.max_delay").unwrap().variable().unwrap(), "CRAWL_MAX_DELAY");
+        assert_eq!(Key::by_path("robots.on_forbidden").unwrap().variable(), None);
+    }
+}

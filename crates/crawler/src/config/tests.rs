@@ -1,0 +1,352 @@
+//! Tests of the room as a whole.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn with_file(text: &str) -> Result<Loaded, ConfigError> {
+    load_all(&CliOverrides::default(), &[], Some(text))
+}
+
+fn load_all(cli: &CliOverrides, env: &[(&str, &str)], text: Option<&str>) -> Result<Loaded, ConfigError> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("c.toml");
+    if let Some(text) = text {
+        std::fs::write(&file, text).unwrap();
+    }
+    let env = env.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    load(cli, env, text.map(|_| file.as_path()))
+}
+
+fn message(result: Result<Loaded, ConfigError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+fn polite() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/polite.toml")
+}
+
+#[test]
+fn the_stronger_source_wins() {
+    let file = "[pace]\ndelay = \"2s\"\nmax_delay = \"20s\"\nadaptive = 2\n";
+    let env = [("CRAWL_DELAY", "3s"), ("CRAWL_MAX_DELAY", "30s"), ("CRAWL_RETRIES", ""), ("OTHER", "1")];
+    let mut cli = CliOverrides::default();
+    cli.set("pace.delay", "4s");
+    let loaded = load_all(&cli, &env, Some(file)).unwrap();
+    let pace = &loaded.settings.pace;
+    assert_eq!(pace.delay, Duration::from_secs(4));
+    assert_eq!(pace.max_delay, Duration::from_secs(30));
+    assert!((pace.adaptive - 2.0).abs() < f64::EPSILON);
+    assert_eq!(pace.concurrency, PaceSettings::default().concurrency);
+    let origin = |path| loaded.origins[path];
+    assert_eq!(origin("pace.delay"), Origin::Cli);
+    assert_eq!(origin("pace.max_delay"), Origin::Env);
+    assert_eq!(origin("pace.adaptive"), Origin::File);
+    assert_eq!(origin("pace.concurrency"), Origin::Default);
+    assert_eq!(origin("fetch.retries"), Origin::Default);
+    assert_eq!(loaded.origins.len(), KEYS.len());
+}
+
+#[test]
+fn every_variable_is_read() {
+    let text = |path: &str| match path {
+        "seed" | "out" | "fetch.resolve_file" => "",
+        "agent.product" => "SuperRobot/1.0",
+        "agent.contact" => "ann@example.org",
+        "scope.mode" => "domain",
+        "robots.dialect" => "strictest",
+        "scope.include" | "scope.exclude" => "/a/ /b/",
+        "scope.resources" => "yes",
+        "warc.enabled" => "no",
+        "pace.adaptive" => "2.5",
+        "pace.concurrency"
+        | "limits.max_pages"
+        | "limits.max_pages_per_host"
+        | "limits.max_depth"
+        | "fetch.retries" => "7",
+        "limits.max_bytes" | "limits.max_body" => "7MiB",
+        "fetch.resolve" => "a.test:127.0.0.1 b.test:[::1]:80",
+        "fetch.allow_net" => "10.0.0.0/8 fc00::/7",
+        _ => "7s",
+    };
+    for key in KEYS {
+        let Some(variable) = key.variable() else { continue };
+        if text(key.path).is_empty() {
+            continue;
+        }
+        let loaded = load_all(&CliOverrides::default(), &[(&variable, text(key.path))], None).unwrap();
+        assert_eq!(loaded.origins[key.path], Origin::Env);
+        assert_ne!(loaded.settings, Settings::default(), "{variable}");
+        let wrong = load_all(&CliOverrides::default(), &[(&variable, "\u{1b}[31m(")], None);
+        let told = wrong.map_or_else(|error| (error.exit_code(), error.to_string()), |_| (0, String::new()));
+        assert!(told.0 == 3 && told.1.starts_with(&format!("{variable}: ")), "{variable}: {told:?}");
+        assert!(!told.1.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn an_option_may_stand_at_the_top_under_its_own_name() {
+    let short = "agent = \"SuperRobot/1.0\"\nscope = \"domain\"\nwarc = false\nmax-pages = 10\nmax_depth = 3\nallow-net = [\"10.0.0.0/8\"]\n";
+    let long = "[agent]\nproduct = \"SuperRobot/1.0\"\n[scope]\nmode = \"domain\"\n[warc]\nenabled = false\n\
+                [limits]\nmax_pages = 10\nmax_depth = 3\n[fetch]\nallow_net = [\"10.0.0.0/8\"]\n";
+    assert_eq!(with_file(short).unwrap().settings, with_file(long).unwrap().settings);
+    let twice = "delay = \"1s\"\n[pace]\ndelay = \"2s\"\n";
+    assert!(message(with_file(twice)).contains("c.toml:3: `delay` is set a second time, first on line 1"));
+}
+
+#[test]
+fn an_unknown_key_is_told_with_its_line_and_its_neighbour() {
+    for (text, expected) in [
+        ("[pace]\n\ndely = \"1s\"\n", "c.toml:3: unknown key `dely` in [pace]; did you mean `delay`?"),
+        (
+            "[pace]\ntimeout = \"1s\"\n",
+            "c.toml:2: unknown key `timeout` in [pace]; did you mean `timeout` in `[fetch]`?",
+        ),
+        ("max_paegs = 1\n", "c.toml:1: unknown key `max_paegs`; did you mean `max_pages` in `[limits]`?"),
+        (
+            "[[extract]]\nname = \"a\"\nselectr = \"b\"\n",
+            "c.toml:3: unknown key `selectr` in [[extract]]; did you mean `selector`?",
+        ),
+        ("[qqq]\nx = 1\n", "c.toml:1: unknown key `qqq`; `crawl config show` lists every key"),
+        (
+            "ignore_robots = true\n",
+            "c.toml:1: unknown key `ignore_robots`; `crawl config show` lists every key",
+        ),
+    ] {
+        let told = message(with_file(text));
+        assert!(told.ends_with(expected), "{told}");
+    }
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_line() {
+    for (text, expected) in [
+        (
+            "[pace]\ndelay = 1\n",
+            "c.toml:2: pace.delay: \"1\" isn't a duration: a number and a unit, as in 500ms, 10s, 5m, 2h",
+        ),
+        ("[pace]\nconcurrency = -1\n", "c.toml:2: pace.concurrency: "),
+        ("[pace]\nconcurrency = 0\n", "c.toml:2: pace.concurrency: 0 is too little: at least 1"),
+        ("[pace]\nadaptive = nan\n", "c.toml:2: pace.adaptive: must be between"),
+        (
+            "[scope]\n\nexclude = [\"(\"]\n",
+            "c.toml:3: scope.exclude: \"(\" isn't a regular expression: unclosed group",
+        ),
+        (
+            "[agent]\nproduct = \"SuperRobot\"\n",
+            "c.toml:2: agent.product: the agent \"SuperRobot\" has no version",
+        ),
+        ("[agent]\ncontact = \"nobody\"\n", "c.toml:2: agent.contact: the contact \"nobody\" is neither"),
+        ("[limits]\nmax_pages = 0\n", "c.toml:2: limits.max_pages: 0 is too little"),
+        ("[limits]\nmax_body = \"10K\"\n", "c.toml:2: limits.max_body: \"10K\" isn't a size"),
+        ("[robots]\ndialect = \"rfc\"\n", "c.toml:2: robots.dialect: unknown variant `rfc`"),
+        ("[fetch]\nresolve = [\"a.test\"]\n", "c.toml:2: fetch.resolve: \"a.test\" isn't HOST:ADDR"),
+        ("[fetch]\nallow_net = [\"all\"]\n", "c.toml:2: fetch.allow_net: "),
+        ("[[extract]]\nname = \"a\"\nselector = \"<<\"\n", "extract: \"<<\" isn't a CSS selector"),
+        ("[pace\ndelay = 1\n", "c.toml:1: "),
+    ] {
+        let told = message(with_file(text));
+        assert!(told.contains(expected), "{text:?}: {told}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let none = dir.path().join("none.toml");
+    for path in [none.as_path(), dir.path()] {
+        let error = load(&CliOverrides::default(), [], Some(path)).unwrap_err();
+        assert!(matches!(error, ConfigError::Unreadable { .. }));
+        assert_eq!(error.exit_code(), 3);
+    }
+    std::fs::write(&none, b"\xff").unwrap();
+    assert!(matches!(load(&CliOverrides::default(), [], Some(&none)), Err(ConfigError::Unreadable { .. })));
+}
+
+#[test]
+fn a_wrong_option_is_a_usage_error() {
+    let mut cli = CliOverrides::default();
+    cli.set("agent.product", "SuperRobot");
+    let error = load_all(&cli, &[], None).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().starts_with("--agent: the agent \"SuperRobot\" has no version"));
+    assert_eq!(with_file("").unwrap().product().unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn a_misspelt_variable_is_warned_of() {
+    let loaded =
+        load_all(&CliOverrides::default(), &[("CRAWL_DELEY", "1s"), ("CRAWL_SHARED", "/x")], None).unwrap();
+    assert_eq!(loaded.warnings.len(), 1);
+    assert!(loaded.warnings[0].contains("did you mean CRAWL_DELAY?"));
+}
+
+#[test]
+fn the_file_with_addresses_becomes_rules() {
+    let dir = tempfile::tempdir().unwrap();
+    let hosts = dir.path().join("hosts");
+    std::fs::write(&hosts, "b.test:127.0.0.2:80\n").unwrap();
+    let mut cli = CliOverrides::default();
+    cli.set("fetch.resolve", vec!["a.test:127.0.0.1"]);
+    cli.set("fetch.resolve_file", hosts.display().to_string());
+    let settings = load_all(&cli, &[], None).unwrap().settings;
+    assert_eq!(settings.fetch.resolve.len(), 2);
+    assert_eq!(settings.fetch.resolve_file.as_os_str(), "");
+    cli.set("fetch.resolve_file", dir.path().join("none").display().to_string());
+    assert!(message(load_all(&cli, &[], None)).starts_with("--resolve-file: can't read "));
+}
+
+#[test]
+fn the_headers_name_us() {
+    let agent = |contact: &str| AgentSettings {
+        product: "SuperRobot/1.0".into(),
+        contact: (!contact.is_empty()).then(|| contact.parse().unwrap()),
+        aliases: vec![],
+    };
+    let (mail, page, none) = (agent("ann@example.org"), agent("https://example.org/robot"), agent(""));
+    assert_eq!(mail.user_agent(), "SuperRobot/1.0 (+ann@example.org)");
+    assert_eq!(mail.from_header().as_deref(), Some("ann@example.org"));
+    assert_eq!(page.user_agent(), "SuperRobot/1.0 (+https://example.org/robot)");
+    assert_eq!((page.from_header(), page.name()), (None, "SuperRobot"));
+    assert_eq!((none.user_agent().as_str(), none.from_header()), ("SuperRobot/1.0", None));
+}
+
+#[test]
+fn the_polite_file_holds_every_key_with_its_default() {
+    let path = polite();
+    let loaded = load(&CliOverrides::default(), [], Some(&path)).unwrap();
+    assert_eq!(loaded.settings, Settings::default());
+    assert_eq!(loaded.warnings, Vec::<String>::new());
+    let missing: Vec<_> = loaded
+        .entries()
+        .into_iter()
+        // The rules of [[extract]] have no default; the file shows one in a comment.
+        .filter(|(key, _, origin)| *origin != Origin::File && key.path != "extract")
+        .map(|(key, ..)| key.path)
+        .collect();
+    assert_eq!(missing, Vec::<&str>::new());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(keys::EXTRACT_KEYS.iter().all(|key| text.contains(&format!("\n#{key} = "))));
+    let example: String = text
+        .lines()
+        .skip_while(|line| *line != "#[[extract]]")
+        .map(|line| format!("{}\n", &line[1..]))
+        .collect();
+    assert_eq!(with_file(&example).unwrap().settings.extract.len(), 1);
+}
+
+#[test]
+fn every_key_of_the_polite_file_says_why() {
+    let text = std::fs::read_to_string(polite()).unwrap();
+    let mut before = "";
+    for line in text.lines() {
+        let is_key = line
+            .split_once(" = ")
+            .is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+        assert!(!is_key || before.starts_with("# "), "{line:?} has no comment above it");
+        before = line;
+    }
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let duration = || (0u64..31_000_000_000).prop_map(Duration::from_millis);
+    let limit = || prop::option::of(1..u64::MAX);
+    let word = "[a-zA-Z0-9 \\\\\"'#\u{e4}/=.-]{0,12}";
+    let pace = (duration(), duration(), 0.0..1000.0, duration(), 1usize..65_536);
+    let limits = (
+        limit(),
+        limit(),
+        prop::option::of(any::<u32>()),
+        prop::option::of(1u64..31_000_000),
+        limit(),
+        1u64..(1 << 40),
+    );
+    let scope = (0..4usize, prop::collection::vec("[a-z\\\\./\"]{1,9}", 0..3), any::<bool>());
+    let resolve =
+        prop::collection::vec(("[a-z]{1,8}\\.test", any::<IpAddr>(), prop::option::of(1u16..)), 0..3);
+    let extract = prop::collection::vec((word, prop::option::of("[a-z]{1,6}"), any::<bool>()), 0..3);
+    let agent = (
+        "[a-zA-Z]{1,9}/[0-9.]{1,5}",
+        prop::option::of("[a-z]{1,9}@[a-z]{1,9}\\.test"),
+        prop::collection::vec("[a-z-]{1,9}", 0..3),
+    );
+    (agent, pace, limits, scope, resolve, extract, word).prop_map(
+        |(agent, pace, limits, scope, resolve, extract, out)| {
+            let (max_pages, max_pages_per_host, max_depth, max_time, max_bytes, max_body) = limits;
+            let rule = |(index, (selector, attribute, all))| ExtractRule {
+                name: format!("field {index}"),
+                selector,
+                attribute,
+                all,
+            };
+            let modes = [ScopeMode::Host, ScopeMode::Domain, ScopeMode::Prefix, ScopeMode::Any];
+            Settings {
+                out: out.into(),
+                agent: AgentSettings {
+                    product: agent.0,
+                    contact: agent.1.map(Contact::Email),
+                    aliases: agent.2,
+                },
+                pace: PaceSettings {
+                    delay: pace.0,
+                    max_delay: pace.1,
+                    adaptive: pace.2,
+                    max_crawl_delay: pace.3,
+                    concurrency: pace.4,
+                },
+                robots: RobotsSettings { dialect: Dialect::Strictest, on_forbidden: OnForbidden::Rfc9309 },
+                scope: ScopeSettings {
+                    mode: modes[scope.0],
+                    include: scope.1.clone(),
+                    exclude: scope.1,
+                    resources: scope.2,
+                },
+                limits: LimitSettings {
+                    max_pages,
+                    max_pages_per_host,
+                    max_depth,
+                    max_time: max_time.map(Duration::from_secs),
+                    max_bytes,
+                    max_body,
+                    ..LimitSettings::default()
+                },
+                fetch: FetchSettings {
+                    resolve: resolve
+                        .into_iter()
+                        .map(|(host, addr, port)| ResolveRule { host, addr, port })
+                        .collect(),
+                    allow_net: vec!["10.0.0.0/8".parse().unwrap()],
+                    ..FetchSettings::default()
+                },
+                warc: WarcSettings { enabled: false, max_file_size: max_body },
+                extract: extract.into_iter().enumerate().map(rule).collect(),
+                ..Settings::default()
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn settings_survive_their_file(settings in any_settings(), seeds in prop::collection::vec("http://[a-z]{1,9}\\.test/", 0..4)) {
+        let record = Record { program: "crawl 1.2.3".into(), started: jiff::Timestamp::UNIX_EPOCH, seeds };
+        let text = to_toml(&settings, &record).unwrap();
+        let layer = file::parse(&text, "crawl.toml").unwrap();
+        prop_assert_eq!(&layer.settings, &settings);
+        let listed = KEYS.iter().filter(|key| key.path != "extract" || !settings.extract.is_empty());
+        prop_assert!(listed.into_iter().all(|key| layer.lines.contains_key(key.path)));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("crawl.toml");
+        std::fs::write(&path, text).unwrap();
+        prop_assert_eq!(read_record(&path).unwrap(), record);
+    }
+
+    #[test]
+    fn no_text_breaks_the_reader(text in "(\\[|\\]|pace|extract|delay|agent|=|\"1s\"|\n|\\.|1|\\{|\\}|,|#|\\PC){0,30}") {
+        let _ = file::parse(&text, "c.toml");
+    }
+}

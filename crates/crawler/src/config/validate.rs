@@ -1,0 +1,121 @@
+//! What a value must be beyond its type.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use regex::Regex;
+use scraper::Selector;
+
+use super::agent::Product;
+use super::error::ConfigError;
+use super::load::Places;
+use super::settings::Settings;
+
+/// Longest duration taken; times stay far from the ends of the calendar.
+const YEAR: Duration = Duration::from_hours(366 * 24);
+
+/// Checks what types can't say; adds what is allowed but odd to the warnings.
+pub(super) fn validate(
+    settings: &Settings,
+    places: &Places<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    agent(settings, places, warnings)?;
+    numbers(settings, places)?;
+    scope(settings, places)?;
+    extract(settings, places)
+}
+
+fn agent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
+    let agent = &settings.agent;
+    if !agent.product.is_empty() {
+        let product: Product =
+            agent.product.parse().map_err(|error| places.refuse("agent.product", error))?;
+        warnings.extend(product.warning());
+    }
+    for alias in &agent.aliases {
+        let fits = alias.chars().all(|c| c.is_ascii_alphabetic() || c == '-' || c == '_');
+        if alias.is_empty() || !fits {
+            let what =
+                format!("{alias:?} isn't a product token: letters, - and _ alone (RFC 9309 section 2.2.1)");
+            return Err(places.refuse("agent.aliases", what));
+        }
+    }
+    Ok(())
+}
+
+fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let (pace, limits, fetch) = (&settings.pace, &settings.limits, &settings.fetch);
+    let durations = [
+        ("pace.delay", pace.delay, Duration::ZERO),
+        ("pace.max_delay", pace.max_delay, Duration::ZERO),
+        ("pace.max_crawl_delay", pace.max_crawl_delay, Duration::ZERO),
+        ("limits.max_time", limits.max_time.unwrap_or(YEAR), Duration::from_millis(1)),
+        ("fetch.timeout", fetch.timeout, Duration::from_millis(1)),
+    ];
+    for (path, value, least) in durations {
+        if value < least || value > YEAR {
+            return Err(places.refuse(path, "must be between 1ms (0s for a delay) and 366d"));
+        }
+    }
+    if !pace.adaptive.is_finite() || !(0.0..=1000.0).contains(&pace.adaptive) {
+        return Err(places.refuse("pace.adaptive", "must be between 0 (off) and 1000"));
+    }
+    let counts = [
+        ("pace.concurrency", pace.concurrency as u64, 1, 65_536),
+        ("limits.max_pages", limits.max_pages.unwrap_or(1), 1, u64::MAX),
+        ("limits.max_pages_per_host", limits.max_pages_per_host.unwrap_or(1), 1, u64::MAX),
+        ("limits.max_bytes", limits.max_bytes.unwrap_or(1), 1, u64::MAX),
+        ("limits.max_body", limits.max_body, 1, 1 << 40),
+        ("limits.max_header_bytes", limits.max_header_bytes, 1 << 10, 16 << 20),
+        ("limits.max_redirects", u64::from(limits.max_redirects), 0, 100),
+        ("limits.max_url_length", limits.max_url_length as u64, 64, 65_536),
+        ("limits.max_links_per_page", limits.max_links_per_page as u64, 1, 10_000_000),
+        ("fetch.retries", u64::from(fetch.retries), 0, 100),
+        ("warc.max_file_size", settings.warc.max_file_size, 1 << 20, 1 << 50),
+    ];
+    for (path, value, least, most) in counts {
+        if value < least {
+            return Err(places.refuse(path, format_args!("{value} is too little: at least {least}")));
+        }
+        if value > most {
+            return Err(places.refuse(path, format_args!("{value} is too much: at most {most}")));
+        }
+    }
+    Ok(())
+}
+
+fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let lists = [("scope.include", &settings.scope.include), ("scope.exclude", &settings.scope.exclude)];
+    for (path, patterns) in lists {
+        for pattern in patterns {
+            Regex::new(pattern).map_err(|error| {
+                // The last line of the message says what is wrong; those above draw the pattern.
+                let text = error.to_string();
+                let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                places.refuse(path, format_args!("{pattern:?} isn't a regular expression: {why}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn extract(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    let mut names = BTreeSet::new();
+    for rule in &settings.extract {
+        if rule.name.is_empty() || rule.name.chars().any(char::is_control) {
+            return Err(places.refuse("extract", "a rule has no name"));
+        }
+        if !names.insert(&rule.name) {
+            return Err(places.refuse("extract", format_args!("two rules have the name {:?}", rule.name)));
+        }
+        if let Err(error) = Selector::parse(&rule.selector) {
+            let what = format_args!("{:?} isn't a CSS selector: {error}", rule.selector);
+            return Err(places.refuse("extract", what));
+        }
+        if rule.attribute.as_ref().is_some_and(String::is_empty) {
+            return Err(places.refuse("extract", format_args!("the attribute of {:?} is empty", rule.name)));
+        }
+    }
+    Ok(())
+}
