@@ -6,8 +6,9 @@ use std::process::Command;
 
 const DIR: &str = "CRAWL_TEST_FULL_DISK";
 
-/// The test below runs this in a process whose files can't grow beyond 4 KB (`ulimit -f`): a write there stores a part of its octets and
-/// fails on the rest, as on a full disk. In an ordinary run it has nothing to do.
+/// The test below runs this in a process whose files can't grow beyond 4 KB (`ulimit -f`): a write there
+/// stores a part of its octets and fails on the rest, as on a full disk. In an ordinary run it has nothing to
+/// do.
 #[test]
 fn writes_until_the_disk_is_full() {
     let Some(dir) = std::env::var_os(DIR) else { return };
