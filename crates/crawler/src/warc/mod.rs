@@ -19,7 +19,7 @@
 //! content decoding.
 //!
 //! **Durability** (docs/storage.md): [`WarcWriter::append`], [`WarcWriter::sync`], then one sled transaction
-//! with the [`Location`] and the [`Position`] after it, then acknowledge. [`repair`] at the start of a
+//! with the [`Location`] and the [`Position`] after it, then acknowledge. [`repair()`] at the start of a
 //! resumed run cuts off whatever lies behind the last committed [`Position`], torn or whole. Within a run an
 //! append either lands whole or the file is cut back to where it was.
 //!

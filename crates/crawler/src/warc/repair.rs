@@ -5,7 +5,7 @@ use super::{Error, Position, Result, name};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-/// What [`repair`] did, for the log.
+/// What [`repair()`] did, for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// The file that was cut, and the octets it lost.

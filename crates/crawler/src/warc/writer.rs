@@ -14,7 +14,7 @@ pub struct Location {
 }
 
 /// The end of what was appended so far. What the database commits along with the records' locations, for
-/// [`super::repair`].
+/// [`super::repair()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Name of the file in the archive's directory.
