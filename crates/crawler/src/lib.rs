@@ -14,3 +14,5 @@ pub mod warc;
 
 pub mod config;
 pub mod seeds;
+
+pub mod demo;

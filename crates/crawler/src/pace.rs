@@ -169,9 +169,16 @@ mod tests {
         let pace = HostPace::default();
         let asked = |n| Some(Delay { length: secs(n), why: Why::CrawlDelay });
         assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(1), why: Why::Configured });
-        assert_eq!(pace.gap(&RULES, asked(10), Duration::ZERO), Delay { length: secs(10), why: Why::CrawlDelay });
+        assert_eq!(
+            pace.gap(&RULES, asked(10), Duration::ZERO),
+            Delay { length: secs(10), why: Why::CrawlDelay }
+        );
         assert_eq!(pace.gap(&RULES, None, secs(2)), Delay { length: secs(10), why: Why::Adaptive });
-        assert_eq!(pace.gap(&RULES, asked(300), secs(900)).length, secs(300), "max_delay binds the adaptive gap only");
+        assert_eq!(
+            pace.gap(&RULES, asked(300), secs(900)).length,
+            secs(300),
+            "max_delay binds the adaptive gap only"
+        );
         assert_eq!(pace.gap(&RULES, None, secs(900)).length, secs(60));
     }
 

@@ -123,7 +123,9 @@ impl Rel {
     /// Says whether the link may not be queued: `nofollow`, `ugc` or `sponsored` (spec 4.8).
     pub fn is_nofollow(&self) -> bool {
         !self.raw.is_empty()
-            && self.words().any(|w| ["nofollow", "ugc", "sponsored"].iter().any(|x| w.eq_ignore_ascii_case(x)))
+            && self
+                .words()
+                .any(|w| ["nofollow", "ugc", "sponsored"].iter().any(|x| w.eq_ignore_ascii_case(x)))
     }
 
     /// Says whether the request for the link must not carry a `Referer` (spec 4.8).

@@ -152,7 +152,8 @@ impl Host {
         }
         host.seen = Seen::restore(record.seen);
         let left = record.next_at.duration_since(now.wall);
-        let left = Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
+        let left =
+            Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
         host.wait = Delay { length: left, why: record.wait_reason };
         if record.counts.requests > 0 {
             host.wait = host.wait.or_longer(Delay { length: gap.length, why: Why::Restart });
@@ -197,7 +198,8 @@ impl Host {
     }
 
     pub(crate) fn has_work(&self) -> bool {
-        !self.errands.is_empty() || (self.parked.is_none() && self.queues.iter().any(|queue| !queue.is_empty()))
+        !self.errands.is_empty()
+            || (self.parked.is_none() && self.queues.iter().any(|queue| !queue.is_empty()))
     }
 
     pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {

@@ -169,7 +169,13 @@ struct JournalPart {
 impl<S: Store> Frontier<S> {
     /// Takes up the frontier that `store` holds (an empty one is a new crawl): hosts, then the journal.
     /// `first_gap` is a new host's gap until its first response.
-    pub fn open(store: Arc<S>, limits: FrontierLimits, first_gap: Delay, key: FingerprintKey, now: Now) -> Result<Self, StoreError> {
+    pub fn open(
+        store: Arc<S>,
+        limits: FrontierLimits,
+        first_gap: Delay,
+        key: FingerprintKey,
+        now: Now,
+    ) -> Result<Self, StoreError> {
         let mut frontier = Self {
             limits,
             first_gap,
@@ -190,7 +196,8 @@ impl<S: Store> Frontier<S> {
         };
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
-            let record: HostRecord = serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
+            let record: HostRecord =
+                serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
             let id = HostId(frontier.hosts.len() as u32);
             if key != id.key() {
                 return Err(form(Tree::Hosts, &format!("key {key:?} where {:?} was expected", id.key())));
@@ -216,7 +223,8 @@ impl<S: Store> Frontier<S> {
         self.journal.push(number);
         self.journal_next = number + 1;
         self.journal_octets += value.len();
-        let parts: Vec<JournalPart> = postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
+        let parts: Vec<JournalPart> =
+            postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
         for part in parts {
             let Some(host) = self.hosts.get_mut(part.host.0 as usize) else {
                 return Err(form(Tree::Journal, &format!("host {} is unknown", part.host.0)));
@@ -332,7 +340,8 @@ impl<S: Store> Frontier<S> {
         }
         loop {
             let host = &mut self.hosts[id.0 as usize];
-            let Some(priority) = Priority::ALL.into_iter().find(|priority| !host.queue(*priority).is_empty()) else {
+            let Some(priority) = Priority::ALL.into_iter().find(|priority| !host.queue(*priority).is_empty())
+            else {
                 return Ok(None);
             };
             if priority == Priority::Untested {
@@ -499,17 +508,19 @@ impl<S: Store> Frontier<S> {
 
     /// The hosts with URLs queued that wait beyond `now`: name, reason, until when, URLs queued.
     pub fn waiting(&self, now: Now) -> impl Iterator<Item = Waiting<'_>> {
-        self.hosts.iter().filter(move |host| host.leased.is_none() && host.queued() > 0).filter_map(move |host| {
-            let left = host.not_before.saturating_sub(now.mono);
-            let parked = host.parked.as_deref();
-            (parked.is_some() || left > Duration::ZERO).then(|| Waiting {
-                host: &host.name,
-                why: host.wait.why,
-                left,
-                queued: host.queued(),
-                parked,
-            })
-        })
+        self.hosts.iter().filter(move |host| host.leased.is_none() && host.queued() > 0).filter_map(
+            move |host| {
+                let left = host.not_before.saturating_sub(now.mono);
+                let parked = host.parked.as_deref();
+                (parked.is_some() || left > Duration::ZERO).then(|| Waiting {
+                    host: &host.name,
+                    why: host.wait.why,
+                    left,
+                    queued: host.queued(),
+                    parked,
+                })
+            },
+        )
     }
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
@@ -771,5 +782,8 @@ fn pack_block(block: &[u64]) -> Vec<u8> {
 
 fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Vec<u64>, StoreError> {
     let value = view.get(Tree::Seen, &seen_key(id, number))?.unwrap_or_default();
-    Ok(value.chunks_exact(8).map(|octets| octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet))).collect())
+    Ok(value
+        .chunks_exact(8)
+        .map(|octets| octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+        .collect())
 }

@@ -81,7 +81,10 @@ impl Seen {
 
     /// Reads the whole set; `read` gives a block by its number.
     pub(crate) fn load<E>(&mut self, mut read: impl FnMut(u64) -> Result<Vec<u64>, E>) -> Result<(), E> {
-        let mut set = FingerprintSet::with_capacity_and_hasher(self.count() as usize + 8, BuildHasherDefault::default());
+        let mut set = FingerprintSet::with_capacity_and_hasher(
+            self.count() as usize + 8,
+            BuildHasherDefault::default(),
+        );
         for number in 0..self.sealed.div_ceil(BLOCK) {
             set.extend(read(number)?.into_iter().map(Fingerprint));
         }
