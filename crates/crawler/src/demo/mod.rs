@@ -5,7 +5,7 @@
 //! [`server`] serves them, [`report`] prints what became of the six classic URLs and of everything else. The
 //! crawl in between is the ordinary one.
 
-//pub mod report;
+pub mod report;
 pub mod server;
 pub mod sites;
 

@@ -116,8 +116,8 @@ async fn converse(mut stream: TcpStream, sites: Arc<Vec<Site>>, asked: Arc<Mutex
     }
 }
 
-/// Says that this was no request, and closes the connection so that the answer arrives: what is still unread when a
-/// socket closes makes a reset of it, which would overtake the answer.
+/// Says that this was no request, and closes the connection so that the answer arrives: what is still unread
+/// when a socket closes makes a reset of it, which would overtake the answer.
 async fn refuse(mut stream: TcpStream) -> Option<()> {
     stream
         .write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -128,7 +128,8 @@ async fn refuse(mut stream: TcpStream) -> Option<()> {
     tokio::time::timeout(IDLE, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await.ok()?.ok().map(drop)
 }
 
-/// Reads up to the next blank line, or [`MAX_HEAD`] octets (then it is no request). `read` keeps what came after it.
+/// Reads up to the next blank line, or [`MAX_HEAD`] octets (then it is no request). `read` keeps what came
+/// after it.
 async fn next_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<String> {
     loop {
         if let Some(end) = memchr::memmem::find(read, b"\r\n\r\n") {

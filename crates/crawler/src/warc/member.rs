@@ -12,8 +12,12 @@ const WINDOW_BITS: u8 = 15;
 
 thread_local! {
     // A compressor's state is about 250 KB: made once per thread, reset for each member.
-    static PACKING: RefCell<Compress> = RefCell::new(Compress::new_gzip(Compression::new(LEVEL), WINDOW_BITS));
-    static STORING: RefCell<Compress> = RefCell::new(Compress::new_gzip(Compression::none(), WINDOW_BITS));
+    static PACKING: RefCell<Compress> = RefCell::new(compressor(LEVEL));
+    static STORING: RefCell<Compress> = RefCell::new(compressor(0));
+}
+
+fn compressor(level: u32) -> Compress {
+    Compress::new_gzip(Compression::new(level), WINDOW_BITS)
 }
 
 /// Appends one gzip member holding the parts, one after the other, to `out`.

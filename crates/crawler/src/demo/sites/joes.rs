@@ -38,7 +38,8 @@ fn pages() -> Vec<Page> {
          last year's <a href=\"/anvils.html\">anvils</a> (sold out, page gone)\n\
          and the <a href=\"/tmp/scratch.html\">scratch pad</a>.\n\
          Visitors write into our <a href=\"/guestbook.html\" rel=\"nofollow\">guest book</a>.</p>\n\
-         <p>For chairs go to <a href=\"http://www.marys-antiques.com/\">Mary's Antiques</a> across the road.</p>\n",
+         <p>For chairs go to\n\
+         <a href=\"http://www.marys-antiques.com/\">Mary's Antiques</a> across the road.</p>\n",
         classic_links()
     );
     vec![
@@ -75,7 +76,8 @@ fn pages() -> Vec<Page> {
             "/acetylene-torches.html",
             "Acetylene torches",
             "<meta name=\"keywords\" content=\"torch, welding, gas\">\n",
-            "<p>Two models: one that welds, and one that is on sale.</p>\n<p><a href=\"/\">Back to the shop</a></p>\n",
+            "<p>Two models: one that welds, and one that is on sale.</p>\n\
+             <p><a href=\"/\">Back to the shop</a></p>\n",
         ),
         Page::moved("/catalog.html", "/catalogue-2026.html"),
         Page::html(
@@ -88,7 +90,8 @@ fn pages() -> Vec<Page> {
             "/friends.html",
             "Friends of the shop",
             "<meta name=\"robots\" content=\"nofollow\">\n",
-            "<p>Joe doesn't vouch for what they link to:\n<a href=\"/miracle-glue.html\">miracle glue</a>.</p>\n",
+            "<p>Joe doesn't vouch for what they link to:\n\
+             <a href=\"/miracle-glue.html\">miracle glue</a>.</p>\n",
         ),
         Page::html(
             "/miracle-glue.html",
@@ -106,13 +109,15 @@ fn pages() -> Vec<Page> {
             "/staff-rota.html",
             "Staff rota",
             "<meta name=\"robots\" content=\"noindex\">\n",
-            "<p>Monday: Joe. Tuesday to Saturday: also Joe.\nThe <a href=\"/opening-hours.html\">opening hours</a> follow from it.</p>\n",
+            "<p>Monday: Joe. Tuesday to Saturday: also Joe.\n\
+             The <a href=\"/opening-hours.html\">opening hours</a> follow from it.</p>\n",
         ),
         Page::html(
             "/opening-hours.html",
             "Opening hours",
             "",
-            "<p>Whenever Joe is in. Only a page under noindex links here: its links count all the same.</p>\n",
+            "<p>Whenever Joe is in.\n\
+             Only a page under noindex links here: its links count all the same.</p>\n",
         ),
         Page::html("/guestbook.html", "Guest book", "", "<p>Only a link with rel=nofollow leads here.</p>\n"),
         Page::html("/tmp/scratch.html", "Scratch pad", "", "<p>Half a sum and a drawing of a cat.</p>\n"),

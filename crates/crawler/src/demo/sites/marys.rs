@@ -68,7 +68,8 @@ fn pages() -> Vec<Page> {
             "/lamps.html",
             "Lamps",
             "",
-            "<p>Gas, oil and one that nobody dares to plug in.</p>\n<p><a href=\"/\">Back to the shop</a></p>\n",
+            "<p>Gas, oil and one that nobody dares to plug in.</p>\n\
+             <p><a href=\"/\">Back to the shop</a></p>\n",
         ),
         Page::html(
             "/chairs.html",

@@ -55,7 +55,8 @@ impl Page {
     /// An HTML page; `head` stands in its head behind the title.
     fn html(path: &'static str, title: &str, head: &str, body: &str) -> Self {
         let body = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n{head}</head>\n\
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <title>{title}</title>\n{head}</head>\n\
              <body>\n<h1>{title}</h1>\n{body}</body>\n</html>\n"
         );
         Self { path, status: 200, headers: vec![("Content-Type", "text/html; charset=utf-8")], body }
