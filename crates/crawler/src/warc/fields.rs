@@ -13,8 +13,8 @@ impl Fields {
         fields
     }
 
-    /// Adds a field. Control characters of the value (CR and LF among them) become spaces: a URL or a header of a server may find
-    /// its way into a value, and must not make fields of its own.
+    /// Adds a field. Control characters of the value (CR and LF among them) become spaces: a URL or a header
+    /// of a server may find its way into a value, and must not make fields of its own.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         self.0.push_str(name);
         self.0.push_str(": ");
@@ -35,10 +35,11 @@ pub(super) fn date(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
-/// Writes a record ID: a URN of a UUID (version 8, RFC 9562 section 5.8) made from what identifies the record.
+/// Writes a record ID: a URN of a UUID (version 8, RFC 9562 section 5.8) made from what identifies the
+/// record.
 ///
-/// No random numbers: the same exchange at the same nanosecond gives the same record, so that a simulated crawl gives the same
-/// files octet for octet.
+/// No random numbers: the same exchange at the same nanosecond gives the same record, so that a simulated
+/// crawl gives the same files octet for octet.
 pub(super) fn record_id(parts: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("crawl 2026 WARC-Record-ID");
     for part in parts {

@@ -3,7 +3,8 @@
 use flate2::{Compress, Compression, FlushCompress, Status};
 use std::cell::RefCell;
 
-/// How hard to compress. Level 1 costs a third of the usual level 6 and gives pages about a tenth more octets.
+/// How hard to compress. Level 1 costs a third of the usual level 6 and gives pages about a tenth more
+/// octets.
 const LEVEL: u32 = 1;
 
 /// Window of 32 KiB, the largest.
@@ -11,13 +12,18 @@ const WINDOW_BITS: u8 = 15;
 
 thread_local! {
     // A compressor's state is about 250 KB: made once per thread, reset for each member.
-    static PACKING: RefCell<Compress> = RefCell::new(Compress::new_gzip(Compression::new(LEVEL), WINDOW_BITS));
-    static STORING: RefCell<Compress> = RefCell::new(Compress::new_gzip(Compression::none(), WINDOW_BITS));
+    static PACKING: RefCell<Compress> = RefCell::new(compressor(LEVEL));
+    static STORING: RefCell<Compress> = RefCell::new(compressor(0));
+}
+
+fn compressor(level: u32) -> Compress {
+    Compress::new_gzip(Compression::new(level), WINDOW_BITS)
 }
 
 /// Appends one gzip member holding the parts, one after the other, to `out`.
 ///
-/// `dense` says that the parts are compressed already: then they are stored as they are, at a tenth of the cost.
+/// `dense` says that the parts are compressed already: then they are stored as they are, at a tenth of the
+/// cost.
 pub(super) fn append(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) {
     let state = if dense { &STORING } else { &PACKING };
     state.with_borrow_mut(|compress| {

@@ -4,29 +4,35 @@
 //! Exchange --encode (CPU, any thread)--> Encoded --append--> file on disk --sync--> Location into sled
 //! ```
 //!
-//! **What is stored.** A `request` and a `response` record for every exchange, joined by `WARC-Concurrent-To`. The response's block is
-//! the status line, the header fields in the order received, and the body *as on the wire with the transfer coding removed*: a
-//! `Content-Encoding` (gzip, br, zstd) is kept as sent, chunked framing is not, since the HTTP library has taken it off before
-//! anybody can see it. So that the stored head describes the stored body, a `Transfer-Encoding` field is kept under the name
-//! `X-Archive-Orig-Transfer-Encoding` and a right `Content-Length` is added; a `Content-Length` that doesn't fit the stored body (a
-//! cut-off one) is kept as `X-Archive-Orig-Content-Length` likewise. HTTP/2 and later have no textual head: it is written as
-//! `HTTP/1.1`, which is what readers take, and `WARC-Protocol` names the protocol spoken.
+//! **What is stored.** A `request` and a `response` record for every exchange, joined by
+//! `WARC-Concurrent-To`. The response's block is the status line, the header fields in the order received,
+//! and the body *as on the wire with the transfer coding removed*: a `Content-Encoding` (gzip, br, zstd) is
+//! kept as sent, chunked framing is not, since the HTTP library has taken it off before anybody can see it.
+//! So that the stored head describes the stored body, a `Transfer-Encoding` field is kept under the name
+//! `X-Archive-Orig-Transfer-Encoding` and a right `Content-Length` is added; a `Content-Length` that doesn't
+//! fit the stored body (a cut-off one) is kept as `X-Archive-Orig-Content-Length` likewise. HTTP/2 and later
+//! have no textual head: it is written as `HTTP/1.1`, which is what readers take, and `WARC-Protocol` names
+//! the protocol spoken.
 //!
-//! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools compare. They guard
-//! against damage, not against forgery. The payload digest covers the stored body before content decoding.
+//! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools
+//! compare. They guard against damage, not against forgery. The payload digest covers the stored body before
+//! content decoding.
 //!
-//! **Durability** (docs/storage.md): [`WarcWriter::append`], [`WarcWriter::sync`], then one sled transaction with the [`Location`] and
-//! the [`Position`] after it, then acknowledge. [`repair`] at the start of a resumed run cuts off whatever lies behind the last
-//! committed [`Position`], torn or whole. Within a run an append either lands whole or the file is cut back to where it was.
+//! **Durability** (docs/storage.md): [`WarcWriter::append`], [`WarcWriter::sync`], then one sled transaction
+//! with the [`Location`] and the [`Position`] after it, then acknowledge. [`repair()`] at the start of a
+//! resumed run cuts off whatever lies behind the last committed [`Position`], torn or whole. Within a run an
+//! append either lands whole or the file is cut back to where it was.
 //!
-//! **Taking a record out again** (design note, not built). Offsets in a finished file must not move, so an erased record keeps
-//! its place: the member is overwritten by a `metadata` record of the same compressed length that names the erased record's ID,
-//! date and reason, padded by a gzip header `FEXTRA` field or stored blocks; readers see a whole member, sled's location stays
-//! valid, and the erased octets are gone from the disk after the next `fdatasync`.
+//! **Taking a record out again** (design note, not built). Offsets in a finished file must not move, so an
+//! erased record keeps its place: the member is overwritten by a `metadata` record of the same compressed
+//! length that names the erased record's ID, date and reason, padded by a gzip header `FEXTRA` field or
+//! stored blocks; readers see a whole member, sled's location stays valid, and the erased octets are gone
+//! from the disk after the next `fdatasync`.
 
 mod digest;
 mod exchange;
 mod fields;
+mod http_head;
 mod info;
 mod member;
 mod name;
@@ -59,8 +65,8 @@ pub enum Error {
         #[source]
         source: std::io::Error,
     },
-    /// An append failed and the file could not be cut back either. [`WarcWriter::roll_back_to`] may be tried; until it succeeds
-    /// nothing more is written.
+    /// An append failed and the file could not be cut back either. [`WarcWriter::roll_back_to`] may be tried;
+    /// until it succeeds nothing more is written.
     #[error("{} ends with a torn record that could not be cut off", path.display())]
     Torn {
         /// The file.

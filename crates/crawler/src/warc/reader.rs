@@ -33,10 +33,11 @@ pub fn read(dir: &Path, location: &Location) -> Result<Record> {
     }
 }
 
-/// Iterates over the records of a file, checking gzip checksums, `Content-Length` and digests. Ends at the first fault: behind it no
-/// place is sure to begin a record.
+/// Iterates over the records of a file, checking gzip checksums, `Content-Length` and digests. Ends at the
+/// first fault: behind it no place is sure to begin a record.
 ///
-/// Meant for this crawler's own files: it wants WARC 1.1, one gzip member per record, `Name: value` with one blank. Memory: one record.
+/// Meant for this crawler's own files: it wants WARC 1.1, one gzip member per record, `Name: value` with one
+/// blank. Memory: one record.
 #[derive(Debug)]
 pub struct Reader {
     source: Counted<BufReader<File>>,

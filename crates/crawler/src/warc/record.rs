@@ -130,3 +130,56 @@ impl Record {
         fields
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, Record};
+    use crate::warc::digest::sha1;
+
+    /// A right record of an HTTP response `body`, with one text replaced by another.
+    fn record_with(old: &str, new: &str) -> Result<Record, Fault> {
+        let block = "HTTP/1.1 200 OK\r\n\r\nbody";
+        let text = format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x>\r\nWARC-Date: 2026-03-01T12:00:00Z\r\n\
+             Content-Type: application/http;msgtype=response\r\nWARC-Block-Digest: {}\r\nWARC-Payload-Digest: {}\r\n\
+             Content-Length: 23\r\n\r\n{block}\r\n\r\n",
+            sha1(&[block.as_bytes()]),
+            sha1(&[b"body"]),
+        );
+        assert!(text.contains(old));
+        Record::parse(text.replacen(old, new, 1).into_bytes(), 0, 0)
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        assert_eq!(
+            record_with("body", "body").unwrap().http(),
+            Some((&b"HTTP/1.1 200 OK\r\n\r\n"[..], &b"body"[..]))
+        );
+        for (old, new, fault) in [
+            ("WARC/1.1", "WARC/1.0", Fault::Head(1)),
+            ("WARC/1.1", "\u{0}", Fault::Head(1)),
+            ("WARC-Type: ", "WARC-Type:", Fault::Head(2)),
+            ("WARC-Date", "WARC-Data", Fault::Missing("WARC-Date")),
+            ("Content-Length: 23", "Content-Length: 22", Fault::Length),
+            ("Content-Length: 23", "Content-Length: -1", Fault::Length),
+            ("Content-Length: 23", "Content-Length: 18446744073709551615", Fault::Length),
+            ("body\r\n\r\n", "body\r\n\r", Fault::Length),
+            ("body\r\n\r\n", "body\r\n\r\n\r\n", Fault::Length),
+            ("body", "bodz", Fault::Digest("WARC-Block-Digest")),
+            (
+                "WARC-Payload-Digest: sha1:",
+                "WARC-Payload-Digest: sha1:A",
+                Fault::Digest("WARC-Payload-Digest"),
+            ),
+        ] {
+            assert_eq!(record_with(old, new).unwrap_err(), fault, "{old:?} -> {new:?}");
+        }
+    }
+
+    #[test]
+    fn a_digest_of_another_kind_is_passed_over() {
+        let old = "WARC-Payload-Digest: sha1:";
+        assert!(record_with(old, "WARC-Payload-Digest: sha256:").is_ok());
+    }
+}

@@ -5,7 +5,7 @@ use super::{Error, Position, Result, name};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-/// What [`repair`] did, for the log.
+/// What [`repair()`] did, for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// The file that was cut, and the octets it lost.
@@ -14,8 +14,9 @@ pub struct Repaired {
     pub removed: Vec<String>,
 }
 
-/// Cuts the archive back to the last committed position: the file it names is shortened to it, later files are removed, earlier ones
-/// aren't touched. `None`: nothing was ever committed, so every archive file goes. Repeating it changes nothing.
+/// Cuts the archive back to the last committed position: the file it names is shortened to it, later files
+/// are removed, earlier ones aren't touched. `None`: nothing was ever committed, so every archive file goes.
+/// Repeating it changes nothing.
 ///
 /// Must run before a [`super::WarcWriter`] opens the directory. A directory that doesn't exist is empty.
 ///

@@ -13,7 +13,8 @@ pub struct Location {
     pub length: u64,
 }
 
-/// The end of what was appended so far. What the database commits along with the records' locations, for [`super::repair`].
+/// The end of what was appended so far. What the database commits along with the records' locations, for
+/// [`super::repair()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Name of the file in the archive's directory.
@@ -29,9 +30,9 @@ use std::path::{Path, PathBuf};
 
 /// The one writer of an archive directory.
 ///
-/// Always: every file it leaves ends with a whole record, or is cut back to one by [`repair()`](super::repair()) at the next start.
-/// A run begins files of its own, so that each file's `warcinfo` tells the truth about what follows it; the first is made by the first
-/// append.
+/// Always: every file it leaves ends with a whole record, or is cut back to one by
+/// [`repair()`](super::repair()) at the next start. A run begins files of its own, so that each file's
+/// `warcinfo` tells the truth about what follows it; the first is made by the first append.
 #[derive(Debug)]
 pub struct WarcWriter {
     dir: PathBuf,
@@ -56,9 +57,11 @@ struct Current {
 }
 
 impl WarcWriter {
-    /// Opens a directory for appending, making it where it is missing. Files get the number after the highest one there.
+    /// Opens a directory for appending, making it where it is missing. Files get the number after the highest
+    /// one there.
     ///
-    /// A file is left for a new one before it would grow beyond `max_file_size` octets; one larger record gets a file alone.
+    /// A file is left for a new one before it would grow beyond `max_file_size` octets; one larger record
+    /// gets a file alone.
     pub fn open(dir: &Path, info: &WarcInfo, max_file_size: u64) -> Result<Self> {
         std::fs::create_dir_all(dir).map_err(Error::io("make", dir))?;
         let highest = repair::files(dir)?.last().map_or(0, |(serial, _)| *serial);
@@ -72,12 +75,12 @@ impl WarcWriter {
         })
     }
 
-    /// Appends both records of an exchange, whole or not at all, and says where the response lies. Not durable before
-    /// [`WarcWriter::sync`].
+    /// Appends both records of an exchange, whole or not at all, and says where the response lies. Not
+    /// durable before [`WarcWriter::sync`].
     ///
     /// # Errors
-    /// [`Error::Io`] where the system refuses: the file has been cut back to its last whole record and may be appended to again.
-    /// [`Error::Torn`] where that failed as well.
+    /// [`Error::Io`] where the system refuses: the file has been cut back to its last whole record and may be
+    /// appended to again. [`Error::Torn`] where that failed as well.
     pub fn append(&mut self, encoded: &Encoded) -> Result<Location> {
         let size = encoded.bytes.len() as u64;
         if let Some(current) = &mut self.current
@@ -102,9 +105,11 @@ impl WarcWriter {
         self.current.as_ref().map(|current| Position { file: current.name.clone(), offset: current.length })
     }
 
-    /// Waits until all that was appended is on the disk: `fdatasync` of the file, and `fsync` of the directory if it got a new file.
+    /// Waits until all that was appended is on the disk: `fdatasync` of the file, and `fsync` of the
+    /// directory if it got a new file.
     ///
-    /// An error here is final (what the kernel dropped, a second `fsync` doesn't bring back): end the run and resume.
+    /// An error here is final (what the kernel dropped, a second `fsync` doesn't bring back): end the run and
+    /// resume.
     pub fn sync(&mut self) -> Result<()> {
         if let Some(current) = &mut self.current {
             current.sync()?;
@@ -116,8 +121,8 @@ impl WarcWriter {
         Ok(())
     }
 
-    /// Takes back what was appended after a position, where its commit to the database failed. `None` takes back everything: only right
-    /// if nothing was ever committed to this directory.
+    /// Takes back what was appended after a position, where its commit to the database failed. `None` takes
+    /// back everything: only right if nothing was ever committed to this directory.
     pub fn roll_back_to(&mut self, position: Option<&Position>) -> Result<()> {
         match (&mut self.current, position) {
             (Some(current), Some(position)) if current.name == position.file => {

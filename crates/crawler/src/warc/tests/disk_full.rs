@@ -5,9 +5,11 @@ use crate::warc::{Error, Reader, WarcWriter};
 use std::process::Command;
 
 const DIR: &str = "CRAWL_TEST_FULL_DISK";
+const WRITER: &str = "warc::tests::disk_full::writes_until_the_disk_is_full";
 
-/// The test below runs this in a process whose files can't grow beyond 4 KB (`ulimit -f`): a write there stores a part of its octets and
-/// fails on the rest, as on a full disk. In an ordinary run it has nothing to do.
+/// The test below runs this in a process whose files can't grow beyond 4 KB (`ulimit -f`): a write there
+/// stores a part of its octets and fails on the rest, as on a full disk. In an ordinary run it has nothing to
+/// do.
 #[test]
 fn writes_until_the_disk_is_full() {
     let Some(dir) = std::env::var_os(DIR) else { return };
@@ -37,7 +39,7 @@ fn on_a_full_disk_a_file_keeps_its_whole_records() {
     let dir = tempfile::tempdir().unwrap();
     let ended = Command::new("sh")
         .arg("-c")
-        .arg("trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact warc::tests::disk_full::writes_until_the_disk_is_full")
+        .arg(format!("trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact {WRITER}"))
         .arg(std::env::current_exe().unwrap())
         .env(DIR, dir.path())
         .output()

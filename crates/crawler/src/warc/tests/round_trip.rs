@@ -45,7 +45,8 @@ fn a_file_holds_warcinfo_then_response_and_request_of_each_exchange() {
     assert_eq!(body, b"<title>3</title>a word a word a word ");
 }
 
-/// Checked with flate2 alone, without our reader: the octets are one gzip member per record, and nothing besides.
+/// Checked with flate2 alone, without our reader: the octets are one gzip member per record, and nothing
+/// besides.
 #[test]
 fn each_record_is_one_gzip_member() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,0 +1,149 @@
+use super::{Directive, RobotReport, Row, print};
+
+fn printed(robots: &[RobotReport], colour: bool) -> String {
+    let mut out = Vec::new();
+    print(&mut out, robots, colour).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn said(term: &str, found: &str) -> Directive {
+    Directive { term: term.to_owned(), found: found.to_owned() }
+}
+
+fn left(path: &str, line: u32, reason: &str) -> Row {
+    Row {
+        url: format!("http://www.marys-antiques.com{path}"),
+        line: Some(line),
+        reason: reason.to_owned(),
+        ..Row::default()
+    }
+}
+
+fn page(path: &str, line: Option<u32>, reason: &str) -> Row {
+    let yes = Some(true);
+    Row { line, fetched: Some(200), indexed: yes, archived: yes, followed: yes, ..left(path, 0, reason) }
+}
+
+/// Furniture-Finder at Mary's, by table 9-4, with pages of each fate.
+fn finder() -> RobotReport {
+    let none = "no rule matches";
+    RobotReport {
+        robot: "Furniture-Finder/1.0".to_owned(),
+        rows: vec![
+            page("/", None, none),
+            page("/index.html", None, none),
+            left("/private/payroll.xls", 10, "Disallow: /private"),
+            left("/private/suzy-stuff/taxes.txt", 10, "Disallow: /private"),
+            left("/dynamic/buy-stuff?id=3546", 9, "Disallow: /dynamic"),
+            page("/dynamic/check-inventory?kitchen", Some(8), "Allow: /dynamic/check-inventory"),
+            Row {
+                indexed: Some(false),
+                archived: Some(false),
+                directives: vec![
+                    said("noindex", "X-Robots-Tag"),
+                    said("noarchive", "X-Robots-Tag for Furniture-Finder"),
+                ],
+                ..page("/valuation.txt", None, none)
+            },
+            Row {
+                fetched: Some(404),
+                indexed: None,
+                archived: None,
+                followed: None,
+                ..page("/harp.html", None, none)
+            },
+        ],
+    }
+}
+
+const EXPECTED: &str = "\
+Furniture-Finder/1.0
+====================
+
+www.marys-antiques.com: the six classic URLs
+  URL                                        robots.txt
+  --------------------------------  -------  ---------------------------------------
+  /                                 fetched  no rule matches
+  /index.html                       fetched  no rule matches
+  /private/payroll.xls              left     line 10: Disallow: /private
+  /private/suzy-stuff/taxes.txt     left     line 10: Disallow: /private
+  /dynamic/buy-stuff?id=3546        left     line 9: Disallow: /dynamic
+  /dynamic/check-inventory?kitchen  fetched  line 8: Allow: /dynamic/check-inventory
+
+www.marys-antiques.com: everything that it found
+  URL                                     indexed  archived  followed  because
+  --------------------------------  ----  -------  --------  --------  -----------------------------
+  /                                 200   yes      yes       yes
+  /dynamic/check-inventory?kitchen  200   yes      yes       yes
+  /harp.html                        404   -        -         -
+  /index.html                       200   yes      yes       yes
+  /valuation.txt                    200   no       no        yes       noindex (X-Robots-Tag),
+                                                                       noarchive (X-Robots-Tag for
+                                                                       Furniture-Finder)
+  /dynamic/buy-stuff?id=3546        left  -        -         -         line 9: Disallow: /dynamic
+  /private/payroll.xls              left  -        -         -         line 10: Disallow: /private
+  /private/suzy-stuff/taxes.txt     left  -        -         -         line 10: Disallow: /private
+
+8 URLs found: 5 fetched, 3 left. 3 pages indexed, 3 archived.
+
+";
+
+#[test]
+fn a_robot_is_told_about_in_two_tables() {
+    assert_eq!(printed(&[finder()], false), EXPECTED);
+}
+
+#[test]
+fn several_robots_stand_side_by_side() {
+    let mut nosy = finder();
+    nosy.robot = "Nosy-Bot/1.0".to_owned();
+    nosy.rows.retain(|row| !row.url.ends_with("/index.html"));
+    let text = printed(&[finder(), nosy], false);
+    let (_, side) = text.split_once("Side by side\n").unwrap();
+    let expected = "\
+============
+
+www.marys-antiques.com
+  URL                               Furniture-Finder/1.0  Nosy-Bot/1.0
+  --------------------------------  --------------------  ------------
+  /                                 fetched               fetched
+  /index.html                       fetched               not found
+  /private/payroll.xls              left                  left
+  /private/suzy-stuff/taxes.txt     left                  left
+  /dynamic/buy-stuff?id=3546        left                  left
+  /dynamic/check-inventory?kitchen  fetched               fetched
+";
+    assert_eq!(side, expected);
+}
+
+#[test]
+fn colour_only_marks_and_is_absent_where_it_is_not_wanted() {
+    let (plain, coloured) = (printed(&[finder()], false), printed(&[finder()], true));
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mleft\x1b[0m"));
+    let mut stripped = coloured;
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m"] {
+        stripped = stripped.replace(code, "");
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn text_of_a_site_cannot_steer_the_terminal() {
+    let mut evil = finder();
+    evil.rows[2].reason = "Disallow: /\x1b]0;owned\x07\r\n".to_owned();
+    evil.rows[6].directives[0].found = "meta \u{202e}robots\x1b[2J".to_owned();
+    evil.rows.push(page("/\x1b[1mx", None, ""));
+    let text = printed(&[evil], false);
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}'), "{text:?}");
+}
+
+#[test]
+fn every_host_has_its_own_tables() {
+    let mut both = finder();
+    both.rows
+        .push(Row { url: "http://www.joes-hardware.com/".to_owned(), ..page("/", None, "no rule matches") });
+    let text = printed(&[both], false);
+    assert_eq!(text.matches(": the six classic URLs\n").count(), 2);
+    assert_eq!(text.matches("not found").count(), 5, "Joe's other five");
+    assert!(printed(&[], false).is_empty());
+}
