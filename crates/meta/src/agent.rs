@@ -18,8 +18,8 @@ impl Agent {
         I::Item: AsRef<str>,
     {
         let aliases =
-            aliases.into_iter().map(|alias| token(alias.as_ref())).filter(|alias| !alias.is_empty());
-        Self { token: token(name), aliases: aliases.collect() }
+            aliases.into_iter().map(|alias| product_token(alias.as_ref())).filter(|alias| !alias.is_empty());
+        Self { token: product_token(name), aliases: aliases.collect() }
     }
 
     /// Gives our product token in lower case.
@@ -27,15 +27,15 @@ impl Agent {
         &self.token
     }
 
-    /// Tells whether a directive for `name` is for us: our token or an alias, ignoring case and version.
+    /// Tells whether a directive for `name` is for us: our token or an alias, ignoring case.
     pub fn answers_to(&self, name: &str) -> bool {
-        let name = token(name);
+        let name = name.to_lowercase();
         !name.is_empty() && (name == self.token || self.aliases.contains(&name))
     }
 }
 
-/// Cuts a name at its version and its first blank.
-fn token(name: &str) -> String {
+/// Cuts a name at its version and its first blank, and lowers its case.
+pub(crate) fn product_token(name: &str) -> String {
     let name = name.split_whitespace().next().unwrap_or_default();
     name.split('/').next().unwrap_or_default().to_lowercase()
 }
@@ -45,15 +45,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_whole_without_case_or_version() {
-        let agent = Agent::new("SuperRobot/1.0 (+http://s.example)", ["Googlebot"]);
+    fn names_are_compared_whole_and_without_case() {
+        let agent = Agent::new("SuperRobot/1.0 (+http://s.example)", ["Googlebot/2.1"]);
         assert_eq!(agent.token(), "superrobot");
         assert!(agent.answers_to("SUPERROBOT"));
-        assert!(agent.answers_to("superrobot/2.0"));
         assert!(agent.answers_to("googlebot"));
         assert!(!agent.answers_to("googlebot-news"));
+        assert!(!agent.answers_to("googlebot news"));
         assert!(!agent.answers_to("super"));
-        assert!(!agent.answers_to(""));
+        assert!(!agent.answers_to("superrobots"));
         assert!(!Agent::new("", [""]).answers_to(""));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Because, Consent, DocumentState, Effects, ImagePreview, Limit, Refresh, Warning};
+use crate::{Because, Consent, DocumentState, ImagePreview, Limit, Refresh, Warning};
 
 /// Says what the author of a page asks of a robot, and which tag or header line asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,34 +110,119 @@ impl Default for Directives {
 
 impl Directives {
     /// Adds what another source says about the same page; the result never permits more than either.
+    ///
+    /// Always commutative, associative and idempotent, with [`Directives::default`] as its neutral element (test
+    /// `tests/merge_laws.rs`). Restrictions add up: a negative is never lifted, limits take the smaller, dates the
+    /// earlier, denials win. Of two texts (description, canonical ...) the lesser in octet order is kept, for want
+    /// of a better law.
     #[must_use]
-    pub fn merge(self, _other: Self) -> Self {
+    pub fn merge(self, other: Self) -> Self {
+        let mut merged = Self {
+            index: self.index && other.index,
+            follow: self.follow && other.follow,
+            archive: self.archive && other.archive,
+            snippet: self.snippet && other.snippet,
+            max_snippet: lesser(self.max_snippet, other.max_snippet),
+            max_image_preview: lesser(self.max_image_preview, other.max_image_preview),
+            max_video_preview: lesser(self.max_video_preview, other.max_video_preview),
+            imageindex: self.imageindex && other.imageindex,
+            translate: self.translate && other.translate,
+            indexifembedded: self.indexifembedded || other.indexifembedded,
+            unavailable_after: lesser(self.unavailable_after, other.unavailable_after),
+            ai_train: self.ai_train.max(other.ai_train),
+            ai_train_images: self.ai_train_images.max(other.ai_train_images),
+            tdm_reservation: self.tdm_reservation.max(other.tdm_reservation),
+            tdm_policy: lesser(self.tdm_policy, other.tdm_policy),
+            document_state: self.document_state.max(other.document_state),
+            meta_url: lesser(self.meta_url, other.meta_url),
+            canonical: lesser(self.canonical, other.canonical),
+            keywords: lesser(some_list(self.keywords), some_list(other.keywords)).unwrap_or_default(),
+            description: lesser(self.description, other.description),
+            language: lesser(self.language, other.language),
+            og_title: lesser(self.og_title, other.og_title),
+            og_description: lesser(self.og_description, other.og_description),
+            twitter_title: lesser(self.twitter_title, other.twitter_title),
+            twitter_description: lesser(self.twitter_description, other.twitter_description),
+            revisit_after: self.revisit_after.max(other.revisit_after),
+            refresh: lesser(self.refresh, other.refresh),
+            because: [self.because, other.because].concat(),
+            warnings: [self.warnings, other.warnings].concat(),
+        };
+        merged.sort_evidence();
+        merged
+    }
+
+    /// Tells whether this permits no more than `other`: no flag, limit, date or consent is wider.
+    ///
+    /// `indexifembedded` has no effect on a direct fetch and isn't compared.
+    pub fn permits_no_more_than(&self, other: &Self) -> bool {
+        let flags = |d: &Self| [d.index, d.follow, d.archive, d.snippet, d.imageindex, d.translate];
+        let denied = |consent| consent == Some(Consent::Deny);
+        flags(self).iter().zip(flags(other)).all(|(ours, theirs)| *ours <= theirs)
+            && is_within(self.max_snippet, other.max_snippet)
+            && is_within(self.max_image_preview, other.max_image_preview)
+            && is_within(self.max_video_preview, other.max_video_preview)
+            && is_within(self.unavailable_after, other.unavailable_after)
+            && denied(self.ai_train) >= denied(other.ai_train)
+            && denied(self.ai_train_images) >= denied(other.ai_train_images)
+            && self.tdm_reservation >= other.tdm_reservation
+            && self.document_state >= other.document_state
+            && self.revisit_after >= other.revisit_after
+    }
+
+    /// Applies `unavailable_after` at a time: from its date on the page is neither indexed nor shown. Use it for
+    /// what was stored before; [`resolve`](crate::resolve) has applied it already at its `now`.
+    #[must_use]
+    pub fn at(mut self, now: Timestamp) -> Self {
+        if self.is_unavailable(now) {
+            self.index = false;
+            self.snippet = false;
+        }
         self
     }
 
-    /// Applies `unavailable_after` at a time: from its date on the page is neither indexed nor shown.
-    #[must_use]
-    pub fn at(self, _now: Timestamp) -> Self {
-        self
+    /// Tells whether the date of `unavailable_after` has come.
+    pub fn is_unavailable(&self, now: Timestamp) -> bool {
+        self.unavailable_after.is_some_and(|date| date <= now)
     }
 
-    /// Says what may be stored and queued.
-    pub fn effects(&self) -> Effects {
-        Effects { store_text: self.index, store_body: self.index && self.archive, enqueue_links: self.follow }
+    /// Brings the evidence into order and bounds it: the first places for each directive are kept.
+    pub(crate) fn sort_evidence(&mut self) {
+        const PLACES: usize = 16;
+        const WARNINGS: usize = 64;
+        self.because.sort();
+        self.because.dedup();
+        let mut same = 0;
+        let mut last = String::new();
+        self.because.retain(|because| {
+            let key = because.key();
+            same = if key == last { same + 1 } else { 0 };
+            key.clone_into(&mut last);
+            same < PLACES
+        });
+        self.warnings.sort();
+        self.warnings.dedup();
+        self.warnings.truncate(WARNINGS);
     }
+}
 
-    /// Gives the longest excerpt that may be shown, in characters: 0 = none at all, none = no limit.
-    pub fn excerpt_limit(&self) -> Option<usize> {
-        None
+/// Gives the lesser of two values; nothing said gives way.
+fn lesser<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
     }
+}
 
-    /// Tells whether images of the page may enter the frontier through this page.
-    pub fn may_queue_images(&self) -> bool {
-        self.follow && self.imageindex
-    }
+fn some_list(list: Vec<String>) -> Option<Vec<String>> {
+    (!list.is_empty()).then_some(list)
+}
 
-    /// Gives the least time until the next visit, from the interval that the crawl would choose.
-    pub fn revisit_interval(&self, interval: Duration, _now: Timestamp) -> Duration {
-        interval
+/// Tells whether a limit is as strict as another; no limit is the widest.
+fn is_within<T: Ord>(limit: Option<T>, other: Option<T>) -> bool {
+    match (limit, other) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(limit), Some(other)) => limit <= other,
     }
 }

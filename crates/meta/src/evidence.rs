@@ -64,6 +64,13 @@ pub struct Because {
     pub source: Source,
 }
 
+impl Because {
+    /// Gives the directive without its value.
+    pub(crate) fn key(&self) -> &str {
+        self.directive.split(':').next().unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.directive, self.source)
@@ -77,6 +84,13 @@ pub struct Warning {
     pub message: String,
     /// Where it stands.
     pub source: Source,
+}
+
+impl Warning {
+    /// Makes a warning.
+    pub(crate) fn new(message: &str, source: Source) -> Self {
+        Self { message: message.to_owned(), source }
+    }
 }
 
 impl fmt::Display for Warning {

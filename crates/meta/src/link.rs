@@ -1,4 +1,4 @@
-//! What the `rel` of a link asks for.
+//! What the `rel` of a link asks for, and the canonical URL of a `Link` header.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,4 +56,96 @@ pub fn link_rel(rel: &str) -> RelEffects {
         effects.noreferrer |= word.eq_ignore_ascii_case("noreferrer");
     }
     effects
+}
+
+/// Finds the target of the first `rel=canonical` in a `Link` header line (RFC 8288 section 3, RFC 6596).
+/// A link with an `anchor` is about another resource and passed over. The target is as written.
+pub(crate) fn canonical(value: &str) -> Option<String> {
+    let mut rest = value;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (target, params) = after.split_once('>')?;
+        let end = end_of_link(params);
+        let (params, next) = params.split_at(end);
+        let mut rel = None;
+        let mut is_other = false;
+        for param in split_outside_quotes(params, ';') {
+            let (name, value) = param.split_once('=').unwrap_or((param, ""));
+            let value = value.trim().trim_matches('"');
+            match name.trim().to_ascii_lowercase().as_str() {
+                "rel" if rel.is_none() => rel = Some(value),
+                "anchor" => is_other = true,
+                _ => {}
+            }
+        }
+        let is_canonical = rel.is_some_and(|rel| {
+            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
+        });
+        if is_canonical && !is_other && !target.trim().is_empty() {
+            return Some(target.trim().to_owned());
+        }
+        rest = next;
+    }
+    None
+}
+
+/// Finds the comma that ends a link value, outside of quoted strings.
+fn end_of_link(params: &str) -> usize {
+    split_outside_quotes(params, ',').next().map_or(params.len(), str::len)
+}
+
+/// Splits at a mark that doesn't stand in a quoted string.
+fn split_outside_quotes(text: &str, mark: char) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    text.split(move |c: char| {
+        if is_escaped {
+            is_escaped = false;
+            return false;
+        }
+        match c {
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ => return c == mark && !is_quoted,
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rel_words_keep_links_out_of_the_queue() {
+        for (rel, may_queue, noreferrer) in [
+            ("", true, false),
+            ("noopener", true, false),
+            ("NoFollow", false, false),
+            ("UGC noopener", false, false),
+            ("sponsored\tnoreferrer", false, true),
+            ("noreferrer", true, true),
+            ("nofollows", true, false),
+            ("no-follow", true, false),
+            ("nofollow,ugc", true, false),
+        ] {
+            let effects = link_rel(rel);
+            assert_eq!((effects.may_queue(), effects.noreferrer), (may_queue, noreferrer), "{rel}");
+        }
+        assert_eq!(link_rel("ugc nofollow").nofollow, Some(NoFollow::Ugc));
+    }
+
+    #[test]
+    fn the_canonical_url_of_a_link_header() {
+        for (value, expected) in [
+            ("<http://a.example/x>; rel=canonical", Some("http://a.example/x")),
+            ("</a,b;c>; title=\"x, <y>; rel=canonical\"; rel=next, </z>;rel=\"Next CANONICAL\"", Some("/z")),
+            ("</a>; rel=next; rel=canonical", None),
+            ("</a>; rel=canonical; anchor=\"/other\"", None),
+            ("<>; rel=canonical", None),
+            ("</a; rel=canonical", None),
+            ("rel=canonical", None),
+        ] {
+            assert_eq!(canonical(value).as_deref(), expected, "{value}");
+        }
+    }
 }

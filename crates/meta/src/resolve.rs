@@ -1,8 +1,11 @@
-//! From header lines and meta tags to the decision.
+//! From header lines and meta tags to the decision: the five dialects (section 4.5).
 
 use jiff::Timestamp;
 
-use crate::{Agent, Dialect, Directives, MetaTag};
+use crate::said::{Said, gather};
+use crate::{
+    Agent, Because, Consent, Dialect, Directives, Limit, MetaTag, Origin, Source, Term, about, consent,
+};
 
 /// Holds what a page and its response say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -14,6 +17,121 @@ pub struct Sources<'a> {
 }
 
 /// Decides what the sources ask of this agent at this time.
-pub fn resolve(_sources: &Sources<'_>, _agent: &Agent, _dialect: Dialect, now: Timestamp) -> Directives {
-    Directives::default().at(now)
+///
+/// Total and linear in the text: any text gives a decision, what couldn't be used gives a warning.
+///
+/// ```
+/// use meta::{Agent, Dialect, MetaTag, Sources, resolve};
+///
+/// let headers = [("X-Robots-Tag".to_owned(), "otherbot: noindex".to_owned())];
+/// let tag = MetaTag { name: Some("robots".into()), content: Some("nofollow".into()), ..MetaTag::default() };
+/// let sources = Sources { headers: &headers, metas: &[tag] };
+/// let agent = Agent::new("SuperRobot/1.0", [""; 0]);
+/// let directives = resolve(&sources, &agent, Dialect::Strict, jiff::Timestamp::UNIX_EPOCH);
+/// assert!(directives.index && !directives.follow);
+/// assert_eq!(directives.because[0].to_string(), "nofollow (meta robots: nofollow)");
+/// ```
+pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Timestamp) -> Directives {
+    let (said, warnings) = gather(sources, agent, dialect);
+    let mut directives = Directives { warnings, ..Directives::default() };
+    for Said { term, source } in in_dialect(said, dialect) {
+        apply(term, source, &mut directives);
+    }
+    consent::tdm::read_response(sources, &mut directives);
+    about::read_headers(sources.headers, &mut directives);
+    about::read_metas(sources.metas, &mut directives);
+    directives.sort_evidence();
+    directives.at(now)
+}
+
+/// Drops what the dialect lifts and adds what it presumes.
+fn in_dialect(mut said: Vec<Said>, dialect: Dialect) -> Vec<Said> {
+    match dialect {
+        Dialect::Strict => {}
+        Dialect::Google => said.retain(|said| said.term != Term::NoArchive),
+        Dialect::Yandex => {
+            // Allowing terms exist in tags alone, and lift nothing that a header says.
+            let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.source.origin == Origin::Meta));
+            let is_allowed = |by: &[Term]| by.iter().any(|term| in_tags.contains(term));
+            said.retain(|said| match said.term {
+                _ if said.source.origin == Origin::Header => true,
+                Term::NoIndex => !is_allowed(&[Term::Index, Term::All]),
+                Term::NoFollow => !is_allowed(&[Term::Follow, Term::All]),
+                Term::NoArchive => !is_allowed(&[Term::Archive]),
+                _ => true,
+            });
+        }
+        Dialect::LycosRu => {
+            let all = terms(said.iter());
+            let is_lifted = |by: Term| all.contains(&by) || all.contains(&Term::All);
+            // The terms of 1997; what came later doesn't count as company of NOINDEX.
+            let known = [Term::All, Term::Index, Term::NoIndex, Term::Follow, Term::NoFollow];
+            let noindex_alone =
+                all.iter().filter(|term| known.contains(term)).all(|term| *term == Term::NoIndex);
+            said.retain(|said| match said.term {
+                Term::NoIndex => !is_lifted(Term::Index),
+                Term::NoFollow => !is_lifted(Term::Follow),
+                Term::NoArchive => !is_lifted(Term::Archive),
+                Term::NoSnippet => !is_lifted(Term::Snippet),
+                _ => true,
+            });
+            let noindex = said.iter().find(|said| said.term == Term::NoIndex).cloned();
+            if let Some(noindex) = noindex.filter(|_| noindex_alone) {
+                said.push(Said { term: Term::NoFollow, ..noindex });
+            }
+        }
+        Dialect::Inktomi => {
+            if !said.iter().any(|said| matches!(said.term, Term::Follow | Term::All)) {
+                let source = Source::new(Origin::Dialect, 0, dialect.name(), "index, nofollow");
+                said.push(Said { term: Term::NoFollow, source });
+            }
+        }
+    }
+    said
+}
+
+fn terms<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Term> {
+    said.map(|said| said.term).collect()
+}
+
+/// Applies one term: it can only restrict.
+fn apply(term: Term, source: Source, directives: &mut Directives) {
+    match term {
+        Term::NoIndex => directives.index = false,
+        Term::NoFollow => directives.follow = false,
+        Term::NoArchive => directives.archive = false,
+        Term::NoSnippet => directives.snippet = false,
+        Term::NoImageIndex => directives.imageindex = false,
+        Term::NoTranslate => directives.translate = false,
+        Term::IndexIfEmbedded => directives.indexifembedded = true,
+        Term::MaxSnippet(limit) => {
+            lower(&mut directives.max_snippet, limit);
+            directives.snippet &= limit != Limit::AtMost(0);
+        }
+        Term::MaxImagePreview(size) => lower(&mut directives.max_image_preview, size),
+        Term::MaxVideoPreview(limit) => lower(&mut directives.max_video_preview, limit),
+        Term::UnavailableAfter(date) => lower(&mut directives.unavailable_after, date),
+        Term::NoAi | Term::NoMl => {
+            directives.ai_train = Some(Consent::Deny);
+            directives.ai_train_images = Some(Consent::Deny);
+        }
+        Term::NoImageAi => directives.ai_train_images = Some(Consent::Deny),
+        // Recorded, without effect.
+        Term::NoOdp | Term::NoYdir | Term::NoYaca | Term::NoSitelinksSearchBox => {}
+        // The first five say what holds anyway, the last two were taken apart by `gather`.
+        Term::All
+        | Term::Index
+        | Term::Follow
+        | Term::Archive
+        | Term::Snippet
+        | Term::None
+        | Term::NoCache => return,
+    }
+    directives.because.push(Because { directive: term.to_string(), source });
+}
+
+fn lower<T: Ord>(kept: &mut Option<T>, limit: T) {
+    if kept.as_ref().is_none_or(|kept| limit < *kept) {
+        *kept = Some(limit);
+    }
 }

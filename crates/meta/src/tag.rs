@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Term;
+use crate::walk::{CONTENT, Found, trim, walk};
 
 /// Is one meta element of a page, as an HTML parser with scripting off sees it.
 ///
@@ -21,7 +22,101 @@ pub struct MetaTag {
     pub position: u32,
 }
 
-/// Reads the content of a robots meta tag into its terms (section 4.2).
-pub fn parse_content(_content: &str) -> Vec<Term> {
-    Vec::new()
+/// Reads the content of a robots meta tag into its terms, in order (section 4.2 of the digest).
+///
+/// Separators are `,` and, leniently, `;` and their Chinese forms; case, quote marks and blanks around a term
+/// don't matter. What is no term is passed over; an empty content counts as `all` (BOF).
+///
+/// ```
+/// use meta::{Term, parse_content};
+/// assert_eq!(parse_content("NOINDEX, no-follow, sparkle"), [Term::NoIndex, Term::NoFollow]);
+/// ```
+pub fn parse_content(content: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    read_content(content, &mut |found| {
+        if let Found::Term(term) = found {
+            terms.push(term);
+        }
+    });
+    terms
+}
+
+/// Reads the content of a robots meta tag and reports everything found.
+pub(crate) fn read_content<'a>(content: &'a str, found: &mut dyn FnMut(Found<'a>)) {
+    if trim(content).is_empty() {
+        return found(Found::Term(Term::All));
+    }
+    walk(content, CONTENT, &mut |_, what| found(what));
+}
+
+/// Normalises the name of a tag: without blanks and quote marks around it, in lower case.
+pub(crate) fn tag_name(name: &str) -> String {
+    trim(name).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ImagePreview, Limit, parse_date};
+
+    #[test]
+    fn separators_and_spellings() {
+        let both = [Term::NoIndex, Term::NoFollow];
+        for content in [
+            "noindex nofollow",
+            "noindex;nofollow",
+            "noindex，nofollow",
+            "noindex、nofollow",
+            "noindex；nofollow",
+            "no-index, no follow",
+            "”noindex,nofollow”",
+            " ,noindex,, 'NoFollow' ,",
+            "noindex: yes, no_follow",
+            "noindex\u{3000}nofollow",
+        ] {
+            assert_eq!(parse_content(content), both, "{content}");
+        }
+    }
+
+    #[test]
+    fn empty_content_counts_as_all() {
+        assert_eq!(parse_content(" "), [Term::All]);
+        assert_eq!(parse_content(","), []);
+    }
+
+    #[test]
+    fn values_stand_after_a_colon_or_an_equals_sign() {
+        let snippet = |n| Term::MaxSnippet(Limit::AtMost(n));
+        assert_eq!(parse_content("max-snippet : 80, max_snippet=5"), [snippet(80), snippet(5)]);
+        assert_eq!(parse_content("noindex max-snippet:20"), [Term::NoIndex, snippet(20)]);
+        assert_eq!(parse_content("max-image-preview:LARGE"), [Term::MaxImagePreview(ImagePreview::Large)]);
+        assert_eq!(parse_content("max-snippet:many, max-image-preview:huge, max-snippet"), []);
+        assert_eq!(parse_content("noindex: max-snippet:2"), [Term::NoIndex]);
+    }
+
+    #[test]
+    fn scopes_are_unknown_in_tags() {
+        assert_eq!(
+            parse_content("noindex, sparkle, x:y, otherbot: nofollow"),
+            [Term::NoIndex, Term::NoFollow]
+        );
+    }
+
+    #[test]
+    fn the_longest_stretch_that_is_a_date_is_taken() {
+        let date = |text| Term::UnavailableAfter(parse_date(text).unwrap());
+        assert_eq!(
+            parse_content("unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, noarchive"),
+            [date("2025-12-03T13:09:53Z"), Term::NoArchive]
+        );
+        assert_eq!(
+            parse_content(
+                "unavailable-after=Saturday, 01-Jan-22 00:00:00 GMT; unavailable_after: 2027-01-01"
+            ),
+            [date("2022-01-01"), date("2027-01-01")]
+        );
+        assert_eq!(parse_content("unavailable_after: whenever, nofollow"), [Term::NoFollow]);
+        assert_eq!(parse_content("unavailable_after:"), []);
+        assert_eq!(parse_content("unavailable_after: , , , , , , , , , , , , ,nofollow"), [Term::NoFollow]);
+    }
 }

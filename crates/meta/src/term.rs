@@ -1,5 +1,7 @@
 //! One directive.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -80,4 +82,157 @@ pub enum ImagePreview {
     None,
     Standard,
     Large,
+}
+
+impl ImagePreview {
+    /// Gives the value as it's written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Standard => "standard",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// The terms without a value, under the key that [`key`] makes of them.
+const WORDS: [(&str, Term); 21] = [
+    ("all", Term::All),
+    ("none", Term::None),
+    ("noindex", Term::NoIndex),
+    ("index", Term::Index),
+    ("nofollow", Term::NoFollow),
+    ("follow", Term::Follow),
+    ("noarchive", Term::NoArchive),
+    ("nocache", Term::NoCache),
+    ("archive", Term::Archive),
+    ("nosnippet", Term::NoSnippet),
+    ("snippet", Term::Snippet),
+    ("noimageindex", Term::NoImageIndex),
+    ("notranslate", Term::NoTranslate),
+    ("indexifembedded", Term::IndexIfEmbedded),
+    ("noai", Term::NoAi),
+    ("noml", Term::NoMl),
+    ("noimageai", Term::NoImageAi),
+    ("noodp", Term::NoOdp),
+    ("noydir", Term::NoYdir),
+    ("noyaca", Term::NoYaca),
+    ("nositelinkssearchbox", Term::NoSitelinksSearchBox),
+];
+
+impl Term {
+    /// Finds a term without a value; blanks, `-` and `_` inside are passed over, case is ignored.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let key = key(word)?;
+        WORDS.iter().find(|(word, _)| *word == key).map(|(_, term)| *term)
+    }
+
+    /// Reads a term with a value: nothing if the name is no such term's, `Err` if the value is no good.
+    pub(crate) fn from_pair(name: &str, value: &str) -> Option<Result<Self, BadValue>> {
+        let value = value.trim();
+        match key(name)?.as_str() {
+            "maxsnippet" => Some(limit(value).map(Self::MaxSnippet)),
+            "maxvideopreview" => Some(limit(value).map(Self::MaxVideoPreview)),
+            "maximagepreview" => {
+                let sizes = [ImagePreview::None, ImagePreview::Standard, ImagePreview::Large];
+                let size = sizes.into_iter().find(|size| value.eq_ignore_ascii_case(size.word()));
+                Some(size.map(Self::MaxImagePreview).ok_or(BadValue))
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells whether a name is `unavailable_after`, in any spelling.
+    pub(crate) fn is_date_name(name: &str) -> bool {
+        key(name).is_some_and(|key| key == "unavailableafter")
+    }
+
+    /// Tells whether a name is any term's, with a value or without.
+    pub(crate) fn is_name(name: &str) -> bool {
+        Self::from_word(name).is_some() || Self::from_pair(name, "").is_some() || Self::is_date_name(name)
+    }
+}
+
+/// Tells that the value of a term can't be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BadValue;
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MaxSnippet(limit) => write!(f, "max-snippet:{}", limit.number()),
+            Self::MaxVideoPreview(limit) => write!(f, "max-video-preview:{}", limit.number()),
+            Self::MaxImagePreview(size) => write!(f, "max-image-preview:{}", size.word()),
+            Self::UnavailableAfter(date) => write!(f, "unavailable_after: {date}"),
+            plain => {
+                let name = WORDS.iter().find(|(_, term)| term == plain).map_or("", |(word, _)| word);
+                f.write_str(name)
+            }
+        }
+    }
+}
+
+/// Makes the key under which spellings of one term meet (`No-Index`, `no index`): nothing if it's too long.
+fn key(word: &str) -> Option<String> {
+    const LONGEST: usize = 64;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let passed_over =
+        |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '\u{2010}' | '\u{2011}' | '\u{2013}');
+    Some(word.chars().filter(|c| !passed_over(*c)).flat_map(char::to_lowercase).collect())
+}
+
+/// Reads a limit: a number, or -1 for none (Google: without a number the rule is ignored).
+fn limit(value: &str) -> Result<Limit, BadValue> {
+    if value == "-1" {
+        return Ok(Limit::Unlimited);
+    }
+    if value.is_empty() || !value.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(BadValue);
+    }
+    Ok(Limit::AtMost(value.parse().unwrap_or(u32::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_found_in_every_spelling() {
+        for (word, term) in WORDS {
+            assert_eq!(Term::from_word(word), Some(term));
+            assert_eq!(Term::from_word(&word.to_uppercase()), Some(term));
+        }
+        assert_eq!(Term::from_word("No-Sitelinks_Search Box"), Some(Term::NoSitelinksSearchBox));
+        assert_eq!(Term::from_word("indexnow"), None);
+        assert_eq!(Term::from_word(""), None);
+    }
+
+    #[test]
+    fn limits_are_numbers_or_minus_one() {
+        let read = |value| Term::from_pair("max-snippet", value);
+        assert_eq!(read("20"), Some(Ok(Term::MaxSnippet(Limit::AtMost(20)))));
+        assert_eq!(read("-1"), Some(Ok(Term::MaxSnippet(Limit::Unlimited))));
+        assert_eq!(read("99999999999999999999"), Some(Ok(Term::MaxSnippet(Limit::AtMost(u32::MAX)))));
+        for bad in ["", "many", "-2", "+5", "5px", "1.5", "٣"] {
+            assert_eq!(read(bad), Some(Err(BadValue)), "{bad}");
+        }
+        assert_eq!(Term::from_pair("noindex", "1"), None);
+    }
+
+    #[test]
+    fn a_smaller_limit_is_stricter_and_unlimited_is_weakest() {
+        assert!(Limit::AtMost(0) < Limit::AtMost(30));
+        assert!(Limit::AtMost(u32::MAX) < Limit::Unlimited);
+        assert!(ImagePreview::None < ImagePreview::Standard && ImagePreview::Standard < ImagePreview::Large);
+    }
+
+    #[test]
+    fn limits_are_written_as_numbers() {
+        for (limit, json) in [(Limit::AtMost(0), "0"), (Limit::AtMost(30), "30"), (Limit::Unlimited, "-1")] {
+            assert_eq!(serde_json::to_string(&limit).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Limit>(json).unwrap(), limit);
+        }
+    }
 }

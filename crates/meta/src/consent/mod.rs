@@ -1,6 +1,11 @@
 //! Consent signals: who may use a page for what (section 5 of the digest).
 
+mod location;
+pub mod tdm;
+
 use serde::{Deserialize, Serialize};
+
+pub use location::Location;
 
 /// Is a word of consent; its absence (`None`) is "unknown". A denial outranks a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

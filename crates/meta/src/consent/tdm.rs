@@ -1,0 +1,160 @@
+//! `TDMRep`: reservation of text and data mining (W3C community group report).
+
+use serde::{Deserialize, Serialize};
+
+use super::location::Location;
+use crate::tag::tag_name;
+use crate::walk::trim;
+use crate::{Because, Directives, Origin, Source, Sources, Warning};
+
+/// Octets of `/.well-known/tdmrep.json` that are read; a longer file is not used.
+pub const FILE_LIMIT: usize = 512 * 1024;
+/// Entries that are kept.
+const ENTRY_LIMIT: usize = 1_000;
+const RESERVATION: &str = "tdm-reservation";
+const POLICY: &str = "tdm-policy";
+
+/// Is what one place says about text and data mining.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Reservation {
+    /// 1 = reserved, 0 = not; nothing for any other value.
+    pub reservation: Option<u8>,
+    /// URL of the policy.
+    pub policy: Option<String>,
+}
+
+/// Is the site's file `/.well-known/tdmrep.json`.
+#[derive(Debug, Clone, Default)]
+pub struct TdmFile {
+    entries: Vec<(Location, Reservation)>,
+}
+
+impl TdmFile {
+    /// Reads the file; nothing in it that is no entry stops the reading of the others. A file that is no JSON array
+    /// says nothing.
+    pub fn parse(file: &[u8]) -> Self {
+        let entries: Vec<serde_json::Value> = match file.len() {
+            0..=FILE_LIMIT => serde_json::from_slice(file).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let read = |entry: &serde_json::Value| {
+            let location = Location::new(entry.get("location")?.as_str()?);
+            let reservation = match entry.get(RESERVATION) {
+                Some(serde_json::Value::Number(number)) => number.as_u64().and_then(bit),
+                Some(serde_json::Value::String(text)) => text.parse().ok().and_then(bit),
+                _ => None,
+            };
+            let policy = entry.get(POLICY).and_then(|policy| policy.as_str()).map(str::to_owned);
+            Some((location, Reservation { reservation, policy }))
+        };
+        Self { entries: entries.iter().filter_map(read).take(ENTRY_LIMIT).collect() }
+    }
+
+    /// Finds what the file says about a path (with query): the first entry that matches.
+    pub fn lookup(&self, path: &str) -> Option<&Reservation> {
+        self.entries.iter().find(|(location, _)| location.matches(path)).map(|(_, reservation)| reservation)
+    }
+}
+
+/// Puts the words of file, response header and page in order: the later one replaces, absence never resets.
+/// The directives hold what header and page say.
+pub fn effective(file: Option<&Reservation>, directives: &Directives) -> Reservation {
+    let page = directives.tdm_reservation;
+    let file = file.cloned().unwrap_or_default();
+    Reservation {
+        reservation: page.or(file.reservation),
+        policy: directives.tdm_policy.clone().or(file.policy),
+    }
+}
+
+/// Reads the reservation of header lines and meta tags; the page's word replaces the header's. Within one of the
+/// two a reservation wins.
+pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) {
+    let headers = sources.headers.iter().enumerate().map(|(number, (name, value))| {
+        let name = name.trim().to_ascii_lowercase();
+        (Source::new(Origin::Header, u32::try_from(number).unwrap_or(u32::MAX), &name, value), value.as_str())
+    });
+    let metas = sources.metas.iter().filter_map(|tag| {
+        let (name, content) = (tag.name.as_deref()?, tag.content.as_deref()?);
+        Some((Source::new(Origin::Meta, tag.position, &tag_name(name), content), content))
+    });
+    let mut because = Vec::new();
+    for said in [read(headers, directives), read(metas, directives)] {
+        if said.0.reservation.is_some() {
+            directives.tdm_reservation = said.0.reservation;
+            because = said.1;
+        }
+        directives.tdm_policy = said.0.policy.or(directives.tdm_policy.take());
+    }
+    directives.because.append(&mut because);
+}
+
+fn read<'a>(
+    lines: impl Iterator<Item = (Source, &'a str)>,
+    directives: &mut Directives,
+) -> (Reservation, Vec<Because>) {
+    let mut said = Reservation::default();
+    let mut because = Vec::new();
+    for (source, value) in lines {
+        let value = trim(value);
+        if source.name == RESERVATION {
+            match value.parse().ok().and_then(bit) {
+                Some(bit) => {
+                    said.reservation = said.reservation.max(Some(bit));
+                    because.push(Because { directive: format!("{RESERVATION}:{bit}"), source });
+                }
+                None => directives.warnings.push(Warning::new("neither 0 nor 1", source)),
+            }
+        } else if source.name == POLICY && !value.is_empty() && said.policy.is_none() {
+            said.policy = Some(source.text);
+        }
+    }
+    because
+        .retain(|because| because.directive.ends_with(if said.reservation == Some(1) { '1' } else { '0' }));
+    (said, because)
+}
+
+fn bit(number: u64) -> Option<u8> {
+    u8::try_from(number).ok().filter(|number| *number <= 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_entry_that_matches_counts() {
+        let file = TdmFile::parse(
+            br#"[{"location": "/free/", "tdm-reservation": 0},
+                 {"location": "*.jpg$", "tdm-reservation": "1", "tdm-policy": "https://a.example/p.json"},
+                 {"location": 5}, "x", {"location": "/odd", "tdm-reservation": 2},
+                 {"location": "/", "tdm-reservation": 1}]"#,
+        );
+        let said = |path| file.lookup(path).and_then(|r| r.reservation);
+        assert_eq!(said("/free/x"), Some(0));
+        assert_eq!(said("/a/b.jpg"), Some(1));
+        assert_eq!(said("/a/b.jpg?x"), Some(1));
+        assert_eq!(said("/odd"), None);
+        assert_eq!(said("/"), Some(1));
+        assert_eq!(file.lookup("/b.jpg").unwrap().policy.as_deref(), Some("https://a.example/p.json"));
+    }
+
+    #[test]
+    fn a_broken_file_says_nothing() {
+        for file in [&b""[..], b"{}", b"[", b"\xff", b"[[]]", b"[{}]"] {
+            assert!(TdmFile::parse(file).lookup("/").is_none());
+        }
+        let deep = "[".repeat(100_000);
+        assert!(TdmFile::parse(deep.as_bytes()).lookup("/").is_none());
+    }
+
+    #[test]
+    fn the_later_place_replaces_and_absence_never_resets() {
+        let file = Reservation { reservation: Some(1), policy: Some("p".to_owned()) };
+        let page = |tdm_reservation| Directives { tdm_reservation, ..Directives::default() };
+        assert_eq!(effective(Some(&file), &page(None)), file);
+        assert_eq!(effective(Some(&file), &page(Some(0))).reservation, Some(0));
+        assert_eq!(effective(None, &page(Some(1))).reservation, Some(1));
+        assert_eq!(effective(None, &page(None)), Reservation::default());
+    }
+}
