@@ -2,6 +2,7 @@
 //! harness that runs the binary as a user does.
 
 pub mod oracle;
+pub mod output_dir;
 pub mod program;
 pub mod random;
 pub mod request_log;

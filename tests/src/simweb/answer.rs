@@ -9,18 +9,18 @@ use crate::rules::Rules;
 
 /// An answer, and what the log shall say about it.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(super) struct Answer {
     /// What the client gets.
-    pub reply: Reply,
+    pub(super) reply: Reply,
     /// What the request was for.
-    pub purpose: Purpose,
+    pub(super) purpose: Purpose,
     /// What the answer tells about an origin.
-    pub lesson: Option<Lesson>,
+    pub(super) lesson: Option<Lesson>,
 }
 
 /// What the client gets.
 #[derive(Clone, Debug)]
-pub enum Reply {
+pub(super) enum Reply {
     /// A response.
     Response {
         /// Status code.
@@ -39,7 +39,7 @@ const ROBOTS_LIMIT: usize = 512_000;
 const DAY: Duration = Duration::from_hours(24);
 
 /// Answers request number `nth` (from 0) for a URL in normal form; none if there is no such host.
-pub fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
+pub(super) fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
     let (host, path) = Web::split(url);
     let site = web.sites.get(host)?;
     if path == "/robots.txt" {
