@@ -37,7 +37,7 @@ fn build() -> PathBuf {
     let text = String::from_utf8_lossy(&output.stdout);
     let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let named = messages.filter(|message| message["target"]["name"] == "crawl");
-    let path = named.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last();
+    let path = named.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     path.expect("cargo names the binary that it built")
 }
 
@@ -210,7 +210,7 @@ impl Output {
     /// # Panics
     /// If it is another one; with everything that the program said.
     #[track_caller]
-    pub fn expect(self, code: i32) -> Self {
+    pub fn expect(&self, code: i32) -> &Self {
         assert_eq!(self.code, Some(code), "exit code of:\n{self}");
         self
     }

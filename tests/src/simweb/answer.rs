@@ -50,7 +50,7 @@ pub(super) fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
     }
     if let Some((owner, robots)) = moved_here(web, url) {
         let lesson = known(owner, robots, robots.rules.clone());
-        return Some(file(robots.rules.text(AGENT), robots, lesson));
+        return Some(file(&robots.rules.text(AGENT), robots, lesson));
     }
     let reply = match site.resources.get(path) {
         None => status(404, vec![], "not found"),
@@ -78,21 +78,21 @@ fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
     let told = |rules| known(host, robots, rules);
     let plain = |reply, lesson| Answer { reply, purpose: Purpose::Robots, lesson };
     match &robots.form {
-        RobotsForm::Star => file(robots.rules.text("*"), robots, told(robots.rules.clone())),
+        RobotsForm::Star => file(&robots.rules.text("*"), robots, told(robots.rules.clone())),
         RobotsForm::Named => {
             let text = format!("{}\n{}", Rules::closed().text("*"), robots.rules.text(AGENT));
-            file(text, robots, told(robots.rules.clone()))
+            file(&text, robots, told(robots.rules.clone()))
         }
         RobotsForm::Oversize => {
             let filling = "# nothing to see here\n".repeat(ROBOTS_LIMIT / 22 + 1);
             let text = format!("{}{filling}Disallow: /late/\n", robots.rules.text("*"));
-            file(text, robots, told(robots.rules.clone()))
+            file(&text, robots, told(robots.rules.clone()))
         }
-        RobotsForm::Missing => plain(status(404, vec![], "no rules"), told(Rules::default())),
-        RobotsForm::Forbidden => plain(status(403, vec![], "no"), told(Rules::closed())),
+        RobotsForm::Missing => plain(status(404, vec![], "no rules"), Some(told(Rules::default()))),
+        RobotsForm::Forbidden => plain(status(403, vec![], "no"), Some(told(Rules::closed()))),
         RobotsForm::Html => plain(
             ok("text/html", vec![], "<html><body><p>What are you looking for?</p></body></html>"),
-            told(Rules::default()),
+            Some(told(Rules::default())),
         ),
         RobotsForm::Moved(to) => plain(status(301, vec![("location".into(), to.clone())], "moved"), None),
         RobotsForm::Circle => circle(host),
@@ -115,18 +115,19 @@ fn moved_here<'a>(web: &'a Web, url: &str) -> Option<(&'a str, &'a Robots)> {
 }
 
 /// The lesson of an answer that settles the matter; digest 2.5 bounds how long it lasts.
-fn known(host: &str, robots: &Robots, rules: Rules) -> Option<Lesson> {
+fn known(host: &str, robots: &Robots, rules: Rules) -> Lesson {
     let file = !matches!(robots.form, RobotsForm::Missing | RobotsForm::Forbidden | RobotsForm::Html);
     let fresh_for = match robots.max_age {
         Some(seconds) if file => Duration::from_secs(seconds).clamp(Duration::from_mins(10), DAY),
         _ => DAY,
     };
-    Some(Lesson { origin: origin(host), rules: Some(rules), fresh_for })
+    Lesson { origin: origin(host), rules: Some(rules), fresh_for }
 }
 
-fn file(text: String, robots: &Robots, lesson: Option<Lesson>) -> Answer {
+fn file(text: &str, robots: &Robots, lesson: Lesson) -> Answer {
     let max_age = robots.max_age.map(|seconds| ("cache-control".to_owned(), format!("max-age={seconds}")));
-    let reply = ok("text/plain", max_age.into_iter().collect(), &text);
+    let reply = ok("text/plain", max_age.into_iter().collect(), text);
+    let lesson = Some(lesson);
     Answer { reply, purpose: Purpose::Robots, lesson }
 }
 

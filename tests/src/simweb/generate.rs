@@ -303,7 +303,8 @@ mod tests {
 
     #[test]
     fn the_webs_of_many_seeds_hold_every_kind_of_trouble() {
-        let webs: String = (0..60).map(|seed| format!("{:?}", generate(seed, Size::default()))).collect();
+        let webs: Vec<Web> = (0..60).map(|seed| generate(seed, Size::default())).collect();
+        let webs = format!("{webs:?}");
         for trouble in [
             "form: Star",
             "form: Named",

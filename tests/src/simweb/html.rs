@@ -25,13 +25,17 @@ pub(super) fn body(page: &Page) -> String {
         let _ = writeln!(html, "<base href=\"{base}\">");
     }
     let (head, rest): (Vec<&Link>, Vec<&Link>) = page.links.iter().partition(|link| in_head(link.kind));
-    head.iter().for_each(|link| element(&mut html, link));
+    for link in head {
+        element(&mut html, link);
+    }
     let _ = writeln!(
         html,
         "</head><body>\n<p>Text {marker} text.</p>\n<!-- <a href=\"/commented-out\">no</a> -->"
     );
     let (last, rest) = rest.split_last().map_or((None, &rest[..]), |(last, rest)| (Some(last), rest));
-    rest.iter().for_each(|link| element(&mut html, link));
+    for link in rest {
+        element(&mut html, link);
+    }
     if page.padding > 0 {
         let words = "Lorem ipsum dolor sit amet. ";
         let _ = writeln!(html, "<p>{}</p>", words.repeat(page.padding / words.len() + 1));

@@ -12,7 +12,6 @@ mod model;
 mod sim;
 mod truth;
 
-
 pub use generate::{LASTING, Size, generate};
 pub use model::{
     AGENT, Content, Directive, Failure, Kind, Link, LinkKind, Page, Place, Resource, Robots, RobotsForm,

@@ -52,7 +52,7 @@ pub fn truth(web: &Web, limits: Limits) -> Truth {
                 }
             }
             Kind::Redirect(_, to) if redirects < limits.redirects => {
-                queue.push_back((to.clone(), redirects + 1))
+                queue.push_back((to.clone(), redirects + 1));
             }
             Kind::Redirect(..) | Kind::Other(_) | Kind::Broken(_) => {}
         }

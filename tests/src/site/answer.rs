@@ -1,6 +1,7 @@
 //! What a test site answers: data only.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::rules::Rules;
@@ -43,7 +44,8 @@ impl Answer {
 
     /// A robots.txt with rules for every robot.
     pub fn robots(rules: Rules) -> Self {
-        Self { rules: Some(rules.clone()), ..Self::content("text/plain", rules.text("*")) }
+        let text = rules.text("*");
+        Self { rules: Some(rules), ..Self::content("text/plain", text) }
     }
 
     /// Adds a field.
@@ -94,10 +96,10 @@ impl Sites {
     #[must_use]
     pub fn tree(mut self, host: &str, pages: usize, delay: Duration) -> Self {
         for n in 0..pages {
-            let links: String = (4 * n + 1..=4 * n + 4)
-                .filter(|&m| m < pages)
-                .map(|m| format!("<a href=\"/{m}\">{m}</a> "))
-                .collect();
+            let mut links = String::new();
+            for m in (4 * n + 1..=4 * n + 4).filter(|&m| m < pages) {
+                let _ = write!(links, "<a href=\"/{m}\">{m}</a> ");
+            }
             let title = format!("<title>Page {n} of {host}</title>");
             let body =
                 format!("<html><head>{title}</head><body>{links}<a href=\"/\">front</a></body></html>");

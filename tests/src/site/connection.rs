@@ -1,5 +1,6 @@
 //! HTTP/1.1 by hand, as little as the tests need: `GET` without a body, persistent connections.
 
+use std::fmt::Write as _;
 use std::io;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -62,7 +63,7 @@ pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
 pub(super) async fn write(stream: &mut TcpStream, answer: &Answer) -> io::Result<Instant> {
     let mut octets = format!("HTTP/1.1 {} Test\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
     for (name, value) in &answer.headers {
-        octets.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(octets, "{name}: {value}\r\n");
     }
     octets.push_str("\r\n");
     let mut octets = octets.into_bytes();
