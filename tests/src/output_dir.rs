@@ -1,0 +1,102 @@
+//! Looks into a crawl's output directory octet by octet, for what should not be there.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Gives every file under a directory that holds one of the texts, as it is or within gzip members or zstd frames.
+///
+/// # Panics
+/// If the directory can't be read.
+pub fn files_with(directory: &Path, texts: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for path in files(directory) {
+        let octets = fs::read(&path).expect("a file that was just listed");
+        let forms = unpacked(&octets);
+        for text in texts {
+            if forms.iter().any(|form| has(form, text.as_bytes())) {
+                found.push((path.clone(), (*text).to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// Every file under a directory, sorted.
+///
+/// # Panics
+/// If the directory can't be read.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("the directory can be listed") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// The octets as they are, and everything that was packed into them.
+fn unpacked(octets: &[u8]) -> Vec<Vec<u8>> {
+    let mut forms = vec![octets.to_vec()];
+    if octets.starts_with(&[0x1f, 0x8b]) {
+        let mut plain = Vec::new();
+        // A cut last member still gives what came before it.
+        let _count = flate2::read::MultiGzDecoder::new(octets).read_to_end(&mut plain);
+        forms.push(plain);
+    }
+    for (at, _) in octets.windows(4).enumerate().filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd]) {
+        let mut plain = Vec::new();
+        if let Ok(frame) = zstd::stream::read::Decoder::new(&octets[at..]) {
+            let _count = frame.single_frame().take(16 << 20).read_to_end(&mut plain);
+        }
+        forms.push(plain);
+    }
+    forms
+}
+
+fn has(octets: &[u8], text: &[u8]) -> bool {
+    octets.windows(text.len()).any(|window| window == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn texts_are_found_in_every_form_that_a_crawl_writes() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = b"before the-marker after".repeat(20);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&text).unwrap();
+        let mut members = gzip.finish().unwrap();
+        let mut second = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        second.write_all(b"second-member").unwrap();
+        members.extend(second.finish().unwrap());
+        let mut framed = b"\x01key".to_vec();
+        framed.extend(zstd::encode_all(&text[..], 3).unwrap());
+        fs::create_dir(directory.path().join("db")).unwrap();
+        for (name, octets) in
+            [("plain", text.as_slice()), ("a.gz", &members), ("db/zstd", &framed), ("none", b"-")]
+        {
+            fs::write(directory.path().join(name), octets).unwrap();
+        }
+        let found = files_with(directory.path(), &["the-marker", "second-member", "absent"]);
+        let found: Vec<_> = found
+            .iter()
+            .map(|(path, text)| {
+                (path.strip_prefix(directory.path()).unwrap().to_str().unwrap(), text.as_str())
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("a.gz", "the-marker"),
+                ("a.gz", "second-member"),
+                ("db/zstd", "the-marker"),
+                ("plain", "the-marker")
+            ]
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! robots.txt rules as the tests know them: a dozen lines of matching that share no code with the crate they judge.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// One `Allow` or `Disallow` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// `Allow` (true) or `Disallow`.
+    pub allow: bool,
+    /// The path pattern: plain ASCII, `*` and a final `$` as in RFC 9309 section 2.2.3.
+    pub pattern: String,
+}
+
+/// What a robots.txt says to our robot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The lines in file order.
+    pub lines: Vec<Rule>,
+    /// The least time between two visits.
+    pub crawl_delay: Option<Duration>,
+}
+
+impl Rules {
+    /// Rules that close a whole site.
+    pub fn closed() -> Self {
+        Self::default().deny("/")
+    }
+
+    /// Adds a `Disallow` line.
+    #[must_use]
+    pub fn deny(mut self, pattern: &str) -> Self {
+        self.lines.push(Rule { allow: false, pattern: pattern.to_owned() });
+        self
+    }
+
+    /// Adds an `Allow` line.
+    #[must_use]
+    pub fn allow(mut self, pattern: &str) -> Self {
+        self.lines.push(Rule { allow: true, pattern: pattern.to_owned() });
+        self
+    }
+
+    /// Sets the `Crawl-delay`.
+    #[must_use]
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.crawl_delay = Some(delay);
+        self
+    }
+
+    /// Says whether a path with its query may be fetched: the longest pattern decides, `Allow` among equals, and without one
+    /// everything is allowed (RFC 9309 section 2.2.2).
+    pub fn allows(&self, path: &str) -> bool {
+        self.lines
+            .iter()
+            .filter(|rule| matches(rule.pattern.as_bytes(), path.as_bytes()))
+            .max_by_key(|rule| (rule.pattern.len(), rule.allow))
+            .is_none_or(|rule| rule.allow)
+    }
+
+    /// Writes the group for `agent` (a product token or `*`).
+    pub fn text(&self, agent: &str) -> String {
+        let mut text = format!("User-agent: {agent}\n");
+        if let Some(delay) = self.crawl_delay {
+            let _ = writeln!(text, "Crawl-delay: {}", delay.as_secs_f64());
+        }
+        for rule in &self.lines {
+            let _ = writeln!(text, "{}: {}", if rule.allow { "Allow" } else { "Disallow" }, rule.pattern);
+        }
+        text
+    }
+}
+
+fn matches(pattern: &[u8], path: &[u8]) -> bool {
+    match (pattern, path) {
+        ([], _) => true,
+        (b"$", rest) => rest.is_empty(),
+        ([b'*', pattern @ ..], path) => (0..=path.len()).any(|skip| matches(pattern, &path[skip..])),
+        ([p, pattern @ ..], [c, path @ ..]) => p == c && matches(pattern, path),
+        (_, []) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_follow_rfc9309() {
+        let rules = Rules::default()
+            .deny("/a/")
+            .allow("/a/b$")
+            .deny("/*.pdf$")
+            .deny("/q?")
+            .allow("/same")
+            .deny("/same");
+        for (path, allowed) in [
+            ("/", true),
+            ("/a", true),
+            ("/a/", false),
+            ("/a/b", true),
+            ("/a/bc", false),
+            ("/x/y.pdf", false),
+            ("/x/y.pdf?z", true),
+            ("/q", true),
+            ("/q?x=1", false),
+            ("/same", true),
+        ] {
+            assert_eq!(rules.allows(path), allowed, "{path}");
+        }
+        assert!(!Rules::closed().allows("/anything"));
+    }
+
+    #[test]
+    fn text_is_a_group() {
+        let rules = Rules::default().allow("/x").deny("/").delay(Duration::from_millis(2500));
+        assert_eq!(
+            rules.text("superrobot"),
+            "User-agent: superrobot\nCrawl-delay: 2.5\nAllow: /x\nDisallow: /\n"
+        );
+    }
+}

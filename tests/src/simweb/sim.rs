@@ -1,0 +1,138 @@
+//! The running web: counts requests, keeps time and writes the log.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use url::Url;
+
+use super::answer::{Answer, Reply, answer};
+use super::model::Web;
+use crate::request_log::{Purpose, Request};
+
+/// A generated web that answers over the crawler's seam, on tokio's clock.
+///
+/// Clones share one log, so that a crawl may be stopped and gone on with against the same web.
+#[derive(Clone, Debug)]
+pub struct SimWeb {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    web: Web,
+    start: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: HashMap<String, usize>,
+    log: Vec<Request>,
+    open: usize,
+    most_open: usize,
+}
+
+impl SimWeb {
+    /// Puts a web on line. Must be called within the runtime whose clock the crawl uses.
+    pub fn new(web: Web) -> Self {
+        Self { shared: Arc::new(Shared { web, start: Instant::now(), state: Mutex::default() }) }
+    }
+
+    /// The model.
+    pub fn web(&self) -> &Web {
+        &self.shared.web
+    }
+
+    /// Every request so far, in the order in which they ended.
+    pub fn log(&self) -> Vec<Request> {
+        self.state().log.clone()
+    }
+
+    /// How many requests were in flight at once at most.
+    pub fn most_open(&self) -> usize {
+        self.state().most_open
+    }
+
+    /// Requests for pages, by URL.
+    pub fn page_counts(&self) -> HashMap<String, usize> {
+        let mut counts = HashMap::new();
+        for request in self.state().log.iter().filter(|request| request.purpose == Purpose::Page) {
+            *counts.entry(request.url()).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Begins a request: the answer that it shall get, and its line in the log.
+    pub(super) fn begin(&self, url: &Url) -> (Option<Answer>, Flight) {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let origin = url.origin().ascii_serialization();
+        let path = url.as_str().strip_prefix(&origin).unwrap_or("/").to_owned();
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let mut state = self.state();
+        let nth = state.asked.entry(url.as_str().to_owned()).or_default();
+        // Only plain http on port 80 is served; anything else finds nobody there.
+        let found = if url.scheme() == "http" && url.port().is_none() {
+            answer(&self.shared.web, url.as_str(), *nth)
+        } else {
+            None
+        };
+        *nth += 1;
+        state.open += 1;
+        state.most_open = state.most_open.max(state.open);
+        drop(state);
+        let now = self.shared.start.elapsed();
+        let request = Request {
+            start: now,
+            end: now,
+            host,
+            origin,
+            path,
+            purpose: found.as_ref().map_or(Purpose::Page, |answer| answer.purpose),
+            status: None,
+            retry_after: None,
+            lesson: None,
+        };
+        (found, Flight { sim: self.clone(), request })
+    }
+
+    /// How long an answer takes.
+    pub(super) fn latency(&self, host: &str) -> Duration {
+        self.shared.web.sites.get(host).map_or(Duration::from_millis(20), |site| site.latency)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request under way; its line lands in the log when it ends, also when the client goes away in the middle.
+#[derive(Debug)]
+pub(super) struct Flight {
+    sim: SimWeb,
+    request: Request,
+}
+
+impl Flight {
+    /// Ends the request with what the client gets.
+    pub(super) fn answered(mut self, answer: &Answer) {
+        if let Reply::Response { status, headers, .. } = &answer.reply {
+            self.request.status = Some(*status);
+            let after = headers.iter().find(|(name, _)| name == "retry-after");
+            self.request.retry_after =
+                after.and_then(|(_, value)| value.parse().ok()).map(Duration::from_secs);
+        }
+        self.request.lesson.clone_from(&answer.lesson);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.request.end = self.sim.shared.start.elapsed();
+        let mut state = self.sim.state();
+        state.open -= 1;
+        state.log.push(self.request.clone());
+    }
+}

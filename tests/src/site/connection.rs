@@ -1,0 +1,77 @@
+//! HTTP/1.1 by hand, as little as the tests need: `GET` without a body, persistent connections.
+
+use std::fmt::Write as _;
+use std::io;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+
+/// The head of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// When its first octet was here.
+    pub(super) start: Instant,
+}
+
+impl Head {
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+}
+
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// Reads the next request head; none when the client has closed the connection.
+pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
+    let mut octets = Vec::new();
+    let mut start = None;
+    loop {
+        let mut part = [0; 4096];
+        let count = stream.read(&mut part).await?;
+        if count == 0 {
+            return Ok(None);
+        }
+        start.get_or_insert_with(Instant::now);
+        octets.extend_from_slice(&part[..count]);
+        if octets.ends_with(b"\r\n\r\n") {
+            break;
+        }
+        if octets.len() > LONGEST_HEAD {
+            return Err(io::Error::other("request head too long"));
+        }
+    }
+    let text = String::from_utf8_lossy(&octets);
+    let mut lines = text.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let (method, path) =
+        (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
+    let field = |line: &str| line.split_once(':').map(|(n, v)| (n.to_ascii_lowercase(), v.trim().to_owned()));
+    let headers = lines.filter_map(field).collect();
+    Ok(start.map(|start| Head { method, path, headers, start }))
+}
+
+/// Writes an answer, and says when its last part was handed to the kernel.
+///
+/// The moment is taken before that last write: a server's clock that runs late would make gaps look too short, this way they can
+/// only look longer than they are, by the time of one write.
+pub(super) async fn write(stream: &mut TcpStream, answer: &Answer) -> io::Result<Instant> {
+    let mut octets = format!("HTTP/1.1 {} Test\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
+    for (name, value) in &answer.headers {
+        let _ = write!(octets, "{name}: {value}\r\n");
+    }
+    octets.push_str("\r\n");
+    let mut octets = octets.into_bytes();
+    octets.extend_from_slice(&answer.body);
+    let last = octets.len().saturating_sub(1024);
+    stream.write_all(&octets[..last]).await?;
+    let end = Instant::now();
+    stream.write_all(&octets[last..]).await?;
+    stream.flush().await?;
+    Ok(end)
+}

@@ -1,0 +1,11 @@
+//! The binary as a user runs it, against a real HTTP server on loopback.
+
+mod adverse;
+mod bulk;
+mod crawl;
+mod demo;
+mod export;
+mod robot_directives;
+mod scene;
+mod stop;
+mod surface;
