@@ -246,9 +246,15 @@ mod tests {
 
     #[test]
     fn a_hundred_thousand_lines_keep_their_numbers() {
-        let text: String =
-            (1..=100_000).map(|n| format!("https://host{}.test/page/{n}\r\n", n % 977)).collect();
-        let list = parse(text.as_bytes());
+        let lines: Vec<_> = (1..=100_000).map(|n| format!("https://host{}.test/page/{n}", n % 977)).collect();
+        let list = parse(
+            lines
+                .join(
+                    "
+",
+                )
+                .as_bytes(),
+        );
         assert_eq!(list.seeds.len(), 100_000);
         assert!(list.seeds.iter().all(|(line, url)| url.path() == format!("/page/{line}")));
     }

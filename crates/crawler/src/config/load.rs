@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Value;
 
+use super::agent::{AgentError, Product};
 use super::error::ConfigError;
 use super::file;
 use super::keys::{KEYS, Key, flat, nearest, table};
@@ -85,13 +86,29 @@ impl Loaded {
         KEYS.iter().filter_map(entry).collect()
     }
 
+    /// Gives the value of a key in the form that the TOML would hold.
+    pub fn value(&self, path: &str) -> Option<Value> {
+        flat(&self.settings).remove(path)
+    }
+
     /// Gives the product, or the error that a crawl without one deserves.
-    pub fn product(&self) -> Result<super::Product, ConfigError> {
-        self.settings.agent.product.parse().map_err(|error: super::AgentError| ConfigError::Bad {
+    pub fn product(&self) -> Result<Product, ConfigError> {
+        let missing = self.origins.get("agent.product").is_none_or(|origin| *origin == Origin::Default);
+        self.settings.agent.product.parse().map_err(|error: AgentError| ConfigError::Bad {
             at: "--agent".to_owned(),
-            what: error.to_string(),
+            what: if missing {
+                "is missing: write NAME/VERSION, as in SuperRobot/1.0".to_owned()
+            } else {
+                error.to_string()
+            },
             origin: Origin::Cli,
         })
+    }
+
+    /// Gives the rules of `[[extract]]` as TOML.
+    pub fn extract_toml(&self) -> String {
+        let rules = self.value("extract").map(|rules| table([("extract", rules)]));
+        rules.map(|rules| rules.to_string()).unwrap_or_default()
     }
 }
 

@@ -23,7 +23,8 @@ pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
 pub use record::{Record, read_record, to_toml};
 pub use resolve::{ResolveError, ResolveRule};
+pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
-    AgentSettings, Dialect, ExtractRule, FetchSettings, LimitSettings, OnForbidden, PaceSettings,
-    RobotsSettings, ScopeMode, ScopeSettings, Settings, WarcSettings,
+    AgentSettings, ExtractRule, FetchSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeMode,
+    ScopeSettings, Settings, WarcSettings,
 };

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use robots::{Dialect, access::OnForbidden};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Contact;
@@ -118,36 +119,6 @@ impl Default for PaceSettings {
             concurrency: 256,
         }
     }
-}
-
-/// How a robots.txt is read and decided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// The standard of 1994: Disallow alone.
-    Koster1994,
-    /// The draft of 1996: Allow, first match.
-    Koster1996,
-    /// The extended standard 2.0 of 1996: patterns and timing.
-    Conner1996,
-    /// RFC 9309 with the detail of its reference parser.
-    Rfc9309,
-    /// RFC 9309 with every doubt settled for the site. The default.
-    #[default]
-    Hardened,
-    /// Denied as soon as one dialect denies.
-    Strictest,
-}
-
-/// What 401 and 403 for a robots.txt mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnForbidden {
-    /// The site is closed. The default.
-    #[default]
-    Closed,
-    /// The site is open, as for every other 4xx (RFC 9309 section 2.3.1.3).
-    Rfc9309,
 }
 
 /// How robots.txt is read.

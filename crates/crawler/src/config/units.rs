@@ -274,7 +274,7 @@ mod tests {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
         assert_eq!(format_duration(Duration::from_secs(90)), "90s");
-        assert_eq!(format_duration(Duration::from_secs(3600)), "1h");
+        assert_eq!(format_duration(Duration::from_hours(1)), "1h");
         assert_eq!(format_duration(Duration::ZERO), "0s");
     }
 

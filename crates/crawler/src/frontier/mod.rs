@@ -517,10 +517,7 @@ impl<S: Store> Frontier<S> {
                     host: &host.name,
                     why: host.wait.why,
                     left,
-<<<<<<< HEAD
                     gap: host.gap,
-=======
->>>>>>> 1c6906d4ffa3691e4e0a07b39e1df3d1fd24752f
                     queued: host.queued(),
                     parked,
                 })

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, OnForbidden, Record, ScopeSettings, Settings};
+use crate::config::{self, Record, ScopeSettings, Settings};
 use crate::engine::{Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
-use crate::fetch::{FetchSettings, HttpFetch, SetupError};
+use crate::fetch::{FetchSettings, HttpFetch, ResolveRule, SetupError};
 use crate::frontier::FrontierLimits;
 use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
@@ -84,7 +84,12 @@ pub struct Job {
 impl Job {
     /// Starts a new crawl in `settings.out`. Everything that can be wrong with the settings is found before anything
     /// is made; a start that fails later leaves nothing behind.
-    pub fn start(settings: Settings, seeds: &[CrawlUrl], program: &str, now: Timestamp) -> Result<Self, JobError> {
+    pub fn start(
+        settings: Settings,
+        seeds: &[CrawlUrl],
+        program: &str,
+        now: Timestamp,
+    ) -> Result<Self, JobError> {
         let prepared = Prepared::new(&settings, seeds)?;
         let dir = CrawlDir::create(&settings.out)?;
         let record = Record {
@@ -149,7 +154,12 @@ impl Job {
             robots: format!("obeyed, dialect {}", settings.robots.dialect),
             user_agent: agent.clone(),
             from: settings.agent.from_header(),
-            is_part_of: self.dir.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            is_part_of: self
+                .dir
+                .root()
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
             started_at: self.started,
         };
         let warc = self.dir.warc();
@@ -215,7 +225,9 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_bytes: limits.max_bytes,
         max_wait: MAX_WAIT,
         frontier: FrontierLimits::default(),
-        jitter: u64::from_be_bytes([key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7]]),
+        jitter: u64::from_be_bytes([
+            key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
+        ]),
     }
 }
 
@@ -223,10 +235,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
 pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache<S> {
     let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
     let policy = robots::access::Policy {
-        on_forbidden: match settings.robots.on_forbidden {
-            OnForbidden::Closed => robots::access::OnForbidden::Closed,
-            OnForbidden::Rfc9309 => robots::access::OnForbidden::Rfc9309,
-        },
+        on_forbidden: settings.robots.on_forbidden,
         ..robots::access::Policy::default()
     };
     RobotsCache::new(store, agent, robots::Options::from(settings.robots.dialect), policy)
@@ -262,10 +271,14 @@ fn fetch_settings(settings: &Settings) -> FetchSettings {
         timeout: settings.fetch.timeout,
         max_body: limits.max_body,
         max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
-        resolve: settings.fetch.resolve.clone(),
+        resolve: settings.fetch.resolve.iter().map(resolve_rule).collect(),
         allow_net: settings.fetch.allow_net.clone(),
         ..FetchSettings::new(settings.agent.user_agent())
     }
+}
+
+fn resolve_rule(rule: &config::ResolveRule) -> ResolveRule {
+    ResolveRule { host: rule.host.clone(), addr: rule.addr, port: rule.port }
 }
 
 /// Makes the database with the seeds in it, under its final name.

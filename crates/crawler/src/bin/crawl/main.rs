@@ -1,2 +1,53 @@
-//! The command `crawl`.
-fn main() {}
+//! The command `crawl`: one file for each subcommand, the work itself is in the library.
+
+mod cli;
+mod completions;
+mod config_show;
+mod demo;
+mod exit;
+mod export;
+mod logging;
+mod man;
+mod options;
+mod resume;
+mod run;
+mod show;
+#[cfg(test)]
+mod surface_tests;
+mod terminal;
+
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command, ConfigCommand, parse};
+use crate::terminal::Talk;
+
+fn main() -> ExitCode {
+    let cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(code) => return exit::status(code),
+    };
+    let talk = cli.global.talk();
+    let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, talk))) {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => exit::report(&error, talk),
+        // The panic hook has told what and where.
+        Err(_) => exit::UNEXPECTED,
+    };
+    exit::status(code)
+}
+
+/// Runs the subcommand; the bare form is `run`.
+fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
+    match cli.command {
+        None => run::run(&cli.run, talk),
+        Some(Command::Run(args)) => run::run(&args, talk),
+        Some(Command::Resume(args)) => resume::run(&args, talk),
+        Some(Command::Demo(args)) => demo::run(&args, talk),
+        Some(Command::Show(args)) => show::run(&args, talk),
+        Some(Command::Export(args)) => export::run(&args, talk),
+        Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
+        Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
+    }
+}

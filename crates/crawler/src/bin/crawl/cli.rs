@@ -1,0 +1,160 @@
+//! The command line as a whole: subcommands, options that every one of them takes, the bare form.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::exit;
+use crate::terminal::{Color, Talk};
+use crate::{completions, config_show, demo, export, man, resume, run, show};
+
+const EXAMPLES: &str = "\
+Examples:
+  crawl --seed urls.txt --agent SuperRobot/1.0 --contact ann@example.org
+  crawl --seed - --agent SuperRobot/1.0 --delay 2s --max-pages 1000 < urls.txt
+  crawl resume crawl-data
+  crawl show crawl-data
+  crawl demo";
+
+const LONG: &str = "\
+Examples:
+  crawl --seed urls.txt --agent SuperRobot/1.0 --contact ann@example.org
+  crawl --seed - --agent SuperRobot/1.0 --delay 2s --max-pages 1000 < urls.txt
+  crawl --config study.toml
+  crawl resume crawl-data
+  crawl show crawl-data pages
+  crawl export crawl-data --table pages --format csv -o pages.csv
+  crawl robots check --agent SuperRobot/1.0 robots.txt https://example.org/private/
+  crawl demo
+
+Units:
+  durations: 500ms 10s 5m 2h 1d (a unit always stands there); sizes: 512B 10KB (10,000) 4MiB (4,194,304) 1GiB;
+  a limit may be none
+
+Settings:
+  the command line beats the environment (CRAWL_MAX_DELAY for --max-delay), which beats the file of --config, which beats
+  the default; `crawl config show` prints what is in force and where it comes from
+
+Exit codes:
+   0  complete
+   1  unexpected failure; robots check: not allowed
+   2  usage: wrong option or value
+   3  config: wrong file or environment variable
+   4  no seed could be crawled
+   5  storage or disk
+  10  a limit was reached; can be resumed
+  11  interrupted (Ctrl-C, SIGTERM); can be resumed
+  12  forced to stop (second Ctrl-C); can be resumed
+
+Output directory:
+  db/ the database, warc/ the bodies, log/ the log, crawl.toml the settings in force";
+
+/// Crawls the web politely: asks robots.txt, waits, obeys what pages say, and keeps the reason of every decision.
+#[derive(Debug, Parser)]
+#[command(
+    name = "crawl",
+    version,
+    after_help = EXAMPLES,
+    after_long_help = LONG,
+    override_usage = "crawl --seed FILE --agent NAME/VERSION [OPTIONS]\n       crawl [OPTIONS] COMMAND",
+    max_term_width = 110,
+    disable_help_subcommand = true,
+    subcommand_value_name = "COMMAND"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: run::RunArgs,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Crawls from a list of seeds; the same as no command at all
+    Run(run::RunArgs),
+    /// Goes on with a crawl where it stopped, for whatever reason it stopped
+    Resume(resume::ResumeArgs),
+    /// Serves two example sites on loopback and crawls them with three robots
+    Demo(demo::DemoArgs),
+    /// Shows a crawl: its summary, or one of its tables
+    Show(show::ShowArgs),
+    /// Writes a table of a crawl as CSV or JSON lines
+    Export(export::ExportArgs),
+    /// Shows the settings in force
+    #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Prints the completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Prints the manual page, as roff
+    Man(man::ManArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Prints every setting with its value and where it comes from
+    Show(config_show::ConfigShowArgs),
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Messages")]
+pub(crate) struct GlobalArgs {
+    /// Writes results and progress as JSON, one object a line, each with "v":1
+    #[arg(long, global = true)]
+    json: bool,
+    /// Says nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Says more: -v what happens, -vv every decision with its reason
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Colours messages; auto: on a terminal, unless `NO_COLOR` is set [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", hide_possible_values = false)]
+    color: Option<Color>,
+}
+
+impl GlobalArgs {
+    pub(crate) fn talk(&self) -> Talk {
+        Talk {
+            json: self.json,
+            quiet: self.quiet,
+            verbose: self.verbose,
+            color: self.color.unwrap_or_default(),
+        }
+    }
+}
+
+/// Reads the command line. Help, version and usage errors are printed here; their exit code is the error.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let mut command = Cli::command().color(Color::asked(&args).for_help());
+    if args.len() < 2
+        && std::env::var_os("CRAWL_SEED").is_none()
+        && std::env::var_os("CRAWL_CONFIG").is_none()
+    {
+        let help = command.render_help().to_string();
+        tell(command.error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help));
+        return Err(exit::USAGE);
+    }
+    let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.map_err(tell)?;
+    if cli.command.is_some() && !cli.run.is_empty() {
+        let what =
+            "an option of the crawl stands before the command: options of a command stand after its name";
+        return Err(tell(command.error(ErrorKind::ArgumentConflict, what)));
+    }
+    Ok(cli)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
+fn tell(error: clap::Error) -> i32 {
+    // Where not even this can be written, the exit code still tells.
+    drop(error.print());
+    error.exit_code()
+}

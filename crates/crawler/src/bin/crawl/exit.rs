@@ -1,0 +1,124 @@
+//! Exit codes, and how an error is told.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use crawler::config::ConfigError;
+use crawler::seeds::SeedError;
+
+use crate::terminal::Talk;
+
+/// Everything that was to be crawled was crawled.
+pub(crate) const COMPLETE: i32 = 0;
+/// Something that nobody expected; a panic too. `robots check`: not allowed.
+pub(crate) const UNEXPECTED: i32 = 1;
+/// A wrong option, or a wrong value of one.
+pub(crate) const USAGE: i32 = 2;
+/// A wrong config file or environment variable.
+pub(crate) const CONFIG: i32 = 3;
+/// No seed could be crawled.
+pub(crate) const NO_SEED: i32 = 4;
+/// Storage or disk.
+pub(crate) const STORAGE: i32 = 5;
+/// A limit was reached.
+pub(crate) const LIMIT: i32 = 10;
+/// Stopped by Ctrl-C or SIGTERM.
+pub(crate) const INTERRUPTED: i32 = 11;
+/// Stopped at once by a second signal.
+pub(crate) const FORCED: i32 = 12;
+
+/// An error that ends the program with a code of its own.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    code: i32,
+    what: String,
+}
+
+impl Stop {
+    /// Makes a stop; `what` says what is wrong, where, and what to do.
+    pub(crate) fn new(code: i32, what: impl Into<String>) -> Self {
+        Self { code, what: what.into() }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Stop {}
+
+/// Tells an error on stderr and gives its exit code. A reader of stdout that went away is no error.
+pub(crate) fn report(error: &anyhow::Error, talk: Talk) -> i32 {
+    let gone = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(gone) {
+        return COMPLETE;
+    }
+    talk.error(&told(error));
+    code(error)
+}
+
+/// Writes an error with its causes on one line, without saying a thing twice.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            let separator = if text.is_empty() { "" } else { ": " };
+            text.push_str(separator);
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// Gives the exit code of an error: that of the first cause that has one.
+fn code(error: &anyhow::Error) -> i32 {
+    let of = |cause: &(dyn std::error::Error + 'static)| {
+        let stop = cause.downcast_ref::<Stop>().map(|stop| stop.code);
+        let config = || cause.downcast_ref::<ConfigError>().map(ConfigError::exit_code);
+        let seeds = || cause.downcast_ref::<SeedError>().map(|_| NO_SEED);
+        stop.or_else(config).or_else(seeds)
+    };
+    error.chain().find_map(of).unwrap_or(UNEXPECTED)
+}
+
+/// Turns a code into what the system is told.
+pub(crate) fn status(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_decides_the_code() {
+        let stop = || anyhow::Error::from(Stop::new(STORAGE, "no room left"));
+        assert_eq!(code(&stop()), STORAGE);
+        assert_eq!(code(&stop().context("writing the archive")), STORAGE);
+        assert_eq!(code(&anyhow::anyhow!("what?")), UNEXPECTED);
+        let none = crawler::seeds::read(std::path::Path::new("/nowhere/at/all"));
+        assert_eq!(code(&anyhow::Error::from(none.unwrap_err())), NO_SEED);
+    }
+
+    #[test]
+    fn causes_stand_on_one_line_once() {
+        let io: Result<(), _> = Err(io::Error::other("disk is sick"));
+        let error = io.context("disk is sick").context("can't write").unwrap_err();
+        assert_eq!(told(&error), "can't write: disk is sick");
+    }
+
+    #[test]
+    fn a_reader_that_left_is_no_error() {
+        let talk = Talk::default();
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(report(&error.context("writing"), talk), COMPLETE);
+    }
+}

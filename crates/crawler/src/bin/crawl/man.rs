@@ -1,0 +1,61 @@
+//! `crawl man`: the manual page.
+
+use std::io::{self, Write};
+
+use clap::{Args, CommandFactory};
+
+use crate::cli::Cli;
+use crate::exit::{self, Stop};
+
+/// Options of `man`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawl man | man -l -
+  crawl man resume > crawl-resume.1")]
+pub(crate) struct ManArgs {
+    /// Command whose page is printed, as in `crawl man config show`; none: the page of the program
+    #[arg(value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Prints a manual page as roff.
+pub(crate) fn run(args: &ManArgs) -> anyhow::Result<i32> {
+    let page = page(&args.command)?;
+    io::stdout().lock().write_all(&page)?;
+    Ok(exit::COMPLETE)
+}
+
+fn page(names: &[String]) -> anyhow::Result<Vec<u8>> {
+    let mut root = Cli::command();
+    root.build();
+    let mut command = &root;
+    for name in names {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            Stop::new(
+                exit::USAGE,
+                format!("there is no command {:?}: `crawl --help` lists them", names.join(" ")),
+            )
+        })?;
+    }
+    let title =
+        std::iter::once("crawl").chain(names.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(command.clone()).title(title).render(&mut roff)?;
+    Ok(roff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page() {
+        for names in [&[][..], &["run"], &["resume"], &["config", "show"]] {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let roff = String::from_utf8(page(&names).unwrap()).unwrap();
+            assert!(roff.contains(".SH SYNOPSIS"), "{names:?}");
+        }
+        assert!(page(&["nothing".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+//! `crawl run`: the main job.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::config::{CliOverrides, Loaded, Settings, load};
+use crawler::seeds::{self, SeedList};
+use robots::Dialect;
+
+use crate::exit::{self, Stop};
+use crate::options::{AdjustableArgs, environment, path_text};
+use crate::terminal::Talk;
+
+/// Bad lines of a seed file that are told one by one.
+const TOLD: usize = 20;
+
+/// Options of a crawl.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RunArgs {
+    /// File with one URL a line, - for standard input; blank lines and # comments are skipped
+    #[arg(long, value_name = "FILE", help_heading = "What and where")]
+    seed: Option<PathBuf>,
+    /// Directory of everything that is written; it must not hold a crawl yet [default: crawl-data]
+    #[arg(long, value_name = "DIR", help_heading = "What and where")]
+    out: Option<PathBuf>,
+    /// TOML file with settings; configs/polite.toml shows them all
+    #[arg(long, value_name = "FILE", help_heading = "What and where")]
+    config: Option<PathBuf>,
+    /// Keeps bodies in WARC files [default: true]
+    #[arg(long, overrides_with = "no_warc", help_heading = "What and where")]
+    warc: bool,
+    /// Keeps no bodies
+    #[arg(long, help_heading = "What and where")]
+    no_warc: bool,
+
+    /// Name and version of your robot, as in SuperRobot/1.0; robots.txt addresses it by the name
+    #[arg(long, value_name = "NAME/VERSION", help_heading = "Who we are")]
+    agent: Option<String>,
+
+    /// How far from the seeds: their hosts, their domains, below their paths, or anywhere [default: host]
+    #[arg(long, value_name = "SCOPE", value_parser = ["host", "domain", "prefix", "any"], help_heading = "Scope")]
+    scope: Option<String>,
+    /// Takes only URLs that match one of these regular expressions; repeatable
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    include: Vec<String>,
+    /// Leaves URLs that match one of these regular expressions; repeatable, beats --include
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    exclude: Vec<String>,
+    /// Fetches images, scripts, style sheets and other resources too [default: false]
+    #[arg(long, help_heading = "Scope")]
+    resources: bool,
+    /// How robots.txt is read [default: hardened]
+    #[arg(long, value_name = "DIALECT", value_parser = Dialect::ALL.map(Dialect::name), help_heading = "Scope")]
+    dialect: Option<String>,
+
+    #[command(flatten)]
+    adjustable: AdjustableArgs,
+}
+
+impl RunArgs {
+    /// Answers whether no option was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.config.is_none() && self.overrides().is_empty()
+    }
+
+    pub(crate) fn overrides(&self) -> CliOverrides {
+        let mut overrides = CliOverrides::default();
+        for (path, file) in [("seed", &self.seed), ("out", &self.out)] {
+            if let Some(file) = file {
+                overrides.set(path, path_text(file));
+            }
+        }
+        let texts =
+            [("agent.product", &self.agent), ("scope.mode", &self.scope), ("robots.dialect", &self.dialect)];
+        for (path, text) in texts {
+            if let Some(text) = text {
+                overrides.set(path, text.as_str());
+            }
+        }
+        for (path, list) in [("scope.include", &self.include), ("scope.exclude", &self.exclude)] {
+            if !list.is_empty() {
+                overrides.set(path, list.clone());
+            }
+        }
+        let switches = [
+            ("scope.resources", self.resources, true),
+            ("warc.enabled", self.warc, true),
+            ("warc.enabled", self.no_warc, false),
+        ];
+        for (path, given, value) in switches {
+            if given {
+                overrides.set(path, value);
+            }
+        }
+        self.adjustable.add_to(&mut overrides);
+        overrides
+    }
+
+    /// Builds the settings from these options, the environment and the file of `--config` or `CRAWL_CONFIG`.
+    pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
+        let from_env = || std::env::var_os("CRAWL_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let file = self.config.clone().or_else(from_env);
+        Ok(load(&self.overrides(), environment(), file.as_deref())?)
+    }
+}
+
+/// A crawl that is ready to start: nothing of it is on disk yet.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) settings: Settings,
+    pub(crate) seeds: SeedList,
+}
+
+/// Checks everything that can be checked beforehand, then crawls.
+pub(crate) fn run(args: &RunArgs, talk: Talk) -> anyhow::Result<i32> {
+    let job = prepare(args, talk)?;
+    start(&job, talk)
+}
+
+fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
+    let loaded = args.load()?;
+    loaded.product()?;
+    for warning in &loaded.warnings {
+        talk.warning(warning);
+    }
+    let settings = loaded.settings;
+    if settings.seed.as_os_str().is_empty() {
+        let what = "no seeds given: add --seed FILE (one URL a line) or --seed - for standard input";
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    let seeds = seeds::read(&settings.seed)?;
+    tell_bad_lines(&seeds, talk);
+    if seeds.seeds.is_empty() {
+        let what = format!("no line of {} is a URL that can be crawled", path_text(&settings.seed));
+        return Err(Stop::new(exit::NO_SEED, what).into());
+    }
+    if settings.agent.contact.is_none() {
+        talk.warning(
+            "no contact: add --contact URL|EMAIL, so that a webmaster whom the crawl troubles can ask you instead of blocking you",
+        );
+    }
+    Ok(Job { settings, seeds })
+}
+
+fn tell_bad_lines(list: &SeedList, talk: Talk) {
+    for bad in list.bad.iter().take(TOLD) {
+        talk.warning(&format!("seed {bad}; skipped"));
+    }
+    if list.bad.len() > TOLD {
+        talk.warning(&format!("seed file: {} more bad lines skipped", list.bad.len() - TOLD));
+    }
+}
+
+/// Seam to the engine.
+// todo: the integrator calls the library here.
+fn start(job: &Job, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    anyhow::bail!(
+        "the engine isn't wired yet ({} seeds, {})",
+        job.seeds.seeds.len(),
+        job.settings.agent.user_agent()
+    )
+}
