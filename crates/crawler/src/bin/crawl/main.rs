@@ -3,12 +3,14 @@
 mod cli;
 mod completions;
 mod config_show;
+mod crawling;
 mod demo;
 mod exit;
 mod export;
 mod logging;
 mod man;
 mod options;
+mod progress;
 mod resume;
 mod run;
 mod show;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, load};
 
+use crawler::job::Job;
+
+use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, adjustable_environment, path_text};
 use crate::terminal::Talk;
@@ -49,7 +52,8 @@ pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
     for warning in &loaded.warnings {
         talk.warning(warning);
     }
-    // todo: the integrator calls the library here.
-    crate::logging::start(talk, None);
-    anyhow::bail!("the engine isn't wired yet ({})", loaded.settings.out.display())
+    let record = crawler::config::read_record(&args.dir.join("crawl.toml"))?;
+    let job = Job::resume(loaded.settings, &record, jiff::Timestamp::now())
+        .map_err(|error| crawling::told(&error))?;
+    crawling::crawl(job, talk)
 }

@@ -5,11 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
+use crawler::url::CrawlUrl;
 use robots::Dialect;
 
+use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, environment, path_text};
 use crate::terminal::Talk;
+
+/// Program and version, as `crawl.toml` records it.
+pub(crate) const PROGRAM: &str = concat!("crawl ", env!("CARGO_PKG_VERSION"));
 
 /// Bad lines of a seed file that are told one by one.
 const TOLD: usize = 20;
@@ -114,7 +119,7 @@ pub(crate) struct Job {
 /// Checks everything that can be checked beforehand, then crawls.
 pub(crate) fn run(args: &RunArgs, talk: Talk) -> anyhow::Result<i32> {
     let job = prepare(args, talk)?;
-    start(&job, talk)
+    start(job, talk)
 }
 
 fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
@@ -151,13 +156,11 @@ fn tell_bad_lines(list: &SeedList, talk: Talk) {
     }
 }
 
-/// Seam to the engine.
-// todo: the integrator calls the library here.
-fn start(job: &Job, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
-    anyhow::bail!(
-        "the engine isn't wired yet ({} seeds, {})",
-        job.seeds.seeds.len(),
-        job.settings.agent.user_agent()
-    )
+/// Starts the crawl; what can be wrong is found before anything is made.
+fn start(job: Job, talk: Talk) -> anyhow::Result<i32> {
+    let seeds: Vec<CrawlUrl> =
+        job.seeds.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect();
+    let job = crawler::job::Job::start(job.settings, &seeds, PROGRAM, jiff::Timestamp::now())
+        .map_err(|error| crawling::told(&error))?;
+    crawling::crawl(job, talk)
 }
