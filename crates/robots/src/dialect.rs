@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Additions;
+
 /// Names the standard by which a file is read and decided.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// A Standard for Robot Exclusion, 1994: Disallow alone.
@@ -92,6 +94,8 @@ pub struct Options {
     pub dialect: Dialect,
     /// The agent relation of `koster1996` (also as a member of `strictest`).
     pub koster1996_relation: AgentRelation,
+    /// The additions H1 to H6 that `hardened` makes. Default: all. Without any, it decides as `rfc9309` does.
+    pub additions: Additions,
     /// H7: rules of `*` also bind us when a group names us. `hardened` and `strictest` only.
     pub also_star: bool,
     /// Reads rules before any user-agent line as rules for `*`, as `WWW::RobotRules` does. `hardened` and `strictest` only.
@@ -111,6 +115,7 @@ impl Default for Options {
         Self {
             dialect: Dialect::Hardened,
             koster1996_relation: AgentRelation::Book,
+            additions: Additions::HARDENED,
             also_star: false,
             rules_before_agent: false,
             conner1996_prefix: false,

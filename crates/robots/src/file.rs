@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{Agent, Dialect, Options, Reason, Signals, Timing, Verdict, Warning};
+use crate::lex;
+use crate::member::Member;
+use crate::pattern::Subject;
+use crate::read::Site;
+use crate::target::{path_and_query, site_and_path};
+use crate::warning::{Notes, WarningKind};
+use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict, Warning};
 
 /// Holds one robots.txt, prepared for one agent once and asked many times.
 ///
@@ -10,22 +16,91 @@ use crate::{Agent, Dialect, Options, Reason, Signals, Timing, Verdict, Warning};
 #[derive(Debug, Clone)]
 pub struct Robots {
     dialect: Dialect,
-    whole: Option<(bool, Reason)>,
-    warnings: Vec<Warning>,
-    sitemaps: Vec<String>,
+    decider: Decider,
+    warnings: Box<[Warning]>,
+    sitemaps: Box<[String]>,
     timing: Timing,
     signals: Signals,
+    additions: Additions,
     truncated: bool,
     known_fields: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Decider {
+    /// No file: one answer for everything.
+    Whole(bool, Reason),
+    /// One dialect.
+    One(Box<Member>),
+    /// `strictest`: every member must allow. The last one is `hardened`.
+    All(Box<[Member]>),
 }
 
 impl Robots {
     /// Reads a file for an agent. Total: any octets give a value and warnings.
     ///
-    /// `site` is the origin (`https://site.example`) that full URLs in rules are compared with (H4).
+    /// `body` is the decoded body; hand over one octet more than [`Options::max_octets`] where there is more, so that the cut is
+    /// seen. `site` is the origin (`https://site.example`) that full URLs in rules are compared with (H4); without one, every full
+    /// URL counts as one of this site. Linear in time and memory.
     pub fn parse(body: &[u8], agent: &Agent, options: &Options, site: Option<&str>) -> Robots {
-        let _ = (body, agent, site);
-        Self { dialect: options.dialect, whole: None, ..Self::allow_all("") }
+        let dialect = options.dialect;
+        let utf16 = match dialect {
+            Dialect::Rfc9309 => false,
+            Dialect::Hardened => options.additions.contains(Additions::H6),
+            _ => true,
+        };
+        let text = lex::open(body, options.max_octets, utf16);
+        let site = site.and_then(site_and_path).map(|(site, _)| site);
+        let site: Site<'_> = site.as_deref();
+
+        let mut notes = Notes::default();
+        let members: &[Dialect] = match dialect {
+            Dialect::Strictest => {
+                &[Dialect::Koster1994, Dialect::Koster1996, Dialect::Conner1996, Dialect::Hardened]
+            }
+            _ => std::slice::from_ref(&dialect),
+        };
+        let mut whole = None;
+        let mut deciders = Vec::with_capacity(members.len());
+        for &member in members {
+            // `hardened` comes last: its reading gives the warnings and the fields of the file.
+            let quiet = if member == *members.last().unwrap_or(&dialect) { Notes::default() } else { Notes::quiet() };
+            let (member, read) = Member::prepare(&text.octets, agent, options, member, site, quiet, &mut notes);
+            let mut read = read;
+            if let Some((_, timing)) = whole.take() {
+                read.timing.join(timing);
+            }
+            let timing = read.timing.clone();
+            whole = Some((read, timing));
+            deciders.push(member);
+        }
+        let (read, timing) = whole.unwrap_or_default();
+        let mut additions = read.additions;
+        if text.utf16 {
+            additions = additions.with(Additions::H6);
+            notes.add(0, WarningKind::Utf16, b"");
+        } else if text.byte_order_mark {
+            notes.add(0, WarningKind::ByteOrderMark, b"");
+        }
+        if text.truncated {
+            notes.add(0, WarningKind::TooLong, b"");
+        }
+        inspect_whole(&text.octets, read.known_fields, &mut notes);
+        let decider = match <[Member; 1]>::try_from(deciders) {
+            Ok([member]) => Decider::One(Box::new(member)),
+            Err(members) => Decider::All(members.into()),
+        };
+        Self {
+            dialect,
+            decider,
+            warnings: notes.into_list().into(),
+            sitemaps: read.sitemaps.into(),
+            timing,
+            signals: read.signals,
+            additions,
+            truncated: text.truncated,
+            known_fields: read.known_fields,
+        }
     }
 
     /// Answers everything with "allowed" for a reason that no file gave, e.g. `unavailable: 404`.
@@ -41,35 +116,60 @@ impl Robots {
     fn whole(allowed: bool, reason: Arc<str>) -> Robots {
         Self {
             dialect: Dialect::default(),
-            whole: Some((allowed, Reason::Access(reason))),
-            warnings: Vec::new(),
-            sitemaps: Vec::new(),
+            decider: Decider::Whole(allowed, Reason::Access(reason)),
+            warnings: Box::default(),
+            sitemaps: Box::default(),
             timing: Timing::default(),
             signals: Signals::default(),
+            additions: Additions::NONE,
             truncated: false,
             known_fields: 0,
         }
     }
 
-    /// Names the dialect used in verdicts.
+    /// Names the dialect used in verdicts of [`Robots::allow_all`] and [`Robots::deny_all`].
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Robots {
-        self.dialect = dialect;
+        if matches!(self.decider, Decider::Whole(..)) {
+            self.dialect = dialect;
+        }
         self
     }
 
     /// Decides a path with query (`/a?b`) or an absolute URL; a fragment is dropped.
-    pub fn verdict(&self, _path_and_query: &str) -> Verdict {
-        let (allowed, reason) = self.whole.clone().unwrap_or((true, Reason::NoRules));
-        Verdict { allowed, dialect: self.dialect, reason, line: None, rule: None, group: None }
+    ///
+    /// Scheme and host of a URL are not compared: the caller picks the file of the URL's origin. `/robots.txt` itself is always
+    /// allowed (RFC 9309 section 2.2.2). Cost: see docs/robots.md; never more than O(rules x (pattern + URL)).
+    pub fn verdict(&self, path_and_query: &str) -> Verdict {
+        let path = self::path_and_query(path_and_query);
+        let subject = Subject::new(path.as_bytes());
+        if subject.octets() == b"/robots.txt" {
+            return Verdict::bare(true, self.dialect, Reason::RobotsTxt);
+        }
+        match &self.decider {
+            Decider::Whole(allowed, reason) => Verdict::bare(*allowed, self.dialect, reason.clone()),
+            Decider::One(member) => member.verdict(&path, &subject),
+            Decider::All(members) => {
+                let mut last = None;
+                for member in members {
+                    let verdict = member.verdict(&path, &subject);
+                    if !verdict.allowed {
+                        return verdict;
+                    }
+                    last = Some(verdict);
+                }
+                let allowed = last.unwrap_or_else(|| Verdict::bare(true, self.dialect, Reason::NoRules));
+                Verdict { dialect: self.dialect, ..allowed }
+            }
+        }
     }
 
-    /// Gives what is odd about the file, in line order.
+    /// Gives what is odd about the file, in line order; at most 201 entries.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Gives the Sitemap values in file order, without repeats, case kept.
+    /// Gives the Sitemap values in file order, repeats included, case kept; relative ones as they stand.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
@@ -84,6 +184,11 @@ impl Robots {
         &self.signals
     }
 
+    /// Gives the additions of `hardened` that came to bear on this file: without them it would read as in `rfc9309`.
+    pub fn additions(&self) -> Additions {
+        self.additions
+    }
+
     /// Answers whether the file was longer than the limit and was cut.
     pub fn truncated(&self) -> bool {
         self.truncated
@@ -92,5 +197,20 @@ impl Robots {
     /// Counts the lines whose field is known: 0 tells HTML and junk from a robots.txt.
     pub fn known_fields(&self) -> usize {
         self.known_fields
+    }
+
+    /// Gives the dialect.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+fn inspect_whole(octets: &[u8], known_fields: usize, notes: &mut Notes) {
+    let start = crate::octets::trim(&octets[..octets.len().min(1024)]);
+    let start = start.trim_ascii_start();
+    if start.first() == Some(&b'<') {
+        notes.add(0, WarningKind::Html, b"");
+    } else if known_fields == 0 && !octets.trim_ascii().is_empty() {
+        notes.add(0, WarningKind::NoKnownField, b"");
     }
 }

@@ -17,20 +17,34 @@
 //! ```
 
 pub mod access;
+mod additions;
 mod agent;
+mod conner;
 mod dialect;
+mod field;
 mod file;
+mod lex;
+mod longest;
+mod member;
+mod octets;
+mod pattern;
+mod prefix;
+mod read;
 mod rules;
+mod select;
 mod signals;
+mod target;
 mod timing;
 mod verdict;
 mod warning;
 
+pub use additions::Additions;
 pub use agent::{Agent, is_product_token};
 pub use dialect::{AgentRelation, Dialect, Options, UnknownDialect};
 pub use file::Robots;
 pub use rules::{Decision, RobotRules};
 pub use signals::{CleanParam, Consent, Grade, PathSignal, Purpose, Signals};
-pub use timing::{Interval, IntervalReason, RequestRate, Timing, VisitTime};
+pub use target::{origin_of, path_of_url, robots_url};
+pub use timing::{CrawlDelay, Interval, IntervalReason, RequestRate, Timing, VisitTime};
 pub use verdict::{Reason, Verdict};
 pub use warning::{Warning, WarningKind};

@@ -2,6 +2,13 @@
 
 use serde::Serialize;
 
+use crate::field::Field;
+use crate::octets::{trim, words};
+use crate::pattern::{Pattern, Subject};
+use crate::read::OtherLine;
+use crate::target::path_and_query;
+use crate::warning::{Notes, WarningKind, lossy};
+
 /// Holds what the file says beside rules, timing and sitemaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Signals {
@@ -26,8 +33,8 @@ pub enum Purpose {
     AiTrain,
 }
 
-/// Says what a site lets a copy be kept as (`use=` of Content-Signal).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+/// Says what a site lets a copy be kept as (`use=` of Content-Signal), the narrowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Store nothing.
@@ -60,6 +67,36 @@ impl Consent {
             Purpose::AiTrain => self.ai_train,
         }
     }
+
+    /// Joins two statements about the same thing: any deny wins, else any allow; the narrower grade wins.
+    #[must_use]
+    pub fn join(self, other: Consent) -> Consent {
+        fn join<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            }
+        }
+        Consent {
+            search: join(self.search, other.search),
+            ai_input: join(self.ai_input, other.ai_input),
+            ai_train: join(self.ai_train, other.ai_train),
+            grade: join(self.grade, other.grade),
+        }
+    }
+
+    /// Reads a Content-Usage value without path, e.g. `train-ai=n, search=y` (also of the response header).
+    ///
+    /// Parsed as a dictionary of structured fields (RFC 9651): the last of equal keys counts, a value other than the tokens `y`
+    /// and `n` is unknown, a failure to parse makes everything unknown.
+    pub fn content_usage(value: &str) -> Consent {
+        usage(value.as_bytes()).unwrap_or_default()
+    }
+
+    /// Reads a Content-Signal value without path, e.g. `search=yes, ai-train=no` (also of the response header).
+    pub fn content_signal(value: &str) -> Consent {
+        signal(value.as_bytes()).0
+    }
 }
 
 /// Holds one Content-Usage or Content-Signal line.
@@ -85,14 +122,19 @@ pub struct CleanParam {
 }
 
 impl Signals {
-    /// Answers for a path what the Content-Usage and Content-Signal lines of our group say: any deny wins over any allow.
-    pub fn consent(&self, _path_and_query: &str) -> Consent {
-        Consent::default()
+    /// Answers for a path what the Content-Usage and Content-Signal lines of our group say.
+    ///
+    /// In each of the two fields the lines with the longest matching path speak; where they disagree, deny wins.
+    pub fn consent(&self, path_and_query: &str) -> Consent {
+        if self.usage.is_empty() && self.signal.is_empty() {
+            return Consent::default();
+        }
+        longest(&self.usage, path_and_query).join(longest(&self.signal, path_and_query))
     }
 
-    /// Gives the line of the `Noindex` field that covers a path.
-    pub fn noindex(&self, _path_and_query: &str) -> Option<u32> {
-        None
+    /// Gives the line of the `Noindex` field that covers a path. Google ended the field in 2019; we treat it as a page's noindex.
+    pub fn noindex(&self, path_and_query: &str) -> Option<u32> {
+        self.noindex.iter().find(|(_, path)| covered(path, path_and_query).is_some()).map(|&(line, _)| line)
     }
 
     /// Gives the Content-Usage lines of our group, in file order.
@@ -124,4 +166,200 @@ impl Signals {
     pub fn comments(&self) -> &[String] {
         &self.comments
     }
+
+    /// Reads the lines of our group and of the whole file.
+    pub(crate) fn read<'a>(lines: impl Iterator<Item = &'a OtherLine<'a>>) -> Signals {
+        let mut signals = Signals::default();
+        for line in lines {
+            let value = || lossy(line.value, 2048);
+            match line.field {
+                Field::ContentUsage => signals.usage.push(path_signal(line)),
+                Field::ContentSignal => signals.signal.push(path_signal(line)),
+                Field::Noindex if !line.value.is_empty() => signals.noindex.push((line.line, value())),
+                Field::CleanParam => signals.clean_params.extend(clean_param(line.value)),
+                Field::Host if !line.value.is_empty() => signals.hosts.push(value()),
+                Field::License if !line.value.is_empty() => signals.licenses.push(value()),
+                Field::Comment if !line.value.is_empty() => signals.comments.push(value()),
+                _ => {}
+            }
+        }
+        signals
+    }
+}
+
+fn longest(lines: &[PathSignal], path_and_query: &str) -> Consent {
+    let mut best = (0, Consent::default());
+    for line in lines {
+        match covered(&line.path, path_and_query) {
+            Some(length) if length > best.0 => best = (length, line.consent),
+            Some(length) if length == best.0 => best.1 = best.1.join(line.consent),
+            _ => {}
+        }
+    }
+    best.1
+}
+
+/// Gives the length of a path pattern that covers a URL.
+fn covered(pattern: &str, url: &str) -> Option<u32> {
+    let mut arena = Vec::new();
+    let (pattern, length) = Pattern::compile(pattern.as_bytes(), &mut arena)?;
+    let path = path_and_query(url);
+    pattern.matches(&Subject::new(path.as_bytes()), &arena).then_some(length)
+}
+
+fn path_signal(line: &OtherLine<'_>) -> PathSignal {
+    let (path, statement) = split_path(line.value);
+    let consent = match line.field {
+        Field::ContentUsage => usage(statement).unwrap_or_default(),
+        _ => signal(statement).0,
+    };
+    PathSignal { path: lossy(path, 2048), consent, raw: lossy(line.value, 2048), line: line.line }
+}
+
+/// Parts the path, which ends at the first blank, from the statement. Without a path: `/`.
+fn split_path(value: &[u8]) -> (&[u8], &[u8]) {
+    if !matches!(value.first(), Some(b'/' | b'*')) {
+        return (b"/", value);
+    }
+    let end = value.iter().position(|&b| crate::octets::is_blank(b)).unwrap_or(value.len());
+    (&value[..end], trim(&value[end..]))
+}
+
+/// Warns about statements that can't be read.
+pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
+    let statement = split_path(line.value).1;
+    let good = match line.field {
+        Field::ContentUsage => usage(statement).is_some(),
+        Field::ContentSignal => signal(statement).1,
+        _ => return,
+    };
+    if !good {
+        notes.add(line.line, WarningKind::BadSignal, &[line.field.name().as_bytes(), b": ", line.value].concat());
+    }
+}
+
+/// Reads a dictionary of structured fields as far as preferences need it. None where it can't be parsed.
+fn usage(value: &[u8]) -> Option<Consent> {
+    let mut consent = Consent::default();
+    let mut rest = trim(value);
+    while !rest.is_empty() {
+        let key_end = rest
+            .iter()
+            .position(|b| !(b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'*')))
+            .unwrap_or(rest.len());
+        let (key, after) = rest.split_at(key_end);
+        if !key.first().is_some_and(|b| b.is_ascii_lowercase() || *b == b'*') {
+            return None;
+        }
+        let (item, after) = match after.strip_prefix(b"=") {
+            Some(value) => item(value)?,
+            // A key alone is the Boolean true: neither `y` nor `n`.
+            None => (&b""[..], after),
+        };
+        let after = trim(parameters(after)?);
+        let said = match item {
+            b"y" => Some(true),
+            b"n" => Some(false),
+            _ => None,
+        };
+        match key {
+            b"train-ai" => consent.ai_train = said,
+            b"ai-use" => consent.ai_input = said,
+            b"search" => consent.search = said,
+            _ => {}
+        }
+        rest = match after.split_first() {
+            None => after,
+            // A comma must have a member behind it.
+            Some((b',', next)) => Some(trim(next)).filter(|next| !next.is_empty())?,
+            Some(_) => return None,
+        };
+    }
+    Some(consent)
+}
+
+/// Takes one item: a token, a string, a number, a Boolean, a byte sequence or an inner list. Strings come with their quotes.
+fn item(value: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = match value.first()? {
+        b'"' => {
+            let mut at = 1;
+            while *value.get(at)? != b'"' {
+                at += if value[at] == b'\\' { 2 } else { 1 };
+            }
+            at + 1
+        }
+        b':' => 2 + memchr::memchr(b':', &value[1..])?,
+        b'(' => 1 + memchr::memchr(b')', value)?,
+        b'?' => 2,
+        b if b.is_ascii_alphanumeric() || matches!(b, b'*' | b'-' | b'@') => value
+            .iter()
+            .position(|b| !(b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/@".contains(b)))
+            .unwrap_or(value.len()),
+        _ => return None,
+    };
+    (end <= value.len()).then(|| value.split_at(end))
+}
+
+/// Skips `;key=value` parameters.
+fn parameters(mut rest: &[u8]) -> Option<&[u8]> {
+    while let Some(parameter) = rest.strip_prefix(b";") {
+        let parameter = trim(parameter);
+        let end = parameter
+            .iter()
+            .position(|b| !(b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-.*".contains(b)))
+            .unwrap_or(parameter.len());
+        if end == 0 {
+            return None;
+        }
+        rest = match parameter[end..].strip_prefix(b"=") {
+            Some(value) => item(value)?.1,
+            None => &parameter[end..],
+        };
+    }
+    Some(rest)
+}
+
+/// Reads `search=yes, ai-train=no, use=reference`, and whether every part of it is of that form.
+fn signal(value: &[u8]) -> (Consent, bool) {
+    let mut consent = Consent::default();
+    let mut good = !trim(value).is_empty();
+    for part in value.split(|b| matches!(b, b',' | b';')).map(trim).filter(|part| !part.is_empty()) {
+        let Some(equals) = memchr::memchr(b'=', part) else {
+            good = false;
+            continue;
+        };
+        let key = trim(&part[..equals]).to_ascii_lowercase();
+        let said = trim(&part[equals + 1..]).to_ascii_lowercase();
+        let answer = match said.as_slice() {
+            b"yes" => Some(true),
+            b"no" => Some(false),
+            _ => None,
+        };
+        match key.as_slice() {
+            b"search" => consent.search = answer,
+            b"ai-input" => consent.ai_input = answer,
+            b"ai-train" => consent.ai_train = answer,
+            b"use" => {
+                consent.grade = match said.as_slice() {
+                    b"immediate" => Some(Grade::Immediate),
+                    b"reference" => Some(Grade::Reference),
+                    b"full" => Some(Grade::Full),
+                    _ => None,
+                };
+                good &= consent.grade.is_some();
+                continue;
+            }
+            _ => continue,
+        }
+        good &= answer.is_some();
+    }
+    (consent, good)
+}
+
+fn clean_param(value: &[u8]) -> Option<CleanParam> {
+    let mut words = words(value);
+    let params: Vec<_> =
+        words.next()?.split(|&b| b == b'&').filter(|name| !name.is_empty()).map(|name| lossy(name, 500)).collect();
+    let path = words.next().map_or_else(|| "/".to_owned(), |path| lossy(path, 500));
+    (!params.is_empty()).then_some(CleanParam { params, path })
 }

@@ -1,16 +1,31 @@
 //! When a group lets us visit: Crawl-delay, Request-rate, Visit-time. Pure functions of `now`.
 
+use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::field::Field;
+use crate::octets::trim;
+use crate::read::OtherLine;
+use crate::warning::{Notes, WarningKind};
+
 /// Holds the timing lines that bind us. Empty where the file has none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Timing {
-    crawl_delay: Option<(Duration, u32)>,
+    delays: Vec<CrawlDelay>,
     rates: Vec<RequestRate>,
     visits: Vec<VisitTime>,
+}
+
+/// Holds one valid `Crawl-delay` line, rounded up to milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct CrawlDelay {
+    /// The least time from one request to the next.
+    pub delay: Duration,
+    /// The number of the line, from 1.
+    pub line: u32,
 }
 
 /// Holds one `Request-rate` line: `pages` per `per`, always or within a daily range of UTC.
@@ -31,7 +46,7 @@ pub struct RequestRate {
 pub struct VisitTime {
     /// First minute of the day, 0 to 1439.
     pub from: u16,
-    /// Last minute of the day, 0 to 1440 (1440: up to midnight).
+    /// Last minute of the day, 0 to 1440 (1440, written `2400`: up to midnight).
     pub to: u16,
     /// The number of the line, from 1.
     pub line: u32,
@@ -61,7 +76,12 @@ pub enum IntervalReason {
 impl Timing {
     /// Gives the largest valid Crawl-delay of our group, or of `*` where our group has none.
     pub fn crawl_delay(&self) -> Option<Duration> {
-        self.crawl_delay.map(|(delay, _)| delay)
+        self.delays.iter().map(|line| line.delay).max()
+    }
+
+    /// Gives every valid Crawl-delay line that binds us, in file order.
+    pub fn crawl_delays(&self) -> &[CrawlDelay] {
+        &self.delays
     }
 
     /// Gives the Request-rate lines, in file order.
@@ -75,12 +95,186 @@ impl Timing {
     }
 
     /// Gives the gap in force at `now`: the slower of Crawl-delay and the slowest Request-rate that counts now.
-    pub fn interval(&self, _now: Timestamp) -> Option<Interval> {
-        None
+    pub fn interval(&self, now: Timestamp) -> Option<Interval> {
+        let delays = self.delays.iter().map(|line| Interval {
+            every: line.delay,
+            reason: IntervalReason::CrawlDelay,
+            line: line.line,
+        });
+        let rates = self.rates.iter().filter(|rate| rate.range.is_none_or(|range| range.wait(now).is_zero())).map(
+            |rate| Interval { every: rate.interval(), reason: IntervalReason::RequestRate, line: rate.line },
+        );
+        delays.chain(rates).max_by_key(|interval| (interval.every, std::cmp::Reverse(interval.line)))
     }
 
     /// Gives the time from `now` until a visit is welcome: none where it is welcome now.
-    pub fn visit_wait(&self, _now: Timestamp) -> Option<Duration> {
-        None
+    pub fn visit_wait(&self, now: Timestamp) -> Option<Duration> {
+        self.visits.iter().map(|range| range.wait(now)).min().filter(|wait| !wait.is_zero())
     }
+
+    /// Reads the timing lines of our group, and of `*` for what falls back to it.
+    pub(crate) fn read<'a>(
+        ours: impl Iterator<Item = &'a OtherLine<'a>>,
+        fallback: impl Iterator<Item = &'a OtherLine<'a>>,
+    ) -> Timing {
+        let mut timing = Timing::default();
+        let mut cache_delays = Vec::new();
+        for line in ours {
+            match line.field {
+                Field::CrawlDelay => timing.delays.extend(delay(line)),
+                Field::CacheDelay => cache_delays.extend(delay(line)),
+                Field::RequestRate => timing.rates.extend(rate(line)),
+                Field::VisitTime => timing.visits.extend(visit(line)),
+                _ => {}
+            }
+        }
+        if timing.delays.is_empty() {
+            timing.delays = cache_delays;
+        }
+        // Bing's exception: a Crawl-delay of `*` slows the robots that have a group without one.
+        if timing.delays.is_empty() {
+            timing.delays = fallback.filter(|line| line.field == Field::CrawlDelay).filter_map(delay).collect();
+        }
+        timing
+    }
+
+    /// Takes the lines of another reading of the same file that this one doesn't have (`strictest`).
+    pub(crate) fn join(&mut self, other: Timing) {
+        fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
+            theirs.into_iter().for_each(|line| if !ours.contains(&line) { ours.push(line) });
+        }
+        join(&mut self.delays, other.delays);
+        join(&mut self.rates, other.rates);
+        join(&mut self.visits, other.visits);
+    }
+}
+
+impl RequestRate {
+    /// Gives the gap that spreads the requests evenly, rounded up to milliseconds.
+    pub fn interval(&self) -> Duration {
+        let millis = self.per.as_millis().div_ceil(u128::from(self.pages.max(1)));
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+    }
+}
+
+impl VisitTime {
+    /// Gives the time from `now` until the range begins: zero inside of it.
+    fn wait(&self, now: Timestamp) -> Duration {
+        const DAY: i64 = 24 * 3600;
+        let second = now.as_second().rem_euclid(DAY);
+        let (from, end) = (i64::from(self.from) * 60, (i64::from(self.to) * 60 + 60).min(DAY));
+        let inside = if self.from <= self.to {
+            (from..end).contains(&second)
+        } else {
+            second >= from || second < end
+        };
+        if inside {
+            return Duration::ZERO;
+        }
+        let whole = Duration::from_secs((from - second).rem_euclid(DAY) as u64);
+        // `now` lies within its second: the range begins that much sooner.
+        whole.saturating_sub(Duration::from_nanos(now.subsec_nanosecond().max(0) as u64))
+    }
+}
+
+impl fmt::Display for VisitTime {
+    /// Writes `0600-0845`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}{:02}-{:02}{:02}", self.from / 60, self.from % 60, self.to / 60, self.to % 60)
+    }
+}
+
+/// Warns about the timing lines that can't be read.
+pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
+    let (good, kind) = match line.field {
+        Field::CrawlDelay | Field::CacheDelay => (delay(line).is_some(), WarningKind::BadDelay),
+        Field::RequestRate => (rate(line).is_some(), WarningKind::BadRate),
+        Field::VisitTime => (visit(line).is_some(), WarningKind::BadVisitTime),
+        _ => return,
+    };
+    if !good {
+        notes.add(line.line, kind, &[line.field.name().as_bytes(), b": ", line.value].concat());
+    }
+}
+
+fn delay(line: &OtherLine<'_>) -> Option<CrawlDelay> {
+    Some(CrawlDelay { delay: seconds(line.value)?, line: line.line })
+}
+
+/// Reads `10`, `0.5`, `2,5`, `3s`, `3 sec`: digits, with a fraction and a unit where wanted. Rounds up to milliseconds.
+fn seconds(value: &[u8]) -> Option<Duration> {
+    let mut value = trim(value).to_ascii_lowercase();
+    for unit in [&b"sec"[..], b"s"] {
+        if let Some(number) = value.strip_suffix(unit) {
+            value = trim(number).to_vec();
+            break;
+        }
+    }
+    let (whole, fraction) = match value.iter().position(|b| matches!(b, b'.' | b',')) {
+        Some(at) => (&value[..at], &value[at + 1..]),
+        None => (&value[..], &[][..]),
+    };
+    if whole.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
+        return None;
+    }
+    let whole = whole.iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
+    let mut millis = fraction.iter().chain(b"000").take(3).fold(0, |n, b| n * 10 + u64::from(b - b'0'));
+    millis += u64::from(fraction.iter().skip(3).any(|&b| b != b'0'));
+    Some(Duration::from_millis(whole.saturating_mul(1000).saturating_add(millis)))
+}
+
+/// Reads `40/1m 0100 - 0759`.
+fn rate(line: &OtherLine<'_>) -> Option<RequestRate> {
+    let (pages, rest) = number(trim(line.value))?;
+    let (time, rest) = number(trim(trim(rest).strip_prefix(b"/")?))?;
+    // The unit stands at the number; behind a blank only one of these letters can't begin a range.
+    let rest = trim(rest);
+    let (unit, rest) = match rest.first().map(u8::to_ascii_lowercase) {
+        Some(b's') => (1, &rest[1..]),
+        Some(b'm') => (60, &rest[1..]),
+        Some(b'h') => (3600, &rest[1..]),
+        Some(b'd') => (24 * 3600, &rest[1..]),
+        Some(b'w') => (7 * 24 * 3600, &rest[1..]),
+        _ => (1, rest),
+    };
+    let range = match trim(rest) {
+        [] => None,
+        range => Some(hours(range, line.line)?),
+    };
+    let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+    if pages == 0 || time == 0 {
+        return None;
+    }
+    // A range of no length says nothing about when: the rate then counts always, which only slows.
+    let range = range.filter(|range| range.from != range.to);
+    Some(RequestRate { pages, per: Duration::from_secs(time.saturating_mul(unit)), range, line: line.line })
+}
+
+fn visit(line: &OtherLine<'_>) -> Option<VisitTime> {
+    hours(trim(line.value), line.line).filter(|range| range.from != range.to)
+}
+
+/// Reads `hhmm-hhmm`, blanks around the dash allowed.
+fn hours(value: &[u8], line: u32) -> Option<VisitTime> {
+    let dash = value.iter().position(|&b| b == b'-')?;
+    let from = minute(trim(&value[..dash])).filter(|&from| from < 1440)?;
+    let to = minute(trim(&value[dash + 1..]))?;
+    Some(VisitTime { from, to, line })
+}
+
+/// Reads `hhmm` as a minute of the day; `2400` is the last.
+fn minute(value: &[u8]) -> Option<u16> {
+    if value.len() != 4 || !value.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let n = value.iter().fold(0, |n: u16, b| n * 10 + u16::from(b - b'0'));
+    let (hour, minute) = (n / 100, n % 100);
+    (minute < 60 && (hour < 24 || n == 2400)).then_some(hour * 60 + minute)
+}
+
+/// Reads the decimal number at the start.
+fn number(value: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    let n = value[..digits].iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
+    (digits > 0).then_some((n, &value[digits..]))
 }

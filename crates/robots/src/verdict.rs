@@ -24,6 +24,13 @@ pub struct Verdict {
     pub group: Option<Arc<str>>,
 }
 
+impl Verdict {
+    /// Makes a verdict that no line decided.
+    pub(crate) fn bare(allowed: bool, dialect: Dialect, reason: Reason) -> Verdict {
+        Verdict { allowed, dialect, reason, line: None, rule: None, group: None }
+    }
+}
+
 /// Says what decided a [`Verdict`]. Serialised as its [`Display`](fmt::Display) text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

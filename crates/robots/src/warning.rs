@@ -1,4 +1,4 @@
-//! What a reader of the file, and its author, should know about single lines.
+//! What the author of a file, and its reader, should know about single lines.
 
 use std::fmt;
 
@@ -15,20 +15,189 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Says what is odd about a line.
+/// Says what is odd about a line or a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// The field name is misspelt but clear.
+    /// The file starts with a byte order mark.
+    ByteOrderMark,
+    /// The file is UTF-16.
+    Utf16,
+    /// The file is longer than the limit and was cut.
+    TooLong,
+    /// The file is an HTML page.
+    Html,
+    /// No line has a known field.
+    NoKnownField,
+    /// The line is longer than 16,663 octets.
+    LongLine,
+    /// The line holds a NUL octet.
+    Nul,
+    /// The line isn't UTF-8.
+    NotUtf8,
+    /// The field is misspelt in a way that is read all the same.
     Typo,
+    /// The field is unknown and looks like a misspelt known one: the line has no effect.
+    LikelyTypo,
+    /// The field is unknown: the line has no effect.
+    UnknownField,
+    /// The colon is missing.
+    MissingColon,
+    /// The line is no `field: value` pair.
+    NotAPair,
+    /// A rule before any user-agent line belongs to no robot.
+    RuleBeforeAgent,
+    /// A user-agent line without a name.
+    EmptyAgent,
+    /// Several names on a user-agent line.
+    SeveralAgents,
+    /// A name with other characters than letters, `-` and `_`.
+    AgentCharacters,
+    /// A group without rules at the end of the file.
+    GroupWithoutRules,
+    /// Blank lines part the user-agent line from its rules.
+    BlankInGroup,
+    /// No blank line before the user-agent line of a new group.
+    NoBlankBetweenGroups,
+    /// Several paths, or a path with a blank, on a line.
+    SeveralPaths,
+    /// A path that starts with neither `/` nor `*`.
+    NoSlash,
+    /// A full URL in place of a path.
+    FullUrl,
+    /// A full URL of another site.
+    OtherSite,
+    /// An Allow line without a path.
+    EmptyAllow,
+    /// A `%` without two hex digits.
+    BadEscape,
+    /// A `$` that isn't the last character.
+    DollarInside,
+    /// A Crawl-delay that is no number of seconds.
+    BadDelay,
+    /// A Request-rate that can't be read.
+    BadRate,
+    /// A Visit-time that can't be read.
+    BadVisitTime,
+    /// A Sitemap line without a URL.
+    EmptySitemap,
+    /// A Sitemap value that is no full URL.
+    RelativeSitemap,
+    /// A Content-Usage or Content-Signal value that can't be read.
+    BadSignal,
+    /// Further warnings are not listed.
+    More,
+}
+
+impl WarningKind {
+    /// Gives the name used in outputs, e.g. `missing-colon`.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Says in a sentence what it means and what to do about it.
+    pub fn advice(self) -> &'static str {
+        self.row().1
+    }
+
+    fn row(self) -> (&'static str, &'static str) {
+        use WarningKind as K;
+        match self {
+            K::ByteOrderMark => ("byte-order-mark", "the file starts with a byte order mark; some robots then miss the first line: save it as UTF-8 without one"),
+            K::Utf16 => ("utf16", "the file is UTF-16; most robots can't read it: save it as UTF-8"),
+            K::TooLong => ("too-long", "the file is too long; what follows the limit was not read: most robots stop after 500 KiB"),
+            K::Html => ("html", "this is an HTML page and not a robots.txt: serve plain text, or answer 404"),
+            K::NoKnownField => ("no-known-field", "no line has a known field: the file has no effect"),
+            K::LongLine => ("long-line", "the line is longer than 16,663 octets; robots cut it"),
+            K::Nul => ("nul", "the line holds a NUL octet; robots disagree on where it ends"),
+            K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its octets over 127 are compared as %XX"),
+            K::Typo => ("typo", "the field is misspelt; some robots will skip the line"),
+            K::LikelyTypo => ("likely-typo", "the field is unknown, so the line has no effect; it looks misspelt"),
+            K::UnknownField => ("unknown-field", "the field is unknown: the line has no effect"),
+            K::MissingColon => ("missing-colon", "the colon after the field is missing; some robots will skip the line"),
+            K::NotAPair => ("not-a-pair", "the line isn't of the form `field: value`: it has no effect"),
+            K::RuleBeforeAgent => ("rule-before-agent", "the rule stands before any User-agent line: it binds no robot"),
+            K::EmptyAgent => ("empty-agent", "the User-agent line names nobody; write `*` for all robots"),
+            K::SeveralAgents => ("several-agents", "several names on one line; most robots see only the first: give each its own User-agent line"),
+            K::AgentCharacters => ("agent-characters", "a name may hold only letters, `-` and `_`; robots cut it at the first other character"),
+            K::GroupWithoutRules => ("group-without-rules", "the group has no rules: everything is allowed to the robots that it names"),
+            K::BlankInGroup => ("blank-in-group", "a blank line parts the User-agent line from its rules; old robots end the group there"),
+            K::NoBlankBetweenGroups => ("no-blank-between-groups", "no blank line before this new group; very old robots join it to the one above"),
+            K::SeveralPaths => ("several-paths", "a line takes one path; write each path on a line of its own, and a blank in a path as %20"),
+            K::NoSlash => ("no-slash", "the path doesn't start with `/` or `*`: most robots will never match it"),
+            K::FullUrl => ("full-url", "a full URL stands where a path is expected: most robots will never match it"),
+            K::OtherSite => ("other-site", "the URL belongs to another site: the line has no effect here"),
+            K::EmptyAllow => ("empty-allow", "an Allow line without a path has no effect"),
+            K::BadEscape => ("bad-escape", "a `%` without two hex digits; write a literal one as %25"),
+            K::DollarInside => ("dollar-inside", "a `$` marks the end of the URL only as the last character; here it is a literal one"),
+            K::BadDelay => ("bad-delay", "the delay is no number of seconds: the line has no effect"),
+            K::BadRate => ("bad-rate", "not of the form `pages/time` with an optional `hhmm-hhmm`: the line has no effect"),
+            K::BadVisitTime => ("bad-visit-time", "not of the form `hhmm-hhmm`: the line has no effect"),
+            K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),
+            K::RelativeSitemap => ("relative-sitemap", "a Sitemap value must be a full URL"),
+            K::BadSignal => ("bad-signal", "the preferences can't be read: the line says nothing"),
+            K::More => ("more", "further warnings are not listed"),
+        }
+    }
 }
 
 impl fmt::Display for Warning {
+    /// Writes one sentence, e.g. ``line 3: `Disalow: /x`: the field is misspelt; some robots will skip the line``.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.line > 0 {
             write!(f, "line {}: ", self.line)?;
         }
-        write!(f, "{:?} `{}`", self.kind, self.text)
+        if !self.text.is_empty() {
+            write!(f, "`{}`: ", self.text)?;
+        }
+        f.write_str(self.kind.advice())
     }
+}
+
+/// Collects warnings up to a bound; says at the end that there were more.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    list: Vec<Warning>,
+    quiet: bool,
+}
+
+/// Warnings kept of one file.
+const MOST: usize = 200;
+
+impl Notes {
+    /// Drops everything that is noted.
+    pub(crate) fn quiet() -> Self {
+        Self { list: Vec::new(), quiet: true }
+    }
+
+    pub(crate) fn add(&mut self, line: u32, kind: WarningKind, text: &[u8]) {
+        if self.quiet || self.list.len() > MOST {
+            return;
+        }
+        let warning = if self.list.len() == MOST {
+            Warning { line, kind: WarningKind::More, text: String::new() }
+        } else {
+            Warning { line, kind, text: lossy(text, 100) }
+        };
+        self.list.push(warning);
+    }
+
+    pub(crate) fn into_list(mut self) -> Vec<Warning> {
+        self.list.sort_by_key(|warning| (warning.kind == WarningKind::More, warning.line));
+        self.list
+    }
+}
+
+/// Decodes octets for people: lossy UTF-8, cut after `most` octets, control characters dropped.
+pub(crate) fn lossy(octets: &[u8], most: usize) -> String {
+    let cut = octets.len() > most;
+    let mut text = String::from_utf8_lossy(&octets[..octets.len().min(most)]).into_owned();
+    if text.contains(char::is_control) {
+        text.retain(|c| !c.is_control() || c == '\t');
+    }
+    if cut {
+        text.push('…');
+    }
+    text
 }

@@ -1,0 +1,238 @@
+//! The decision of the extended standard 2.0 (Conner, 1996): whole paths and shell patterns.
+
+use crate::octets::escaped;
+use crate::prefix::{ESCAPED_SLASH, decode};
+use crate::read::RuleLine;
+
+/// Holds the rules of a 2.0 record, in the order in which they are asked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Conner {
+    rules: Box<[Rule]>,
+    /// The record has Allow lines and no Disallow line: it denies the rest.
+    pub(crate) only_allow: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    allow: bool,
+    rule: u32,
+    glob: Glob,
+}
+
+#[derive(Debug, Clone)]
+enum Glob {
+    Explicit(Box<[u16]>),
+    Pattern(Box<[Token]>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Literal(u16),
+    /// `*`: any run, also of `/`.
+    Run,
+    /// `?`: one octet.
+    One,
+    /// `[a-z]`, or `[!a-z]`.
+    Set { ranges: Box<[(u16, u16)]>, complement: bool },
+}
+
+impl Conner {
+    /// Prepares the rules. `as_prefix`: an explicit path is a prefix, as the author later preferred.
+    ///
+    /// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that
+    /// gives the results in the comments of the author's example.
+    pub(crate) fn prepare(lines: &[RuleLine<'_>], as_prefix: bool) -> Self {
+        let mut sorted: Vec<_> = lines.iter().enumerate().filter(|(_, line)| !line.value.is_empty()).collect();
+        let explicit = |line: &RuleLine<'_>| memchr::memchr3(b'*', b'?', b'[', line.value).is_none() && !line.value.contains(&b'\\');
+        sorted.sort_by_key(|(_, line)| (!explicit(line), std::cmp::Reverse(line.value.len()), line.allow));
+        let rules = sorted
+            .into_iter()
+            .map(|(i, line)| {
+                let glob = if explicit(line) && !as_prefix {
+                    Glob::Explicit(decode(line.value).into())
+                } else {
+                    let mut tokens = tokens(line.value);
+                    tokens.extend((explicit(line) && as_prefix).then_some(Token::Run));
+                    Glob::Pattern(tokens.into())
+                };
+                Rule { allow: line.allow, rule: i as u32, glob }
+            })
+            .collect();
+        let only_allow = lines.iter().any(|line| line.allow) && lines.iter().all(|line| line.allow);
+        Self { rules, only_allow }
+    }
+
+    /// Finds the deciding rule: whether it allows, and its number.
+    pub(crate) fn decide(&self, path: &[u16]) -> Option<(bool, u32)> {
+        let matching = self.rules.iter().find(|rule| match &rule.glob {
+            Glob::Explicit(whole) => **whole == *path,
+            Glob::Pattern(tokens) => matches(tokens, path),
+        })?;
+        Some((matching.allow, matching.rule))
+    }
+}
+
+fn tokens(value: &[u8]) -> Vec<Token> {
+    let mut out = Vec::with_capacity(value.len());
+    let mut i = 0;
+    while i < value.len() {
+        let (token, width) = match value[i] {
+            b'*' => (Token::Run, 1),
+            b'?' => (Token::One, 1),
+            b'\\' if i + 1 < value.len() => (Token::Literal(u16::from(value[i + 1])), 2),
+            b'[' => set(&value[i..]).unwrap_or((Token::Literal(u16::from(b'[')), 1)),
+            _ => symbol(&value[i..]),
+        };
+        // Neighbouring runs are one run.
+        if !(token == Token::Run && out.last() == Some(&Token::Run)) {
+            out.push(token);
+        }
+        i += width;
+    }
+    out
+}
+
+fn symbol(octets: &[u8]) -> (Token, usize) {
+    match escaped(octets) {
+        Some(b'/') => (Token::Literal(ESCAPED_SLASH), 3),
+        Some(b) => (Token::Literal(u16::from(b)), 3),
+        None => (Token::Literal(u16::from(octets[0])), 1),
+    }
+}
+
+/// Reads `[...]`; none where it isn't closed, so that the bracket stays literal.
+fn set(octets: &[u8]) -> Option<(Token, usize)> {
+    let complement = matches!(octets.get(1), Some(b'!' | b'^'));
+    let start = 1 + usize::from(complement);
+    // A `]` that comes first belongs to the set.
+    let end = start + 1 + octets.get(start + 1..)?.iter().position(|&b| b == b']')?;
+    let members = &octets[start..end];
+    let mut ranges = Vec::new();
+    let mut i = 0;
+    while i < members.len() {
+        let from = u16::from(members[i]);
+        if i + 2 < members.len() && members[i + 1] == b'-' {
+            ranges.push((from, u16::from(members[i + 2])));
+            i += 3;
+        } else {
+            ranges.push((from, from));
+            i += 1;
+        }
+    }
+    Some((Token::Set { ranges: ranges.into(), complement }, end + 1))
+}
+
+/// Compares in O(pattern x path): only the last run is ever lengthened.
+fn matches(pattern: &[Token], path: &[u16]) -> bool {
+    let (mut p, mut s) = (0, 0);
+    let mut run: Option<(usize, usize)> = None;
+    while s < path.len() {
+        match pattern.get(p) {
+            Some(Token::Run) => {
+                run = Some((p, s));
+                p += 1;
+            }
+            Some(token) if takes(token, path[s]) => {
+                p += 1;
+                s += 1;
+            }
+            _ => {
+                let Some((at, from)) = run else { return false };
+                run = Some((at, from + 1));
+                (p, s) = (at + 1, from + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|token| *token == Token::Run)
+}
+
+fn takes(token: &Token, symbol: u16) -> bool {
+    match token {
+        Token::Literal(literal) => *literal == symbol,
+        Token::One => true,
+        Token::Run => false,
+        Token::Set { ranges, complement } => {
+            ranges.iter().any(|&(from, to)| (from..=to).contains(&symbol)) != *complement
+        }
+    }
+}
+
+/// Reads a Robot-version value: its first number, 1 where there is none.
+pub(crate) fn version(value: &[u8]) -> Version {
+    let Some(start) = value.iter().position(u8::is_ascii_digit) else { return Version::One };
+    let digits = |octets: &[u8]| octets.iter().take_while(|b| b.is_ascii_digit()).count();
+    let whole = digits(&value[start..]);
+    let major: u32 = decimal(&value[start..start + whole]);
+    let fraction = match value.get(start + whole) {
+        Some(b'.') => &value[start + whole + 1..],
+        _ => &[],
+    };
+    let more = fraction[..digits(fraction)].iter().any(|&b| b != b'0');
+    match (major, more) {
+        (0 | 1, _) => Version::One,
+        (2, false) => Version::Two,
+        _ => Version::Higher,
+    }
+}
+
+fn decimal(digits: &[u8]) -> u32 {
+    digits.iter().fold(0, |n: u32, b| n.saturating_mul(10).saturating_add(u32::from(b - b'0')))
+}
+
+/// The version of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// Absent, unreadable, or below 2.
+    One,
+    /// 2, 2.0, 2.0.0.
+    Two,
+    /// Higher: the record is skipped.
+    Higher,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn glob(pattern: &str, path: &str) -> bool {
+        matches(&tokens(pattern.as_bytes()), &decode(path.as_bytes()))
+    }
+
+    #[test]
+    fn conner_shell_patterns_cover_the_whole_path() {
+        let rows = [
+            ("*index.html", "/a/index.html", true),
+            ("*index.html", "/a/index.htmlx", false),
+            ("/a?c", "/abc", true),
+            ("/a?c", "/ac", false),
+            ("/[a-c]x", "/bx", true),
+            ("/[!a-c]x", "/bx", false),
+            ("/[^a-c]x", "/dx", true),
+            ("/[]x]y", "/]y", true),
+            ("/[ax", "/[ax", true),
+            ("/a\\*b", "/a*b", true),
+            ("/a\\*b", "/axb", false),
+            ("/a%2Ab*", "/a*bc", true),
+            ("/a%2Ab*", "/axbc", false),
+            ("/a%2Fb*", "/a/b", false),
+            ("*a*a*a*b", "/aaaaaaaaaaaaaaaaaaaaaaaaaaaa", false),
+        ];
+        for (pattern, path, expected) in rows {
+            assert_eq!(glob(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn versions_are_the_first_number() {
+        let read = |value: &str| version(value.as_bytes());
+        for two in ["2.0", "2.0.0", "2", "Version 2.0"] {
+            assert_eq!(read(two), Version::Two, "{two}");
+        }
+        for one in ["", "x", "1.0", "0", "1.9"] {
+            assert_eq!(read(one), Version::One, "{one}");
+        }
+        for higher in ["2.1", "3", "99999999999999"] {
+            assert_eq!(read(higher), Version::Higher, "{higher}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Octets to numbered lines: byte order mark, line ends, comments, size limits.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use crate::octets::{trim, words};
+
+/// Octets of a line that Google's parser keeps (8 x 2083 and a terminator).
+pub(crate) const LINE_LIMIT: usize = 16_663;
+
+/// Holds the octets that are read, and what was done to them before.
+pub(crate) struct Text<'a> {
+    pub(crate) octets: Cow<'a, [u8]>,
+    pub(crate) truncated: bool,
+    pub(crate) byte_order_mark: bool,
+    pub(crate) utf16: bool,
+}
+
+/// Cuts a body at the limit with its unfinished last line, decodes UTF-16 where wanted, and drops one byte order mark.
+///
+/// A part of a UTF-8 mark is dropped too, as Google's parser does.
+pub(crate) fn open(body: &[u8], max_octets: usize, decode_utf16: bool) -> Text<'_> {
+    let truncated = body.len() > max_octets;
+    let kept = if truncated { whole_lines(body, max_octets) } else { body };
+    let big = kept.starts_with(&[0xfe, 0xff]);
+    let utf16 = decode_utf16 && (big || kept.starts_with(&[0xff, 0xfe]));
+    if utf16 {
+        let units = kept[2..].chunks_exact(2).map(|unit| {
+            let unit = [unit[0], unit[1]];
+            if big { u16::from_be_bytes(unit) } else { u16::from_le_bytes(unit) }
+        });
+        let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        return Text { octets: Cow::Owned(text.into_bytes()), truncated, byte_order_mark: true, utf16 };
+    }
+    let mark = kept.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(have, want)| *have == want).count();
+    Text { octets: Cow::Borrowed(&kept[mark..]), truncated, byte_order_mark: mark > 0, utf16 }
+}
+
+fn whole_lines(body: &[u8], max_octets: usize) -> &[u8] {
+    if matches!(body[max_octets], b'\n' | b'\r') {
+        return &body[..max_octets];
+    }
+    let end = memchr::memrchr2(b'\n', b'\r', &body[..max_octets]).map_or(0, |at| at + 1);
+    &body[..end]
+}
+
+/// One line without its line end and comment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// From 1.
+    pub(crate) number: u32,
+    /// Trimmed, without comment.
+    pub(crate) raw: &'a [u8],
+    /// The text was longer than [`LINE_LIMIT`] octets and was cut there.
+    pub(crate) cut: bool,
+    pub(crate) content: Content<'a>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content<'a> {
+    /// Nothing at all: ends records in the dialects of 1994 and 1996.
+    Blank,
+    /// A comment alone: never ends a record.
+    Comment,
+    /// A name and a value, both trimmed. `colon`: parted by a colon, else by a blank between exactly two words.
+    Pair { name: &'a [u8], value: &'a [u8], colon: bool },
+    /// Anything else.
+    Junk,
+}
+
+/// Iterates over the lines; CR, LF and CRLF end one.
+pub(crate) struct Lines<'a> {
+    rest: Option<&'a [u8]>,
+    number: u32,
+    limited: bool,
+}
+
+impl<'a> Lines<'a> {
+    /// `limited`: long lines are cut at [`LINE_LIMIT`].
+    pub(crate) fn new(octets: &'a [u8], limited: bool) -> Self {
+        Self { rest: Some(octets), number: 0, limited }
+    }
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        let rest = self.rest?;
+        let line = match memchr2(b'\n', b'\r', rest) {
+            Some(end) => {
+                let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
+                self.rest = Some(&rest[end + 1 + usize::from(crlf)..]);
+                &rest[..end]
+            }
+            None => {
+                self.rest = None;
+                if rest.is_empty() {
+                    return None;
+                }
+                rest
+            }
+        };
+        self.number = self.number.saturating_add(1);
+        Some(read(line, self.number, self.limited))
+    }
+}
+
+fn read(line: &[u8], number: u32, limited: bool) -> Line<'_> {
+    let comment = memchr(b'#', line);
+    let width = comment.unwrap_or(line.len());
+    let cut = limited && width > LINE_LIMIT;
+    let raw = trim(&line[..if cut { LINE_LIMIT } else { width }]);
+    let content = if raw.is_empty() {
+        if comment.is_some() { Content::Comment } else { Content::Blank }
+    } else if let Some(colon) = memchr(b':', raw) {
+        Content::Pair { name: trim(&raw[..colon]), value: trim(&raw[colon + 1..]), colon: true }
+    } else {
+        let mut words = words(raw);
+        match (words.next(), words.next(), words.next()) {
+            (Some(name), Some(value), None) => Content::Pair { name, value, colon: false },
+            _ => Content::Junk,
+        }
+    };
+    Line { number, raw, cut, content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        Lines::new(text, true).map(|line| (line.number, line.raw.to_vec())).collect()
+    }
+
+    #[test]
+    fn cr_lf_and_crlf_end_a_line_and_nothing_else_does() {
+        let got = numbers(b"a\r\nb\rc\n\rd\x0b\x0ce\xe2\x80\xa8f");
+        let want: [(u32, &[u8]); 5] = [(1, b"a"), (2, b"b"), (3, b"c"), (4, b""), (5, b"d\x0b\x0ce\xe2\x80\xa8f")];
+        assert_eq!(got, want.map(|(number, raw)| (number, raw.to_vec())));
+    }
+
+    #[test]
+    fn a_comment_line_is_not_a_blank_line() {
+        let contents: Vec<_> = Lines::new(b" # x\n \t\nField : a:b # c\nDisallow /x\none two three", true).map(|l| l.content).collect();
+        assert_eq!(
+            contents,
+            [
+                Content::Comment,
+                Content::Blank,
+                Content::Pair { name: b"Field", value: b"a:b", colon: true },
+                Content::Pair { name: b"Disallow", value: b"/x", colon: false },
+                Content::Junk,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cut_drops_the_unfinished_line() {
+        let cut = |max| open(b"ab\ncd\nef", max, false).octets.into_owned();
+        assert_eq!(cut(8), b"ab\ncd\nef");
+        assert_eq!(cut(7), b"ab\ncd\n");
+        assert_eq!(cut(5), b"ab\ncd");
+        assert_eq!(cut(4), b"ab\n");
+        assert_eq!(cut(1), b"");
+        assert!(open(b"abc", 2, false).truncated);
+    }
+
+    #[test]
+    fn marks_are_dropped_once_and_in_part() {
+        assert_eq!(&*open(b"\xef\xbb\xbfU", 99, true).octets, b"U");
+        assert_eq!(&*open(b"\xef\xbbU", 99, true).octets, b"U");
+        assert_eq!(&*open(b"\xef\xbb\xbf\xef\xbb\xbfU", 99, true).octets, b"\xef\xbb\xbfU");
+        assert_eq!(&*open(b"\xff\xfeU\0:\0", 99, true).octets, b"U:");
+        assert_eq!(&*open(b"\xfe\xff\0U\0:\0", 99, true).octets, b"U:");
+    }
+}

@@ -1,0 +1,127 @@
+//! The decision of RFC 9309: the longest matching rule.
+
+use std::borrow::Cow;
+
+use crate::octets::words;
+use crate::pattern::{Pattern, Subject};
+use crate::read::{RuleLine, Site};
+use crate::target::site_and_path;
+use crate::Additions;
+
+/// Holds the rules that bind us, in the order in which they are asked: the longest first, Allow before Disallow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Longest {
+    patterns: Box<[Pattern]>,
+    rules: Box<[Place]>,
+    arena: Box<[u8]>,
+}
+
+/// The rule that a pattern comes from.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    allow: bool,
+    rule: u32,
+}
+
+struct Entry {
+    length: u32,
+    place: Place,
+    pattern: Pattern,
+}
+
+impl Longest {
+    /// Prepares rules; gives the additions that came to bear as well. `rule` of an answer counts `lines`.
+    pub(crate) fn prepare(lines: &[RuleLine<'_>], additions: Additions, site: Site<'_>, index_folder: bool) -> (Self, Additions) {
+        let mut build = Build { entries: Vec::with_capacity(lines.len()), arena: Vec::new(), used: Additions::NONE };
+        for (i, line) in lines.iter().enumerate() {
+            let place = Place { allow: line.allow, rule: i as u32 };
+            build.line(line, place, additions, site);
+            if index_folder && line.allow {
+                build.folder(line.value, place);
+            }
+        }
+        let Build { mut entries, arena, used } = build;
+        // Stable, so the first of equal rules in the file is named as the deciding one.
+        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.length), !entry.place.allow));
+        let longest = Self {
+            patterns: entries.iter().map(|entry| entry.pattern).collect(),
+            rules: entries.iter().map(|entry| entry.place).collect(),
+            arena: arena.into(),
+        };
+        (longest, used)
+    }
+
+    /// Finds the deciding rule: whether it allows, and its number.
+    ///
+    /// Cost: O(rules x (pattern + URL)) at worst; most rules are refused by one comparison of eight octets.
+    pub(crate) fn decide(&self, subject: &Subject<'_>) -> Option<(bool, u32)> {
+        let first = self.patterns.iter().position(|pattern| pattern.matches(subject, &self.arena))?;
+        let Place { allow, rule } = self.rules[first];
+        Some((allow, rule))
+    }
+}
+
+struct Build {
+    entries: Vec<Entry>,
+    arena: Vec<u8>,
+    used: Additions,
+}
+
+impl Build {
+    fn push(&mut self, value: &[u8], place: Place) {
+        if let Some((pattern, length)) = Pattern::compile(value, &mut self.arena) {
+            self.entries.push(Entry { length, place, pattern });
+        }
+    }
+
+    fn line(&mut self, line: &RuleLine<'_>, place: Place, additions: Additions, site: Site<'_>) {
+        let mut uses = |addition| {
+            let wanted = additions.contains(addition);
+            if wanted {
+                self.used = self.used.with(addition);
+            }
+            wanted
+        };
+        if line.cut && uses(Additions::H6) && line.allow {
+            return;
+        }
+        let several = words(line.value).nth(1).is_some();
+        if several && uses(Additions::H1) {
+            if line.allow {
+                return;
+            }
+            words(line.value).for_each(|word| self.path(word, place, additions, site));
+        }
+        // The value as a whole, which RFC 9309 alone would compare: so the addition never allows more.
+        if several {
+            self.push(line.value, place);
+        } else {
+            self.path(line.value, place, additions, site);
+        }
+    }
+
+    /// H4.
+    fn path(&mut self, value: &[u8], place: Place, additions: Additions, site: Site<'_>) {
+        if matches!(value.first(), None | Some(b'/' | b'*')) || !additions.contains(Additions::H4) {
+            return self.push(value, place);
+        }
+        self.used = self.used.with(Additions::H4);
+        if place.allow {
+            return;
+        }
+        let path = match std::str::from_utf8(value).ok().and_then(site_and_path) {
+            Some((theirs, _)) if site.is_some_and(|ours| ours != theirs) => return,
+            Some((_, path)) => Cow::Owned(path.into_owned().into_bytes()),
+            None => Cow::Owned([b"/", value].concat()),
+        };
+        let path: Cow<'_, [u8]> = path;
+        self.push(&path, place);
+    }
+
+    /// Google's reading of `Allow: /x/index.html`: exactly `/x/` as well.
+    fn folder(&mut self, value: &[u8], place: Place) {
+        if let Some(slash) = value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm")) {
+            self.push(&[&value[..=slash], b"$"].concat(), place);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Reads the conformance vectors that stand beside the checkout.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// The directory `shared` beside the checkout, or where `CRAWL_SHARED` points. Its absence fails in CI and is told elsewhere.
+pub fn shared(file: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("CRAWL_SHARED")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
+    let path = root.join(file);
+    if path.exists() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{} is missing, and CI is set", path.display());
+    eprintln!("SKIPPED: {} is missing", path.display());
+    None
+}
+
+/// The objects of a file of one JSON object a line.
+pub fn rows(file: &str) -> Vec<Value> {
+    let Some(path) = shared(&format!("vectors/robots/{file}")) else { return Vec::new() };
+    parse_rows(&std::fs::read_to_string(&path).unwrap())
+}
+
+pub fn parse_rows(text: &str) -> Vec<Value> {
+    text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The real files.
+pub fn real() -> Vec<Value> {
+    use std::io::Read as _;
+    let Some(path) = shared("vectors/robots/real.jsonl.gz") else { return Vec::new() };
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    parse_rows(&text)
+}
+
+/// The octets of a case's robots.txt.
+pub fn body(row: &Value) -> Vec<u8> {
+    if let Some(text) = row["robots"].as_str() {
+        return text.as_bytes().to_vec();
+    }
+    if let Some(text) = row["robots_b64"].as_str() {
+        return data_encoding::BASE64.decode(text.as_bytes()).unwrap();
+    }
+    parts(&row["robots_parts"]).into_bytes()
+}
+
+/// The URL of a case; none where the case asks for something else.
+pub fn url(row: &Value) -> Option<String> {
+    match (&row["url"], &row["url_parts"]) {
+        (Value::String(url), _) => Some(url.clone()),
+        (_, Value::Array(_)) => Some(parts(&row["url_parts"])),
+        _ => None,
+    }
+}
+
+fn parts(parts: &Value) -> String {
+    let part = |part: &Value| part[0].as_str().unwrap().repeat(usize::try_from(part[1].as_u64().unwrap()).unwrap());
+    parts.as_array().unwrap().iter().map(part).collect()
+}
