@@ -8,6 +8,9 @@ pub struct ExtractLimits {
     pub links: usize,
     /// Octets of one link address as it stands in the page; longer ones are dropped. Default 8 KiB.
     pub href_bytes: usize,
+    /// Octets of all resolved link addresses of the page together: what an 8 KiB `<base>` and 10,000 short links
+    /// could make of 100 KB. Default 8 MiB.
+    pub link_bytes: usize,
     /// Octets of anchor text kept per link. Default 256.
     pub anchor_bytes: usize,
     /// Octets of visible text kept per page. Default 1 MiB.
@@ -31,6 +34,7 @@ impl Default for ExtractLimits {
         ExtractLimits {
             links: 10_000,
             href_bytes: 8 * 1024,
+            link_bytes: 8 * 1024 * 1024,
             anchor_bytes: 256,
             text_bytes: 1024 * 1024,
             title_bytes: 4 * 1024,
@@ -46,7 +50,7 @@ impl Default for ExtractLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LimitHit {
-    /// More links than [`ExtractLimits::links`].
+    /// More links than [`ExtractLimits::links`] or [`ExtractLimits::link_bytes`].
     Links,
     /// A link address longer than [`ExtractLimits::href_bytes`] was dropped.
     Href,

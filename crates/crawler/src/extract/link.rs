@@ -60,7 +60,7 @@ impl LinkKind {
 }
 
 /// `rel` values that make a `<link>` a resource of the page or a hint to the browser, not a way to another page.
-const RESOURCE_RELS: [&str; 24] = [
+const RESOURCE_RELS: [&str; 23] = [
     "stylesheet",
     "icon",
     "apple-touch-icon",
@@ -80,15 +80,17 @@ const RESOURCE_RELS: [&str; 24] = [
     "webmention",
     "edituri",
     "wlwmanifest",
-    "search",
     "expect",
     "compression-dictionary",
     "openid.server",
     "openid.delegate",
 ];
 
-/// Holds a `rel` attribute as written (blanks folded, at most 256 octets) and answers for its words.
-/// Words compare without regard to ASCII case (spec 4.8).
+/// Octets of a `rel` value that are kept.
+const REL_BYTES: usize = 256;
+
+/// Holds a `rel` attribute as written, at most 256 octets of it, and answers for its words.
+/// Words compare without regard to ASCII case (spec 4.8). What it asks of a crawler is [`meta::link_rel`]'s to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rel {
     raw: Box<str>,
@@ -97,7 +99,7 @@ pub struct Rel {
 impl Rel {
     /// Reads a `rel` value.
     pub fn new(raw: &str) -> Self {
-        Rel { raw: raw.into() }
+        Rel { raw: raw[..raw.floor_char_boundary(REL_BYTES)].into() }
     }
 
     /// Gives the value as it was written.
@@ -120,19 +122,6 @@ impl Rel {
         self.words().any(|w| w.eq_ignore_ascii_case(word))
     }
 
-    /// Says whether the link may not be queued: `nofollow`, `ugc` or `sponsored` (spec 4.8).
-    pub fn is_nofollow(&self) -> bool {
-        !self.raw.is_empty()
-            && self
-                .words()
-                .any(|w| ["nofollow", "ugc", "sponsored"].iter().any(|x| w.eq_ignore_ascii_case(x)))
-    }
-
-    /// Says whether the request for the link must not carry a `Referer` (spec 4.8).
-    pub fn is_noreferrer(&self) -> bool {
-        self.contains("noreferrer")
-    }
-
     /// Says whether a word marks a `<link>` as a resource of the page or a hint to browsers.
     pub fn names_resource(&self) -> bool {
         self.words().any(|w| RESOURCE_RELS.iter().any(|x| w.eq_ignore_ascii_case(x)))
@@ -146,13 +135,15 @@ pub struct Link {
     pub kind: LinkKind,
     /// The absolute http or https URL, resolved against the base of the document, fragment kept; or the address as
     /// written where it can't be resolved. Addresses of other schemes (`mailto:`, `javascript:`, `data:` ...) are
-    /// counted in [`Extracted::other_schemes`](super::Extracted::other_schemes) and not recorded.
+    /// counted in [`Extracted::other_schemes`](super::Extracted::other_schemes), links into the page itself
+    /// (`#part`) in [`Extracted::same_page`](super::Extracted::same_page); neither is recorded.
     pub target: Result<Url, String>,
     /// The `rel` value; empty where there is none.
     pub rel: Rel,
-    /// Whether `rel` forbids to queue it.
+    /// Whether `rel` forbids to queue it: `nofollow`, `ugc` or `sponsored` (spec 4.8).
     pub nofollow: bool,
-    /// The text of an `<a>` (or `alt` of an area, `title` of a link), white space folded,
+    /// The text of an `<a>` with the `alt` of images in it, the `alt` of an area or image, the `title` of a link or
+    /// frame; white space folded,
     /// at most [`ExtractLimits::anchor_bytes`](super::ExtractLimits::anchor_bytes).
     pub text: String,
     /// The language that `hreflang` announces.

@@ -1,9 +1,22 @@
 //! Decodes an HTML page and reads it in one pass without building a tree: title, base, links, metas, text.
 
+mod attributes;
 mod charset;
+mod element;
+mod fold;
+mod foreign;
 mod limits;
 mod link;
+mod link_header;
+mod page;
+mod prescan;
+mod refresh;
+mod region;
+mod resolve;
 mod select;
+mod srcset;
+mod tags;
+mod text;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use limits::{ExtractLimits, LimitHit};
@@ -12,6 +25,8 @@ pub use select::{BadSelector, Field, HowMany, SelectError, SelectLimits, SelectR
 
 use meta::MetaTag;
 use url::Url;
+
+use page::Page;
 
 /// Holds a fetched page, as [`extract`] wants it.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +60,8 @@ pub struct Extracted {
     pub metas: Vec<MetaTag>,
     /// The links in document order, those of `Link` headers first.
     pub links: Vec<Link>,
+    /// Links of `a` and `area` into the page itself (`#part` or nothing), which aren't recorded as links.
+    pub same_page: u32,
     /// Addresses of schemes other than http and https, which aren't recorded as links.
     pub other_schemes: u32,
     /// `rel=canonical`, where it is an http or https URL.
@@ -53,6 +70,8 @@ pub struct Extracted {
     pub language: Option<String>,
     /// The visible text, white space folded; `None` where it wasn't wanted.
     pub text: Option<String>,
+    /// The ranges of the text, in octets, that no snippet may show (`data-nosnippet`, spec 4.6).
+    pub no_snippet: Vec<std::ops::Range<usize>>,
     /// The `application/ld+json` blocks, raw.
     pub json_ld: Vec<String>,
     /// The limits that cut something off, sorted, each once.
@@ -62,19 +81,40 @@ pub struct Extracted {
 /// Reads a page. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
 /// and the size of the body.
 pub fn extract(input: &ExtractInput<'_>) -> Extracted {
-    let decoded = decode(input.body, input.content_type);
+    let decoded = decode(input.body, input.content_type, input.url);
+    let limits = input.limits;
+    let (mut links, schemes) = resolve::header_links(input.link_headers, input.url, limits);
+    let mut page = Page::new(limits, input.want_text);
+    page.links_before = links.len();
+    page.other_schemes = schemes;
+    tags::read(&decoded.text, &mut page, limits.href_bytes.max(limits.meta_value_bytes) + 1);
+    let title = page.finish();
+    let (text, no_snippet, was_cut) = page.text.take().map_or_else(Default::default, |text| {
+        let (text, no_snippet, was_cut) = text.finish();
+        (Some(text), no_snippet, was_cut)
+    });
+    if was_cut {
+        page.hit(LimitHit::Text);
+    }
+    let base = resolve::base(page.base.as_deref(), input.url);
+    let of_page = resolve::links(&mut page, &base, decoded.encoding, limits.link_bytes);
+    let canonical = resolve::canonical(&of_page).or_else(|| resolve::canonical(&links));
+    links.extend(of_page);
+    page.limits_hit.sort_unstable();
     Extracted {
-        charset: decoded.charset,
+        charset: decoded.charset(),
         charset_source: decoded.source,
-        title: None,
-        base: input.url.clone(),
-        metas: Vec::new(),
-        links: Vec::new(),
-        other_schemes: 0,
-        canonical: None,
-        language: None,
-        text: input.want_text.then(String::new),
-        json_ld: Vec::new(),
-        limits_hit: Vec::new(),
+        title,
+        base,
+        metas: page.metas,
+        links,
+        same_page: page.same_page,
+        other_schemes: page.other_schemes,
+        canonical,
+        language: page.language,
+        text,
+        no_snippet,
+        json_ld: page.json_ld,
+        limits_hit: page.limits_hit,
     }
 }

@@ -1,0 +1,384 @@
+//! What the reader gathers on its one way through a page.
+
+use meta::MetaTag;
+
+use super::attributes::{Attr, AttrSet, Attributes};
+use super::element::{BLOCK, Element, Kind, Name};
+use super::fold::Folded;
+use super::foreign::Namespace;
+use super::limits::{ExtractLimits, LimitHit};
+use super::link::LinkKind;
+use super::tags::{StartTag, TagSink};
+use super::text::VisibleText;
+use super::{refresh, srcset};
+
+/// Holds a link before it's resolved.
+#[derive(Debug)]
+pub(super) struct RawLink {
+    pub(super) kind: LinkKind,
+    /// Where its address stands in [`Page::addresses`].
+    pub(super) address: std::ops::Range<usize>,
+    pub(super) rel: String,
+    pub(super) text: String,
+    pub(super) hreflang: Option<String>,
+}
+
+/// Gathers what a page says.
+#[derive(Debug)]
+pub(super) struct Page<'l> {
+    limits: &'l ExtractLimits,
+    title: Option<Folded>,
+    /// The first title is being read.
+    in_title: bool,
+    pub(super) base: Option<String>,
+    pub(super) metas: Vec<MetaTag>,
+    pub(super) links: Vec<RawLink>,
+    /// Links recorded elsewhere, which count for the limit.
+    pub(super) links_before: usize,
+    /// The addresses of all links, one after the other.
+    pub(super) addresses: String,
+    /// The link whose text is being read.
+    open_anchor: Option<usize>,
+    anchor: Folded,
+    pub(super) same_page: u32,
+    /// One of them may be queued, should a base follow that makes it lead elsewhere.
+    may_lead_to_base: bool,
+    pub(super) other_schemes: u32,
+    pub(super) language: Option<String>,
+    pub(super) text: Option<VisibleText>,
+    pub(super) json_ld: Vec<String>,
+    json_ld_left: usize,
+    open_json_ld: Option<Vec<u8>>,
+    pub(super) limits_hit: Vec<LimitHit>,
+}
+
+impl<'l> Page<'l> {
+    pub(super) fn new(limits: &'l ExtractLimits, want_text: bool) -> Page<'l> {
+        Page {
+            limits,
+            title: None,
+            in_title: false,
+            base: None,
+            metas: Vec::new(),
+            links: Vec::new(),
+            links_before: 0,
+            addresses: String::new(),
+            open_anchor: None,
+            anchor: Folded::new(limits.anchor_bytes),
+            same_page: 0,
+            may_lead_to_base: false,
+            other_schemes: 0,
+            language: None,
+            text: want_text.then(|| VisibleText::new(limits.text_bytes)),
+            json_ld: Vec::new(),
+            json_ld_left: limits.json_ld_bytes,
+            open_json_ld: None,
+            limits_hit: Vec::new(),
+        }
+    }
+
+    /// Ends the page; gives its title.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        self.close_anchor();
+        self.close_json_ld();
+        let title = self.title.as_mut()?;
+        if title.was_cut() {
+            note(&mut self.limits_hit, LimitHit::Title);
+        }
+        Some(title.take())
+    }
+
+    /// Notes a limit, once.
+    pub(super) fn hit(&mut self, limit: LimitHit) {
+        note(&mut self.limits_hit, limit);
+    }
+
+    /// Records a link, if its address may lead to another page or resource over http.
+    /// Gives whether it was recorded.
+    pub(super) fn add_link(&mut self, kind: LinkKind, address: &str, about: About) -> bool {
+        // What the URL standard strips: C0 controls and spaces.
+        let address = address.trim_matches(|c: char| c <= ' ');
+        if address.is_empty() || address.starts_with('#') {
+            let names_page = matches!(kind, LinkKind::A | LinkKind::Area);
+            if self.base.is_none() || !names_page {
+                self.same_page += u32::from(names_page);
+                self.may_lead_to_base |=
+                    names_page && !self.may_lead_to_base && meta::link_rel(&about.rel).may_queue();
+                return false;
+            }
+        }
+        if has_other_scheme(address) {
+            self.other_schemes += 1;
+            return false;
+        }
+        if address.len() > self.limits.href_bytes {
+            self.hit(LimitHit::Href);
+            return false;
+        }
+        if self.links_before + self.links.len() >= self.limits.links {
+            self.hit(LimitHit::Links);
+            return false;
+        }
+        let start = self.addresses.len();
+        self.addresses.push_str(address);
+        let About { rel, text, hreflang } = about;
+        self.links.push(RawLink { kind, address: start..self.addresses.len(), rel, text, hreflang });
+        true
+    }
+
+    fn link_of(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) -> bool {
+        let Some(href) = attributes.get(address) else { return false };
+        let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
+        let about = About { text, ..About::of(attributes) };
+        self.add_link(kind, &href, about)
+    }
+
+    fn open_anchor(&mut self, attributes: &Attributes) {
+        self.close_anchor();
+        let address = if attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
+        if self.link_of(LinkKind::A, attributes, address, Attr::Alt) {
+            self.open_anchor = Some(self.links.len() - 1);
+        }
+    }
+
+    fn close_anchor(&mut self) {
+        if let Some(at) = self.open_anchor.take() {
+            self.links[at].text = self.anchor.take();
+        }
+    }
+
+    fn close_json_ld(&mut self) {
+        if let Some(block) = self.open_json_ld.take() {
+            self.json_ld_left -= block.len();
+            self.json_ld.push(String::from_utf8_lossy(&block).into_owned());
+        }
+    }
+
+    fn add_images(&mut self, kind: LinkKind, attributes: &Attributes) {
+        self.link_of(kind, attributes, Attr::Src, Attr::Alt);
+        if let Some(set) = attributes.get(Attr::Srcset) {
+            for address in srcset::addresses(&set) {
+                self.add_link(kind, address, About::default());
+            }
+        }
+        if self.open_anchor.is_some()
+            && let Some(alt) = attributes.bytes(Attr::Alt)
+        {
+            self.anchor.part();
+            self.anchor.push(alt);
+            self.anchor.part();
+        }
+    }
+
+    fn add_meta(&mut self, tag: &StartTag<'_>) {
+        if tag.position >= self.limits.meta_bytes || self.metas.len() >= self.limits.metas {
+            self.hit(LimitHit::Metas);
+            return;
+        }
+        let limit = self.limits.meta_value_bytes;
+        let mut was_cut = false;
+        let mut value = |attr| {
+            let value = tag.attributes.get(attr)?;
+            was_cut |= value.len() > limit || tag.attributes.was_cut(attr);
+            Some(value[..value.floor_char_boundary(limit)].to_owned())
+        };
+        let meta = MetaTag {
+            name: value(Attr::Name),
+            http_equiv: value(Attr::HttpEquiv),
+            property: value(Attr::Property),
+            content: value(Attr::Content),
+            position: u32::try_from(tag.position).unwrap_or(u32::MAX),
+        };
+        if was_cut {
+            self.hit(LimitHit::MetaValue);
+        }
+        if meta.http_equiv.as_deref().is_some_and(|h| h.trim().eq_ignore_ascii_case("refresh"))
+            && let Some(address) = meta.content.as_deref().and_then(refresh::address)
+        {
+            self.add_link(LinkKind::Refresh, address, About::default());
+        }
+        self.metas.push(meta);
+    }
+
+    fn start_of_html(&mut self, tag: &StartTag<'_>) {
+        let attributes = tag.attributes;
+        match tag.element.kind {
+            Kind::A => self.open_anchor(attributes),
+            Kind::Link => drop(self.link_of(LinkKind::Link, attributes, Attr::Href, Attr::Title)),
+            Kind::Meta => self.add_meta(tag),
+            Kind::Img | Kind::Image => self.add_images(LinkKind::Img, attributes),
+            Kind::Script => {
+                self.link_of(LinkKind::Script, attributes, Attr::Src, Attr::Alt);
+                let is_json_ld = attributes
+                    .bytes(Attr::Type)
+                    .is_some_and(|t| t.trim_ascii().eq_ignore_ascii_case(b"application/ld+json"));
+                self.open_json_ld = is_json_ld.then(Vec::new);
+            }
+            Kind::Title if self.title.is_none() => {
+                self.title = Some(Folded::new(self.limits.title_bytes));
+                self.in_title = true;
+            }
+            Kind::Base if self.base.is_none() => {
+                if let Some(href) = attributes.get(Attr::Href) {
+                    if attributes.was_cut(Attr::Href) || href.len() > self.limits.href_bytes {
+                        self.hit(LimitHit::Href);
+                    } else {
+                        self.base = Some(href.into_owned());
+                        if self.may_lead_to_base {
+                            self.add_link(LinkKind::A, "", About::default());
+                        }
+                    }
+                }
+            }
+            Kind::Html if self.language.is_none() => {
+                let language = attributes.get(Attr::Lang).or_else(|| attributes.get(Attr::XmlLang));
+                self.language =
+                    language.map(|l| l.trim().to_owned()).filter(|l| !l.is_empty() && l.len() <= LANGUAGE_BYTES);
+            }
+            Kind::Area => drop(self.link_of(LinkKind::Area, attributes, Attr::Href, Attr::Alt)),
+            Kind::Frame => drop(self.link_of(LinkKind::Frame, attributes, Attr::Src, Attr::Title)),
+            Kind::Iframe => drop(self.link_of(LinkKind::Iframe, attributes, Attr::Src, Attr::Title)),
+            Kind::Source => self.add_images(LinkKind::Source, attributes),
+            Kind::Track => drop(self.link_of(LinkKind::Source, attributes, Attr::Src, Attr::Alt)),
+            Kind::Audio | Kind::Embed => drop(self.link_of(LinkKind::Media, attributes, Attr::Src, Attr::Title)),
+            Kind::Video => {
+                self.link_of(LinkKind::Media, attributes, Attr::Src, Attr::Alt);
+                self.link_of(LinkKind::Media, attributes, Attr::Poster, Attr::Alt);
+            }
+            Kind::Object => drop(self.link_of(LinkKind::Media, attributes, Attr::Data, Attr::Alt)),
+            Kind::Form => {
+                let is_get = attributes.bytes(Attr::Method).is_none_or(|m| {
+                    let m = m.trim_ascii();
+                    !m.eq_ignore_ascii_case(b"post") && !m.eq_ignore_ascii_case(b"dialog")
+                });
+                if is_get {
+                    self.link_of(LinkKind::Form, attributes, Attr::Action, Attr::Alt);
+                }
+            }
+            Kind::Input if attributes.bytes(Attr::Type).is_some_and(|t| t.eq_ignore_ascii_case(b"image")) => {
+                self.link_of(LinkKind::Img, attributes, Attr::Src, Attr::Alt);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Octets of a language tag: longer ones are none.
+const LANGUAGE_BYTES: usize = 64;
+
+/// Holds what comes with the address of a link.
+#[derive(Debug, Default)]
+pub(super) struct About {
+    pub(super) rel: String,
+    pub(super) text: String,
+    pub(super) hreflang: Option<String>,
+}
+
+impl About {
+    fn of(attributes: &Attributes) -> About {
+        let hreflang = attributes.get(Attr::Hreflang).filter(|h| h.len() <= LANGUAGE_BYTES);
+        About {
+            rel: attributes.get(Attr::Rel).map_or(String::new(), std::borrow::Cow::into_owned),
+            text: String::new(),
+            hreflang: hreflang.map(std::borrow::Cow::into_owned),
+        }
+    }
+}
+
+impl TagSink for Page<'_> {
+    #[inline]
+    fn wants(&self, element: Element) -> AttrSet {
+        let wanted = Attr::wanted_of(element);
+        if self.text.is_some() { wanted.with(VisibleText::wants()) } else { wanted }
+    }
+
+    #[inline]
+    fn wants_comments(&self) -> bool {
+        self.text.is_some()
+    }
+
+    #[inline]
+    fn start(&mut self, tag: &StartTag<'_>) {
+        if let Some(text) = &mut self.text {
+            text.start(tag);
+        }
+        if self.open_anchor.is_some() && tag.element.is(BLOCK) {
+            self.anchor.part();
+        }
+        match (tag.namespace, tag.element.kind) {
+            (_, Kind::Other) => {}
+            (Namespace::Html, _) => self.start_of_html(tag),
+            (Namespace::Svg, Kind::A) => self.open_anchor(tag.attributes),
+            (Namespace::Svg, Kind::Image) => {
+                let address = if tag.attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
+                self.link_of(LinkKind::Img, tag.attributes, address, Attr::Alt);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, name: Name, element: Element, _position: usize) {
+        if let Some(text) = &mut self.text {
+            text.end(name, element);
+        }
+        match element.kind {
+            Kind::A => self.close_anchor(),
+            Kind::Title => self.in_title = false,
+            Kind::Script => self.close_json_ld(),
+            _ if self.open_anchor.is_some() && element.is(BLOCK) => self.anchor.part(),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, text: &[u8], within: Kind, _namespace: Namespace) {
+        if within == Kind::Other {
+            if self.open_anchor.is_some() {
+                self.anchor.push(text);
+            }
+        } else if self.in_title {
+            if let Some(title) = &mut self.title {
+                title.push(text);
+            }
+        } else if let Some(block) = &mut self.open_json_ld {
+            if block.len() + text.len() <= self.json_ld_left {
+                block.extend_from_slice(text);
+            } else {
+                self.open_json_ld = None;
+                self.hit(LimitHit::JsonLd);
+            }
+        }
+        if let Some(visible) = &mut self.text {
+            visible.text(text, within);
+        }
+    }
+
+    fn comment(&mut self, comment: &[u8]) {
+        if let Some(text) = &mut self.text {
+            text.comment(comment);
+        }
+    }
+}
+
+fn fold(text: &[u8], limit: usize) -> String {
+    let mut folded = Folded::new(limit);
+    folded.push(text);
+    folded.take()
+}
+
+fn note(limits: &mut Vec<LimitHit>, limit: LimitHit) {
+    if !limits.contains(&limit) {
+        limits.push(limit);
+    }
+}
+
+/// Says whether an address begins with a scheme other than http and https.
+fn has_other_scheme(address: &str) -> bool {
+    let scheme_end = address.bytes().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')));
+    let Some(end) = scheme_end.filter(|&end| address.as_bytes()[end] == b':') else { return false };
+    let scheme = &address[..end];
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !scheme.eq_ignore_ascii_case("http")
+        && !scheme.eq_ignore_ascii_case("https")
+}

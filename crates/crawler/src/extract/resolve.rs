@@ -1,0 +1,90 @@
+//! From addresses as written to URLs.
+
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8};
+use url::Url;
+
+use super::limits::{ExtractLimits, LimitHit};
+use super::link::{Link, LinkKind, Rel};
+use super::link_header;
+use super::page::{Page, RawLink};
+
+/// Gives the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
+/// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
+/// (HTML standard 4.2.3, "frozen base URL").
+pub(super) fn base(named: Option<&str>, response: &Url) -> Url {
+    named
+        .and_then(|base| response.join(base).ok())
+        .filter(|url| !matches!(url.scheme(), "data" | "javascript") && !url.cannot_be_a_base())
+        .unwrap_or_else(|| response.clone())
+}
+
+/// Resolves the links of a page. Query strings are written in the encoding of the page, as the URL standard wants.
+pub(super) fn links(page: &mut Page<'_>, base: &Url, charset: &'static Encoding, octets: usize) -> Vec<Link> {
+    let raw_links = std::mem::take(&mut page.links);
+    let addresses = std::mem::take(&mut page.addresses);
+    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
+    let mut links = Vec::with_capacity(raw_links.len());
+    let mut left = octets;
+    for raw in raw_links {
+        let address = &addresses[raw.address.clone()];
+        let mut options = Url::options().base_url(Some(base));
+        if charset != UTF_8 && !address.is_ascii() {
+            options = options.encoding_override(Some(encode));
+        }
+        let target = options.parse(address).map_err(|_| address.to_owned());
+        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
+            page.other_schemes += 1;
+            continue;
+        }
+        let size = target.as_ref().map_or_else(String::len, |url| url.as_str().len());
+        if size > left {
+            page.hit(LimitHit::Links);
+            break;
+        }
+        left -= size;
+        links.push(link(raw, target));
+    }
+    links
+}
+
+fn link(raw: RawLink, target: Result<Url, String>) -> Link {
+    Link {
+        kind: raw.kind,
+        target,
+        nofollow: !raw.rel.is_empty() && !meta::link_rel(&raw.rel).may_queue(),
+        rel: Rel::new(&raw.rel),
+        text: raw.text,
+        hreflang: raw.hreflang,
+    }
+}
+
+/// Resolves the links of `Link` headers, against the URL of the response (RFC 8288 section 3.2). Gives them, and how
+/// many were of schemes other than http and https. They count for the limit, which they may use up.
+pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLimits) -> (Vec<Link>, u32) {
+    let mut links = Vec::new();
+    let mut other_schemes = 0;
+    let written = fields.iter().flat_map(|f| link_header::links(f));
+    for found in written.take(limits.links).filter(|l| l.address.len() <= limits.href_bytes) {
+        let target = response.join(found.address).map_err(|_| found.address.to_owned());
+        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
+            other_schemes += 1;
+            continue;
+        }
+        let mut text = found.title.unwrap_or_default();
+        text.truncate(text.floor_char_boundary(limits.anchor_bytes));
+        let raw = RawLink { kind: LinkKind::Link, address: 0..0, rel: found.rel, text, hreflang: found.hreflang };
+        links.push(link(raw, target));
+    }
+    (links, other_schemes)
+}
+
+/// Gives the first `rel=canonical` that leads somewhere (RFC 6596).
+pub(super) fn canonical(links: &[Link]) -> Option<Url> {
+    links
+        .iter()
+        .filter(|l| l.kind == LinkKind::Link && l.rel.contains("canonical"))
+        .find_map(|l| l.target.as_ref().ok())
+        .cloned()
+}

@@ -1,0 +1,272 @@
+//! The tokenizer's side of reading: html5gum's tokens become tags, text and comments, and the tokenizer is told in
+//! which state to go on after a tag, as tree construction would tell it (HTML standard 13.2.6.4).
+
+use std::convert::Infallible;
+
+use html5gum::{Emitter, Error, State, Tokenizer};
+
+use super::attributes::{Attr, AttrSet, Attributes};
+use super::element::{Element, Kind, Name};
+use super::foreign::{Foreign, Namespace};
+
+/// Holds one start tag.
+#[derive(Debug)]
+pub(super) struct StartTag<'a> {
+    pub(super) name: Name,
+    pub(super) element: Element,
+    pub(super) namespace: Namespace,
+    pub(super) attributes: &'a Attributes,
+    /// Octets before its `<`.
+    pub(super) position: usize,
+}
+
+/// Takes what [`read`] finds. Text comes in pieces of any size, which may cut a character in two.
+pub(super) trait TagSink {
+    /// Says which attributes of an element are wanted.
+    fn wants(&self, element: Element) -> AttrSet;
+    /// Whether the content of `<template>` is wanted, too.
+    const SEES_TEMPLATES: bool = false;
+    /// Whether comments are wanted.
+    fn wants_comments(&self) -> bool;
+    fn start(&mut self, tag: &StartTag<'_>);
+    fn end(&mut self, name: Name, element: Element, position: usize);
+    /// `within` is the element of raw text (`title`, `script`, ...) that it stands in, else `Other`.
+    fn text(&mut self, text: &[u8], within: Kind, namespace: Namespace);
+    fn comment(&mut self, comment: &[u8]);
+}
+
+/// Octets of a comment handed on: the ones that matter are short.
+const COMMENT_BYTES: usize = 64;
+
+/// Reads a document from start to end, in time linear in its length.
+/// Attribute values are cut at `value_bytes`.
+pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
+    let reader = TagReader {
+        sink,
+        name: Name::default(),
+        element: Element::default(),
+        is_end: false,
+        self_closing: false,
+        named: false,
+        attributes: Attributes::new(value_bytes),
+        foreign: Foreign::default(),
+        raw: Kind::Other,
+        raw_name: Name::default(),
+        comment: Vec::new(),
+        in_comment: false,
+        offset: 0,
+        tag_position: 0,
+    };
+    for never in Tokenizer::new_with_emitter(html, reader) {
+        match never {
+            Ok(token) => match token {},
+            Err(error) => match error {},
+        }
+    }
+}
+
+struct TagReader<'s, S> {
+    sink: &'s mut S,
+    name: Name,
+    element: Element,
+    is_end: bool,
+    self_closing: bool,
+    /// The name is complete and looked up.
+    named: bool,
+    attributes: Attributes,
+    foreign: Foreign,
+    /// The element whose content is raw text, while it's open.
+    raw: Kind,
+    raw_name: Name,
+    comment: Vec<u8>,
+    in_comment: bool,
+    offset: usize,
+    tag_position: usize,
+}
+
+impl<S: TagSink> TagReader<'_, S> {
+    #[inline]
+    fn start_tag_of(&mut self, is_end: bool) {
+        self.name.clear();
+        self.is_end = is_end;
+        self.self_closing = false;
+        self.named = false;
+    }
+
+    #[inline]
+    fn end_of_name(&mut self) {
+        if self.named {
+            return;
+        }
+        self.named = true;
+        self.element = Element::by_name(self.name.as_bytes());
+        let wanted = if self.is_end {
+            AttrSet::default()
+        } else {
+            self.sink.wants(self.element).with(Attr::steering(self.element))
+        };
+        self.attributes.start(wanted);
+    }
+
+    #[inline]
+    fn is_visible(&self) -> bool {
+        S::SEES_TEMPLATES || !self.foreign.is_in_template()
+    }
+
+    fn emit_start(&mut self) -> Option<State> {
+        self.attributes.end_name();
+        let was_visible = self.is_visible();
+        let namespace = self.foreign.start(self.element, &self.attributes, self.self_closing);
+        if was_visible {
+            self.sink.start(&StartTag {
+                name: self.name,
+                element: self.element,
+                namespace,
+                attributes: &self.attributes,
+                position: self.tag_position,
+            });
+        }
+        if namespace != Namespace::Html {
+            return None;
+        }
+        let state = raw_state(self.element.kind)?;
+        self.raw = self.element.kind;
+        self.raw_name = self.name;
+        Some(state)
+    }
+
+    fn emit_end(&mut self) {
+        self.raw = Kind::Other;
+        self.foreign.end(self.element);
+        if self.is_visible() {
+            self.sink.end(self.name, self.element, self.tag_position);
+        }
+    }
+}
+
+/// Tells how the content of an HTML element is tokenized. `noscript` isn't here: scripting is off (spec 4.1).
+#[inline]
+fn raw_state(kind: Kind) -> Option<State> {
+    match kind {
+        Kind::Title | Kind::Textarea => Some(State::RcData),
+        Kind::Style | Kind::Xmp | Kind::Iframe | Kind::Noembed | Kind::Noframes => Some(State::RawText),
+        Kind::Script => Some(State::ScriptData),
+        Kind::Plaintext => Some(State::PlainText),
+        _ => None,
+    }
+}
+
+impl<S: TagSink> Emitter for TagReader<'_, S> {
+    type Token = Infallible;
+
+    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
+    fn emit_eof(&mut self) {}
+    #[inline]
+    fn emit_error(&mut self, _: Error) {}
+    #[inline]
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+    #[inline]
+    fn pop_token(&mut self) -> Option<Infallible> {
+        None
+    }
+
+    #[inline]
+    fn emit_string(&mut self, text: &[u8]) {
+        if text != b"\0" && self.is_visible() {
+            self.sink.text(text, self.raw, self.foreign.namespace());
+        }
+    }
+
+    #[inline]
+    fn start_open_tag(&mut self) {
+        self.tag_position = self.offset.saturating_sub(1);
+    }
+    #[inline]
+    fn init_start_tag(&mut self) {
+        self.start_tag_of(false);
+    }
+    #[inline]
+    fn init_end_tag(&mut self) {
+        self.start_tag_of(true);
+    }
+    #[inline]
+    fn push_tag_name(&mut self, part: &[u8]) {
+        self.name.push(part);
+    }
+    #[inline]
+    fn set_self_closing(&mut self) {
+        self.self_closing = true;
+    }
+    #[inline]
+    fn emit_current_tag(&mut self) -> Option<State> {
+        self.end_of_name();
+        if self.is_end {
+            self.emit_end();
+            None
+        } else {
+            self.emit_start()
+        }
+    }
+    #[inline]
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.is_end && self.raw != Kind::Other && self.name == self.raw_name
+    }
+
+    #[inline]
+    fn init_attribute(&mut self) {
+        self.end_of_name();
+        self.attributes.start_name();
+    }
+    #[inline]
+    fn init_attribute_value(&mut self) {
+        self.attributes.end_name();
+    }
+    #[inline]
+    fn push_attribute_name(&mut self, part: &[u8]) {
+        self.attributes.push_name(part);
+    }
+    #[inline]
+    fn push_attribute_value(&mut self, part: &[u8]) {
+        self.attributes.push_value(part);
+    }
+
+    #[inline]
+    fn init_comment(&mut self) {
+        self.comment.clear();
+        self.in_comment = self.sink.wants_comments() && self.is_visible();
+    }
+    #[inline]
+    fn push_comment(&mut self, part: &[u8]) {
+        if self.in_comment {
+            let room = COMMENT_BYTES - self.comment.len();
+            self.comment.extend_from_slice(part.get(..room).unwrap_or(part));
+        }
+    }
+    #[inline]
+    fn emit_current_comment(&mut self) {
+        if self.in_comment {
+            self.sink.comment(&self.comment);
+        }
+    }
+
+    fn init_doctype(&mut self) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+
+    #[inline]
+    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+        self.foreign.namespace() != Namespace::Html
+    }
+
+    #[inline]
+    fn move_position(&mut self, by: isize) {
+        self.offset = self.offset.wrapping_add_signed(by);
+    }
+}

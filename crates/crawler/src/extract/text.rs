@@ -1,0 +1,141 @@
+//! The visible text of a page, without what asks to be left out (spec 4.8), and where no snippet may be taken.
+
+use std::ops::Range;
+
+use super::attributes::{Attr, AttrSet};
+use super::element::{BLOCK, Element, Kind, Name};
+use super::fold::Folded;
+use super::foreign::Namespace;
+use super::region::Region;
+use super::tags::StartTag;
+
+/// Ranges without snippets told apart; what comes after belongs to the last one.
+const RANGES: usize = 1_000;
+
+/// Collects the visible text.
+#[derive(Debug)]
+pub(super) struct VisibleText {
+    text: Folded,
+    /// `<noindex>`, class `robots-nocontent`, and what svg doesn't show.
+    left_out: Region,
+    /// Between `googleoff: index` (or `all`) and `googleon`.
+    google_off: bool,
+    /// Between `<!--noindex-->` and `<!--/noindex-->`.
+    yandex_off: bool,
+    no_snippet: Region,
+    no_snippet_from: usize,
+    no_snippets: Vec<Range<usize>>,
+}
+
+impl VisibleText {
+    /// Makes an empty text that keeps `limit` octets.
+    pub(super) fn new(limit: usize) -> VisibleText {
+        VisibleText {
+            text: Folded::new(limit),
+            left_out: Region::default(),
+            google_off: false,
+            yandex_off: false,
+            no_snippet: Region::default(),
+            no_snippet_from: 0,
+            no_snippets: Vec::new(),
+        }
+    }
+
+    /// Says which attributes decide about text, on any element.
+    pub(super) const fn wants() -> AttrSet {
+        AttrSet::of(&[Attr::Class, Attr::NoSnippet])
+    }
+
+    pub(super) fn start(&mut self, tag: &StartTag<'_>) {
+        if tag.element.is(BLOCK) {
+            self.text.part();
+        }
+        self.left_out.start(tag.name, tag.element);
+        let is_hidden_in_svg = tag.namespace == Namespace::Svg
+            && matches!(tag.element.kind, Kind::Style | Kind::Script | Kind::Title | Kind::Desc | Kind::Metadata);
+        if tag.element.kind == Kind::Noindex || is_hidden_in_svg || has_class(tag, b"robots-nocontent") {
+            self.left_out.enter(tag.name, tag.element);
+        }
+        let was_inside = self.no_snippet.is_inside();
+        self.no_snippet.start(tag.name, tag.element);
+        self.note_no_snippet(was_inside);
+        if tag.attributes.has(Attr::NoSnippet)
+            && matches!(tag.name.as_bytes(), b"span" | b"div" | b"section")
+            && !self.no_snippet.is_inside()
+        {
+            self.no_snippet.enter(tag.name, tag.element);
+            self.no_snippet_from = self.text.next_offset();
+        }
+    }
+
+    pub(super) fn end(&mut self, name: Name, element: Element) {
+        self.left_out.end(name, element);
+        let was_inside = self.no_snippet.is_inside();
+        self.no_snippet.end(name, element);
+        self.note_no_snippet(was_inside);
+        if element.is(BLOCK) {
+            self.text.part();
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &[u8], within: Kind) {
+        let is_shown = matches!(within, Kind::Other | Kind::Textarea | Kind::Xmp | Kind::Plaintext);
+        if is_shown && !self.left_out.is_inside() && !self.google_off && !self.yandex_off {
+            self.text.push(text);
+        }
+    }
+
+    pub(super) fn comment(&mut self, comment: &[u8]) {
+        let comment = comment.trim_ascii();
+        if let Some(what) = strip_word(comment, b"googleoff:") {
+            self.google_off |= is_index_or_all(what);
+        } else if let Some(what) = strip_word(comment, b"googleon:") {
+            self.google_off &= !is_index_or_all(what);
+        } else if comment.eq_ignore_ascii_case(b"noindex") {
+            self.yandex_off = true;
+        } else if comment.eq_ignore_ascii_case(b"/noindex") {
+            self.yandex_off = false;
+        }
+        self.text.part();
+    }
+
+    /// Notes the range of an element that was left.
+    fn note_no_snippet(&mut self, was_inside: bool) {
+        if was_inside && !self.no_snippet.is_inside() && self.text.len() > self.no_snippet_from {
+            let range = self.no_snippet_from..self.text.len();
+            match self.no_snippets.get_mut(RANGES - 1) {
+                Some(last) => last.end = range.end,
+                None => self.no_snippets.push(range),
+            }
+        }
+    }
+
+    /// Gives the text, the ranges of it that no snippet may show, and whether it was cut.
+    pub(super) fn finish(mut self) -> (String, Vec<Range<usize>>, bool) {
+        let was_inside = self.no_snippet.is_inside();
+        self.no_snippet = Region::default();
+        self.note_no_snippet(was_inside);
+        let was_cut = self.text.was_cut();
+        let text = self.text.take();
+        for range in &mut self.no_snippets {
+            range.end = range.end.min(text.len());
+        }
+        self.no_snippets.retain(|r| r.start < r.end);
+        (text, self.no_snippets, was_cut)
+    }
+}
+
+fn has_class(tag: &StartTag<'_>, class: &[u8]) -> bool {
+    tag.attributes
+        .bytes(Attr::Class)
+        .is_some_and(|all| all.split(u8::is_ascii_whitespace).any(|one| one.eq_ignore_ascii_case(class)))
+}
+
+fn strip_word<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
+    let (start, rest) = text.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then(|| rest.trim_ascii())
+}
+
+fn is_index_or_all(what: &[u8]) -> bool {
+    what.eq_ignore_ascii_case(b"index") || what.eq_ignore_ascii_case(b"all")
+}
