@@ -1,24 +1,275 @@
 //! The seam over the network, by reqwest.
 
-use super::{ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, SetupError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use reqwest::{Method, Version};
+use tokio::time::{Instant, timeout_at};
+use url::{Host, Url};
+
+use super::clients::Clients;
+use super::decode::{self, Coding};
+use super::dial::Dial;
+use super::failure::{Stage, classify, is_stale};
+use super::head::{Identity, sent_url, written};
+use super::{
+    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, Purpose, Response, SetupError,
+    Truncation, trust,
+};
+
+/// Bodies up to this size, as decoded, are decoded where they were read; larger ones off the async threads.
+const DECODED_INLINE: u64 = 1 << 20;
+/// A robots.txt that grows by more than this factor to more than [`DECODED_INLINE`] is refused.
+const MAX_ROBOTS_EXPANSION: u64 = 20;
 
 /// Fetches over HTTP/1.1 and HTTP/2.
+///
+/// Keeps one idle connection a host. Sends no cookies, uses no proxy, follows no redirect.
 #[derive(Debug)]
 pub struct HttpFetch {
     settings: FetchSettings,
+    identity: Identity,
+    clients: Clients,
 }
 
 impl HttpFetch {
-    /// Makes a fetcher.
-    #[allow(clippy::unnecessary_wraps)]
+    /// Makes a fetcher; reads the certificate authorities of the system, or those of `SSL_CERT_FILE`.
     pub fn new(settings: FetchSettings) -> Result<Self, SetupError> {
-        Ok(Self { settings })
+        let identity = Identity::new(&settings)?;
+        let clients = Clients::new(&settings, &trust::tls_config()?)?;
+        Ok(Self { settings, identity, clients })
+    }
+
+    /// Does everything but keep the time; notes in `progress` what is known so far.
+    async fn one_try(&self, request: &FetchRequest, progress: &mut Progress) -> Result<Response, FetchError> {
+        let url = sent_url(&request.url);
+        let fields = self.identity.fields(request);
+        let mut answer = self.head(request, &url, &fields, progress).await?;
+        let (status, version) = (answer.status().as_u16(), answer.version());
+        let headers = field_lines(answer.headers());
+        progress.head = Some((status, headers.clone()));
+        self.judge_head(status, &headers)?;
+        let codings = decode::codings(encodings(answer.headers()))
+            .map_err(|error| FetchError::new(ErrorKind::Decode, &error.to_string()))?;
+        let content_encoding = named_encoding(answer.headers());
+
+        let limit = self.settings.body_limit(request.purpose);
+        let (wire_body, is_over) = read_body(&mut answer, limit).await.map_err(|error| {
+            let (kind, detail) = classify(&error, Stage::Body);
+            FetchError::new(kind, &detail)
+        })?;
+        let elapsed = progress.start.elapsed();
+        let (body, is_cut) = decode_body(&wire_body, codings, limit, is_over, request.purpose).await?;
+        let truncated = match (is_over, is_cut) {
+            (true, _) => Some(Truncation::WireLimit),
+            (false, true) => Some(Truncation::DecodedLimit),
+            (false, false) => None,
+        };
+        Ok(Response {
+            status,
+            version: version_name(version),
+            headers,
+            wire_body,
+            body,
+            content_encoding,
+            truncated,
+            remote: answer.remote_addr(),
+            request_head: written(&url, &fields),
+            elapsed,
+        })
+    }
+
+    /// Sends the request and reads the header section of the answer.
+    ///
+    /// Asks a second time, on a fresh connection, when the server had closed the one that was kept, or when this
+    /// machine has no descriptor left and closing idle connections may give some back.
+    async fn head(
+        &self,
+        request: &FetchRequest,
+        url: &Url,
+        fields: &HeaderMap,
+        progress: &mut Progress,
+    ) -> Result<reqwest::Response, FetchError> {
+        let mut may_repeat = true;
+        loop {
+            let (guard, client) = self.clients.get(request.host_is_seed);
+            // An address in the URL itself never reaches the resolver.
+            let literal = match url.host() {
+                Some(Host::Ipv4(addr)) => Some(addr.into()),
+                Some(Host::Ipv6(addr)) => Some(addr.into()),
+                Some(Host::Domain(_)) => None,
+                None => return Err(FetchError::new(ErrorKind::Protocol, "the URL has no host")),
+            };
+            if let Some(Err(blocked)) = literal.map(|addr| guard.check(addr)) {
+                return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
+            }
+            let mut outgoing = reqwest::Request::new(Method::GET, url.clone());
+            *outgoing.headers_mut() = fields.clone();
+            let dial = Arc::new(Dial::default());
+            progress.dial = Some(Arc::clone(&dial));
+            let error = match dial.watch(client.execute(outgoing)).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let (kind, detail) = classify(&error, Stage::Head);
+            if std::mem::take(&mut may_repeat) {
+                if dial.was_reused() && is_stale(&error) {
+                    continue;
+                }
+                if kind == ErrorKind::Local {
+                    self.clients.close_idle();
+                    continue;
+                }
+            }
+            return Err(FetchError::new(kind, &detail));
+        }
+    }
+
+    fn judge_head(&self, status: u16, headers: &[(String, Vec<u8>)]) -> Result<(), FetchError> {
+        if status < 200 {
+            return Err(FetchError::new(
+                ErrorKind::Protocol,
+                &format!("status {status} where an answer was due"),
+            ));
+        }
+        // ": " and the line end count as well.
+        let size: usize = headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+        if size > self.settings.max_header_bytes || headers.len() > self.settings.max_header_count {
+            let detail = format!("header section of {size} octets in {} lines", headers.len());
+            return Err(FetchError::new(ErrorKind::TooLarge, &detail));
+        }
+        Ok(())
     }
 }
 
 impl Fetch for HttpFetch {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
-        let _ = &self.settings;
-        Err(FetchError::new(ErrorKind::Protocol, request.url.scheme()))
+        let mut progress = Progress { start: Instant::now(), dial: None, head: None };
+        let deadline = progress.start + self.settings.timeout;
+        let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
+        let error = match outcome {
+            Ok(Ok(response)) => return Ok(response),
+            Ok(Err(error)) => error,
+            Err(_) => progress.timed_out(self.settings.timeout),
+        };
+        Err(progress.complete(error))
+    }
+}
+
+/// What is known of a try while it runs, whatever becomes of it.
+#[derive(Debug)]
+struct Progress {
+    start: Instant,
+    dial: Option<Arc<Dial>>,
+    head: Option<(u16, Vec<(String, Vec<u8>)>)>,
+}
+
+impl Progress {
+    fn is_connected(&self) -> bool {
+        self.dial.as_ref().is_some_and(|dial| dial.is_connected())
+    }
+
+    fn timed_out(&self, timeout: Duration) -> FetchError {
+        let missing = match (&self.head, self.is_connected()) {
+            (Some(_), _) => "the body isn't complete",
+            (None, true) => "no response",
+            (None, false) => "no connection",
+        };
+        FetchError::new(ErrorKind::Timeout, &format!("{missing} after {timeout:?}"))
+    }
+
+    fn complete(self, error: FetchError) -> FetchError {
+        let connected = self.is_connected();
+        let (status, headers) =
+            self.head.map_or((None, Vec::new()), |(status, headers)| (Some(status), headers));
+        FetchError { elapsed: self.start.elapsed(), connected, status, headers, ..error }
+    }
+}
+
+/// Reads the body up to `limit` octets; says whether there is more.
+async fn read_body(answer: &mut reqwest::Response, limit: u64) -> Result<(Bytes, bool), reqwest::Error> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let Some(mut first) = answer.chunk().await? else { return Ok((Bytes::new(), false)) };
+    let announced = answer.content_length().map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
+    let mut whole = BytesMut::new();
+    loop {
+        if first.len() + whole.len() > limit {
+            first.truncate(limit - whole.len());
+            whole.extend_from_slice(&first);
+            return Ok((whole.freeze(), true));
+        }
+        let Some(next) = answer.chunk().await? else { break };
+        if whole.is_empty() {
+            // The announcement may be a lie, so it isn't trusted with more than a page's worth.
+            whole.reserve((first.len() + announced.max(next.len())).min(limit).min(1 << 20));
+        }
+        whole.extend_from_slice(&first);
+        first = next;
+    }
+    if whole.is_empty() {
+        return Ok((first, false));
+    }
+    whole.extend_from_slice(&first);
+    Ok((whole.freeze(), false))
+}
+
+/// Undoes the codings, off the async threads where it may take long; says whether there is more than the limit.
+async fn decode_body(
+    wire: &Bytes,
+    codings: Vec<Coding>,
+    limit: u64,
+    is_partial: bool,
+    purpose: Purpose,
+) -> Result<(Bytes, bool), FetchError> {
+    if codings.is_empty() {
+        return Ok((wire.clone(), false));
+    }
+    let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &error.to_string());
+    // A robots.txt is decoded beyond its limit, to see by how much it grows.
+    let inline =
+        if purpose == Purpose::Robots { limit.max(DECODED_INLINE) } else { limit.min(DECODED_INLINE) };
+    let mut decoded = decode::decode(wire, &codings, inline, is_partial).map_err(broken)?;
+    if purpose == Purpose::Robots {
+        if decoded.is_cut && wire.len() as u64 * MAX_ROBOTS_EXPANSION < inline {
+            let detail =
+                format!("robots.txt of {} octets grows to more than {inline} when decoded", wire.len());
+            return Err(FetchError::new(ErrorKind::TooLarge, &detail));
+        }
+        let is_over = decoded.body.len() as u64 > limit;
+        decoded.body.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        return Ok((decoded.body, is_over));
+    }
+    if decoded.is_cut && inline < limit {
+        let wire = wire.clone();
+        let whole =
+            tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, limit, is_partial)).await;
+        decoded =
+            whole.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?.map_err(broken)?;
+    }
+    Ok((decoded.body, decoded.is_cut))
+}
+
+fn field_lines(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+    headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+}
+
+fn encodings(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    headers.get_all(CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok())
+}
+
+fn named_encoding(headers: &HeaderMap) -> Option<String> {
+    let named: Vec<&str> = encodings(headers).map(str::trim).filter(|name| !name.is_empty()).collect();
+    let named = named.join(", ").to_ascii_lowercase();
+    (!named.is_empty() && named != "identity").then_some(named)
+}
+
+fn version_name(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_09 => "HTTP/0.9",
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2",
+        _ => "HTTP/1.1",
     }
 }

@@ -8,15 +8,24 @@
 //! as decoded and the time of a try are bounded separately (see [`FetchSettings`]), and a connection is only made to
 //! an address that the guard lets through.
 
+mod clients;
+mod decode;
+mod dial;
 mod error;
+mod failure;
+mod guard;
+mod head;
 mod http;
 mod request;
+mod resolver;
 mod response;
 mod settings;
+mod trust;
 
 use std::future::Future;
 
 pub use error::{ErrorKind, FetchError, SetupError};
+pub use guard::{AddressClass, BlockedAddress};
 pub use http::HttpFetch;
 pub use request::{FetchRequest, Purpose};
 pub use response::{Response, Truncation};

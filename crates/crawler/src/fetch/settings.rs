@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::Purpose;
+
 /// How requests are made, and every limit on what comes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchSettings {
@@ -25,7 +27,7 @@ pub struct FetchSettings {
     pub max_sitemap: u64,
     /// Largest header section in octets. Default 64 KiB.
     pub max_header_bytes: usize,
-    /// Most field lines in a header section. Default 100, which is also the most that can be set.
+    /// Most field lines in a header section. Default 100.
     pub max_header_count: usize,
     /// Names that are answered from here and not by DNS.
     pub resolve: Vec<ResolveRule>,
@@ -33,11 +35,16 @@ pub struct FetchSettings {
     pub allow_net: Vec<IpNet>,
     /// How long an idle connection is kept for the next request. Default 15 s.
     pub idle_timeout: Duration,
-    /// How long a connection may be used at most. Default 5 min.
+    /// How long a connection may be used for new requests. Default 5 min.
     pub connection_life: Duration,
+    /// How many connections are made before idle ones are closed. Default a quarter of the file descriptors that
+    /// this process may have, at most 1,024: two of these stand beside each other, and others need descriptors too.
+    pub max_connections: usize,
 }
 
 impl FetchSettings {
+    pub(super) const DEFAULT_HEADER_COUNT: usize = 100;
+
     /// Makes the default settings for a user agent.
     pub fn new(user_agent: impl Into<String>) -> Self {
         Self {
@@ -49,12 +56,34 @@ impl FetchSettings {
             max_robots: 512_000,
             max_sitemap: 50 << 20,
             max_header_bytes: 64 << 10,
-            max_header_count: 100,
+            max_header_count: Self::DEFAULT_HEADER_COUNT,
             resolve: Vec::new(),
             allow_net: Vec::new(),
             idle_timeout: Duration::from_secs(15),
             connection_life: Duration::from_mins(5),
+            max_connections: (open_files_limit() / 4).clamp(4, 1024),
         }
+    }
+
+    /// Returns the largest body that is read for `purpose`, in octets.
+    pub fn body_limit(&self, purpose: Purpose) -> u64 {
+        match purpose {
+            Purpose::Page => self.max_body,
+            Purpose::Robots => self.max_robots,
+            Purpose::Sitemap => self.max_sitemap,
+        }
+    }
+}
+
+/// Returns how many files this process may have open (the soft limit), where the system tells; 1,024 elsewhere.
+fn open_files_limit() -> usize {
+    const USUAL: usize = 1024;
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    match line.and_then(|line| line.split_whitespace().next()) {
+        Some("unlimited") => usize::MAX,
+        Some(number) => number.parse().unwrap_or(USUAL),
+        None => USUAL,
     }
 }
 

@@ -1,0 +1,120 @@
+//! From the client's errors to ours.
+
+use std::error::Error;
+use std::io;
+
+use super::ErrorKind;
+use super::guard::BlockedAddress;
+
+/// How far a request had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// No header section yet.
+    Head,
+    /// The header section is read, the body isn't.
+    Body,
+}
+
+/// Says what kind of failure `error` is, and tells it in words.
+pub(super) fn classify(error: &reqwest::Error, stage: Stage) -> (ErrorKind, String) {
+    if let Some(blocked) = find::<BlockedAddress>(error) {
+        return (ErrorKind::BlockedAddress, blocked.to_string());
+    }
+    (kind(error, stage), in_words(error))
+}
+
+/// Whether a connection that was kept from an earlier request turned out to be closed.
+pub(super) fn is_stale(error: &reqwest::Error) -> bool {
+    let is_cut = find::<hyper::Error>(error)
+        .is_some_and(|e| e.is_incomplete_message() || e.is_canceled() || e.is_closed());
+    is_cut || io_errors(error).any(|e| is_cut_off(e.kind()))
+}
+
+fn kind(error: &reqwest::Error, stage: Stage) -> ErrorKind {
+    if io_errors(error).any(is_local) {
+        return ErrorKind::Local;
+    }
+    if find::<rustls::Error>(error).is_some() {
+        return ErrorKind::Tls;
+    }
+    if error.is_dns() {
+        return ErrorKind::Dns;
+    }
+    if error.is_timeout() || io_errors(error).any(|e| e.kind() == io::ErrorKind::TimedOut) {
+        return ErrorKind::Timeout;
+    }
+    if error.is_connect() {
+        return ErrorKind::Connection;
+    }
+    if error.is_builder() {
+        return ErrorKind::Protocol;
+    }
+    let cut = if stage == Stage::Body { ErrorKind::Truncated } else { ErrorKind::Connection };
+    if let Some(h2) = find::<h2::Error>(error)
+        && !h2.is_io()
+    {
+        return match h2.reason() {
+            Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL | h2::Reason::REFUSED_STREAM) => cut,
+            Some(h2::Reason::ENHANCE_YOUR_CALM) if h2.is_library() => ErrorKind::TooLarge,
+            _ => ErrorKind::Protocol,
+        };
+    }
+    match find::<hyper::Error>(error) {
+        Some(hyper) if is_too_large(hyper) => ErrorKind::TooLarge,
+        Some(hyper) if hyper.is_parse() => ErrorKind::Protocol,
+        Some(hyper) if hyper.is_user() => ErrorKind::Protocol,
+        _ => cut,
+    }
+}
+
+/// Whether the header section went over the client's own limits.
+fn is_too_large(error: &hyper::Error) -> bool {
+    // The client build of hyper has no question for this kind; a test on a real response holds the wording.
+    error.is_parse() && error.to_string() == "message head is too large"
+}
+
+/// Whether an I/O error tells of this machine and not of the server's.
+fn is_local(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::EADDRNOTAVAIL)
+    )
+}
+
+fn is_cut_off(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
+}
+
+/// Iterates over an error and its causes, the ones inside I/O errors included.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&e| {
+        match e.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            // An I/O error passes over what it holds when asked for its source.
+            Some(inner) => Some(inner as &(dyn Error + 'static)),
+            None => e.source(),
+        }
+    })
+}
+
+fn find<'a, E: Error + 'static>(error: &'a reqwest::Error) -> Option<&'a E> {
+    causes(error).find_map(|e| e.downcast_ref::<E>())
+}
+
+fn io_errors<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a io::Error> {
+    causes(error).filter_map(|e| e.downcast_ref::<io::Error>())
+}
+
+/// Joins the messages of the causes, without those that say nothing.
+fn in_words(error: &reqwest::Error) -> String {
+    let mut words: Vec<String> = Vec::new();
+    // The first one names the URL, which the record has anyway.
+    for cause in causes(error).skip(1) {
+        let text = cause.to_string();
+        let says_nothing = text.starts_with("client error") || words.iter().any(|said| said.contains(&text));
+        if !says_nothing {
+            words.push(text);
+        }
+    }
+    if words.is_empty() { error.to_string() } else { words.join(": ") }
+}

@@ -1,0 +1,219 @@
+//! Which addresses a crawl may connect to.
+//!
+//! Source: the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its successors).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+/// Says what kind of network an address belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressClass {
+    /// Anywhere on the internet.
+    Public,
+    /// This machine: 127/8, `::1`.
+    Loopback,
+    /// A network of one's own: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, fec0::/10.
+    Private,
+    /// This cable, cloud metadata services included: 169.254/16, fe80::/10.
+    LinkLocal,
+    /// Neither of these: multicast, documentation, benchmarks, tunnels, this network, future use.
+    Reserved,
+}
+
+impl AddressClass {
+    /// Classifies an address; an IPv6 address that carries an IPv4 address is of the class of that.
+    pub fn of(addr: IpAddr) -> Self {
+        match addr {
+            IpAddr::V4(v4) => Self::of_v4(v4),
+            IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| Self::of_v6(v6), Self::of_v4),
+        }
+    }
+
+    fn of_v4(addr: Ipv4Addr) -> Self {
+        match addr.octets() {
+            [127, ..] => Self::Loopback,
+            [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
+            [169, 254, ..] => Self::LinkLocal,
+            [0 | 224.., ..]
+            | [192, 0, 0 | 2, _]
+            | [192, 88, 99, _]
+            | [198, 18 | 19, ..]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _] => Self::Reserved,
+            _ => Self::Public,
+        }
+    }
+
+    fn of_v6(addr: Ipv6Addr) -> Self {
+        match addr.segments() {
+            [0, 0, 0, 0, 0, 0, 0, 1] => Self::Loopback,
+            [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Self::Private,
+            [0xfe80..=0xfebf, ..] => Self::LinkLocal,
+            // Protocol assignments (Teredo, ORCHID, benchmarks) and documentation, inside global unicast.
+            [0x2001, 0..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => Self::Reserved,
+            [0x2000..=0x3fff, ..] => Self::Public,
+            _ => Self::Reserved,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Loopback => "loopback",
+            Self::Private => "private",
+            Self::LinkLocal => "link-local",
+            Self::Reserved => "reserved",
+        }
+    }
+}
+
+/// Returns the IPv4 address inside a mapped, compatible, 6to4 or NAT64 address.
+///
+/// Source: RFC 4291 section 2.5.5, RFC 3056, RFC 6052.
+fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d, e, f, g, h] = addr.segments();
+    let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(join(g, h)),
+        [0, 0, 0, 0, 0, 0] if (g, h) != (0, 0) && (g, h) != (0, 1) => Some(join(g, h)),
+        [0x2002, ..] => Some(join(b, c)),
+        _ => None,
+    }
+}
+
+/// Says that an address is closed to this crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{addr} is a {} address, which is closed (--allow-net opens it)", .class.as_str())]
+pub struct BlockedAddress {
+    /// The address.
+    pub addr: IpAddr,
+    /// Its class.
+    pub class: AddressClass,
+}
+
+/// Decides about addresses: public ones always, own ones for seeds, any in the networks that the operator opened.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AddressGuard {
+    pub(super) allow_net: Vec<IpNet>,
+    pub(super) host_is_seed: bool,
+}
+
+impl AddressGuard {
+    /// Lets an address through, or says why not.
+    pub(super) fn check(&self, addr: IpAddr) -> Result<(), BlockedAddress> {
+        let class = AddressClass::of(addr);
+        let open = match class {
+            AddressClass::Public => true,
+            AddressClass::Loopback | AddressClass::Private => self.host_is_seed,
+            AddressClass::LinkLocal | AddressClass::Reserved => false,
+        };
+        if open || self.is_allowed(addr) { Ok(()) } else { Err(BlockedAddress { addr, class }) }
+    }
+
+    fn is_allowed(&self, addr: IpAddr) -> bool {
+        let inner = match addr {
+            IpAddr::V6(v6) => embedded_v4(v6).map(IpAddr::V4),
+            IpAddr::V4(_) => None,
+        };
+        self.allow_net.iter().any(|net| net.contains(&addr) || inner.is_some_and(|v4| net.contains(&v4)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use AddressClass::{LinkLocal, Loopback, Private, Public, Reserved};
+
+    #[test]
+    fn every_special_purpose_block_is_told_from_the_public_internet() {
+        for (addr, class) in [
+            ("8.8.8.8", Public),
+            ("1.1.1.1", Public),
+            ("172.15.255.255", Public),
+            ("172.32.0.0", Public),
+            ("100.63.255.255", Public),
+            ("100.128.0.0", Public),
+            ("192.0.1.1", Public),
+            ("198.17.255.255", Public),
+            ("198.20.0.0", Public),
+            ("223.255.255.255", Public),
+            ("127.0.0.1", Loopback),
+            ("127.255.255.254", Loopback),
+            ("10.0.0.1", Private),
+            ("172.16.0.1", Private),
+            ("172.31.255.255", Private),
+            ("192.168.1.1", Private),
+            ("100.64.0.1", Private),
+            ("100.127.255.255", Private),
+            ("169.254.169.254", LinkLocal),
+            ("0.0.0.0", Reserved),
+            ("0.1.2.3", Reserved),
+            ("192.0.0.8", Reserved),
+            ("192.0.2.1", Reserved),
+            ("192.88.99.1", Reserved),
+            ("198.18.0.1", Reserved),
+            ("198.19.255.255", Reserved),
+            ("198.51.100.1", Reserved),
+            ("203.0.113.9", Reserved),
+            ("224.0.0.1", Reserved),
+            ("240.0.0.1", Reserved),
+            ("255.255.255.255", Reserved),
+            ("2606:4700::1", Public),
+            ("2a00:1450:4001::200e", Public),
+            ("::1", Loopback),
+            ("::", Reserved),
+            ("fc00::1", Private),
+            ("fdff::1", Private),
+            ("fec0::1", Private),
+            ("fe80::1", LinkLocal),
+            ("ff02::1", Reserved),
+            ("2001:db8::1", Reserved),
+            ("2001::1", Reserved),
+            ("2001:10::1", Reserved),
+            ("3fff::1", Reserved),
+            ("4000::1", Reserved),
+            ("64:ff9b:1::1", Reserved),
+            ("100::1", Reserved),
+            // An IPv4 address inside, which decides.
+            ("::ffff:127.0.0.1", Loopback),
+            ("::ffff:8.8.8.8", Public),
+            ("::ffff:169.254.169.254", LinkLocal),
+            ("::127.0.0.1", Loopback),
+            ("::10.0.0.1", Private),
+            ("2002:7f00:1::", Loopback),
+            ("2002:a00:1::", Private),
+            ("2002:808:808::", Public),
+            ("64:ff9b::7f00:1", Loopback),
+            ("64:ff9b::a9fe:a9fe", LinkLocal),
+            ("64:ff9b::808:808", Public),
+        ] {
+            assert_eq!(AddressClass::of(addr.parse().unwrap()), class, "{addr}");
+        }
+    }
+
+    #[test]
+    fn seeds_open_own_networks_and_the_operator_opens_the_rest() {
+        let addr = |text: &str| text.parse::<IpAddr>().unwrap();
+        let closed = AddressGuard::default();
+        let seed = AddressGuard { host_is_seed: true, ..AddressGuard::default() };
+        let nets = ["10.1.0.0/16", "169.254.7.0/24", "fe80::/64"].map(|n| n.parse().unwrap()).to_vec();
+        let allowed = AddressGuard { allow_net: nets, host_is_seed: false };
+        for (text, by_default, for_seeds, when_allowed) in [
+            ("8.8.8.8", true, true, true),
+            ("127.0.0.1", false, true, false),
+            ("10.1.2.3", false, true, true),
+            ("10.2.2.3", false, true, false),
+            ("169.254.7.9", false, false, true),
+            ("169.254.169.254", false, false, false),
+            ("224.0.0.1", false, false, false),
+            ("fe80::7", false, false, true),
+            ("::ffff:10.1.2.3", false, true, true),
+            ("::ffff:10.2.2.3", false, true, false),
+        ] {
+            assert_eq!(closed.check(addr(text)).is_ok(), by_default, "{text} by default");
+            assert_eq!(seed.check(addr(text)).is_ok(), for_seeds, "{text} for seeds");
+            assert_eq!(allowed.check(addr(text)).is_ok(), when_allowed, "{text} when allowed");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! TLS: who is trusted.
+
+use std::sync::Arc;
+
+use rustls::{ClientConfig, RootCertStore};
+
+use super::SetupError;
+
+/// Makes the TLS configuration: TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 by ALPN.
+///
+/// Trusted are the authorities of the file that `SSL_CERT_FILE` names (and the directory of `SSL_CERT_DIR`) where it
+/// is set, those of the system otherwise. A system without any is no error, since a crawl may need none: every
+/// `https` host then fails with [`ErrorKind::Tls`](super::ErrorKind::Tls). A file that was named and can't be read
+/// is an error.
+pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
+    let found = rustls_native_certs::load_native_certs();
+    let was_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
+    let mut roots = RootCertStore::empty();
+    let (added, ignored) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        let why = found.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
+        if was_named {
+            return Err(SetupError::TrustStore(why));
+        }
+        tracing::warn!("no certificate authorities on this system, https will fail: {why}");
+    }
+    tracing::debug!(added, ignored, "certificate authorities");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| SetupError::TrustStore(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
