@@ -35,6 +35,8 @@ pub(super) struct Decoded {
     pub(super) body: Bytes,
     /// Whether there is more of it than the limit allows.
     pub(super) is_cut: bool,
+    /// How many octets of the wire were read for it.
+    pub(super) taken: usize,
 }
 
 /// Reads Content-Encoding (RFC 9110 section 8.4): codings in the order in which they were applied.
@@ -69,15 +71,19 @@ pub(super) fn decode(
     limit: u64,
     is_partial: bool,
 ) -> Result<Decoded, DecodeError> {
-    let mut decoded = Decoded { body: wire.clone(), is_cut: false };
+    let mut decoded = Decoded { body: wire.clone(), is_cut: false, taken: wire.len() };
     let mut is_partial = is_partial;
-    for &coding in codings.iter().rev() {
+    for (layer, &coding) in codings.iter().rev().enumerate() {
         if decoded.body.is_empty() {
             // 204, 304 and many a lazy server: nothing was encoded.
             break;
         }
         let mut out = Vec::with_capacity(likely_size(&decoded.body, coding, limit));
-        let outcome = undo(coding, &decoded.body, limit, &mut out);
+        let mut rest = &decoded.body[..];
+        let outcome = undo(coding, &mut rest, limit, &mut out);
+        if layer == 0 {
+            decoded.taken = wire.len() - rest.len();
+        }
         // One octet more than the limit was asked for, which tells whether there is more.
         decoded.is_cut = out.len() as u64 > limit;
         match outcome {
@@ -105,20 +111,18 @@ fn likely_size(wire: &[u8], coding: Coding, limit: u64) -> usize {
     guess.min(usize::try_from(limit).unwrap_or(usize::MAX)).min(1 << 20) + 1
 }
 
-fn undo(coding: Coding, wire: &[u8], limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+/// Undoes one coding; leaves in `rest` what wasn't read.
+fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     let mut fill = |reader: &mut dyn Read| {
         let room = limit.saturating_add(1).saturating_sub(out.len() as u64);
         reader.take(room).read_to_end(out).map(|_| out.len() as u64 > limit)
     };
     match coding {
         Coding::Gzip => {
-            let mut rest = wire;
             for _ in 0..MAX_GZIP_MEMBERS {
-                let mut member = flate2::bufread::GzDecoder::new(rest);
-                if fill(&mut member)? {
+                if fill(&mut flate2::bufread::GzDecoder::new(&mut *rest))? {
                     return Ok(());
                 }
-                rest = member.into_inner();
                 if !rest.starts_with(&[0x1f, 0x8b]) {
                     // Padding after the last member is common and harmless.
                     return Ok(());
@@ -127,11 +131,11 @@ fn undo(coding: Coding, wire: &[u8], limit: u64, out: &mut Vec<u8>) -> io::Resul
             Err(io::Error::new(io::ErrorKind::InvalidData, "too many members"))
         }
         // RFC 9110 section 8.4.1.2: "deflate" is the zlib format; some servers send it bare.
-        Coding::Deflate if is_zlib(wire) => fill(&mut flate2::bufread::ZlibDecoder::new(wire)).map(drop),
-        Coding::Deflate => fill(&mut flate2::bufread::DeflateDecoder::new(wire)).map(drop),
-        Coding::Brotli => fill(&mut brotli_decompressor::Decompressor::new(wire, 4096)).map(drop),
+        Coding::Deflate if is_zlib(rest) => fill(&mut flate2::bufread::ZlibDecoder::new(rest)).map(drop),
+        Coding::Deflate => fill(&mut flate2::bufread::DeflateDecoder::new(rest)).map(drop),
+        Coding::Brotli => fill(&mut brotli_decompressor::Decompressor::new(rest, 4096)).map(drop),
         Coding::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(wire)?;
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(rest)?;
             decoder.window_log_max(MAX_ZSTD_WINDOW)?;
             fill(&mut decoder).map(drop)
         }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::FieldLines;
+
 /// Says why a request has no usable response; its `Display` is the name in records and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -25,7 +27,8 @@ pub enum ErrorKind {
     Dns,
     /// Every address of the host is closed to this crawl.
     BlockedAddress,
-    /// This machine has no file descriptor, port or memory left for a connection; the host isn't at fault.
+    /// This machine has no file descriptor, port or memory left for a connection: the host isn't at fault, and the same
+    /// request may succeed in a moment, since idle connections are closed then.
     Local,
 }
 
@@ -67,8 +70,8 @@ pub struct FetchError {
     pub connected: bool,
     /// The status code, when the failure came after the header section.
     pub status: Option<u16>,
-    /// The header section, when the failure came after it; as in [`Response::headers`](super::Response::headers).
-    pub headers: Vec<(String, Vec<u8>)>,
+    /// The header section, when the failure came after it.
+    pub headers: FieldLines,
 }
 
 impl FetchError {

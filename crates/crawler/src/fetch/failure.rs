@@ -97,11 +97,11 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     })
 }
 
-fn find<'a, E: Error + 'static>(error: &'a reqwest::Error) -> Option<&'a E> {
+fn find<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     causes(error).find_map(|e| e.downcast_ref::<E>())
 }
 
-fn io_errors<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a io::Error> {
+fn io_errors(error: &reqwest::Error) -> impl Iterator<Item = &io::Error> {
     causes(error).filter_map(|e| e.downcast_ref::<io::Error>())
 }
 

@@ -13,9 +13,9 @@ pub enum AddressClass {
     Public,
     /// This machine: 127/8, `::1`.
     Loopback,
-    /// A network of one's own: 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7, fec0::/10.
+    /// A network of one's own: 10/8, 172.16/12, 192.168/16, 100.64/10, `fc00::/7`, `fec0::/10`.
     Private,
-    /// This cable, cloud metadata services included: 169.254/16, fe80::/10.
+    /// This cable, cloud metadata services included: 169.254/16, `fe80::/10`.
     LinkLocal,
     /// Neither of these: multicast, documentation, benchmarks, tunnels, this network, future use.
     Reserved,
@@ -72,12 +72,13 @@ impl AddressClass {
 ///
 /// Source: RFC 4291 section 2.5.5, RFC 3056, RFC 6052.
 fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = addr.segments();
-    let join = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(join(g, h)),
-        [0, 0, 0, 0, 0, 0] if (g, h) != (0, 0) && (g, h) != (0, 1) => Some(join(g, h)),
-        [0x2002, ..] => Some(join(b, c)),
+    let bits = addr.to_bits();
+    let last = bits as u32;
+    match bits >> 32 {
+        0xffff | 0x0064_ff9b_0000_0000_0000_0000 => Some(Ipv4Addr::from_bits(last)),
+        // `::` and `::1` are no compatible addresses.
+        0 if last > 1 => Some(Ipv4Addr::from_bits(last)),
+        _ if bits >> 112 == 0x2002 => Some(Ipv4Addr::from_bits((bits >> 80) as u32)),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use reqwest::{Method, Version};
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
@@ -15,15 +16,14 @@ use super::dial::Dial;
 use super::failure::{Stage, classify, is_stale};
 use super::head::{Identity, sent_url, written};
 use super::{
-    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, Purpose, Response, SetupError,
-    Truncation, trust,
+    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
+    SetupError, Truncation, trust,
 };
 
 /// Bodies up to this size, as decoded, are decoded where they were read; larger ones off the async threads.
 const DECODED_INLINE: u64 = 1 << 20;
 /// A robots.txt that grows by more than this factor to more than [`DECODED_INLINE`] is refused.
 const MAX_ROBOTS_EXPANSION: u64 = 20;
-
 /// Fetches over HTTP/1.1 and HTTP/2.
 ///
 /// Keeps one idle connection a host. Sends no cookies, uses no proxy, follows no redirect.
@@ -32,6 +32,7 @@ pub struct HttpFetch {
     settings: FetchSettings,
     identity: Identity,
     clients: Clients,
+    in_flight: Semaphore,
 }
 
 impl HttpFetch {
@@ -39,7 +40,8 @@ impl HttpFetch {
     pub fn new(settings: FetchSettings) -> Result<Self, SetupError> {
         let identity = Identity::new(&settings)?;
         let clients = Clients::new(&settings, &trust::tls_config()?)?;
-        Ok(Self { settings, identity, clients })
+        let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
+        Ok(Self { settings, identity, clients, in_flight })
     }
 
     /// Does everything but keep the time; notes in `progress` what is known so far.
@@ -49,8 +51,9 @@ impl HttpFetch {
         let mut answer = self.head(request, &url, &fields, progress).await?;
         let (status, version) = (answer.status().as_u16(), answer.version());
         let headers = field_lines(answer.headers());
-        progress.head = Some((status, headers.clone()));
-        self.judge_head(status, &headers)?;
+        let judged = self.judge_head(status, &headers);
+        progress.head = Some((status, headers));
+        judged?;
         let codings = decode::codings(encodings(answer.headers()))
             .map_err(|error| FetchError::new(ErrorKind::Decode, &error.to_string()))?;
         let content_encoding = named_encoding(answer.headers());
@@ -62,6 +65,7 @@ impl HttpFetch {
         })?;
         let elapsed = progress.start.elapsed();
         let (body, is_cut) = decode_body(&wire_body, codings, limit, is_over, request.purpose).await?;
+        let (status, headers) = progress.head.take().unwrap_or_default();
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
             (false, true) => Some(Truncation::DecodedLimit),
@@ -83,8 +87,7 @@ impl HttpFetch {
 
     /// Sends the request and reads the header section of the answer.
     ///
-    /// Asks a second time, on a fresh connection, when the server had closed the one that was kept, or when this
-    /// machine has no descriptor left and closing idle connections may give some back.
+    /// Asks a second time, on a fresh connection, when the server had closed the one that was kept.
     async fn head(
         &self,
         request: &FetchRequest,
@@ -102,6 +105,9 @@ impl HttpFetch {
                 Some(Host::Domain(_)) => None,
                 None => return Err(FetchError::new(ErrorKind::Protocol, "the URL has no host")),
             };
+            if !matches!(url.scheme(), "http" | "https") {
+                return Err(FetchError::new(ErrorKind::Protocol, "the URL is neither http nor https"));
+            }
             if let Some(Err(blocked)) = literal.map(|addr| guard.check(addr)) {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
@@ -114,14 +120,16 @@ impl HttpFetch {
                 Err(error) => error,
             };
             let (kind, detail) = classify(&error, Stage::Head);
-            if std::mem::take(&mut may_repeat) {
-                if dial.was_reused() && is_stale(&error) {
-                    continue;
-                }
-                if kind == ErrorKind::Local {
-                    self.clients.close_idle();
-                    continue;
-                }
+            if dial.was_reused() && is_stale(&error) && std::mem::take(&mut may_repeat) {
+                continue;
+            }
+            if kind == ErrorKind::Local {
+                // Gives descriptors back, in a moment: each connection closes in a task of its own.
+                self.clients.close_idle();
+            }
+            if error.is_builder() {
+                // The request was never made.
+                progress.dial = None;
             }
             return Err(FetchError::new(kind, &detail));
         }
@@ -146,6 +154,8 @@ impl HttpFetch {
 
 impl Fetch for HttpFetch {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
+        // Never closed, so this only ever waits; the time of the try begins after it.
+        let _slot = self.in_flight.acquire().await;
         let mut progress = Progress { start: Instant::now(), dial: None, head: None };
         let deadline = progress.start + self.settings.timeout;
         let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
@@ -163,7 +173,7 @@ impl Fetch for HttpFetch {
 struct Progress {
     start: Instant,
     dial: Option<Arc<Dial>>,
-    head: Option<(u16, Vec<(String, Vec<u8>)>)>,
+    head: Option<(u16, FieldLines)>,
 }
 
 impl Progress {
@@ -232,9 +242,8 @@ async fn decode_body(
         if purpose == Purpose::Robots { limit.max(DECODED_INLINE) } else { limit.min(DECODED_INLINE) };
     let mut decoded = decode::decode(wire, &codings, inline, is_partial).map_err(broken)?;
     if purpose == Purpose::Robots {
-        if decoded.is_cut && wire.len() as u64 * MAX_ROBOTS_EXPANSION < inline {
-            let detail =
-                format!("robots.txt of {} octets grows to more than {inline} when decoded", wire.len());
+        if decoded.is_cut && decoded.taken as u64 * MAX_ROBOTS_EXPANSION < inline {
+            let detail = format!("robots.txt grows from {} octets to more than {inline}", decoded.taken);
             return Err(FetchError::new(ErrorKind::TooLarge, &detail));
         }
         let is_over = decoded.body.len() as u64 > limit;
@@ -251,7 +260,7 @@ async fn decode_body(
     Ok((decoded.body, decoded.is_cut))
 }
 
-fn field_lines(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+fn field_lines(headers: &HeaderMap) -> FieldLines {
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
 }
 

@@ -28,7 +28,7 @@ pub use error::{ErrorKind, FetchError, SetupError};
 pub use guard::{AddressClass, BlockedAddress};
 pub use http::HttpFetch;
 pub use request::{FetchRequest, Purpose};
-pub use response::{Response, Truncation};
+pub use response::{FieldLines, Response, Truncation};
 pub use settings::{FetchSettings, ResolveRule, ResolveRuleError};
 
 /// What one request came to.

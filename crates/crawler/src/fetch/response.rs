@@ -1,9 +1,15 @@
 //! One response, as it came over the wire.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+
+/// A header section: names in lower case, values as sent, one entry a field line.
+///
+/// In order of arrival by the first line of each name; lines of the same name stand together, in their order.
+pub type FieldLines = Vec<(String, Vec<u8>)>;
 
 /// Why the body of a response isn't whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,16 +21,14 @@ pub enum Truncation {
 }
 
 /// A response with its body read.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Response {
     /// The status code, 200-999 (1xx answers are passed over).
     pub status: u16,
     /// The version on the status line: `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
     pub version: &'static str,
-    /// The header section: names in lower case, values as sent, one entry a field line, in order of arrival.
-    ///
-    /// Bounded in count and size by the settings.
-    pub headers: Vec<(String, Vec<u8>)>,
+    /// The header section, bounded in count and size by the settings.
+    pub headers: FieldLines,
     /// The body as it was sent: without transfer coding, with content coding.
     pub wire_body: Bytes,
     /// The body with content codings undone. Shares its memory with `wire_body` where there was none.
@@ -41,6 +45,22 @@ pub struct Response {
     pub request_head: Vec<u8>,
     /// The time from the call to the last octet of the body.
     pub elapsed: Duration,
+}
+
+/// Shows the sizes of the bodies only.
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("status", &self.status)
+            .field("version", &self.version)
+            .field("wire_body", &self.wire_body.len())
+            .field("body", &self.body.len())
+            .field("content_encoding", &self.content_encoding)
+            .field("truncated", &self.truncated)
+            .field("remote", &self.remote)
+            .field("elapsed", &self.elapsed)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Response {

@@ -37,8 +37,11 @@ pub struct FetchSettings {
     pub idle_timeout: Duration,
     /// How long a connection may be used for new requests. Default 5 min.
     pub connection_life: Duration,
-    /// How many connections are made before idle ones are closed. Default a quarter of the file descriptors that
-    /// this process may have, at most 1,024: two of these stand beside each other, and others need descriptors too.
+    /// How many requests run at the same time; others wait. Default half of the file descriptors that this process
+    /// may have, at most 4,096.
+    pub max_in_flight: usize,
+    /// How many connections are made before idle ones are closed, for seeds' hosts and for others each. Default an
+    /// eighth of the file descriptors, at most 512.
     pub max_connections: usize,
 }
 
@@ -47,6 +50,8 @@ impl FetchSettings {
 
     /// Makes the default settings for a user agent.
     pub fn new(user_agent: impl Into<String>) -> Self {
+        // A quarter is left for the database, the archive, the log.
+        let descriptors = open_files_limit();
         Self {
             user_agent: user_agent.into(),
             from: None,
@@ -61,7 +66,8 @@ impl FetchSettings {
             allow_net: Vec::new(),
             idle_timeout: Duration::from_secs(15),
             connection_life: Duration::from_mins(5),
-            max_connections: (open_files_limit() / 4).clamp(4, 1024),
+            max_in_flight: (descriptors / 2).clamp(1, 4096),
+            max_connections: (descriptors / 8).clamp(1, 512),
         }
     }
 

@@ -13,15 +13,16 @@ use super::SetupError;
 /// `https` host then fails with [`ErrorKind::Tls`](super::ErrorKind::Tls). A file that was named and can't be read
 /// is an error.
 pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
+    if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
+        // Asked here, since the directory of `SSL_CERT_DIR` would hide the failure.
+        std::fs::File::open(&file)
+            .map_err(|error| SetupError::TrustStore(format!("SSL_CERT_FILE {}: {error}", file.display())))?;
+    }
     let found = rustls_native_certs::load_native_certs();
-    let was_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().any(|name| std::env::var_os(name).is_some());
     let mut roots = RootCertStore::empty();
     let (added, ignored) = roots.add_parsable_certificates(found.certs);
     if added == 0 {
         let why = found.errors.first().map_or_else(|| "none found".to_owned(), ToString::to_string);
-        if was_named {
-            return Err(SetupError::TrustStore(why));
-        }
         tracing::warn!("no certificate authorities on this system, https will fail: {why}");
     }
     tracing::debug!(added, ignored, "certificate authorities");

@@ -1,0 +1,87 @@
+//! Connections that are kept, go stale, and end.
+
+use std::time::Duration;
+
+use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
+
+use crate::server::{Server, answer, bounded, settings};
+
+#[tokio::test]
+async fn a_connection_is_kept_for_the_next_request() {
+    let server = Server::saying(answer("", b"ok")).await;
+    let http = HttpFetch::new(settings()).unwrap();
+    for _ in 0..5 {
+        bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_the_server_closed_is_replaced_in_the_same_try() {
+    // Each connection answers once and closes on sight of a second request, unanswered.
+    let server = Server::start(|mut conn| async move {
+        conn.request().await;
+        conn.send(answer("", b"ok")).await;
+        conn.request().await;
+    })
+    .await;
+    let http = HttpFetch::new(settings()).unwrap();
+    for connections in 1..=4 {
+        let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+        assert_eq!((response.status, server.connections()), (200, connections));
+    }
+}
+
+#[tokio::test]
+async fn a_fresh_connection_that_closes_is_a_failure_at_once() {
+    let server = Server::start(|mut conn| async move {
+        if conn.number == 1 {
+            conn.request().await;
+            conn.send(answer("", b"ok")).await;
+        }
+        conn.request().await;
+    })
+    .await;
+    let http = HttpFetch::new(settings()).unwrap();
+    bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    // The kept one is stale, the fresh one closes as well: one replacement, no more.
+    let error = bounded(&http, server.request("/", Purpose::Page)).await.unwrap_err();
+    assert_eq!((error.kind, server.connections()), (ErrorKind::Connection, 2), "{error}");
+    // Nothing is kept now.
+    let error = bounded(&http, server.request("/", Purpose::Page)).await.unwrap_err();
+    assert_eq!((error.kind, server.connections()), (ErrorKind::Connection, 3), "{error}");
+}
+
+#[tokio::test]
+async fn connections_have_a_life_span_and_a_number() {
+    for (spent, connections) in [
+        (FetchSettings { connection_life: Duration::ZERO, ..settings() }, 4),
+        (FetchSettings { max_connections: 1, ..settings() }, 4),
+        (settings(), 1),
+    ] {
+        let server = Server::saying(answer("", b"ok")).await;
+        let http = HttpFetch::new(spent).unwrap();
+        for _ in 0..4 {
+            bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+        }
+        assert_eq!(server.connections(), connections);
+    }
+}
+
+#[tokio::test]
+async fn a_renewed_client_closes_its_idle_connections() {
+    let (gone, mut is_gone) = tokio::sync::mpsc::unbounded_channel();
+    let server = Server::start(move |mut conn| {
+        let gone = gone.clone();
+        async move {
+            while conn.request().await.is_some() && conn.send(answer("", b"ok")).await {}
+            gone.send(conn.number).unwrap();
+        }
+    })
+    .await;
+    let http = HttpFetch::new(FetchSettings { max_connections: 1, ..settings() }).unwrap();
+    for _ in 0..2 {
+        bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    }
+    assert_eq!(tokio::time::timeout(crate::server::BOUND, is_gone.recv()).await.unwrap(), Some(1));
+}

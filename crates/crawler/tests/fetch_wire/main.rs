@@ -1,0 +1,11 @@
+//! The network seam against servers on loopback that send exact octets, good and bad.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod addresses;
+mod bodies;
+mod connections;
+mod descriptors;
+mod failures;
+mod server;
+mod tls;

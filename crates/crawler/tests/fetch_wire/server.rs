@@ -1,0 +1,123 @@
+//! A server that says what a test tells it to say, octet by octet.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, Purpose};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Longer than any test may take.
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
+
+/// One connection as the server sees it.
+pub(crate) struct Conn {
+    pub(crate) stream: TcpStream,
+    /// 1 for the first connection to this server.
+    pub(crate) number: usize,
+}
+
+impl Conn {
+    /// Reads one request head; `None` when the client has closed.
+    pub(crate) async fn request(&mut self) -> Option<String> {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.stream.read_u8().await.ok()?);
+        }
+        Some(String::from_utf8(head).unwrap())
+    }
+
+    /// Sends octets; false when the client has closed.
+    pub(crate) async fn send(&mut self, octets: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(octets.as_ref()).await.is_ok()
+    }
+}
+
+/// A running server.
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) addr: SocketAddr,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// Starts a server that treats each connection with `talk`; it ends with the test's runtime.
+    pub(crate) async fn start<F, T>(talk: F) -> Self
+    where
+        F: Fn(Conn) -> T + Send + 'static,
+        T: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = Self { addr: listener.local_addr().unwrap(), connections: Arc::default() };
+        let connections = Arc::clone(&server.connections);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let number = connections.fetch_add(1, Ordering::SeqCst) + 1;
+                tokio::spawn(talk(Conn { stream, number }));
+            }
+        });
+        server
+    }
+
+    /// Starts a server that answers each request with the same octets and keeps the connection.
+    pub(crate) async fn saying(answer: impl Into<Vec<u8>>) -> Self {
+        let answer: Arc<[u8]> = answer.into().into();
+        Self::start(move |mut conn| {
+            let answer = Arc::clone(&answer);
+            async move { while conn.request().await.is_some() && conn.send(&answer).await {} }
+        })
+        .await
+    }
+
+    /// Starts a server that answers one request with these octets and closes.
+    pub(crate) async fn saying_once(answer: impl Into<Vec<u8>>) -> Self {
+        let answer: Arc<[u8]> = answer.into().into();
+        Self::start(move |mut conn| {
+            let answer = Arc::clone(&answer);
+            async move {
+                conn.request().await;
+                conn.send(&answer).await;
+            }
+        })
+        .await
+    }
+
+    /// How many connections there were.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn request(&self, path: &str, purpose: Purpose) -> FetchRequest {
+        seed(&format!("http://{}{path}", self.addr), purpose)
+    }
+}
+
+/// A request to a host that the seed file names.
+pub(crate) fn seed(url: &str, purpose: Purpose) -> FetchRequest {
+    FetchRequest { host_is_seed: true, ..FetchRequest::new(url.parse().unwrap(), purpose) }
+}
+
+/// A complete answer with these additional field lines and this body.
+pub(crate) fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
+    let mut octets =
+        format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    octets.extend_from_slice(body);
+    octets
+}
+
+pub(crate) fn settings() -> FetchSettings {
+    FetchSettings::new("SuperRobot/1.0 (+https://example.org/robot)")
+}
+
+/// Fetches one page from `server`.
+pub(crate) async fn fetch(settings: FetchSettings, server: &Server, purpose: Purpose) -> FetchResult {
+    bounded(&HttpFetch::new(settings).unwrap(), server.request("/", purpose)).await
+}
+
+/// Fetches, and fails the test where that has no end.
+pub(crate) async fn bounded(http: &HttpFetch, request: FetchRequest) -> FetchResult {
+    tokio::time::timeout(BOUND, http.fetch(request)).await.expect("a fetch has an end")
+}
