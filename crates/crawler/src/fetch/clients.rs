@@ -86,6 +86,9 @@ impl Recipe {
             .no_proxy()
             .pool_max_idle_per_host(1)
             .pool_idle_timeout(s.idle_timeout)
+            // A frozen server keeps neither its connection nor the next request on it.
+            .http2_keep_alive_interval(s.connect_timeout)
+            .http2_keep_alive_timeout(s.connect_timeout)
             .http2_max_header_list_size(u32::try_from(s.max_header_bytes).unwrap_or(u32::MAX))
             // Servers break the grammar of field lines in these ways; browsers read them all the same.
             .http1_allow_obsolete_multiline_headers_in_responses(true)

@@ -55,7 +55,6 @@ fn kind(error: &reqwest::Error, stage: Stage) -> ErrorKind {
     {
         return match h2.reason() {
             Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL | h2::Reason::REFUSED_STREAM) => cut,
-            Some(h2::Reason::ENHANCE_YOUR_CALM) if h2.is_library() => ErrorKind::TooLarge,
             _ => ErrorKind::Protocol,
         };
     }

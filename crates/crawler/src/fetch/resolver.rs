@@ -4,6 +4,7 @@
 //! connections (DNS rebinding) is judged by the address that is really used.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -49,19 +50,60 @@ impl Resolve for GuardedResolver {
         }
         let guard = Arc::clone(&self.guard);
         Box::pin(async move {
-            let mut open = Vec::new();
-            let mut blocked = None;
-            for addr in tokio::net::lookup_host((host.as_str(), 0)).await? {
-                match guard.check(addr.ip()) {
-                    Ok(()) => open.push(addr),
-                    Err(why) => blocked = blocked.or(Some(why)),
-                }
-            }
-            match blocked {
-                Some(why) if open.is_empty() => Err(why.into()),
-                _ if open.is_empty() => Err("the name has no address".into()),
-                _ => Ok(Box::new(open.into_iter()) as Addrs),
-            }
+            let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
+            Ok(Box::new(open_ones(&guard, found)?.into_iter()) as Addrs)
         })
+    }
+}
+
+/// Keeps the addresses that are open; none at all is an error.
+fn open_ones(
+    guard: &AddressGuard,
+    found: impl Iterator<Item = SocketAddr>,
+) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
+    let mut open = Vec::new();
+    let mut blocked = None;
+    for addr in found {
+        match guard.check(addr.ip()) {
+            Ok(()) => open.push(addr),
+            Err(why) => blocked = blocked.or(Some(why)),
+        }
+    }
+    match blocked {
+        _ if !open.is_empty() => Ok(open),
+        Some(why) => Err(why.into()),
+        None => Err("the name has no address".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fetch::BlockedAddress;
+
+    fn addrs(texts: &[&str]) -> Vec<SocketAddr> {
+        texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect()
+    }
+
+    #[test]
+    fn a_name_with_public_and_own_addresses_has_its_public_ones() {
+        let guard = AddressGuard::default();
+        let found = addrs(&["127.0.0.1", "8.8.8.8", "10.0.0.1", "2606:4700::1", "::1"]);
+        assert_eq!(open_ones(&guard, found.into_iter()).unwrap(), addrs(&["8.8.8.8", "2606:4700::1"]));
+        let error = open_ones(&guard, addrs(&["127.0.0.1", "::1"]).into_iter()).unwrap_err();
+        assert!(error.is::<BlockedAddress>());
+        assert!(!open_ones(&guard, std::iter::empty()).unwrap_err().is::<BlockedAddress>());
+    }
+
+    #[test]
+    fn a_rule_for_a_host_goes_before_the_rule_for_every_host() {
+        let rules: Vec<ResolveRule> = ["*:127.0.0.9", "a.example:127.0.0.1:81", "a.example:127.0.0.2"]
+            .map(|text| text.parse().unwrap())
+            .to_vec();
+        let rules = Rules::new(&rules);
+        let expected = ["127.0.0.1:81", "127.0.0.2:0"].map(|addr| addr.parse().unwrap());
+        assert_eq!(rules.get("a.example").unwrap(), expected);
+        assert_eq!(rules.get("b.example").unwrap(), addrs(&["127.0.0.9"]));
+        assert!(Rules::new(&[]).get("a.example").is_none());
     }
 }

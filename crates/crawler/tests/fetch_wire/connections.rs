@@ -18,17 +18,24 @@ async fn a_connection_is_kept_for_the_next_request() {
 
 #[tokio::test]
 async fn a_kept_connection_that_the_server_closed_is_replaced_in_the_same_try() {
-    // Each connection answers once and closes on sight of a second request, unanswered.
-    let server = Server::start(|mut conn| async move {
-        conn.request().await;
-        conn.send(answer("", b"ok")).await;
-        conn.request().await;
-    })
-    .await;
-    let http = HttpFetch::new(settings()).unwrap();
-    for connections in 1..=4 {
-        let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
-        assert_eq!((response.status, server.connections()), (200, connections));
+    // Each connection answers once; then it closes at once, or on sight of a second request, by end or by reset.
+    for (waits, resets) in [(false, false), (true, false), (true, true)] {
+        let server = Server::start(move |mut conn| async move {
+            conn.request().await;
+            conn.send(answer("", b"ok")).await;
+            if waits {
+                conn.request().await;
+            }
+            if resets {
+                conn.stream.set_zero_linger().unwrap();
+            }
+        })
+        .await;
+        let http = HttpFetch::new(settings()).unwrap();
+        for connections in 1..=4 {
+            let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+            assert_eq!((response.status, server.connections()), (200, connections), "{waits} {resets}");
+        }
     }
 }
 

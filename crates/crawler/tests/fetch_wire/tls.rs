@@ -3,18 +3,22 @@
 use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::server::{bounded, seed, settings};
+use crate::server::{Server, answer, bounded, seed, settings};
 
 const SERVERS: &str = "CRAWL_TEST_TLS_SERVERS";
 
+type Stream = tokio_rustls::server::TlsStream<tokio::net::TcpStream>;
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
 fn authority() -> Authority {
@@ -23,8 +27,19 @@ fn authority() -> Authority {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// Starts a server under the name `name` that speaks `protocol` alone and answers "secret".
-async fn serve(authority: &Authority, name: &str, protocol: &'static str) -> SocketAddr {
+/// How a server talks once TLS stands.
+#[derive(Clone)]
+enum Talk {
+    /// Answers "secret" over HTTP/1.1.
+    Http1,
+    /// Answers "secret" over HTTP/2.
+    Http2,
+    /// Answers over HTTP/2 with a header section that never ends; counts the connections that were closed.
+    Flood(Arc<AtomicUsize>),
+}
+
+/// Starts a server under the name `name`.
+async fn serve(authority: &Authority, name: &str, talk: Talk) -> SocketAddr {
     let key = KeyPair::generate().unwrap();
     let cert = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, authority).unwrap();
     let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
@@ -34,24 +49,31 @@ async fn serve(authority: &Authority, name: &str, protocol: &'static str) -> Soc
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
         .unwrap();
-    config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+    let protocol = if matches!(talk, Talk::Http1) { "http/1.1" } else { "h2" };
+    config.alpn_protocols = vec![protocol.into()];
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((tcp, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
+            let (acceptor, talk) = (acceptor.clone(), talk.clone());
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(tcp).await else { return };
-                if protocol == "h2" { speak_http2(stream).await } else { speak_http1(stream).await }
+                match talk {
+                    Talk::Http1 => speak_http1(stream).await,
+                    Talk::Http2 => speak_http2(stream).await,
+                    Talk::Flood(closed) => {
+                        flood_http2(stream).await;
+                        closed.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
             });
         }
     });
     addr
 }
 
-async fn speak_http1(mut stream: tokio_rustls::server::TlsStream<tokio::net::TcpStream>) {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+async fn speak_http1(mut stream: Stream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(octet) = stream.read_u8().await else { return };
@@ -61,7 +83,7 @@ async fn speak_http1(mut stream: tokio_rustls::server::TlsStream<tokio::net::Tcp
     stream.shutdown().await.unwrap();
 }
 
-async fn speak_http2(stream: tokio_rustls::server::TlsStream<tokio::net::TcpStream>) {
+async fn speak_http2(stream: Stream) {
     let mut connection = h2::server::handshake(stream).await.unwrap();
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         assert!(!request.headers().contains_key("host"), "HTTP/2 has :authority");
@@ -71,15 +93,49 @@ async fn speak_http2(stream: tokio_rustls::server::TlsStream<tokio::net::TcpStre
     }
 }
 
+/// Sends SETTINGS, HEADERS without an end, and CONTINUATION frames (RFC 9113 section 6.10) until the client closes.
+async fn flood_http2(stream: Stream) {
+    let frame = |kind: u8, stream_id: u8, payload: &[u8]| {
+        let mut octets = vec![0, 0, payload.len() as u8, kind, 0, 0, 0, 0, stream_id];
+        octets.extend_from_slice(payload);
+        octets
+    };
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    // What the client says isn't judged, but read, so that it is never the one that waits.
+    let reading = tokio::spawn(async move { tokio::io::copy(&mut reader, &mut tokio::io::sink()).await });
+    let mut said = frame(4, 0, &[]);
+    // 0x88 is `:status: 200` in HPACK's static table.
+    said.extend(frame(1, 1, &[0x88]));
+    // A literal field line without indexing, `a: b`.
+    let more = frame(9, 1, &[0x00, 1, b'a', 1, b'b']).repeat(50);
+    while writer.write_all(&said).await.is_ok() && writer.flush().await.is_ok() {
+        said.clone_from(&more);
+    }
+    reading.abort();
+}
+
 fn rules(servers: &str) -> Vec<crawler::fetch::ResolveRule> {
     servers.split(' ').map(|rule| rule.parse().unwrap()).collect()
 }
 
 async fn start_servers(authority: &Authority) -> String {
-    let one = serve(authority, "one.example", "http/1.1").await;
-    let two = serve(authority, "two.example", "h2").await;
-    let wrong = serve(authority, "other.example", "http/1.1").await;
-    format!("one.example:{one} two.example:{two} wrong.example:{wrong}")
+    let one = serve(authority, "one.example", Talk::Http1).await;
+    let two = serve(authority, "two.example", Talk::Http2).await;
+    let wrong = serve(authority, "other.example", Talk::Http1).await;
+    let closed = Arc::new(AtomicUsize::new(0));
+    let flood = serve(authority, "flood.example", Talk::Flood(Arc::clone(&closed))).await;
+    let count = Server::start(move |mut conn| {
+        let closed = Arc::clone(&closed);
+        async move {
+            while conn.request().await.is_some() {
+                conn.send(answer("", closed.load(Ordering::SeqCst).to_string().as_bytes())).await;
+            }
+        }
+    })
+    .await;
+    [("one", one), ("two", two), ("wrong", wrong), ("flood", flood), ("count", count.addr)]
+        .map(|(name, addr)| format!("{name}.example:{addr}"))
+        .join(" ")
 }
 
 #[tokio::test]
@@ -94,7 +150,7 @@ async fn an_unknown_authority_is_a_tls_error() {
 
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_a_tls_error() {
-    let talkative = crate::server::Server::start(|mut conn| async move {
+    let talkative = Server::start(|mut conn| async move {
         conn.send("220 mail.example ESMTP\r\n").await;
         conn.request().await;
     })
@@ -103,6 +159,19 @@ async fn a_server_that_speaks_no_tls_is_a_tls_error() {
     let error =
         bounded(&http, seed(&format!("https://{}/", talkative.addr), Purpose::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "{error}");
+}
+
+#[tokio::test]
+async fn a_handshake_without_an_answer_ends_at_the_connect_timeout() {
+    let silent = Server::start(|conn| async move {
+        std::future::pending::<()>().await;
+        drop(conn);
+    })
+    .await;
+    let hasty = FetchSettings { connect_timeout: Duration::from_millis(200), ..settings() };
+    let request = seed(&format!("https://{}/", silent.addr), Purpose::Page);
+    let error = bounded(&HttpFetch::new(hasty).unwrap(), request).await.unwrap_err();
+    assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, false), "{error}");
 }
 
 #[test]
@@ -147,4 +216,19 @@ async fn fetch_as_the_child(servers: &str) {
     }
     let error = bounded(&http, seed("https://wrong.example/", Purpose::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "a certificate for another name: {error}");
+    flooded(&http).await;
+}
+
+async fn flooded(http: &HttpFetch) {
+    let error = bounded(http, seed("https://flood.example/", Purpose::Page)).await.unwrap_err();
+    // The client closes the connection at its limit, and tells no more than that.
+    assert_eq!((error.kind, error.status), (ErrorKind::Connection, None), "{error}");
+    // The end of the request isn't enough: the connection ends as well.
+    for _ in 0..100_000 {
+        let count = bounded(http, seed("http://count.example/", Purpose::Page)).await.unwrap();
+        if count.body != "0" {
+            return;
+        }
+    }
+    panic!("the flooded connection lives on");
 }
