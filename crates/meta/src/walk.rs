@@ -50,27 +50,26 @@ pub(crate) fn walk<'a>(value: &'a str, form: Form, found: &mut dyn FnMut(&Scope,
     let mut scope = Scope::All;
     let mut rest = cut(value, VALUE_LIMIT);
     loop {
-        rest = rest.trim_start_matches(is_padding);
-        let piece = until(rest, form.separators);
+        let end = until(rest, form.separators).len();
+        let mut next = end;
+        let mut piece = rest[..end].trim_start_matches(is_padding);
+        while let Some((opened, after)) = opened_scope(piece, form.openers) {
+            scope = opened;
+            piece = piece[after..].trim_start_matches(is_padding);
+        }
         let (name, colon) = split_name(piece, &[':', '=']);
-        if colon.is_some() && Term::is_date_name(name) {
-            rest = &rest[colon.unwrap_or_default()..];
-            if let Some((date, after)) = date(rest, form.separators) {
+        if let Some(colon) = colon.filter(|_| Term::is_date_name(name)) {
+            let value_at = end - piece.len() + colon;
+            if let Some((date, length)) = date(&rest[value_at..], form.separators) {
                 found(&scope, Found::Term(Term::UnavailableAfter(date)));
-                rest = after;
+                next = value_at + length;
             } else {
                 found(&scope, Found::BadValue(piece));
-                rest = &rest[until(rest, form.separators).len()..];
             }
-        } else if let Some((opened, after)) = opened_scope(piece, form.openers) {
-            scope = opened;
-            rest = &rest[after..];
-            continue; // the first term stands in the same piece
         } else {
             read_piece(piece, &mut |what| found(&scope, what));
-            rest = &rest[piece.len()..];
         }
-        let mut chars = rest.chars();
+        let mut chars = rest[next..].chars();
         if chars.next().is_none() {
             break;
         }
@@ -110,15 +109,15 @@ fn pair(piece: &str) -> Option<Found<'_>> {
     Some(term.map_or(Found::BadValue(piece), Found::Term))
 }
 
-/// Finds the longest stretch up to a separator or the end that is a date; gives it with what follows.
-fn date<'a>(rest: &'a str, separators: &[char]) -> Option<(Timestamp, &'a str)> {
+/// Finds the longest stretch up to a separator or the end that is a date; gives it with its length.
+fn date(rest: &str, separators: &[char]) -> Option<(Timestamp, usize)> {
     let window = cut(rest, DATE_LIMIT);
     let mut ends: Vec<usize> =
         window.match_indices(separators).map(|(at, _)| at).take(DATE_SEPARATORS).collect();
     if window.len() == rest.len() && ends.len() < DATE_SEPARATORS {
         ends.push(rest.len());
     }
-    ends.into_iter().rev().find_map(|end| Some((parse_date(trim(&rest[..end]))?, &rest[end..])))
+    ends.into_iter().rev().find_map(|end| Some((parse_date(trim(&rest[..end]))?, end)))
 }
 
 /// Tells whether a piece begins with an agent's name, and where its terms begin.

@@ -1,36 +1,27 @@
 //! Consent signals: who may use a page for what (section 5 of the digest).
+//!
+//! Each signal is read into [`Statement`]s, which are stored with the page. [`combine`] makes one answer per
+//! purpose of them: any denial denies, else any permission permits, else the answer is unknown (AIPREF
+//! vocabulary). A [`Policy`] holds the purposes that the operator declared and what an unknown answer means.
+//! Signals never widen robots.txt: a path that it closes is not fetched, and has no preference at all.
 
+mod ai_txt;
+mod content_signal;
+mod content_usage;
+mod in_robots;
 mod location;
+mod on_page;
+mod policy;
+mod purpose;
+mod statement;
 pub mod tdm;
 
-use serde::{Deserialize, Serialize};
-
+pub use ai_txt::{AiTxt, ai_block_hint};
+pub use content_signal::content_signal;
+pub use content_usage::content_usage;
+pub use in_robots::{RobotsLine, robots_statements};
 pub use location::Location;
-
-/// Is a word of consent; its absence (`None`) is "unknown". A denial outranks a permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Consent {
-    /// The use is permitted.
-    Allow,
-    /// The use is denied.
-    Deny,
-}
-
-/// Is a use that a crawl may declare (`--purpose search,archive`) and a site may deny.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Purpose {
-    /// A search index with links and excerpts.
-    Search,
-    /// A kept copy.
-    Archive,
-    /// Input of a model that answers questions.
-    AiInput,
-    /// Training of models.
-    AiTrain,
-    /// Training of models with the page's images.
-    AiTrainImages,
-    /// Text and data mining.
-    Tdm,
-}
+pub use on_page::page_statements;
+pub use policy::{Answer, Judgement, Policy};
+pub use purpose::{Consent, Grade, Purpose, UnknownPurpose};
+pub use statement::{Claim, Combined, Signal, Statement, combine};

@@ -81,6 +81,13 @@ pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) 
     let mut because = Vec::new();
     for said in [read(headers, directives), read(metas, directives)] {
         if said.0.reservation.is_some() {
+            // The protocol lets the page open what the header reserved; the reservation is kept as a note.
+            if directives.tdm_reservation > said.0.reservation {
+                let replaced = because.drain(..).map(|because: Because| because.source);
+                directives
+                    .warnings
+                    .extend(replaced.map(|source| Warning::new("replaced by the page", source)));
+            }
             directives.tdm_reservation = said.0.reservation;
             because = said.1;
         }
@@ -137,6 +144,21 @@ mod tests {
         assert_eq!(said("/odd"), None);
         assert_eq!(said("/"), Some(1));
         assert_eq!(file.lookup("/b.jpg").unwrap().policy.as_deref(), Some("https://a.example/p.json"));
+    }
+
+    #[test]
+    fn a_reservation_that_the_page_replaces_is_noted() {
+        let headers = [("TDM-Reservation".to_owned(), "1".to_owned())];
+        let tag = crate::MetaTag {
+            name: Some("tdm-reservation".into()),
+            content: Some("0".into()),
+            ..Default::default()
+        };
+        let mut directives = Directives::default();
+        read_response(&Sources { headers: &headers, metas: &[tag] }, &mut directives);
+        assert_eq!(directives.tdm_reservation, Some(0));
+        assert_eq!(directives.because[0].to_string(), "tdm-reservation:0 (meta tdm-reservation: 0)");
+        assert_eq!(directives.warnings[0].to_string(), "replaced by the page (header tdm-reservation: 1)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Page directives by table and vector.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod html;
 mod page_directives;
 mod worked_examples;

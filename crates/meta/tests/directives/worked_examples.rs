@@ -48,7 +48,7 @@ fn read_sources(sources: &str) -> (Vec<(String, String)>, Vec<MetaTag>) {
             "header" => headers.push(pair()),
             "html" => metas.extend(Page::read_html(rest).metas),
             "meta" => {
-                metas.push(MetaTag { name: Some(pair().0), content: Some(pair().1), ..MetaTag::default() })
+                metas.push(MetaTag { name: Some(pair().0), content: Some(pair().1), ..MetaTag::default() });
             }
             "property" => metas.push(MetaTag {
                 property: Some(pair().0),

@@ -1,0 +1,200 @@
+//! What a crawl is for, and what the statements of a site leave of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Combined, Consent, Grade, Purpose, Statement, combine};
+use crate::Effects;
+
+/// Holds the purposes that the operator declared, and what silence means for each.
+///
+/// Default: search and archive. Silence permits search and archive, and denies AI input, AI training and text and
+/// data mining, unless [`Policy::presume`] says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    purposes: Vec<Purpose>,
+    presumed: Vec<(Purpose, Consent)>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::new([Purpose::Search, Purpose::Archive])
+    }
+}
+
+/// Is the answer for one declared purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The purpose.
+    pub purpose: Purpose,
+    /// What the site said; nothing = unknown.
+    pub said: Option<Consent>,
+    /// What follows from it, or from silence.
+    pub consent: Consent,
+}
+
+/// Says which of the declared purposes a page may serve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The answer for each declared purpose, sorted by purpose.
+    pub answers: Vec<Answer>,
+    /// The strictest grade of use that was given.
+    pub grade: Option<Grade>,
+}
+
+impl Policy {
+    /// Declares purposes.
+    pub fn new(purposes: impl IntoIterator<Item = Purpose>) -> Self {
+        let mut purposes: Vec<Purpose> = purposes.into_iter().collect();
+        purposes.sort();
+        purposes.dedup();
+        Self { purposes, presumed: Vec::new() }
+    }
+
+    /// Sets what silence means for a purpose.
+    #[must_use]
+    pub fn presume(mut self, purpose: Purpose, consent: Consent) -> Self {
+        self.presumed.retain(|(other, _)| *other != purpose);
+        self.presumed.push((purpose, consent));
+        self
+    }
+
+    /// Gives the declared purposes, sorted.
+    pub fn purposes(&self) -> &[Purpose] {
+        &self.purposes
+    }
+
+    /// Gives what silence means for a purpose.
+    pub fn presumed(&self, purpose: Purpose) -> Consent {
+        let set = self.presumed.iter().find(|(other, _)| *other == purpose);
+        set.map_or(
+            match purpose {
+                Purpose::Search | Purpose::Archive => Consent::Allow,
+                Purpose::AiInput | Purpose::AiTrain | Purpose::AiTrainImages | Purpose::Tdm => Consent::Deny,
+            },
+            |(_, consent)| *consent,
+        )
+    }
+
+    /// Tells, from what is known before the fetch (robots.txt, files), whether a page may be fetched: not if every
+    /// declared purpose is denied in words. Silence may still be broken by the response.
+    pub fn may_fetch<'a>(&self, statements: impl IntoIterator<Item = &'a Statement>) -> bool {
+        let combined = combine(statements);
+        self.purposes.is_empty() || self.purposes.iter().any(|p| said(&combined, *p) != Some(Consent::Deny))
+    }
+
+    /// Judges a page from all statements about it.
+    pub fn judge<'a>(&self, statements: impl IntoIterator<Item = &'a Statement>) -> Judgement {
+        let combined = combine(statements);
+        let answer = |purpose: &Purpose| {
+            let said = said(&combined, *purpose);
+            Answer { purpose: *purpose, said, consent: said.unwrap_or_else(|| self.presumed(*purpose)) }
+        };
+        Judgement { answers: self.purposes.iter().map(answer).collect(), grade: combined.grade }
+    }
+}
+
+/// Gives what was said to a purpose; a grade says something to archiving.
+fn said(combined: &Combined, purpose: Purpose) -> Option<Consent> {
+    let by_grade = match (purpose, combined.grade) {
+        (Purpose::Archive, Some(Grade::Reference | Grade::Immediate)) => Some(Consent::Deny),
+        _ => None,
+    };
+    combined.consent(purpose).max(by_grade)
+}
+
+impl Judgement {
+    /// Tells whether a page serves a declared purpose.
+    pub fn serves(&self, purpose: Purpose) -> bool {
+        self.answers.iter().any(|answer| answer.purpose == purpose && answer.consent == Consent::Allow)
+    }
+
+    /// Tells whether no declared purpose is served: text and body are dropped.
+    pub fn is_refused(&self) -> bool {
+        !self.answers.is_empty() && self.answers.iter().all(|answer| answer.consent == Consent::Deny)
+    }
+
+    /// Takes from the effects of the directives what the site doesn't consent to; nothing is ever added.
+    ///
+    /// Refused by every purpose or `use=immediate`: neither text nor body. `use=reference`, or archiving declared and
+    /// denied: no body. Links are no use of content and stay as they are.
+    #[must_use]
+    pub fn limit(&self, effects: Effects) -> Effects {
+        let store_text = effects.store_text && !self.is_refused() && self.grade != Some(Grade::Immediate);
+        let archive = self.answers.iter().find(|answer| answer.purpose == Purpose::Archive);
+        let is_archive_denied = archive.is_some_and(|answer| answer.consent == Consent::Deny);
+        let store_body =
+            effects.store_body && store_text && !is_archive_denied && self.grade != Some(Grade::Reference);
+        Effects { store_text, store_body, ..effects }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::consent::{Claim, Signal};
+    use crate::{Origin, Source};
+
+    fn statements(claims: &[Claim]) -> Vec<Statement> {
+        let source = Source::new(Origin::Header, 0, "x", "y");
+        let statement = |claim: &Claim| Statement {
+            signal: Signal::ContentSignal,
+            claim: *claim,
+            source: source.clone(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        claims.iter().map(statement).collect()
+    }
+
+    const ALL: Effects = Effects { store_text: true, store_body: true, enqueue_links: true };
+
+    fn limited(policy: &Policy, claims: &[Claim]) -> (bool, bool) {
+        let effects = policy.judge(&statements(claims)).limit(ALL);
+        assert!(effects.enqueue_links);
+        (effects.store_text, effects.store_body)
+    }
+
+    #[test]
+    fn silence_permits_search_and_archive_alone() {
+        let policy = Policy::new(Purpose::ALL);
+        let judgement = policy.judge(&[]);
+        let served: Vec<_> = Purpose::ALL.into_iter().filter(|p| judgement.serves(*p)).collect();
+        assert_eq!(served, [Purpose::Search, Purpose::Archive]);
+        let training = Policy::new([Purpose::AiTrain]);
+        assert!(training.may_fetch(&[]));
+        assert!(training.judge(&[]).is_refused());
+        assert!(!training.presume(Purpose::AiTrain, Consent::Allow).judge(&[]).is_refused());
+    }
+
+    #[test]
+    fn a_page_that_every_purpose_is_denied_is_neither_fetched_nor_stored() {
+        let policy = Policy::new([Purpose::AiTrain, Purpose::Search]);
+        let deny = |purpose| Claim::Purpose(purpose, Consent::Deny);
+        let both = [deny(Purpose::AiTrain), deny(Purpose::Search)];
+        assert!(!policy.may_fetch(&statements(&both)));
+        assert_eq!(limited(&policy, &both), (false, false));
+        assert!(policy.may_fetch(&statements(&both[..1])));
+        assert_eq!(limited(&policy, &both[..1]), (true, true));
+        assert!(!policy.judge(&statements(&both[..1])).serves(Purpose::AiTrain));
+        assert!(Policy::new([]).may_fetch(&statements(&both)));
+    }
+
+    #[test]
+    fn grades_limit_what_is_stored() {
+        let policy = Policy::default();
+        assert_eq!(limited(&policy, &[]), (true, true));
+        assert_eq!(limited(&policy, &[Claim::Use(Grade::Full)]), (true, true));
+        assert_eq!(limited(&policy, &[Claim::Use(Grade::Reference)]), (true, false));
+        assert_eq!(limited(&policy, &[Claim::Use(Grade::Immediate)]), (false, false));
+        assert_eq!(limited(&Policy::new([Purpose::Search]), &[Claim::Use(Grade::Reference)]), (true, false));
+    }
+
+    #[test]
+    fn archiving_may_be_denied_alone() {
+        let policy = Policy::default();
+        assert_eq!(limited(&policy, &[Claim::Purpose(Purpose::Archive, Consent::Deny)]), (true, false));
+        let none = Effects { store_text: false, store_body: false, enqueue_links: false };
+        assert_eq!(policy.judge(&[]).limit(none), none);
+    }
+}
