@@ -6,6 +6,7 @@
 mod layout;
 
 use super::sites::CLASSIC;
+use crate::clean::clean;
 use layout::{Cell, Paint, table};
 use std::io::{self, Write};
 
@@ -68,7 +69,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
     writeln!(out, "{}", paint.title(&report.robot))?;
     writeln!(out, "{}", paint.title(&"=".repeat(report.robot.chars().count())))?;
     for host in hosts([report]) {
-        writeln!(out, "\n{}: the six classic URLs", layout::clean(host))?;
+        writeln!(out, "\n{}: the six classic URLs", clean(host))?;
         let rows: Vec<Vec<Cell>> = CLASSIC
             .iter()
             .map(|path| {
@@ -78,7 +79,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
             .collect();
         table(out, &["URL", "", "robots.txt"], &rows, paint)?;
 
-        writeln!(out, "\n{}: everything that it found", layout::clean(host))?;
+        writeln!(out, "\n{}: everything that it found", clean(host))?;
         table(
             out,
             &["URL", "", "indexed", "archived", "followed", "because"],
@@ -134,7 +135,7 @@ fn print_side_by_side(out: &mut dyn Write, robots: &[RobotReport], paint: Paint)
     writeln!(out, "{}", paint.title("Side by side"))?;
     writeln!(out, "{}", paint.title("============"))?;
     for host in hosts(robots) {
-        writeln!(out, "\n{}", layout::clean(host))?;
+        writeln!(out, "\n{}", clean(host))?;
         let mut header = vec!["URL"];
         header.extend(robots.iter().map(|report| report.robot.as_str()));
         let rows: Vec<Vec<Cell>> = CLASSIC

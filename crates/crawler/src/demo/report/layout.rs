@@ -1,5 +1,6 @@
 //! Tables of text, 100 columns wide.
 
+use crate::clean::clean;
 use std::io::{self, Write};
 
 /// Columns of a line.
@@ -20,15 +21,15 @@ pub(super) struct Cell {
 
 impl Cell {
     pub(super) fn plain(text: &str) -> Self {
-        Self { text: clean(text), mark: "" }
+        Self { text: clean(text).into_owned(), mark: "" }
     }
 
     pub(super) fn good(text: &str) -> Self {
-        Self { text: clean(text), mark: "32" }
+        Self { text: clean(text).into_owned(), mark: "32" }
     }
 
     pub(super) fn bad(text: &str) -> Self {
-        Self { text: clean(text), mark: "31" }
+        Self { text: clean(text).into_owned(), mark: "31" }
     }
 }
 
@@ -46,13 +47,6 @@ impl Paint {
     fn mark(self, code: &str, text: &str) -> String {
         if self.colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
-}
-
-/// Takes control characters out (and what turns the direction of writing): they would steer the terminal.
-pub(super) fn clean(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let steers = |c: char| c.is_control() || turns(c);
-    text.chars().filter(|c| !steers(*c)).collect()
 }
 
 /// Prints a table: a header, a rule, the rows. Columns are as wide as their text; where that is too wide, the
@@ -154,7 +148,7 @@ fn length(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, Paint, clean, table, wrap};
+    use super::{Cell, Paint, table, wrap};
     use proptest::prelude::*;
 
     #[test]
@@ -168,11 +162,6 @@ mod tests {
         ] {
             assert_eq!(wrap(text, width), lines, "{text}");
         }
-    }
-
-    #[test]
-    fn what_steers_a_terminal_is_taken_out() {
-        assert_eq!(clean("a\x1b[31mb\r\n\u{9b}c\u{202e}d\x07"), "a[31mbcd");
     }
 
     proptest! {

@@ -1,4 +1,5 @@
 use super::{CLASSIC, Page, Site, all};
+use crate::demo::ROBOTS;
 use std::collections::HashSet;
 
 /// Table 9-4 of the book: the rules of each record, in order.
@@ -97,4 +98,47 @@ fn every_kind_of_directive_is_there_to_be_shown() {
         assert_eq!(header(value), 1, "{value}");
     }
     assert_eq!(pages.iter().filter(|page| page.status == 301).count(), 1);
+}
+
+/// What the pages with directives ask of each robot: path, then index, archive and follow for
+/// Suzy-Spider, Furniture-Finder and Nosy-Bot (section 4.4 of the directives' digest).
+#[rustfmt::skip]
+const ASKED: [(&str, [&str; 3]); 8] = [
+    ("/friends.html",    ["ia-", "ia-", "ia-"]),
+    ("/price-list.html", ["i-f", "i-f", "i-f"]),
+    ("/staff-rota.html", ["-af", "-af", "-af"]),
+    ("/chairs.html",     ["iaf", "iaf", "-a-"]),
+    ("/ledger.txt",      ["i-f", "i-f", "i-f"]),
+    ("/valuation.txt",   ["-af", "--f", "-af"]),
+    ("/auction.html",    ["-a-", "-a-", "-a-"]),
+    ("/lamps.html",      ["iaf", "iaf", "iaf"]),
+];
+
+#[test]
+fn each_page_asks_of_each_robot_what_the_demo_tells() {
+    let now = "2026-03-01T12:00:00Z".parse().unwrap();
+    for (path, asked) in ASKED {
+        let page = all().iter().find_map(|site| site.page(path).cloned()).unwrap();
+        let headers: Vec<_> =
+            page.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let metas: Vec<_> = page.body.split("<meta name=\"").skip(1).map(meta_tag).collect();
+        for (robot, asked) in ROBOTS.into_iter().zip(asked) {
+            let sources = meta::Sources { headers: &headers, metas: &metas };
+            let agent = meta::Agent::new(robot, [""; 0]);
+            let found = meta::resolve(&sources, &agent, meta::Dialect::default(), now);
+            let letter = |is_so, letter| if is_so { letter } else { '-' };
+            let found: String =
+                [letter(found.index, 'i'), letter(found.archive, 'a'), letter(found.follow, 'f')]
+                    .iter()
+                    .collect();
+            assert_eq!(found, asked, "{path} for {robot}");
+        }
+    }
+}
+
+/// Reads `NAME" content="CONTENT"...`.
+fn meta_tag(text: &str) -> meta::MetaTag {
+    let mut parts = text.split('"');
+    let (name, content) = (parts.next().map(str::to_owned), parts.nth(1).map(str::to_owned));
+    meta::MetaTag { name, content, ..meta::MetaTag::default() }
 }
