@@ -1,1 +1,7 @@
 //! Whole crawls on the simulated web.
+
+mod crash;
+mod crawl;
+mod plain_robot;
+mod politeness;
+mod tools;
