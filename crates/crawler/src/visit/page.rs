@@ -91,7 +91,7 @@ pub(super) fn read(
     }
     let warc = (rules.archive && store_text && store_body).then(|| archive(url, response, requested));
     let (fields, fields_error) = match &html {
-        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, response),
+        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response),
         _ => (BTreeMap::new(), None),
     };
 
@@ -256,8 +256,8 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
     })
 }
 
-fn select(rules: &PageRules, response: &Response) -> (BTreeMap<String, Vec<String>>, Option<String>) {
-    let decoded = extract::decode(&response.body, response.content_type());
+fn select(rules: &PageRules, url: &CrawlUrl, response: &Response) -> (BTreeMap<String, Vec<String>>, Option<String>) {
+    let decoded = extract::decode(&response.body, response.content_type(), url.as_url());
     match extract::select(&decoded.text, &rules.selectors, &SelectLimits::default()) {
         Ok(fields) => (fields.into_iter().map(|field| (field.name, field.values)).collect(), None),
         Err(error) => (BTreeMap::new(), Some(format!("extract: {error}"))),
