@@ -20,8 +20,11 @@ impl Agent {
         let full = user_agent.trim().to_owned();
         let word = full.split_whitespace().next().unwrap_or_default();
         let name = word.split('/').next().unwrap_or_default().to_owned();
+        // Two plain words (`Foo Bar`) are no product token: no line can name them (RFC 9309 section 2.2.1).
+        let second = full.split_whitespace().nth(1).unwrap_or_default();
+        let named = if is_product_token(word) && is_product_token(second) { "" } else { &name };
         let token =
-            leading_token(name.as_bytes()).iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
+            leading_token(named.as_bytes()).iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
         Self { full, name, token, aliases: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::lex;
-use crate::member::Member;
+use crate::member::{Beside, Member};
 use crate::pattern::Subject;
 use crate::read::Site;
 use crate::target::{path_and_query, site_and_path};
@@ -60,21 +60,17 @@ impl Robots {
             }
             _ => std::slice::from_ref(&dialect),
         };
-        let mut whole = None;
+        let mut read = Beside::default();
+        let mut timing = Timing::default();
         let mut deciders = Vec::with_capacity(members.len());
-        for &member in members {
+        for (i, &member) in members.iter().enumerate() {
             // `hardened` comes last: its reading gives the warnings and the fields of the file.
-            let quiet = if member == *members.last().unwrap_or(&dialect) { Notes::default() } else { Notes::quiet() };
-            let (member, read) = Member::prepare(&text.octets, agent, options, member, site, quiet, &mut notes);
-            let mut read = read;
-            if let Some((_, timing)) = whole.take() {
-                read.timing.join(timing);
-            }
-            let timing = read.timing.clone();
-            whole = Some((read, timing));
+            let own = if i + 1 == members.len() { Notes::default() } else { Notes::quiet() };
+            let (member, mut beside) = Member::prepare(&text.octets, agent, options, member, site, own, &mut notes);
+            timing.join(std::mem::take(&mut beside.timing));
+            read = beside;
             deciders.push(member);
         }
-        let (read, timing) = whole.unwrap_or_default();
         let mut additions = read.additions;
         if text.utf16 {
             additions = additions.with(Additions::H6);
@@ -142,10 +138,10 @@ impl Robots {
     /// allowed (RFC 9309 section 2.2.2). Cost: see docs/robots.md; never more than O(rules x (pattern + URL)).
     pub fn verdict(&self, path_and_query: &str) -> Verdict {
         let path = self::path_and_query(path_and_query);
-        let subject = Subject::new(path.as_bytes());
-        if subject.octets() == b"/robots.txt" {
+        if path == "/robots.txt" {
             return Verdict::bare(true, self.dialect, Reason::RobotsTxt);
         }
+        let subject = Subject::new(path.as_bytes());
         match &self.decider {
             Decider::Whole(allowed, reason) => Verdict::bare(*allowed, self.dialect, reason.clone()),
             Decider::One(member) => member.verdict(&path, &subject),

@@ -1,6 +1,6 @@
 //! Whom a user-agent line names, in each dialect.
 
-use crate::agent::leading_token;
+use crate::agent::{is_product_token, leading_token};
 use crate::octets::{is_blank, words};
 use crate::{Additions, Agent, AgentRelation, Dialect, Options};
 
@@ -65,9 +65,11 @@ impl<'a> Selector<'a> {
             for word in value.split(|&b| is_blank(b) || b == b',').filter(|word| !word.is_empty()) {
                 let word = before_slash(word);
                 let us = self.us(|agent| {
+                    // A name with digits is no token: compared whole, it can be named all the same.
+                    let whole = if is_product_token(agent.name()) { agent.token() } else { agent.name() };
                     !word.is_empty()
                         && (word.eq_ignore_ascii_case(agent.token().as_bytes())
-                            || word.eq_ignore_ascii_case(agent.name().as_bytes()))
+                            || word.eq_ignore_ascii_case(whole.as_bytes()))
                 });
                 let star = word == b"*";
                 if us & !named.us != 0 || star && !named.star {

@@ -5,112 +5,123 @@ mod kit;
 use robots::{Additions, Agent, Dialect, Options, Robots, Verdict};
 use serde_json::Value;
 
+fn parse(row: &Value, options: &Options) -> Robots {
+    Robots::parse(&kit::body(row), &Agent::new(row["agent"].as_str().unwrap()), options, None)
+}
+
 fn verdict(row: &Value, options: &Options) -> Option<Verdict> {
-    let url = kit::url(row)?;
-    let agent = Agent::new(row["agent"].as_str().unwrap());
-    Some(Robots::parse(&kit::body(row), &agent, options, None).verdict(&url))
+    kit::url(row).map(|url| parse(row, options).verdict(&url))
 }
 
-fn case_files() -> Vec<(&'static str, Value)> {
-    ["google.jsonl", "rfc9309.jsonl", "book.jsonl", "edge.jsonl"]
-        .into_iter()
-        .flat_map(|file| kit::rows(file).into_iter().map(move |row| (file, row)))
-        .collect()
+fn cases(dialect: &str) -> Vec<Value> {
+    let files = ["google.jsonl", "rfc9309.jsonl", "book.jsonl", "edge.jsonl"];
+    files.into_iter().flat_map(kit::rows).filter(|row| row["dialect"] == dialect && row["allowed"].is_boolean()).collect()
 }
 
-#[test]
-fn rfc9309_every_gating_case() {
-    let mut failed = Vec::new();
-    let mut asked = 0;
-    for (file, row) in case_files() {
-        if row["dialect"] != "rfc9309" {
-            continue;
-        }
-        let Some(verdict) = verdict(&row, &Dialect::Rfc9309.into()) else { continue };
-        asked += 1;
-        if Some(verdict.allowed) != row["allowed"].as_bool() {
-            failed.push(format!("{file} {}: {verdict}", row["id"]));
-        }
-    }
-    assert!(failed.is_empty(), "{} of {asked} failed:\n{}", failed.len(), failed.join("\n"));
-    assert!(asked == 0 || asked == 1010, "{asked} cases asked");
-}
-
-#[test]
-fn hardened_differs_from_gating_cases_only_by_its_additions() {
-    let mut failed = Vec::new();
-    for (file, row) in case_files() {
-        if row["dialect"] != "rfc9309" {
-            continue;
-        }
-        let Some(verdict) = verdict(&row, &Options::default()) else { continue };
-        if Some(verdict.allowed) != row["allowed"].as_bool() {
-            let agent = Agent::new(row["agent"].as_str().unwrap());
-            let robots = Robots::parse(&kit::body(&row), &agent, &Options::default(), None);
-            let traced = !robots.additions().without(Additions::H5).is_empty();
-            eprintln!("{file} {} [{}]: {verdict}", row["id"], robots.additions());
-            if !traced {
-                failed.push(format!("{file} {}: {verdict}", row["id"]));
-            }
-        }
-    }
+fn assert_none(failed: &[String]) {
     assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
 }
 
 #[test]
-fn google_leniencies() {
-    for (file, row) in case_files() {
-        if row["dialect"] != "google" {
-            continue;
-        }
-        for dialect in [Dialect::Rfc9309, Dialect::Hardened] {
-            let Some(verdict) = verdict(&row, &dialect.into()) else { continue };
-            if Some(verdict.allowed) != row["allowed"].as_bool() {
-                eprintln!("{file} {} {:?}: {verdict} {}", row["id"], row["robots"], row["tags"]);
-            }
+fn rfc9309_every_gating_case() {
+    let cases = cases("rfc9309");
+    assert!(cases.is_empty() || cases.len() == 1014, "{} cases", cases.len());
+    let mut failed = Vec::new();
+    for row in &cases {
+        let verdict = verdict(row, &Dialect::Rfc9309.into()).unwrap();
+        if Some(verdict.allowed) != row["allowed"].as_bool() {
+            failed.push(format!("{}: {verdict}", row["id"]));
         }
     }
+    assert_none(&failed);
+}
+
+/// The additions that bear on a file, H5 aside, which `rfc9309` makes too; taken away, `hardened` must answer as RFC 9309.
+fn without_what_came_to_bear(robots: &Robots) -> Options {
+    let base = Options::default();
+    Options { additions: base.additions.without(robots.additions()).with(Additions::H5), ..base }
+}
+
+#[test]
+fn hardened_differs_from_gating_cases_by_its_additions_alone() {
+    let mut differ = Vec::new();
+    for row in cases("rfc9309") {
+        let want = row["allowed"].as_bool();
+        let robots = parse(&row, &Options::default());
+        let url = kit::url(&row).unwrap();
+        if Some(robots.verdict(&url).allowed) != want {
+            assert_eq!(want, Some(true), "{}: an addition allowed more", row["id"]);
+            let plain = parse(&row, &without_what_came_to_bear(&robots));
+            assert_eq!(Some(plain.verdict(&url).allowed), want, "{}", row["id"]);
+            differ.push(format!("{} {}", row["id"].as_str().unwrap(), robots.additions()));
+        }
+    }
+    let known = include_str!("data/hardened-differs.txt");
+    let known: Vec<_> = known.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(differ.is_empty() || differ == known, "{differ:#?}");
+}
+
+/// Google's leniencies that are not followed, each with its reason; all others are.
+#[test]
+fn google_leniencies_are_followed_but_for_a_named_few() {
+    let known = include_str!("data/google-not-followed.txt");
+    let known: Vec<_> = known.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut not_followed = Vec::new();
+    for row in cases("google") {
+        let got = verdict(&row, &Options::default()).unwrap();
+        if Some(got.allowed) != row["allowed"].as_bool() {
+            not_followed.push(row["id"].as_str().unwrap().to_owned());
+        }
+    }
+    let named: Vec<_> = known.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    assert!(not_followed.is_empty() || not_followed == named, "{not_followed:#?}");
+}
+
+#[test]
+fn google_index_folder_is_an_option() {
+    let option = Options { index_folder: true, ..Dialect::Rfc9309.into() };
+    for row in cases("google") {
+        let tags = row["tags"].as_array().cloned().unwrap_or_default();
+        if tags.contains(&"index-html".into()) {
+            assert_eq!(verdict(&row, &option).map(|v| v.allowed), row["allowed"].as_bool(), "{}", row["id"]);
+        }
+    }
+}
+
+#[test]
+fn koster1996_cases() {
+    let mut failed = Vec::new();
+    for row in cases("koster1996") {
+        let verdict = verdict(&row, &Dialect::Koster1996.into()).unwrap();
+        if Some(verdict.allowed) != row["allowed"].as_bool() {
+            failed.push(format!("{}: {verdict}", row["id"]));
+        }
+    }
+    assert_none(&failed);
 }
 
 #[test]
 fn dialects_every_row() {
     let mut failed = Vec::new();
+    let mut unlike_source = Vec::new();
     for row in kit::rows("dialects.jsonl") {
         let agent = Agent::new(row["ua"].as_str().unwrap());
+        let mut answers = Vec::new();
         for dialect in Dialect::ALL {
             let robots = Robots::parse(&kit::body(&row), &agent, &dialect.into(), None);
             let verdict = robots.verdict(row["path"].as_str().unwrap());
             if Some(verdict.allowed) != row["allowed"][dialect.name()].as_bool() {
                 failed.push(format!("{} {dialect}: {verdict}", row["id"]));
             }
+            answers.push(verdict.allowed);
         }
-    }
-    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n"));
-}
-
-#[test]
-fn real_files_letters() {
-    let mut counts = std::collections::BTreeMap::<(char, Dialect, bool), u32>::new();
-    let mut shown = 0;
-    for row in kit::real() {
-        let body = kit::body(&row);
-        for (agent, answers) in row["agents"].as_array().unwrap().iter().zip(row["allowed"].as_array().unwrap()) {
-            let agent = Agent::new(agent.as_str().unwrap());
-            for dialect in [Dialect::Rfc9309, Dialect::Hardened] {
-                let robots = Robots::parse(&body, &agent, &dialect.into(), None);
-                let urls = row["urls"].as_array().unwrap();
-                for (url, letter) in urls.iter().zip(answers.as_str().unwrap().chars()) {
-                    let verdict = robots.verdict(url.as_str().unwrap());
-                    let want = matches!(letter, '1' | 'e' | 'r');
-                    let good = verdict.allowed == want;
-                    *counts.entry((letter, dialect, good)).or_default() += 1;
-                    if !good && shown < 60 && (dialect == Dialect::Rfc9309 || (robots.additions().without(Additions::H5).is_empty())) {
-                        shown += 1;
-                        eprintln!("{} {} {letter} {url}: {verdict} [{}]", row["host"], agent.name(), robots.additions());
-                    }
-                }
+        if let Some(says) = row["source_says"].as_bool() {
+            // The source holds for at least one dialect, but where the project decided otherwise (C1).
+            if !answers.contains(&says) {
+                unlike_source.push(row["id"].as_str().unwrap().to_owned());
             }
         }
     }
-    eprintln!("{counts:#?}");
+    assert_none(&failed);
+    assert!(unlike_source.is_empty() || unlike_source == ["R021"], "{unlike_source:?}");
 }

@@ -126,7 +126,7 @@ impl Default for Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// Parse the body that came and obey it.
+    /// Parse the body that came and obey it; an empty one allows everything.
     Rules,
     /// Obey the stored copy: 304, or unreachable for over 12 h. `half_rate`: at no more than half the usual rate.
     Stored {
@@ -152,20 +152,167 @@ pub struct Judgement {
     pub lifetime: Duration,
     /// `now + lifetime`.
     pub next_try: Timestamp,
+    /// How much the caller may add to `lifetime` by chance, so that many origins that failed together are not asked together.
+    pub jitter: Duration,
     /// The history to store for the next judgement.
     pub history: History,
 }
 
-/// Judges how a fetch of /robots.txt ended.
+/// Times after the first failure at which /robots.txt is asked again; hourly after the last one.
+const RETRIES: [Duration; 3] = [Duration::from_mins(5), Duration::from_mins(15), Duration::from_mins(60)];
+/// For how long an unreachable origin is left alone before a stored copy may serve.
+const FIRST_STOP: Duration = Duration::from_hours(12);
+/// How old a stored copy may be, and after which time an unreachable origin may open by choice.
+const LONGEST: Duration = Duration::from_hours(30 * 24);
+/// Never closes the site and is never answered from a copy: it says "later".
+const TOO_MANY_REQUESTS: &str = "429";
+const DAY: Duration = Duration::from_hours(24);
+/// Lifetime of an answer that is no robots.txt (HTML, binary).
+const JUNK_TTL: Duration = Duration::from_hours(6);
+/// Octets at the start in which a NUL tells a binary file.
+const BINARY_PROBE: usize = 1024;
+
+/// Judges how a fetch of /robots.txt ended. Pure: the same arguments give the same judgement.
 ///
-/// Source: RFC 9309 sections 2.3 and 2.4, and docs/robots.md for the deviations.
+/// Source: RFC 9309 sections 2.3 and 2.4; docs/robots.md lists the deviations, all of them to the stricter side.
 pub fn judge(outcome: &Outcome<'_>, history: &History, policy: &Policy, now: Timestamp) -> Judgement {
-    let _ = outcome;
-    Judgement {
-        access: Access::Defer,
-        reason: "unreachable".into(),
-        lifetime: policy.min_ttl,
-        next_try: now + policy.min_ttl,
-        history: *history,
+    let table = Table { history, policy, now };
+    match outcome {
+        Outcome::Answer { head, body } => table.answer(head, body),
+        Outcome::Failed(failure) => table.unreachable(failure.name(), None),
+        // Deviation: RFC 9309 section 2.3.1.2 would allow everything after five hops.
+        Outcome::Redirects(bad) => table.settled(Access::DenyAll, format!("redirects: {}", bad.name()), DAY),
+    }
+}
+
+struct Table<'a> {
+    history: &'a History,
+    policy: &'a Policy,
+    now: Timestamp,
+}
+
+impl Table<'_> {
+    fn answer(&self, head: &Head, body: &[u8]) -> Judgement {
+        let status = head.status;
+        match status {
+            // Nobody asked for a part of the file.
+            206 => self.unreachable("206 unasked", None),
+            200..=299 => self.body(head, body),
+            304 => match self.history.good_copy {
+                Some(_) => self.fresh(Access::Stored { half_rate: false }, "not modified: 304".to_owned(), self.ttl(head), true),
+                None => self.unreachable("304 without a copy", None),
+            },
+            300..=399 => self.settled(Access::DenyAll, format!("redirects: {status} without target"), DAY),
+            401 | 403 if self.policy.on_forbidden == OnForbidden::Rfc9309 => self.unavailable(status),
+            // Deviation: RFC 9309 section 2.3.1.3 would allow everything.
+            401 | 403 | 402 | 407 | 451 => self.settled(Access::DenyAll, format!("closed: {status}"), DAY),
+            408 | 421 | 425 | 429 | 500..=599 => self.unreachable(&status.to_string(), head.retry_after.as_deref()),
+            400..=499 => self.unavailable(status),
+            _ => self.unreachable(&format!("status {status}"), None),
+        }
+    }
+
+    fn unavailable(&self, status: u16) -> Judgement {
+        self.settled(Access::AllowAll, format!("unavailable: {status}"), DAY)
+    }
+
+    fn body(&self, head: &Head, body: &[u8]) -> Judgement {
+        let status = head.status;
+        if body.trim_ascii().is_empty() {
+            return self.fresh(Access::Rules, format!("empty file: {status}"), self.ttl(head), true);
+        }
+        let utf16 = body.starts_with(&[0xfe, 0xff]) || body.starts_with(&[0xff, 0xfe]);
+        if !utf16 && body[..body.len().min(BINARY_PROBE)].contains(&0) {
+            return self.settled(Access::AllowAll, "no robots.txt: binary".to_owned(), JUNK_TTL);
+        }
+        if looks_like_html(head, body) && !utf16 && !crate::read::has_known_field(body) {
+            return self.settled(Access::AllowAll, "no robots.txt: HTML without a known field".to_owned(), JUNK_TTL);
+        }
+        self.fresh(Access::Rules, format!("fetched: {status}"), self.ttl(head), true)
+    }
+
+    fn ttl(&self, head: &Head) -> Duration {
+        let said = head.freshness(self.now).unwrap_or(self.policy.default_ttl);
+        said.min(self.policy.max_ttl).max(self.policy.min_ttl)
+    }
+
+    /// An answer that the origin gave: failures are forgotten.
+    fn fresh(&self, access: Access, reason: String, lifetime: Duration, copy: bool) -> Judgement {
+        let good_copy = if copy { Some(self.now) } else { None };
+        let history = History { first_failure: None, failures: 0, good_copy };
+        self.judgement(access, reason, lifetime, history)
+    }
+
+    /// An answer without rules: a stored copy, if there is one, no longer counts.
+    fn settled(&self, access: Access, reason: String, lifetime: Duration) -> Judgement {
+        self.fresh(access, reason, lifetime, false)
+    }
+
+    /// No answer: RFC 9309 section 2.3.1.4, and the steps of the specification.
+    fn unreachable(&self, why: &str, retry_after: Option<&str>) -> Judgement {
+        let since = self.history.first_failure.filter(|&first| first <= self.now).unwrap_or(self.now);
+        let lasted = between(since, self.now);
+        let history = History {
+            first_failure: Some(since),
+            failures: self.history.failures.saturating_add(1),
+            good_copy: self.history.good_copy,
+        };
+        let copy = self.history.good_copy.filter(|&at| between(at, self.now) <= LONGEST).is_some();
+        let (access, step) = if lasted < FIRST_STOP || why == TOO_MANY_REQUESTS {
+            (Access::Defer, RETRIES.get(self.history.failures as usize).copied().unwrap_or(RETRIES[2]))
+        } else if copy {
+            (Access::Stored { half_rate: true }, RETRIES[2])
+        } else if lasted >= LONGEST && self.policy.open_unreachable == UnreachableAfter30Days::After30Days {
+            (Access::AllowAll, DAY)
+        } else {
+            (Access::DenyAll, DAY)
+        };
+        let asked = retry_after.and_then(|value| super::retry_after(value, self.now));
+        let wait = asked.map_or(step, |asked| asked.max(step));
+        self.judgement(access, format!("unreachable since {since:.0}: {why}"), wait, history)
+    }
+
+    fn judgement(&self, access: Access, reason: String, lifetime: Duration, history: History) -> Judgement {
+        let next_try = self.now.saturating_add(lifetime).unwrap_or(Timestamp::MAX);
+        let jitter = if history.failures > 0 { lifetime / 10 } else { Duration::ZERO };
+        Judgement { access, reason: reason.into(), lifetime, next_try, jitter, history }
+    }
+}
+
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}
+
+fn looks_like_html(head: &Head, body: &[u8]) -> bool {
+    let said = head.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    said.contains("html") || start.first() == Some(&b'<')
+}
+
+impl Failure {
+    /// Gives the word used in reasons.
+    pub fn name(self) -> &'static str {
+        match self {
+            Failure::Dns => "dns",
+            Failure::Refused => "connection refused",
+            Failure::Reset => "connection reset",
+            Failure::Tls => "tls",
+            Failure::Timeout => "timeout",
+            Failure::Truncated => "body truncated",
+            Failure::Encoding => "content coding",
+            Failure::Protocol => "not http",
+            Failure::Other => "network",
+        }
+    }
+}
+
+impl BadRedirect {
+    /// Gives the word used in reasons.
+    pub fn name(self) -> &'static str {
+        match self {
+            BadRedirect::Loop => "loop",
+            BadRedirect::TooMany => "more than five",
+            BadRedirect::BadTarget => "bad target",
+        }
     }
 }

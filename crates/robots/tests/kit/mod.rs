@@ -1,5 +1,5 @@
 //! Reads the conformance vectors that stand beside the checkout.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::path::PathBuf;
 

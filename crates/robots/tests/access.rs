@@ -1,0 +1,224 @@
+//! From the way a fetch ended to what it permits (specification 2.2-2.5, RFC 9309 sections 2.3 and 2.4).
+
+mod kit;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use robots::access::{
+    Access, BadRedirect, Failure, Head, History, Judgement, OnForbidden, Outcome, Policy, UnreachableAfter30Days,
+    judge, retry_after,
+};
+
+const FILE: &[u8] = b"User-agent: *\nDisallow: /x\n";
+const HOUR: Duration = Duration::from_hours(1);
+
+fn now() -> Timestamp {
+    "2026-03-01T12:00:00Z".parse().unwrap()
+}
+
+fn ago(time: Duration) -> Timestamp {
+    now() - time
+}
+
+fn answer(status: u16, headers: &[(&str, &str)], body: &[u8], history: History, policy: &Policy) -> Judgement {
+    let head = Head::new(status, headers.iter().copied());
+    judge(&Outcome::Answer { head, body }, &history, policy, now())
+}
+
+fn first(status: u16) -> Judgement {
+    answer(status, &[], FILE, History::default(), &Policy::default())
+}
+
+fn word(access: Access) -> &'static str {
+    match access {
+        Access::Rules => "rules",
+        Access::Stored { half_rate: false } => "stored",
+        Access::Stored { half_rate: true } => "stored-half",
+        Access::AllowAll => "allow",
+        Access::DenyAll => "deny",
+        Access::Defer => "defer",
+    }
+}
+
+/// Columns of `access.tsv`: status or failure, headers, body, policy, history, access, lifetime in seconds, reason, clause.
+#[test]
+fn access_table() {
+    let table = include_str!("data/access.tsv");
+    let mut asked = 0;
+    for line in table.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let columns: Vec<_> = line.split('\t').collect();
+        let [outcome, headers, body, policy, history, access, lifetime, reason, clause] = columns[..] else {
+            panic!("nine columns wanted: {line}");
+        };
+        let headers: Vec<_> = headers.split(" | ").filter_map(|header| header.split_once(": ")).collect();
+        let body: &[u8] = match body {
+            "rules" => FILE,
+            "html" => b"<!DOCTYPE html><p>Not found</p>",
+            "html with rules" => b"<pre>\nUser-agent: *\nDisallow: /\n</pre>",
+            "binary" => b"\x7fELF\0\0User-agent: *\nDisallow: /",
+            "utf16" => b"\xff\xfeU\0s\0e\0r\0-\0a\0g\0e\0n\0t\0:\0*\0\n\0",
+            "-" => b"",
+            other => panic!("unknown body {other}"),
+        };
+        let mut rules = Policy::default();
+        match policy {
+            "-" => {}
+            "forbidden=rfc9309" => rules.on_forbidden = OnForbidden::Rfc9309,
+            "open after 30 days" => rules.open_unreachable = UnreachableAfter30Days::After30Days,
+            "max 7d" => rules.max_ttl = 168 * HOUR,
+            other => panic!("unknown policy {other}"),
+        }
+        // `failing 13h x4, copy 20d`
+        let mut past = History::default();
+        for part in history.split(", ").filter(|part| *part != "-") {
+            let words: Vec<_> = part.split(' ').collect();
+            let span = |text: &str| -> Duration {
+                let n: u64 = text[..text.len() - 1].parse().unwrap();
+                let unit = match &text[text.len() - 1..] { "m" => 60, "h" => 3600, "d" => 86_400, other => panic!("{other}") };
+                Duration::from_secs(n * unit)
+            };
+            match words[..] {
+                ["failing", time, times] => {
+                    past.first_failure = Some(ago(span(time)));
+                    past.failures = times[1..].parse().unwrap();
+                }
+                ["copy", time] => past.good_copy = Some(ago(span(time))),
+                _ => panic!("unknown history {part}"),
+            }
+        }
+        let head = |status| Head::new(status, headers.iter().copied());
+        let outcome = match outcome {
+            "dns" => Outcome::Failed(Failure::Dns),
+            "refused" => Outcome::Failed(Failure::Refused),
+            "reset" => Outcome::Failed(Failure::Reset),
+            "tls" => Outcome::Failed(Failure::Tls),
+            "timeout" => Outcome::Failed(Failure::Timeout),
+            "truncated" => Outcome::Failed(Failure::Truncated),
+            "encoding" => Outcome::Failed(Failure::Encoding),
+            "protocol" => Outcome::Failed(Failure::Protocol),
+            "loop" => Outcome::Redirects(BadRedirect::Loop),
+            "too many" => Outcome::Redirects(BadRedirect::TooMany),
+            "bad target" => Outcome::Redirects(BadRedirect::BadTarget),
+            status => Outcome::Answer { head: head(status.parse().unwrap()), body },
+        };
+        let got = judge(&outcome, &past, &rules, now());
+        assert_eq!(word(got.access), access, "{line}: {clause}");
+        assert_eq!(got.lifetime.as_secs().to_string(), lifetime, "{line}: {clause}");
+        assert_eq!(&*got.reason, reason, "{line}: {clause}");
+        assert_eq!(got.next_try, now() + got.lifetime);
+        asked += 1;
+    }
+    assert!(asked > 60, "{asked}");
+}
+
+#[test]
+fn spec_2_3_the_clock_starts_at_the_first_failure_after_the_last_success() {
+    let failed = judge(&Outcome::Failed(Failure::Dns), &History::default(), &Policy::default(), now());
+    assert_eq!(failed.history, History { first_failure: Some(now()), failures: 1, good_copy: None });
+    let later = now() + HOUR;
+    let again = judge(&Outcome::Failed(Failure::Timeout), &failed.history, &Policy::default(), later);
+    assert_eq!(again.history, History { first_failure: Some(now()), failures: 2, good_copy: None });
+    let head = Head::new(200, []);
+    let good = judge(&Outcome::Answer { head, body: FILE }, &again.history, &Policy::default(), later);
+    assert_eq!(good.history, History { first_failure: None, failures: 0, good_copy: Some(later) });
+    assert_eq!(first(404).history, History::default());
+}
+
+#[test]
+fn a_clock_that_jumps_back_neither_opens_nor_panics() {
+    let history = History { first_failure: Some(now() + 400 * 24 * HOUR), failures: 9, good_copy: Some(now() + HOUR) };
+    let got = judge(&Outcome::Failed(Failure::Dns), &history, &Policy::default(), now());
+    assert_eq!(got.access, Access::Defer);
+}
+
+#[test]
+fn rfc9110_10_2_3_retry_after() {
+    let rows = [
+        ("120", Some(120)),
+        (" 5 ", Some(5)),
+        ("0", Some(1)),
+        ("99999999999999999999999", Some(7 * 86_400)),
+        ("Sun, 01 Mar 2026 12:10:00 GMT", Some(600)),
+        ("Sunday, 01-Mar-26 12:10:00 GMT", Some(600)),
+        ("Sun Mar  1 12:10:00 2026", Some(600)),
+        ("Sun, 01 Mar 2026 11:00:00 GMT", Some(1)),
+        ("Fri, 01 Jan 2027 00:00:00 GMT", Some(7 * 86_400)),
+        ("-5", None),
+        ("1.5", None),
+        ("soon", None),
+        ("", None),
+    ];
+    for (value, seconds) in rows {
+        assert_eq!(retry_after(value, now()), seconds.map(Duration::from_secs), "{value}");
+    }
+}
+
+/// Each situation of `http.jsonl`, and what its column `politest` asks for.
+#[test]
+fn http_situations() {
+    let none = History::default;
+    let policy = Policy::default();
+    let failed = |failure| judge(&Outcome::Failed(failure), &none(), &policy, now()).access;
+    let redirects = |bad| judge(&Outcome::Redirects(bad), &none(), &policy, now()).access;
+    let status = |status| first(status).access;
+    for row in kit::rows("http.jsonl") {
+        let id = row["id"].as_str().unwrap();
+        let asked: Vec<(Access, Access)> = match id {
+            "http-01" | "http-05" | "http-06" => vec![(status(200), Access::Rules)],
+            "http-02" => vec![(answer(200, &[], b"", none(), &policy).access, Access::Rules)],
+            "http-03" | "http-11" => vec![
+                (answer(200, &[("content-type", "text/html")], b"<h1>hi</h1>", none(), &policy).access, Access::AllowAll),
+                (answer(200, &[("content-type", "text/html")], b"User-agent: *", none(), &policy).access, Access::Rules),
+            ],
+            "http-04" => vec![(failed(Failure::Truncated), Access::Defer)],
+            "http-07" => vec![(answer(204, &[], b"", none(), &policy).access, Access::Rules)],
+            "http-08" => vec![(status(206), Access::Defer)],
+            "http-09" => (301..=308).filter(|s| ![304, 305, 306].contains(s)).map(|s| (status(s), Access::DenyAll)).collect(),
+            "http-10" => vec![
+                (redirects(BadRedirect::Loop), Access::DenyAll),
+                (redirects(BadRedirect::TooMany), Access::DenyAll),
+            ],
+            "http-12" => vec![(redirects(BadRedirect::BadTarget), Access::DenyAll)],
+            // Deviation of the specification to the stricter side: 402 and 451 close the site.
+            "http-13" => vec![
+                (status(400), Access::AllowAll),
+                (status(404), Access::AllowAll),
+                (status(405), Access::AllowAll),
+                (status(410), Access::AllowAll),
+                (status(402), Access::DenyAll),
+                (status(451), Access::DenyAll),
+            ],
+            "http-14" => vec![(status(401), Access::DenyAll), (status(403), Access::DenyAll)],
+            "http-15" => vec![(status(429), Access::Defer)],
+            "http-16" => [500, 502, 503, 504].map(|s| (status(s), Access::Defer)).to_vec(),
+            "http-17" => [Failure::Dns, Failure::Refused, Failure::Tls, Failure::Timeout]
+                .map(|failure| (failed(failure), Access::Defer))
+                .to_vec(),
+            "http-18" => {
+                let history = History { good_copy: Some(ago(HOUR)), ..none() };
+                vec![(answer(304, &[], b"", history, &policy).access, Access::Stored { half_rate: false })]
+            }
+            "http-19" => {
+                let got = answer(200, &[("cache-control", "max-age=604800")], FILE, none(), &policy);
+                assert_eq!(got.lifetime, 24 * HOUR, "{id}");
+                vec![(got.access, Access::Rules)]
+            }
+            "http-20" => {
+                let urls = ["http://a.example/", "https://a.example/", "https://a.example:8443/", "https://b.a.example/"];
+                let files: std::collections::BTreeSet<_> = urls.iter().map(|url| robots::robots_url(url)).collect();
+                assert_eq!(files.len(), urls.len(), "{id}");
+                continue;
+            }
+            "http-21" => {
+                let root = robots::robots_url("https://a.example/sub/robots.txt");
+                assert_eq!(root.as_deref(), Some("https://a.example/robots.txt"), "{id}");
+                continue;
+            }
+            other => panic!("a situation without a test: {other} {row}"),
+        };
+        for (got, want) in asked {
+            assert_eq!(got, want, "{id} {}", row["situation"]);
+        }
+    }
+}
