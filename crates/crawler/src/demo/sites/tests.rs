@@ -142,3 +142,32 @@ fn meta_tag(text: &str) -> meta::MetaTag {
     let (name, content) = (parts.next().map(str::to_owned), parts.nth(1).map(str::to_owned));
     meta::MetaTag { name, content, ..meta::MetaTag::default() }
 }
+
+/// Table 9-4: may Suzy-Spider, Furniture-Finder, Nosy-Bot fetch it, for each of the six URLs.
+const MAY_FETCH: [[bool; 3]; 6] = [
+    [true, true, true],
+    [true, true, true],
+    [false, false, false],
+    [true, false, false],
+    [false, false, false],
+    [false, true, false],
+];
+
+#[test]
+fn table_9_4_is_what_the_robots_crate_reads_from_both_files() {
+    for site in all() {
+        for (path, may_fetch) in CLASSIC.into_iter().zip(MAY_FETCH) {
+            for (robot, may_fetch) in ROBOTS.into_iter().zip(may_fetch) {
+                let agent = robots::Agent::new(robot);
+                let options = robots::Options::default();
+                let file = robots::Robots::parse(site.robots_txt.as_bytes(), &agent, &options, None);
+                let verdict = file.verdict(path);
+                assert_eq!(verdict.allowed, may_fetch, "{robot} at {}{path}: {verdict:?}", site.host);
+                if let Some(line) = verdict.line {
+                    let line = site.robots_txt.lines().nth(line as usize - 1);
+                    assert_eq!(line, verdict.rule.as_deref(), "{robot} at {}{path}", site.host);
+                }
+            }
+        }
+    }
+}
