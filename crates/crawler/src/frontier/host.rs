@@ -204,7 +204,6 @@ impl Host {
 
     pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {
         self.queue(priority).push(url);
-        self.dirty = true;
     }
 
     /// Octets that the journal would take now, and that sealing everything would take.

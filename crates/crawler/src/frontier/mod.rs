@@ -12,6 +12,8 @@ mod item;
 mod overlay;
 mod queue;
 mod seen;
+#[cfg(test)]
+mod tests;
 
 pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
@@ -391,7 +393,6 @@ impl<S: Store> Frontier<S> {
                 Head::Chunk(number) => self.load_chunk(id, Priority::Untested, number)?,
                 Head::Here(item) => {
                     let done = host.queue(Priority::Untested).advance();
-                    host.dirty = true;
                     let url = item.url(&host.name).map_err(|error| form(Tree::Queue, &error))?;
                     self.drop_chunk(id, Priority::Untested, done);
                     self.mark(id);
