@@ -17,6 +17,7 @@ mod select;
 mod srcset;
 mod tags;
 mod text;
+mod tree_cost;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use limits::{ExtractLimits, LimitHit};
@@ -58,8 +59,11 @@ pub struct Extracted {
     pub base: Url,
     /// The `<meta>` elements in document order.
     pub metas: Vec<MetaTag>,
-    /// The links in document order, those of `Link` headers first.
+    /// The links in document order, those of `Link` headers first. Of several links of the page that are equal in
+    /// kind, `nofollow` and address (fragment aside) the first is recorded, with the first text that isn't empty.
     pub links: Vec<Link>,
+    /// Links that weren't recorded again.
+    pub repeated: u32,
     /// Links of `a` and `area` into the page itself (`#part` or nothing), which aren't recorded as links.
     pub same_page: u32,
     /// Addresses of schemes other than http and https, which aren't recorded as links.
@@ -108,6 +112,7 @@ pub fn extract(input: &ExtractInput<'_>) -> Extracted {
         base,
         metas: page.metas,
         links,
+        repeated: page.repeated,
         same_page: page.same_page,
         other_schemes: page.other_schemes,
         canonical,

@@ -1,5 +1,8 @@
 //! What the reader gathers on its one way through a page.
 
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 use meta::MetaTag;
 
 use super::attributes::{Attr, AttrSet, Attributes};
@@ -19,6 +22,7 @@ pub(super) struct RawLink {
     /// Where its address stands in [`Page::addresses`].
     pub(super) address: std::ops::Range<usize>,
     pub(super) rel: String,
+    pub(super) nofollow: bool,
     pub(super) text: String,
     pub(super) hreflang: Option<String>,
 }
@@ -37,6 +41,10 @@ pub(super) struct Page<'l> {
     pub(super) links_before: usize,
     /// The addresses of all links, one after the other.
     pub(super) addresses: String,
+    /// Finds a recorded link by its address without the fragment.
+    by_address: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+    pub(super) repeated: u32,
     /// The link whose text is being read.
     open_anchor: Option<usize>,
     anchor: Folded,
@@ -63,6 +71,9 @@ impl<'l> Page<'l> {
             links: Vec::new(),
             links_before: 0,
             addresses: String::new(),
+            by_address: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            repeated: 0,
             open_anchor: None,
             anchor: Folded::new(limits.anchor_bytes),
             same_page: 0,
@@ -94,40 +105,55 @@ impl<'l> Page<'l> {
     }
 
     /// Records a link, if its address may lead to another page or resource over http.
-    /// Gives whether it was recorded.
-    pub(super) fn add_link(&mut self, kind: LinkKind, address: &str, about: About) -> bool {
+    /// Gives its place; that of the first where one of this kind leads there already.
+    pub(super) fn add_link(&mut self, kind: LinkKind, address: &str, about: About) -> Option<usize> {
         // What the URL standard strips: C0 controls and spaces.
         let address = address.trim_matches(|c: char| c <= ' ');
+        let nofollow = !about.rel.is_empty() && !meta::link_rel(&about.rel).may_queue();
         if address.is_empty() || address.starts_with('#') {
             let names_page = matches!(kind, LinkKind::A | LinkKind::Area);
             if self.base.is_none() || !names_page {
                 self.same_page += u32::from(names_page);
-                self.may_lead_to_base |=
-                    names_page && !self.may_lead_to_base && meta::link_rel(&about.rel).may_queue();
-                return false;
+                self.may_lead_to_base |= names_page && !nofollow;
+                return None;
             }
         }
         if has_other_scheme(address) {
             self.other_schemes += 1;
-            return false;
+            return None;
         }
         if address.len() > self.limits.href_bytes {
             self.hit(LimitHit::Href);
-            return false;
+            return None;
+        }
+        let without_fragment = before_fragment(address);
+        let hash = self.hasher.hash_one(without_fragment);
+        let is_same = |&at: &usize| {
+            let other: &RawLink = &self.links[at];
+            other.kind == kind
+                && other.nofollow == nofollow
+                && before_fragment(&self.addresses[other.address.clone()]) == without_fragment
+        };
+        if let Some(&first) = self.by_address.find(hash, is_same) {
+            self.repeated += 1;
+            return Some(first);
         }
         if self.links_before + self.links.len() >= self.limits.links {
             self.hit(LimitHit::Links);
-            return false;
+            return None;
         }
+        let (links, addresses, hasher) = (&self.links, &self.addresses, &self.hasher);
+        let rehash = |&at: &usize| hasher.hash_one(before_fragment(&addresses[links[at].address.clone()]));
+        self.by_address.insert_unique(hash, self.links.len(), rehash);
         let start = self.addresses.len();
         self.addresses.push_str(address);
         let About { rel, text, hreflang } = about;
-        self.links.push(RawLink { kind, address: start..self.addresses.len(), rel, text, hreflang });
-        true
+        self.links.push(RawLink { kind, address: start..self.addresses.len(), rel, nofollow, text, hreflang });
+        Some(self.links.len() - 1)
     }
 
-    fn link_of(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) -> bool {
-        let Some(href) = attributes.get(address) else { return false };
+    fn link_of(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) -> Option<usize> {
+        let href = attributes.get(address)?;
         let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
         let about = About { text, ..About::of(attributes) };
         self.add_link(kind, &href, about)
@@ -136,9 +162,9 @@ impl<'l> Page<'l> {
     fn open_anchor(&mut self, attributes: &Attributes) {
         self.close_anchor();
         let address = if attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
-        if self.link_of(LinkKind::A, attributes, address, Attr::Alt) {
-            self.open_anchor = Some(self.links.len() - 1);
-        }
+        let link = self.link_of(LinkKind::A, attributes, address, Attr::Alt);
+        // The first text of an address counts; often an image stands before it.
+        self.open_anchor = link.filter(|&at| self.links[at].text.is_empty());
     }
 
     fn close_anchor(&mut self) {
@@ -371,6 +397,10 @@ fn note(limits: &mut Vec<LimitHit>, limit: LimitHit) {
     if !limits.contains(&limit) {
         limits.push(limit);
     }
+}
+
+fn before_fragment(address: &str) -> &str {
+    memchr::memchr(b'#', address.as_bytes()).map_or(address, |at| &address[..at])
 }
 
 /// Says whether an address begins with a scheme other than http and https.

@@ -53,7 +53,7 @@ fn link(raw: RawLink, target: Result<Url, String>) -> Link {
     Link {
         kind: raw.kind,
         target,
-        nofollow: !raw.rel.is_empty() && !meta::link_rel(&raw.rel).may_queue(),
+        nofollow: raw.nofollow,
         rel: Rel::new(&raw.rel),
         text: raw.text,
         hreflang: raw.hreflang,
@@ -74,8 +74,14 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
         }
         let mut text = found.title.unwrap_or_default();
         text.truncate(text.floor_char_boundary(limits.anchor_bytes));
-        let raw = RawLink { kind: LinkKind::Link, address: 0..0, rel: found.rel, text, hreflang: found.hreflang };
-        links.push(link(raw, target));
+        links.push(Link {
+            kind: LinkKind::Link,
+            target,
+            rel: Rel::new(&found.rel),
+            nofollow: !meta::link_rel(&found.rel).may_queue(),
+            text,
+            hreflang: found.hreflang,
+        });
     }
     (links, other_schemes)
 }
