@@ -54,6 +54,14 @@ fn kind(error: &reqwest::Error, stage: Stage) -> ErrorKind {
         && !h2.is_io()
     {
         return match h2.reason() {
+            // Said by our side to a flood of frames; said by the server it is a plain refusal.
+            Some(h2::Reason::ENHANCE_YOUR_CALM) => {
+                if h2.is_remote() {
+                    cut
+                } else {
+                    ErrorKind::TooLarge
+                }
+            }
             Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL | h2::Reason::REFUSED_STREAM) => cut,
             _ => ErrorKind::Protocol,
         };

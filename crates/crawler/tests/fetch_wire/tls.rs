@@ -221,8 +221,9 @@ async fn fetch_as_the_child(servers: &str) {
 
 async fn flooded(http: &HttpFetch) {
     let error = bounded(http, seed("https://flood.example/", Purpose::Page)).await.unwrap_err();
-    // The client closes the connection at its limit, and tells no more than that.
-    assert_eq!((error.kind, error.status), (ErrorKind::Connection, None), "{error}");
+    // The connection is closed at the limit; whether the request hears of the reason first is a matter of turns.
+    assert!([ErrorKind::TooLarge, ErrorKind::Connection].contains(&error.kind), "{error}");
+    assert_eq!(error.status, None);
     // The end of the request isn't enough: the connection ends as well.
     for _ in 0..100_000 {
         let count = bounded(http, seed("http://count.example/", Purpose::Page)).await.unwrap();
