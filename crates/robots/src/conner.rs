@@ -33,7 +33,10 @@ enum Token {
     /// `?`: one octet.
     One,
     /// `[a-z]`, or `[!a-z]`.
-    Set { ranges: Box<[(u16, u16)]>, complement: bool },
+    Set {
+        ranges: Box<[(u16, u16)]>,
+        complement: bool,
+    },
 }
 
 impl Conner {
@@ -42,8 +45,11 @@ impl Conner {
     /// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that
     /// gives the results in the comments of the author's example.
     pub(crate) fn prepare(lines: &[RuleLine<'_>], as_prefix: bool) -> Self {
-        let mut sorted: Vec<_> = lines.iter().enumerate().filter(|(_, line)| !line.value.is_empty()).collect();
-        let explicit = |line: &RuleLine<'_>| memchr::memchr3(b'*', b'?', b'[', line.value).is_none() && !line.value.contains(&b'\\');
+        let mut sorted: Vec<_> =
+            lines.iter().enumerate().filter(|(_, line)| !line.value.is_empty()).collect();
+        let explicit = |line: &RuleLine<'_>| {
+            memchr::memchr3(b'*', b'?', b'[', line.value).is_none() && !line.value.contains(&b'\\')
+        };
         sorted.sort_by_key(|(_, line)| (!explicit(line), std::cmp::Reverse(line.value.len()), line.allow));
         let rules = sorted
             .into_iter()

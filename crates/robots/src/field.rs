@@ -69,12 +69,17 @@ impl Field {
         match name.len() {
             8 if name.eq_ignore_ascii_case(b"disallow") => return Some((Field::Disallow, Spelling::Exact)),
             5 if name.eq_ignore_ascii_case(b"allow") => return Some((Field::Allow, Spelling::Exact)),
-            10 if name.eq_ignore_ascii_case(b"user-agent") => return Some((Field::UserAgent, Spelling::Exact)),
+            10 if name.eq_ignore_ascii_case(b"user-agent") => {
+                return Some((Field::UserAgent, Spelling::Exact));
+            }
             0..=3 | 16.. => return None,
             _ => {}
         }
         let find = |names: &[(&str, Field)]| {
-            names.iter().find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes())).map(|&(_, field)| field)
+            names
+                .iter()
+                .find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()))
+                .map(|&(_, field)| field)
         };
         find(&EXACT)
             .map(|field| (field, Spelling::Exact))
@@ -127,7 +132,10 @@ pub(crate) fn likely(name: &[u8]) -> Option<Field> {
     }
     let name: Vec<u8> =
         name.iter().map(|&b| if b == b'_' || is_blank(b) { b'-' } else { b.to_ascii_lowercase() }).collect();
-    let best = EXACT.iter().map(|(known, field)| (distance(&name, known.as_bytes()), *field)).min_by_key(|(d, _)| *d)?;
+    let best = EXACT
+        .iter()
+        .map(|(known, field)| (distance(&name, known.as_bytes()), *field))
+        .min_by_key(|(d, _)| *d)?;
     (best.0 <= 2 && best.0 * 4 < name.len()).then_some(best.1)
 }
 

@@ -66,7 +66,8 @@ impl Robots {
         for (i, &member) in members.iter().enumerate() {
             // `hardened` comes last: its reading gives the warnings and the fields of the file.
             let own = if i + 1 == members.len() { Notes::default() } else { Notes::quiet() };
-            let (member, mut beside) = Member::prepare(&text.octets, agent, options, member, site, own, &mut notes);
+            let (member, mut beside) =
+                Member::prepare(&text.octets, agent, options, member, site, own, &mut notes);
             timing.join(std::mem::take(&mut beside.timing));
             read = beside;
             deciders.push(member);

@@ -30,7 +30,8 @@ pub(crate) fn open(body: &[u8], max_octets: usize, decode_utf16: bool) -> Text<'
             let unit = [unit[0], unit[1]];
             if big { u16::from_be_bytes(unit) } else { u16::from_le_bytes(unit) }
         });
-        let text: String = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        let text: String =
+            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
         return Text { octets: Cow::Owned(text.into_bytes()), truncated, byte_order_mark: true, utf16 };
     }
     let mark = kept.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(have, want)| *have == want).count();
@@ -137,13 +138,16 @@ mod tests {
     #[test]
     fn cr_lf_and_crlf_end_a_line_and_nothing_else_does() {
         let got = numbers(b"a\r\nb\rc\n\rd\x0b\x0ce\xe2\x80\xa8f");
-        let want: [(u32, &[u8]); 5] = [(1, b"a"), (2, b"b"), (3, b"c"), (4, b""), (5, b"d\x0b\x0ce\xe2\x80\xa8f")];
+        let want: [(u32, &[u8]); 5] =
+            [(1, b"a"), (2, b"b"), (3, b"c"), (4, b""), (5, b"d\x0b\x0ce\xe2\x80\xa8f")];
         assert_eq!(got, want.map(|(number, raw)| (number, raw.to_vec())));
     }
 
     #[test]
     fn a_comment_line_is_not_a_blank_line() {
-        let contents: Vec<_> = Lines::new(b" # x\n \t\nField : a:b # c\nDisallow /x\none two three", true).map(|l| l.content).collect();
+        let contents: Vec<_> = Lines::new(b" # x\n \t\nField : a:b # c\nDisallow /x\none two three", true)
+            .map(|l| l.content)
+            .collect();
         assert_eq!(
             contents,
             [

@@ -19,6 +19,7 @@
 pub mod access;
 mod additions;
 mod agent;
+mod collector;
 mod conner;
 mod dialect;
 mod field;
@@ -40,6 +41,7 @@ mod warning;
 
 pub use additions::Additions;
 pub use agent::{Agent, is_product_token};
+pub use collector::Collector;
 pub use dialect::{AgentRelation, Dialect, Options, UnknownDialect};
 pub use file::Robots;
 pub use rules::{Decision, RobotRules};

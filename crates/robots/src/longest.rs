@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::Additions;
 use crate::octets::words;
 use crate::pattern::{Pattern, Subject};
 use crate::read::{RuleLine, Site};
 use crate::target::site_and_path;
-use crate::Additions;
 
 /// Holds the rules that bind us, in the order in which they are asked: the longest first, Allow before Disallow.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +31,14 @@ struct Entry {
 
 impl Longest {
     /// Prepares rules; gives the additions that came to bear as well. `rule` of an answer counts `lines`.
-    pub(crate) fn prepare(lines: &[RuleLine<'_>], additions: Additions, site: Site<'_>, index_folder: bool) -> (Self, Additions) {
-        let mut build = Build { entries: Vec::with_capacity(lines.len()), arena: Vec::new(), used: Additions::NONE };
+    pub(crate) fn prepare(
+        lines: &[RuleLine<'_>],
+        additions: Additions,
+        site: Site<'_>,
+        index_folder: bool,
+    ) -> (Self, Additions) {
+        let mut build =
+            Build { entries: Vec::with_capacity(lines.len()), arena: Vec::new(), used: Additions::NONE };
         for (i, line) in lines.iter().enumerate() {
             let place = Place { allow: line.allow, rule: i as u32 };
             build.line(line, place, additions, site);
@@ -120,7 +126,9 @@ impl Build {
 
     /// Google's reading of `Allow: /x/index.html`: exactly `/x/` as well.
     fn folder(&mut self, value: &[u8], place: Place) {
-        if let Some(slash) = value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm")) {
+        if let Some(slash) =
+            value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm"))
+        {
             self.push(&[&value[..=slash], b"$"].concat(), place);
         }
     }

@@ -144,7 +144,8 @@ impl Member {
             let group = chosen.groups.binary_search(&line.group).unwrap_or_default() as u32;
             evidence.push(Evidence { line: line.line, group, start, end: text.len() as u32 });
         }
-        let groups = chosen.groups.iter().map(|&group| label(&reading.groups[group as usize], chosen.identity));
+        let groups =
+            chosen.groups.iter().map(|&group| label(&reading.groups[group as usize], chosen.identity));
         let otherwise = match &rules {
             _ if reading.groups.is_empty() => Reason::NoRules,
             _ if chosen.groups.is_empty() => Reason::NoGroup,
@@ -224,7 +225,8 @@ fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, options: &Op
             .filter(usable)
             .collect()
     };
-    let ours = (0..identities).map(|identity| (identity, named(identity))).find(|(_, groups)| !groups.is_empty());
+    let ours =
+        (0..identities).map(|identity| (identity, named(identity))).find(|(_, groups)| !groups.is_empty());
     let stars = || star_groups(reading).into_iter().filter(usable).collect::<Vec<_>>();
     let (identity, mut groups) = match ours {
         Some((identity, groups)) => (Some(identity), groups),

@@ -22,7 +22,9 @@ const CLASS: [u8; 256] = {
         let b = i as u8;
         class[i] = match b {
             b' ' | b'\t' | 0x0b | 0x0c => BLANK | ENCODE,
-            0..=0x1f | 0x7f | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'[' | b']' => ENCODE,
+            0..=0x1f | 0x7f | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | b'[' | b']' => {
+                ENCODE
+            }
             0x80.. => HIGH | ENCODE,
             b'%' => PERCENT,
             b'$' => DOLLAR,

@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn length_counts_normalised_octets_and_specials() {
-        let length = |value: &str| Pattern::compile(value.as_bytes(), &mut Vec::new()).map(|(_, length)| length);
+        let length =
+            |value: &str| Pattern::compile(value.as_bytes(), &mut Vec::new()).map(|(_, length)| length);
         assert_eq!(length("/a*b$"), Some(5));
         assert_eq!(length("/%7Ea/***"), Some(7));
         assert_eq!(length("/é"), Some(7));

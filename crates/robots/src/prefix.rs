@@ -46,7 +46,10 @@ struct Prefix {
 impl FirstPrefix {
     /// Prepares the Disallow lines of 1994: several paths may stand on a line, and a path without slash gets one.
     pub(crate) fn koster1994(lines: &[RuleLine<'_>]) -> Self {
-        let paths = lines.iter().enumerate().flat_map(|(i, line)| words(line.value).map(move |word| (i, false, word)));
+        let paths = lines
+            .iter()
+            .enumerate()
+            .flat_map(|(i, line)| words(line.value).map(move |word| (i, false, word)));
         Self::build(paths, true)
     }
 
@@ -97,7 +100,11 @@ mod tests {
             ("/~fred/hi.html", "/~fred%2Fhi.html", false),
         ];
         for (rule, path, expected) in rows {
-            assert_eq!(decode(path.as_bytes()).starts_with(&decode(rule.as_bytes())), expected, "{rule} {path}");
+            assert_eq!(
+                decode(path.as_bytes()).starts_with(&decode(rule.as_bytes())),
+                expected,
+                "{rule} {path}"
+            );
         }
     }
 
@@ -118,7 +125,11 @@ mod tests {
             ("/a%252Fb", "/a%2Fb", false),
         ];
         for (rule, path, expected) in rows {
-            assert_eq!(decode(path.as_bytes()).starts_with(&decode(rule.as_bytes())), expected, "{rule} {path}");
+            assert_eq!(
+                decode(path.as_bytes()).starts_with(&decode(rule.as_bytes())),
+                expected,
+                "{rule} {path}"
+            );
         }
     }
 }

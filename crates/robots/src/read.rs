@@ -177,7 +177,9 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     fn inspect_agent(&mut self, line: &Line<'a>, value: &[u8]) {
-        if value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_' | b'*')) && !value.is_empty() {
+        if value.iter().all(|&b| b.is_ascii_alphabetic() || matches!(b, b'-' | b'_' | b'*'))
+            && !value.is_empty()
+        {
             return;
         }
         let kind = if value.is_empty() {
@@ -196,7 +198,12 @@ impl<'a, 's> Reader<'a, 's> {
             self.notes.add(line.number, Kind::RuleBeforeAgent, line.raw);
             if self.rules_before_agent {
                 self.open = Some(self.reading.groups.len() as u32);
-                self.reading.groups.push(Group { star: true, star_value: Some(b""), line: line.number, ..Group::default() });
+                self.reading.groups.push(Group {
+                    star: true,
+                    star_value: Some(b""),
+                    line: line.number,
+                    ..Group::default()
+                });
                 self.blank_before = false;
             }
         }
@@ -211,7 +218,14 @@ impl<'a, 's> Reader<'a, 's> {
         }
         group.has_rule = true;
         if group.us != 0 || group.star {
-            self.reading.rules.push(RuleLine { line: line.number, group: open, allow, value, raw: line.raw, cut: line.cut });
+            self.reading.rules.push(RuleLine {
+                line: line.number,
+                group: open,
+                allow,
+                value,
+                raw: line.raw,
+                cut: line.cut,
+            });
         }
     }
 

@@ -105,8 +105,10 @@ impl RobotRules {
         let Some(origin) = origin_of(url) else { return };
         let site = self.sites.entry(origin).or_default();
         site.robots = Some(robots);
-        site.fresh_until =
-            Some(fresh_until.unwrap_or_else(|| now.saturating_add(Self::DEFAULT_LIFETIME).unwrap_or(Timestamp::MAX)));
+        site.fresh_until = Some(
+            fresh_until
+                .unwrap_or_else(|| now.saturating_add(Self::DEFAULT_LIFETIME).unwrap_or(Timestamp::MAX)),
+        );
     }
 
     /// Decides a URL by the stored file of its origin.

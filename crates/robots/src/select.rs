@@ -46,7 +46,11 @@ impl<'a> Selector<'a> {
     }
 
     fn us(&self, is_us: impl Fn(&Agent) -> bool) -> u32 {
-        self.identities.iter().enumerate().filter(|(_, agent)| is_us(agent)).fold(0, |bits, (i, _)| bits | 1 << i)
+        self.identities
+            .iter()
+            .enumerate()
+            .filter(|(_, agent)| is_us(agent))
+            .fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
     /// Product token, cut at the first octet that no token holds (Google's form); additions H2 and H3.

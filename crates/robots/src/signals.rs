@@ -234,7 +234,11 @@ pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
         _ => return,
     };
     if !good {
-        notes.add(line.line, WarningKind::BadSignal, &[line.field.name().as_bytes(), b": ", line.value].concat());
+        notes.add(
+            line.line,
+            WarningKind::BadSignal,
+            &[line.field.name().as_bytes(), b": ", line.value].concat(),
+        );
     }
 }
 
@@ -245,7 +249,9 @@ fn usage(value: &[u8]) -> Option<Consent> {
     while !rest.is_empty() {
         let key_end = rest
             .iter()
-            .position(|b| !(b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'*')))
+            .position(|b| {
+                !(b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'*'))
+            })
             .unwrap_or(rest.len());
         let (key, after) = rest.split_at(key_end);
         if !key.first().is_some_and(|b| b.is_ascii_lowercase() || *b == b'*') {
@@ -358,8 +364,12 @@ fn signal(value: &[u8]) -> (Consent, bool) {
 
 fn clean_param(value: &[u8]) -> Option<CleanParam> {
     let mut words = words(value);
-    let params: Vec<_> =
-        words.next()?.split(|&b| b == b'&').filter(|name| !name.is_empty()).map(|name| lossy(name, 500)).collect();
+    let params: Vec<_> = words
+        .next()?
+        .split(|&b| b == b'&')
+        .filter(|name| !name.is_empty())
+        .map(|name| lossy(name, 500))
+        .collect();
     let path = words.next().map_or_else(|| "/".to_owned(), |path| lossy(path, 500));
     (!params.is_empty()).then_some(CleanParam { params, path })
 }

@@ -57,7 +57,9 @@ pub fn origin_of(url: &str) -> Option<String> {
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host_port = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_ascii_lowercase();
     let (host, port) = match host_port.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (host, port.trim_start_matches('0')),
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
+            (host, port.trim_start_matches('0'))
+        }
         _ => (host_port.as_str(), ""),
     };
     let host = host.strip_suffix('.').unwrap_or(host);

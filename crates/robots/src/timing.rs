@@ -101,9 +101,14 @@ impl Timing {
             reason: IntervalReason::CrawlDelay,
             line: line.line,
         });
-        let rates = self.rates.iter().filter(|rate| rate.range.is_none_or(|range| range.wait(now).is_zero())).map(
-            |rate| Interval { every: rate.interval(), reason: IntervalReason::RequestRate, line: rate.line },
-        );
+        let rates =
+            self.rates.iter().filter(|rate| rate.range.is_none_or(|range| range.wait(now).is_zero())).map(
+                |rate| Interval {
+                    every: rate.interval(),
+                    reason: IntervalReason::RequestRate,
+                    line: rate.line,
+                },
+            );
         delays.chain(rates).max_by_key(|interval| (interval.every, std::cmp::Reverse(interval.line)))
     }
 
@@ -133,7 +138,8 @@ impl Timing {
         }
         // Bing's exception: a Crawl-delay of `*` slows the robots that have a group without one.
         if timing.delays.is_empty() {
-            timing.delays = fallback.filter(|line| line.field == Field::CrawlDelay).filter_map(delay).collect();
+            timing.delays =
+                fallback.filter(|line| line.field == Field::CrawlDelay).filter_map(delay).collect();
         }
         timing
     }
@@ -141,7 +147,11 @@ impl Timing {
     /// Takes the lines of another reading of the same file that this one doesn't have (`strictest`).
     pub(crate) fn join(&mut self, other: Timing) {
         fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
-            theirs.into_iter().for_each(|line| if !ours.contains(&line) { ours.push(line) });
+            theirs.into_iter().for_each(|line| {
+                if !ours.contains(&line) {
+                    ours.push(line)
+                }
+            });
         }
         join(&mut self.delays, other.delays);
         join(&mut self.rates, other.rates);
@@ -163,11 +173,8 @@ impl VisitTime {
         const DAY: i64 = 24 * 3600;
         let second = now.as_second().rem_euclid(DAY);
         let (from, end) = (i64::from(self.from) * 60, (i64::from(self.to) * 60 + 60).min(DAY));
-        let inside = if self.from <= self.to {
-            (from..end).contains(&second)
-        } else {
-            second >= from || second < end
-        };
+        let inside =
+            if self.from <= self.to { (from..end).contains(&second) } else { second >= from || second < end };
         if inside {
             return Duration::ZERO;
         }
@@ -201,7 +208,7 @@ fn delay(line: &OtherLine<'_>) -> Option<CrawlDelay> {
     Some(CrawlDelay { delay: seconds(line.value)?, line: line.line })
 }
 
-/// Reads `10`, `0.5`, `2,5`, `3s`, `3 sec`: digits, with a fraction and a unit where wanted. Rounds up to milliseconds.
+/// Reads `10`, `0.5`, `.5`, `2,5`, `3s`, `3 sec`: digits, with a fraction and a unit where wanted. Rounds up to milliseconds.
 fn seconds(value: &[u8]) -> Option<Duration> {
     let mut value = trim(value).to_ascii_lowercase();
     for unit in [&b"sec"[..], b"s"] {
@@ -214,7 +221,7 @@ fn seconds(value: &[u8]) -> Option<Duration> {
         Some(at) => (&value[..at], &value[at + 1..]),
         None => (&value[..], &[][..]),
     };
-    if whole.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
+    if whole.is_empty() && fraction.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
         return None;
     }
     let whole = whole.iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
@@ -275,6 +282,7 @@ fn minute(value: &[u8]) -> Option<u16> {
 /// Reads the decimal number at the start.
 fn number(value: &[u8]) -> Option<(u64, &[u8])> {
     let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
-    let n = value[..digits].iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
+    let n =
+        value[..digits].iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
     (digits > 0).then_some((n, &value[digits..]))
 }

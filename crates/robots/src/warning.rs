@@ -104,35 +104,75 @@ impl WarningKind {
     fn row(self) -> (&'static str, &'static str) {
         use WarningKind as K;
         match self {
-            K::ByteOrderMark => ("byte-order-mark", "the file starts with a byte order mark; some robots then miss the first line: save it as UTF-8 without one"),
+            K::ByteOrderMark => (
+                "byte-order-mark",
+                "the file starts with a byte order mark; some robots then miss the first line: save it as UTF-8 without one",
+            ),
             K::Utf16 => ("utf16", "the file is UTF-16; most robots can't read it: save it as UTF-8"),
-            K::TooLong => ("too-long", "the file is too long; what follows the limit was not read: most robots stop after 500 KiB"),
+            K::TooLong => (
+                "too-long",
+                "the file is too long; what follows the limit was not read: most robots stop after 500 KiB",
+            ),
             K::Html => ("html", "this is an HTML page and not a robots.txt: serve plain text, or answer 404"),
             K::NoKnownField => ("no-known-field", "no line has a known field: the file has no effect"),
             K::LongLine => ("long-line", "the line is longer than 16,663 octets; robots cut it"),
             K::Nul => ("nul", "the line holds a NUL octet; robots disagree on where it ends"),
             K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its octets over 127 are compared as %XX"),
             K::Typo => ("typo", "the field is misspelt; some robots will skip the line"),
-            K::LikelyTypo => ("likely-typo", "the field is unknown, so the line has no effect; it looks misspelt"),
+            K::LikelyTypo => {
+                ("likely-typo", "the field is unknown, so the line has no effect; it looks misspelt")
+            }
             K::UnknownField => ("unknown-field", "the field is unknown: the line has no effect"),
-            K::MissingColon => ("missing-colon", "the colon after the field is missing; some robots will skip the line"),
+            K::MissingColon => {
+                ("missing-colon", "the colon after the field is missing; some robots will skip the line")
+            }
             K::NotAPair => ("not-a-pair", "the line isn't of the form `field: value`: it has no effect"),
-            K::RuleBeforeAgent => ("rule-before-agent", "the rule stands before any User-agent line: it binds no robot"),
+            K::RuleBeforeAgent => {
+                ("rule-before-agent", "the rule stands before any User-agent line: it binds no robot")
+            }
             K::EmptyAgent => ("empty-agent", "the User-agent line names nobody; write `*` for all robots"),
-            K::SeveralAgents => ("several-agents", "several names on one line; most robots see only the first: give each its own User-agent line"),
-            K::AgentCharacters => ("agent-characters", "a name may hold only letters, `-` and `_`; robots cut it at the first other character"),
-            K::GroupWithoutRules => ("group-without-rules", "the group has no rules: everything is allowed to the robots that it names"),
-            K::BlankInGroup => ("blank-in-group", "a blank line parts the User-agent line from its rules; old robots end the group there"),
-            K::NoBlankBetweenGroups => ("no-blank-between-groups", "no blank line before this new group; very old robots join it to the one above"),
-            K::SeveralPaths => ("several-paths", "a line takes one path; write each path on a line of its own, and a blank in a path as %20"),
-            K::NoSlash => ("no-slash", "the path doesn't start with `/` or `*`: most robots will never match it"),
-            K::FullUrl => ("full-url", "a full URL stands where a path is expected: most robots will never match it"),
+            K::SeveralAgents => (
+                "several-agents",
+                "several names on one line; most robots see only the first: give each its own User-agent line",
+            ),
+            K::AgentCharacters => (
+                "agent-characters",
+                "a name may hold only letters, `-` and `_`; robots cut it at the first other character",
+            ),
+            K::GroupWithoutRules => (
+                "group-without-rules",
+                "the group has no rules: everything is allowed to the robots that it names",
+            ),
+            K::BlankInGroup => (
+                "blank-in-group",
+                "a blank line parts the User-agent line from its rules; old robots end the group there",
+            ),
+            K::NoBlankBetweenGroups => (
+                "no-blank-between-groups",
+                "no blank line before this new group; very old robots join it to the one above",
+            ),
+            K::SeveralPaths => (
+                "several-paths",
+                "a line takes one path; write each path on a line of its own, and a blank in a path as %20",
+            ),
+            K::NoSlash => {
+                ("no-slash", "the path doesn't start with `/` or `*`: most robots will never match it")
+            }
+            K::FullUrl => {
+                ("full-url", "a full URL stands where a path is expected: most robots will never match it")
+            }
             K::OtherSite => ("other-site", "the URL belongs to another site: the line has no effect here"),
             K::EmptyAllow => ("empty-allow", "an Allow line without a path has no effect"),
             K::BadEscape => ("bad-escape", "a `%` without two hex digits; write a literal one as %25"),
-            K::DollarInside => ("dollar-inside", "a `$` marks the end of the URL only as the last character; here it is a literal one"),
+            K::DollarInside => (
+                "dollar-inside",
+                "a `$` marks the end of the URL only as the last character; here it is a literal one",
+            ),
             K::BadDelay => ("bad-delay", "the delay is no number of seconds: the line has no effect"),
-            K::BadRate => ("bad-rate", "not of the form `pages/time` with an optional `hhmm-hhmm`: the line has no effect"),
+            K::BadRate => (
+                "bad-rate",
+                "not of the form `pages/time` with an optional `hhmm-hhmm`: the line has no effect",
+            ),
             K::BadVisitTime => ("bad-visit-time", "not of the form `hhmm-hhmm`: the line has no effect"),
             K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),
             K::RelativeSitemap => ("relative-sitemap", "a Sitemap value must be a full URL"),

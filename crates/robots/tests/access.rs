@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use robots::access::{
-    Access, BadRedirect, Failure, Head, History, Judgement, OnForbidden, Outcome, Policy, UnreachableAfter30Days,
-    judge, retry_after,
+    Access, BadRedirect, Failure, Head, History, Judgement, OnForbidden, Outcome, Policy,
+    UnreachableAfter30Days, judge, retry_after,
 };
 
 const FILE: &[u8] = b"User-agent: *\nDisallow: /x\n";
@@ -21,7 +21,13 @@ fn ago(time: Duration) -> Timestamp {
     now() - time
 }
 
-fn answer(status: u16, headers: &[(&str, &str)], body: &[u8], history: History, policy: &Policy) -> Judgement {
+fn answer(
+    status: u16,
+    headers: &[(&str, &str)],
+    body: &[u8],
+    history: History,
+    policy: &Policy,
+) -> Judgement {
     let head = Head::new(status, headers.iter().copied());
     judge(&Outcome::Answer { head, body }, &history, policy, now())
 }
@@ -75,7 +81,12 @@ fn access_table() {
             let words: Vec<_> = part.split(' ').collect();
             let span = |text: &str| -> Duration {
                 let n: u64 = text[..text.len() - 1].parse().unwrap();
-                let unit = match &text[text.len() - 1..] { "m" => 60, "h" => 3600, "d" => 86_400, other => panic!("{other}") };
+                let unit = match &text[text.len() - 1..] {
+                    "m" => 60,
+                    "h" => 3600,
+                    "d" => 86_400,
+                    other => panic!("{other}"),
+                };
                 Duration::from_secs(n * unit)
             };
             match words[..] {
@@ -127,7 +138,8 @@ fn spec_2_3_the_clock_starts_at_the_first_failure_after_the_last_success() {
 
 #[test]
 fn a_clock_that_jumps_back_neither_opens_nor_panics() {
-    let history = History { first_failure: Some(now() + 400 * 24 * HOUR), failures: 9, good_copy: Some(now() + HOUR) };
+    let history =
+        History { first_failure: Some(now() + 400 * 24 * HOUR), failures: 9, good_copy: Some(now() + HOUR) };
     let got = judge(&Outcome::Failed(Failure::Dns), &history, &Policy::default(), now());
     assert_eq!(got.access, Access::Defer);
 }
@@ -168,13 +180,22 @@ fn http_situations() {
             "http-01" | "http-05" | "http-06" => vec![(status(200), Access::Rules)],
             "http-02" => vec![(answer(200, &[], b"", none(), &policy).access, Access::Rules)],
             "http-03" | "http-11" => vec![
-                (answer(200, &[("content-type", "text/html")], b"<h1>hi</h1>", none(), &policy).access, Access::AllowAll),
-                (answer(200, &[("content-type", "text/html")], b"User-agent: *", none(), &policy).access, Access::Rules),
+                (
+                    answer(200, &[("content-type", "text/html")], b"<h1>hi</h1>", none(), &policy).access,
+                    Access::AllowAll,
+                ),
+                (
+                    answer(200, &[("content-type", "text/html")], b"User-agent: *", none(), &policy).access,
+                    Access::Rules,
+                ),
             ],
             "http-04" => vec![(failed(Failure::Truncated), Access::Defer)],
             "http-07" => vec![(answer(204, &[], b"", none(), &policy).access, Access::Rules)],
             "http-08" => vec![(status(206), Access::Defer)],
-            "http-09" => (301..=308).filter(|s| ![304, 305, 306].contains(s)).map(|s| (status(s), Access::DenyAll)).collect(),
+            "http-09" => (301..=308)
+                .filter(|s| ![304, 305, 306].contains(s))
+                .map(|s| (status(s), Access::DenyAll))
+                .collect(),
             "http-10" => vec![
                 (redirects(BadRedirect::Loop), Access::DenyAll),
                 (redirects(BadRedirect::TooMany), Access::DenyAll),
@@ -205,8 +226,14 @@ fn http_situations() {
                 vec![(got.access, Access::Rules)]
             }
             "http-20" => {
-                let urls = ["http://a.example/", "https://a.example/", "https://a.example:8443/", "https://b.a.example/"];
-                let files: std::collections::BTreeSet<_> = urls.iter().map(|url| robots::robots_url(url)).collect();
+                let urls = [
+                    "http://a.example/",
+                    "https://a.example/",
+                    "https://a.example:8443/",
+                    "https://b.a.example/",
+                ];
+                let files: std::collections::BTreeSet<_> =
+                    urls.iter().map(|url| robots::robots_url(url)).collect();
                 assert_eq!(files.len(), urls.len(), "{id}");
                 continue;
             }

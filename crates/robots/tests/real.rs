@@ -15,7 +15,9 @@ fn agents(row: &Value) -> Vec<(Agent, &str, &str)> {
         .unwrap()
         .iter()
         .zip(answers)
-        .map(|(agent, letters)| (Agent::new(agent.as_str().unwrap()), agent.as_str().unwrap(), letters.as_str().unwrap()))
+        .map(|(agent, letters)| {
+            (Agent::new(agent.as_str().unwrap()), agent.as_str().unwrap(), letters.as_str().unwrap())
+        })
         .collect()
 }
 
@@ -61,7 +63,12 @@ fn hardened_differs_by_its_additions_alone() {
                 let base = Options::default();
                 let plain = Options { additions: base.additions.without(trace).with(Additions::H5), ..base };
                 let plain = Robots::parse(&body, &agent, &plain, None).verdict(url);
-                assert_eq!(plain.allowed, wanted(letter), "{} {name} {letter} {url}: {verdict} [{trace}]", row["id"]);
+                assert_eq!(
+                    plain.allowed,
+                    wanted(letter),
+                    "{} {name} {letter} {url}: {verdict} [{trace}]",
+                    row["id"]
+                );
                 *counts.entry((trace.to_string(), verdict.allowed)).or_insert(0) += 1;
             }
         }
@@ -99,7 +106,11 @@ fn no_dialect_panics_and_every_verdict_explains_itself() {
                         let text = String::from_utf8_lossy(&body).replace("\r\n", "\n").replace('\r', "\n");
                         let found = text.split('\n').nth(line as usize - 1).unwrap_or_default();
                         let rule = verdict.rule.as_deref().unwrap();
-                        assert!(found.contains(rule) || !rule.is_ascii(), "{} line {line}: {rule} | {found}", row["id"]);
+                        assert!(
+                            found.contains(rule) || !rule.is_ascii(),
+                            "{} line {line}: {rule} | {found}",
+                            row["id"]
+                        );
                     }
                 }
             }

@@ -33,7 +33,10 @@ fn every_unit() {
             "bom" => {
                 let robots = Robots::parse(&octets, &Agent::new("foo"), &Dialect::Rfc9309.into(), None);
                 assert_eq!(robots.known_fields() as u64, want["directives"].as_u64().unwrap(), "{id}");
-                let unknown = robots.warnings().iter().filter(|w| w.kind.name() == "unknown-field" || w.kind.name() == "likely-typo");
+                let unknown = robots
+                    .warnings()
+                    .iter()
+                    .filter(|w| w.kind.name() == "unknown-field" || w.kind.name() == "likely-typo");
                 assert_eq!(unknown.count() as u64, want["unknown"].as_u64().unwrap(), "{id}");
             }
             other => panic!("unknown kind {other}"),
@@ -47,7 +50,9 @@ fn every_unit() {
 fn escape_pattern(rule: &str, escaped: &str) {
     let decides = |rule: &str, path: &str| {
         let file = format!("User-agent: *\nDisallow: /x{rule}$\n");
-        !Robots::parse(file.as_bytes(), &Agent::new("a"), &Dialect::Rfc9309.into(), None).verdict(path).allowed
+        !Robots::parse(file.as_bytes(), &Agent::new("a"), &Dialect::Rfc9309.into(), None)
+            .verdict(path)
+            .allowed
     };
     for path in [format!("/x{escaped}"), format!("/x{rule}")] {
         assert!(decides(rule, &path) && decides(escaped, &path), "{rule} {path}");

@@ -15,7 +15,11 @@ fn verdict(row: &Value, options: &Options) -> Option<Verdict> {
 
 fn cases(dialect: &str) -> Vec<Value> {
     let files = ["google.jsonl", "rfc9309.jsonl", "book.jsonl", "edge.jsonl"];
-    files.into_iter().flat_map(kit::rows).filter(|row| row["dialect"] == dialect && row["allowed"].is_boolean()).collect()
+    files
+        .into_iter()
+        .flat_map(kit::rows)
+        .filter(|row| row["dialect"] == dialect && row["allowed"].is_boolean())
+        .collect()
 }
 
 fn assert_none(failed: &[String]) {

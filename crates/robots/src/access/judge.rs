@@ -199,14 +199,21 @@ impl Table<'_> {
             206 => self.unreachable("206 unasked", None),
             200..=299 => self.body(head, body),
             304 => match self.history.good_copy {
-                Some(_) => self.fresh(Access::Stored { half_rate: false }, "not modified: 304".to_owned(), self.ttl(head), true),
+                Some(_) => self.fresh(
+                    Access::Stored { half_rate: false },
+                    "not modified: 304".to_owned(),
+                    self.ttl(head),
+                    true,
+                ),
                 None => self.unreachable("304 without a copy", None),
             },
             300..=399 => self.settled(Access::DenyAll, format!("redirects: {status} without target"), DAY),
             401 | 403 if self.policy.on_forbidden == OnForbidden::Rfc9309 => self.unavailable(status),
             // Deviation: RFC 9309 section 2.3.1.3 would allow everything.
             401 | 403 | 402 | 407 | 451 => self.settled(Access::DenyAll, format!("closed: {status}"), DAY),
-            408 | 421 | 425 | 429 | 500..=599 => self.unreachable(&status.to_string(), head.retry_after.as_deref()),
+            408 | 421 | 425 | 429 | 500..=599 => {
+                self.unreachable(&status.to_string(), head.retry_after.as_deref())
+            }
             400..=499 => self.unavailable(status),
             _ => self.unreachable(&format!("status {status}"), None),
         }
@@ -226,7 +233,11 @@ impl Table<'_> {
             return self.settled(Access::AllowAll, "no robots.txt: binary".to_owned(), JUNK_TTL);
         }
         if looks_like_html(head, body) && !utf16 && !crate::read::has_known_field(body) {
-            return self.settled(Access::AllowAll, "no robots.txt: HTML without a known field".to_owned(), JUNK_TTL);
+            return self.settled(
+                Access::AllowAll,
+                "no robots.txt: HTML without a known field".to_owned(),
+                JUNK_TTL,
+            );
         }
         self.fresh(Access::Rules, format!("fetched: {status}"), self.ttl(head), true)
     }

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 /// The directory `shared` beside the checkout, or where `CRAWL_SHARED` points. Its absence fails in CI and is told elsewhere.
 pub fn shared(file: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("CRAWL_SHARED")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")), PathBuf::from);
+    let root = std::env::var_os("CRAWL_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
+        PathBuf::from,
+    );
     let path = root.join(file);
     if path.exists() {
         return Some(path);
@@ -25,7 +27,10 @@ pub fn rows(file: &str) -> Vec<Value> {
 }
 
 pub fn parse_rows(text: &str) -> Vec<Value> {
-    text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// The real files.
@@ -58,6 +63,7 @@ pub fn url(row: &Value) -> Option<String> {
 }
 
 fn parts(parts: &Value) -> String {
-    let part = |part: &Value| part[0].as_str().unwrap().repeat(usize::try_from(part[1].as_u64().unwrap()).unwrap());
+    let part =
+        |part: &Value| part[0].as_str().unwrap().repeat(usize::try_from(part[1].as_u64().unwrap()).unwrap());
     parts.as_array().unwrap().iter().map(part).collect()
 }

@@ -1,0 +1,73 @@
+//! Hostile files stay cheap: bounded work per question, whatever the file holds.
+
+use std::time::Instant;
+
+use robots::{Agent, Dialect, Options, Robots};
+
+/// 500 KiB of wildcards, and the URL that suits them worst.
+fn hostile() -> Vec<(&'static str, String, String)> {
+    let lines = |line: &dyn Fn(usize) -> String| {
+        let mut file = "User-agent: *\n".to_owned();
+        let mut i = 0;
+        while file.len() < 511_700 {
+            file.push_str(&line(i));
+            file.push('\n');
+            i += 1;
+        }
+        file
+    };
+    // The `b` keeps the rules from being refused by the octets that they need.
+    let url = format!("/b{}", "a".repeat(2_000));
+    vec![
+        ("stars and letters", lines(&|_| "Disallow: *a*a*a*a*a*a*a*a*a*a*ab".to_owned()), url.clone()),
+        ("long needles", lines(&|_| format!("Disallow: *{}b", "a".repeat(200))), url.clone()),
+        (
+            "short needles",
+            lines(&|i| format!("Disallow:*a{}bc", i % 10)),
+            format!("/c{}", "ba0a1a2a3a4a5a6a7a8a9".repeat(100)),
+        ),
+        ("near misses", lines(&|_| "Disallow:*aab*aac".to_owned()), format!("/bc{}", "a".repeat(2_000))),
+        ("one line of stars", format!("User-agent: *\nDisallow: /{}b", "*a".repeat(200_000)), url.clone()),
+        (
+            "one long path",
+            format!("User-agent: *\nDisallow: /{}$", "a".repeat(400_000)),
+            format!("/{}", "a".repeat(10_000)),
+        ),
+        ("different rules", lines(&|i| format!("Disallow: /*{i}*$")), url.clone()),
+        ("ends", lines(&|i| format!("Disallow: *a{i}$")), url),
+    ]
+}
+
+/// The time is told, and held against a bound so wide that only a wrong order of growth breaks it (a debug build on a busy
+/// machine passes; the benchmark holds the figures).
+#[test]
+fn hostile_wildcards_are_answered_in_bounded_time() {
+    for (name, file, url) in hostile() {
+        let agent = Agent::new("a");
+        #[expect(clippy::disallowed_methods, reason = "the cost itself is measured")]
+        let start = Instant::now();
+        let robots = Robots::parse(file.as_bytes(), &agent, &Options::default(), None);
+        let parsed = start.elapsed();
+        let verdict = robots.verdict(&url);
+        let asked = start.elapsed().saturating_sub(parsed);
+        eprintln!("{name}: parsed in {parsed:?}, asked in {asked:?}: {}", verdict.allowed);
+        assert!(verdict.allowed, "{name}");
+        assert!(parsed.as_secs() < 10 && asked.as_secs() < 5, "{name}: {parsed:?} {asked:?}");
+    }
+}
+
+#[test]
+fn many_groups_are_read_in_linear_time() {
+    let agent = Agent::new("a");
+    let file = "User-agent:*\nDisallow:/x\n".repeat(20_000);
+    let names = "User-agent: a\n".repeat(36_000);
+    for file in [file, names] {
+        for dialect in Dialect::ALL {
+            #[expect(clippy::disallowed_methods, reason = "the cost itself is measured")]
+            let start = Instant::now();
+            let robots = Robots::parse(file.as_bytes(), &agent, &dialect.into(), None);
+            assert!(robots.verdict("/y").allowed);
+            assert!(start.elapsed().as_secs() < 10, "{dialect}: {:?}", start.elapsed());
+        }
+    }
+}
