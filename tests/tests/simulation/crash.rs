@@ -1,1 +1,73 @@
+//! A crawl whose process dies at each of its commits and is taken up again: nothing lost, nothing impolite (I8, I11).
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::commit::CommitError;
+use crawler::engine::End;
+use crawler::store::{CrashStore, MemoryStore, StoreError};
+use whole_program::oracle::{Promise, assert_polite};
+use whole_program::simweb::{SimWeb, Size, generate, truth};
+
+use crate::crawl::{Crawl, DELAY, LIMITS};
+
+/// Runs a crawl that dies at every `step`-th commit until it is through; gives the number of deaths.
+async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
+    let web = generate(seed, Size { hosts: 3, resources: 12, outside: 1, lasting_outages: false });
+    let truth = truth(&web, LIMITS);
+    let sim = SimWeb::new(web);
+    let store = Arc::new(MemoryStore::default());
+    let crawl = Crawl::new(&sim, Arc::clone(&store));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = archive.then(|| directory.path());
+    let mut deaths = 0;
+    loop {
+        let dying = crawl.on(Arc::new(CrashStore::new(Arc::clone(&store), step, lands)));
+        match dying.run(archive).await {
+            Ok(summary) => {
+                assert_eq!(summary.end, End::Complete, "seed {seed}");
+                break;
+            }
+            Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => deaths += 1,
+            Err(error) => panic!("seed {seed}, step {step}: {error}"),
+        }
+        if !lands && step == 1 && deaths > 3 {
+            // A process that dies before its first commit lands never gets anywhere; one that lives must find everything.
+            crawl.run(archive).await.unwrap();
+            break;
+        }
+        assert!(deaths < 2_000, "seed {seed}, step {step}: no progress");
+    }
+    let counts = sim.page_counts();
+    let asked: BTreeSet<String> = counts.keys().cloned().collect();
+    assert_eq!(asked, truth.requested, "seed {seed}, step {step}, lands {lands}");
+    // A death costs at most the requests of one commit: one a host.
+    let failures: usize =
+        counts.keys().filter_map(|url| sim.web().resource(url)).map(|found| found.failures.len()).sum();
+    let broken = 2 * counts.len();
+    let again: usize = counts.values().map(|count| count - 1).sum();
+    assert!(again <= 3 * deaths + failures + broken, "seed {seed}: {again} again after {deaths} deaths");
+    assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+    deaths
+}
+
+#[tokio::test(start_paused = true)]
+async fn i11_a_crawl_that_dies_at_the_nth_commit_is_taken_up_without_loss() {
+    let mut deaths = 0;
+    for seed in 0..6 {
+        for step in [1, 2, 3, 5, 8] {
+            for lands in [false, true] {
+                deaths += crawl(seed, step, lands, false).await;
+            }
+        }
+    }
+    assert!(deaths > 100, "only {deaths} deaths");
+}
+
+#[tokio::test(start_paused = true)]
+async fn i11_the_archive_is_cut_back_to_what_was_committed() {
+    for seed in 0..3 {
+        assert!(crawl(seed, 4, false, true).await > 0);
+    }
+}

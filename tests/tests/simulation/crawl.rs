@@ -1,1 +1,124 @@
+//! The crawler's engine on a simulated web, with the settings of a user who changed nothing but the delay.
 
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crawler::clock::Clock;
+use crawler::commit::{CommitError, Committer};
+use crawler::config::Settings;
+use crawler::engine::{Engine, EngineSettings, Stop, Summary};
+use crawler::event::CrawlEvent;
+use crawler::job;
+use crawler::record::Decision;
+use crawler::store::Store;
+use crawler::url::{CrawlUrl, FingerprintKey};
+use crawler::visit::VisitContext;
+use crawler::warc::WarcInfo;
+use tokio::sync::watch;
+use whole_program::simweb::{Limits, SimWeb};
+
+/// The configured delay of these crawls.
+pub(crate) const DELAY: Duration = Duration::from_secs(1);
+
+/// The limits that stand in the settings of these crawls, for the truth.
+pub(crate) const LIMITS: Limits = Limits { redirects: 10, tries: 3 };
+
+const KEY: FingerprintKey = FingerprintKey([7; 32]);
+
+/// One crawl, which may be run several times: the web and the clock go on while the "processes" come and go.
+pub(crate) struct Crawl<S> {
+    pub(crate) sim: SimWeb,
+    pub(crate) store: Arc<S>,
+    clock: Clock,
+    /// The decisions of all runs.
+    pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
+}
+
+impl<S: Store> Crawl<S> {
+    /// A new crawl with its seeds planted.
+    pub(crate) fn new(sim: &SimWeb, store: Arc<S>) -> Self {
+        let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time"));
+        let mut scope = job::scope(&settings()).expect("no patterns");
+        let seeds = seeds(sim);
+        for seed in &seeds {
+            scope.add_seed(seed);
+        }
+        let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
+        assert!(planted.queued > 0);
+        Self { sim: sim.clone(), store, clock, decisions: Arc::default() }
+    }
+
+    /// The same crawl taken up by a new process, whose store may be another view of the same data.
+    pub(crate) fn on<T: Store>(&self, store: Arc<T>) -> Crawl<T> {
+        Crawl { sim: self.sim.clone(), store, clock: self.clock, decisions: Arc::clone(&self.decisions) }
+    }
+
+    /// Runs to the end of the crawl, or of the store.
+    pub(crate) async fn run(&self, archive: Option<&Path>) -> Result<Summary, CommitError> {
+        let settings = settings();
+        let info = info();
+        let archive = archive.map(|directory| (directory, &info, 1 << 30));
+        let committer = Committer::open(Arc::clone(&self.store), archive)?;
+        let seeds = seeds(&self.sim);
+        let mut scope = job::scope(&settings).expect("no patterns");
+        for seed in &seeds {
+            scope.add_seed(seed);
+        }
+        let mut rules = job::page_rules(&settings, Vec::new(), KEY);
+        rules.archive = archive.is_some();
+        let context = Arc::new(VisitContext {
+            fetch: self.sim.clone(),
+            robots: job::robots_cache(&settings, Arc::clone(&self.store)),
+            pages: Arc::new(rules),
+            clock: self.clock,
+            seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
+            max_crawl_delay: settings.pace.max_crawl_delay,
+        });
+        // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
+        let engine =
+            EngineSettings { max_wait: Duration::from_hours(2), ..job::engine_settings(&settings, KEY) };
+        let decisions = Arc::clone(&self.decisions);
+        let listener = move |event| {
+            if let CrawlEvent::Decided(decision) = event {
+                decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+            }
+        };
+        let (_stop, stopped) = watch::channel(Stop::No);
+        let store = Arc::clone(&self.store);
+        let mut engine = Engine::open(engine, context, store, scope, committer, Box::new(listener))?;
+        // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
+        tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
+            .await
+            .expect("the crawl ends by itself")
+    }
+
+    /// Decisions about one URL, for messages of failed tests.
+    pub(crate) fn decisions_on(&self, url: &str) -> Vec<String> {
+        let decisions = self.decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let about = decisions.iter().filter(|decision| decision.url == url);
+        about.map(|d| format!("{} {} {} {:?}", d.at, d.decision, d.reason, d.evidence)).collect()
+    }
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    "SuperRobot/1.0".clone_into(&mut settings.agent.product);
+    settings.pace.delay = DELAY;
+    settings
+}
+
+fn seeds(sim: &SimWeb) -> Vec<CrawlUrl> {
+    sim.web().seeds.iter().map(|seed| CrawlUrl::parse(seed).expect("a URL of the model")).collect()
+}
+
+fn info() -> WarcInfo {
+    WarcInfo {
+        software: "simulation".to_owned(),
+        robots: "obeyed".to_owned(),
+        user_agent: "SuperRobot/1.0".to_owned(),
+        from: None,
+        is_part_of: "simulation".to_owned(),
+        started_at: "2026-03-01T00:00:00Z".parse().expect("a time"),
+    }
+}

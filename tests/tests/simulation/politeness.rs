@@ -1,1 +1,116 @@
+//! Many webs, crawled whole: nothing impolite, and exactly the pages of the truth.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::engine::End;
+use crawler::store::MemoryStore;
+use whole_program::oracle::{Promise, judge};
+use whole_program::output_dir::files_with;
+use whole_program::request_log::Purpose;
+use whole_program::simweb::{SimWeb, Size, generate, truth};
+
+use crate::crawl::{Crawl, DELAY, LIMITS};
+
+/// How many webs; `WHOLE_PROGRAM_SEEDS` sets another number, `WHOLE_PROGRAM_SEED` names a single one.
+fn seeds() -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    match (number("WHOLE_PROGRAM_SEED"), number("WHOLE_PROGRAM_SEEDS")) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, count) => 0..count.unwrap_or(40),
+    }
+}
+
+/// Crawls the web of a seed and gives what is wrong with the crawl.
+async fn crawl(seed: u64, size: Size) -> Vec<String> {
+    let web = generate(seed, size);
+    let truth = truth(&web, LIMITS);
+    let sim = SimWeb::new(web);
+    let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+    let mut wrong = Vec::new();
+    match crawl.run(None).await {
+        Ok(summary) if summary.end == End::Complete => {}
+        other => wrong.push(format!("seed {seed}: ended with {other:?}")),
+    }
+    let log = sim.log();
+    for violation in judge(&log, Promise { delay: DELAY, slack: Duration::ZERO }) {
+        wrong.push(format!("seed {seed}: {violation}"));
+    }
+    let counts = sim.page_counts();
+    let asked: BTreeSet<String> = counts.keys().cloned().collect();
+    for url in truth.requested.difference(&asked) {
+        wrong.push(format!("seed {seed}: {url} wasn't asked for: {:#?}", crawl.decisions_on(url)));
+    }
+    for url in asked.difference(&truth.requested) {
+        wrong.push(format!(
+            "seed {seed}: {url} should not have been asked for: {:#?}",
+            crawl.decisions_on(url)
+        ));
+    }
+    for (url, count) in counts {
+        let again = sim.web().resource(&url).map_or(0, |resource| resource.failures.len());
+        let failing = log
+            .iter()
+            .any(|r| r.url() == url && r.status.is_none_or(|status| status >= 500 || status == 429));
+        if count > 1 + again && !failing {
+            wrong.push(format!("seed {seed}: {url} was asked for {count} times"));
+        }
+    }
+    // Hosts outside the scope see nothing of us, unless a robots.txt was moved there.
+    for request in log.iter().filter(|r| r.host.starts_with("outside") && r.purpose == Purpose::Page) {
+        wrong.push(format!("seed {seed}: outside the scope: {request}"));
+    }
+    wrong
+}
+
+async fn crawl_all(size: Size) {
+    let mut wrong = Vec::new();
+    let mut crawled = 0;
+    for seed in seeds() {
+        wrong.extend(crawl(seed, size).await);
+        crawled += 1;
+        assert!(
+            wrong.len() < 20,
+            "{} things are wrong in {crawled} webs:\n{}",
+            wrong.len(),
+            wrong.join("\n")
+        );
+    }
+    assert!(wrong.is_empty(), "{} things are wrong in {crawled} webs:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whole_crawls_are_polite_and_fetch_exactly_the_truth() {
+    crawl_all(Size::default()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_whose_robots_never_comes_are_left_and_the_others_crawled() {
+    crawl_all(Size { hosts: 12, resources: 15, lasting_outages: true, ..Size::default() }).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_archive_holds_what_may_be_kept_and_nothing_else() {
+    for seed in 0..6 {
+        let web = generate(seed, Size { hosts: 4, ..Size::default() });
+        let truth = truth(&web, LIMITS);
+        let sim = SimWeb::new(web);
+        let directory = tempfile::tempdir().unwrap();
+        let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+        crawl.run(Some(directory.path())).await.unwrap();
+        let hidden: Vec<&str> = truth.unseen.iter().chain(&truth.unkept).map(String::as_str).collect();
+        assert_eq!(files_with(directory.path(), &hidden), [], "seed {seed}");
+        let kept: Vec<&str> = truth.kept.iter().map(String::as_str).collect();
+        let found: BTreeSet<String> =
+            files_with(directory.path(), &kept).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, truth.kept, "seed {seed}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_hosts_are_crawled_side_by_side() {
+    let sim = SimWeb::new(generate(1, Size { hosts: 60, resources: 10, ..Size::default() }));
+    Crawl::new(&sim, Arc::new(MemoryStore::default())).run(None).await.unwrap();
+    assert!(sim.most_open() >= 40, "at most {} requests were open at once", sim.most_open());
+}
