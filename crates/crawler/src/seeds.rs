@@ -48,7 +48,7 @@ pub enum SeedError {
         source: io::Error,
     },
     /// It is a directory.
-    #[error("the seed file {path} is a directory")]
+    #[error("the seed file {path} is a directory: name a file with one URL a line")]
     Directory {
         /// Its path.
         path: String,
@@ -60,7 +60,7 @@ pub enum SeedError {
         path: String,
     },
     /// It has no line with text but comments.
-    #[error("the seed file {path} holds no URL")]
+    #[error("the seed file {path} holds no URL: write one http or https URL a line")]
     Empty {
         /// Its path, or `-`.
         path: String,

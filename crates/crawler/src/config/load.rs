@@ -97,7 +97,7 @@ impl Loaded {
         self.settings.agent.product.parse().map_err(|error: AgentError| ConfigError::Bad {
             at: "--agent".to_owned(),
             what: if missing {
-                "is missing: write NAME/VERSION, as in SuperRobot/1.0".to_owned()
+                "not given; write --agent NAME/VERSION, as in --agent SuperRobot/1.0".to_owned()
             } else {
                 error.to_string()
             },

@@ -8,6 +8,8 @@ mod agent;
 mod error;
 mod file;
 mod keys;
+#[cfg(test)]
+mod limits_doc_tests;
 mod load;
 mod record;
 mod resolve;

@@ -1,6 +1,7 @@
 //! The command line as a whole: subcommands, options that every one of them takes, the bare form.
 
 use std::ffi::OsString;
+use std::io::Write;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -33,8 +34,8 @@ Units:
   a limit may be none
 
 Settings:
-  the command line beats the environment (CRAWL_MAX_DELAY for --max-delay), which beats the file of --config, which beats
-  the default; `crawl config show` prints what is in force and where it comes from
+  an option beats its environment variable (CRAWL_MAX_DELAY for --max-delay), which beats the file of --config, which
+  beats the default; `crawl config show` prints what is in force and where it comes from
 
 Exit codes:
    0  complete
@@ -138,8 +139,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
         && std::env::var_os("CRAWL_SEED").is_none()
         && std::env::var_os("CRAWL_CONFIG").is_none()
     {
-        let help = command.render_help().to_string();
-        tell(command.error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help));
+        // Nobody is left to tell when stderr can't be written.
+        drop(write!(std::io::stderr().lock(), "{}", command.render_help()));
         return Err(exit::USAGE);
     }
     let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));

@@ -1,7 +1,5 @@
 //! `crawl completions`: the completions for a shell.
 
-use std::io::{self, Write};
-
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
@@ -22,6 +20,5 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<i32> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "crawl", &mut script);
-    io::stdout().lock().write_all(&script)?;
-    Ok(exit::COMPLETE)
+    exit::print(&script)
 }

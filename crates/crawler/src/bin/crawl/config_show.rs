@@ -1,7 +1,5 @@
 //! `crawl config show`: the settings in force and where each comes from.
 
-use std::io::{self, Write};
-
 use clap::Args;
 use crawler::config::{Key, Loaded, Origin};
 
@@ -28,8 +26,7 @@ pub(crate) fn run(args: &ConfigShowArgs, talk: Talk) -> anyhow::Result<i32> {
         talk.warning(warning);
     }
     let text = if talk.json { as_json(&loaded) } else { as_toml(&loaded) };
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(exit::COMPLETE)
+    exit::print(text.as_bytes())
 }
 
 fn as_json(loaded: &Loaded) -> String {

@@ -1,9 +1,10 @@
 //! Exit codes, and how an error is told.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use crawler::config::ConfigError;
 use crawler::seeds::SeedError;
 
@@ -82,9 +83,23 @@ fn code(error: &anyhow::Error) -> i32 {
         let stop = cause.downcast_ref::<Stop>().map(|stop| stop.code);
         let config = || cause.downcast_ref::<ConfigError>().map(ConfigError::exit_code);
         let seeds = || cause.downcast_ref::<SeedError>().map(|_| NO_SEED);
-        stop.or_else(config).or_else(seeds)
+        let disk =
+            || cause.downcast_ref::<io::Error>().filter(|error| is_of_disk(error.kind())).map(|_| STORAGE);
+        stop.or_else(config).or_else(seeds).or_else(disk)
     };
     error.chain().find_map(of).unwrap_or(UNEXPECTED)
+}
+
+fn is_of_disk(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+}
+
+/// Writes a result that is complete to stdout.
+pub(crate) fn print(octets: &[u8]) -> anyhow::Result<i32> {
+    let mut out = io::stdout().lock();
+    out.write_all(octets).and_then(|()| out.flush()).context("can't write to standard output")?;
+    Ok(COMPLETE)
 }
 
 /// Turns a code into what the system is told.
@@ -94,8 +109,6 @@ pub(crate) fn status(code: i32) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
-
     use super::*;
 
     #[test]
@@ -104,6 +117,8 @@ mod tests {
         assert_eq!(code(&stop()), STORAGE);
         assert_eq!(code(&stop().context("writing the archive")), STORAGE);
         assert_eq!(code(&anyhow::anyhow!("what?")), UNEXPECTED);
+        let full = anyhow::Error::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(code(&full.context("writing")), STORAGE);
         let none = crawler::seeds::read(std::path::Path::new("/nowhere/at/all"));
         assert_eq!(code(&anyhow::Error::from(none.unwrap_err())), NO_SEED);
     }

@@ -1,7 +1,5 @@
 //! `crawl man`: the manual page.
 
-use std::io::{self, Write};
-
 use clap::{Args, CommandFactory};
 
 use crate::cli::Cli;
@@ -22,8 +20,7 @@ pub(crate) struct ManArgs {
 /// Prints a manual page as roff.
 pub(crate) fn run(args: &ManArgs) -> anyhow::Result<i32> {
     let page = page(&args.command)?;
-    io::stdout().lock().write_all(&page)?;
-    Ok(exit::COMPLETE)
+    exit::print(&page)
 }
 
 fn page(names: &[String]) -> anyhow::Result<Vec<u8>> {

@@ -35,7 +35,7 @@ impl ResumeArgs {
             let what = format!(
                 "{dir} holds no crawl (no crawl.toml in it): `crawl --seed FILE --out {dir}` starts one"
             );
-            return Err(Stop::new(exit::STORAGE, what).into());
+            return Err(Stop::new(exit::USAGE, what).into());
         }
         let mut overrides = CliOverrides::default();
         // The directory may have moved since.

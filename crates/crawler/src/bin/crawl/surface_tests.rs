@@ -176,8 +176,9 @@ fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
             section = heading.replace('`', "");
             sections.insert(section.clone(), BTreeMap::new());
         }
-        let cell = line.strip_prefix("| `").and_then(|row| row.split_once('`')).map(|(cell, _)| cell);
-        let option = cell.and_then(|cell| cell.split([' ', ',']).find(|word| word.starts_with("--")));
+        let row = line.strip_prefix("| `").map(|row| row.split('`'));
+        let code = row.and_then(|mut pieces| pieces.find(|piece| piece.starts_with("--")));
+        let option = code.and_then(|code| code.split(' ').next());
         if let Some(option) = option {
             sections.entry(section.clone()).or_default().insert(option.to_owned(), line.to_owned());
         }
