@@ -8,6 +8,9 @@
 pub mod report;
 pub mod server;
 pub mod sites;
+mod tour;
+
+pub use self::tour::{TourError, tour};
 
 /// The robots that visit, as `--agent` takes them: the two that the sites name, and one that they don't.
 pub const ROBOTS: [&str; 3] = ["Suzy-Spider/1.0", "Furniture-Finder/1.0", "Nosy-Bot/1.0"];

@@ -1,9 +1,13 @@
 //! `crawl demo`: two classic sites on loopback, three robots.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::Args;
+use crawler::demo::{self, TourError};
 
+use crate::exit;
 use crate::terminal::Talk;
 
 /// Options of `demo`.
@@ -19,7 +23,28 @@ pub(crate) struct DemoArgs {
 
 /// Runs the demonstration.
 pub(crate) fn run(args: &DemoArgs, talk: Talk) -> anyhow::Result<i32> {
-    // todo: the integrator calls the library here.
     crate::logging::start(talk, None);
-    anyhow::bail!("the demo isn't wired yet ({:?})", args.out)
+    let passing = match args.out {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().context("making a directory for the demo's crawls")?),
+    };
+    let out = match (&args.out, &passing) {
+        (Some(out), _) => out.clone(),
+        (None, Some(dir)) => dir.path().to_owned(),
+        (None, None) => std::env::temp_dir(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let reports = runtime.block_on(demo::tour(&out, crate::run::PROGRAM)).map_err(|error| match &error {
+        TourError::Job(job) => crate::crawling::told(job),
+        _ => error.into(),
+    })?;
+    let stdout = io::stdout();
+    let colour = talk.color.allows(stdout.is_terminal(), std::env::var_os("NO_COLOR").as_ref());
+    demo::report::print(&mut stdout.lock(), &reports, colour)?;
+    if let Some(out) = &args.out {
+        let out = crawler::clean::clean(&out.display().to_string()).into_owned();
+        let words = format!("\nThe three crawls are kept; look into one by: crawl show {out}/Suzy-Spider\n");
+        exit::print(words.as_bytes())?;
+    }
+    Ok(exit::COMPLETE)
 }

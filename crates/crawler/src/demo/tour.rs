@@ -1,0 +1,135 @@
+//! The crawl in the middle of the demo: each robot crawls the two sites, and its database tells what it could see.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::report::{Directive, RobotReport, Row};
+use super::{ROBOTS, server, sites};
+use crate::config::{ResolveRule, Settings};
+use crate::engine::Stop;
+use crate::job::{Job, JobError, robots_cache};
+use crate::record::{Decision, PageRecord, read_ledger};
+use crate::robots_cache::Known;
+use crate::store::{SledStore, Store, Tree};
+use crate::url::CrawlUrl;
+
+/// The gap between two requests to a host: short, since the sites are ours.
+const DELAY: Duration = Duration::from_millis(40);
+
+/// Says why the demo could not be shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TourError {
+    /// The two sites could not be served.
+    #[error("can't serve the two sites on 127.0.0.1")]
+    Serve(#[source] std::io::Error),
+    /// One of the crawls failed.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A record could not be read back.
+    #[error(transparent)]
+    Record(#[from] crate::record::RecordError),
+    /// As above, JSON.
+    #[error("a page record can't be read")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Serves the sites, crawls them with the three robots into sub-directories of `out`, and gives what each could see.
+pub async fn tour(out: &Path, program: &str) -> Result<Vec<RobotReport>, TourError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(TourError::Serve)?;
+    let served = server::serve(listener).map_err(TourError::Serve)?;
+    let mut reports = Vec::new();
+    for robot in ROBOTS {
+        let name = robot.split('/').next().unwrap_or(robot);
+        let settings = settings(robot, &out.join(name), served.addr());
+        let seeds: Vec<CrawlUrl> = sites::all()
+            .iter()
+            .filter_map(|site| CrawlUrl::parse(&format!("http://{}/", site.host)).ok())
+            .collect();
+        let now = Timestamp::now();
+        let job = Job::start(settings.clone(), &seeds, program, now)?;
+        let (_keep, stop) = watch::channel(Stop::No);
+        job.run(stop, Box::new(|_| {})).await?;
+        let store = SledStore::open(&settings.out.join("db")).map_err(JobError::from)?;
+        reports.push(RobotReport { robot: robot.to_owned(), rows: rows(&settings, store)? });
+    }
+    Ok(reports)
+}
+
+fn settings(robot: &str, out: &Path, addr: SocketAddr) -> Settings {
+    let mut settings = Settings { out: out.to_owned(), ..Settings::default() };
+    robot.clone_into(&mut settings.agent.product);
+    settings.pace.delay = DELAY;
+    settings.pace.adaptive = 0.0;
+    settings.fetch.resolve = sites::all()
+        .iter()
+        .map(|site| ResolveRule { host: site.host.to_owned(), addr: addr.ip(), port: Some(addr.port()) })
+        .collect();
+    settings
+}
+
+fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
+    let store = std::sync::Arc::new(store);
+    let cache = robots_cache(settings, std::sync::Arc::clone(&store));
+    let mut rows = BTreeMap::new();
+    for pair in store.scan(Tree::Ledger, &[]) {
+        let (_, value) = pair.map_err(JobError::from)?;
+        for decision in read_ledger(&value)?.into_iter().filter(|decision| decision.decision == "skipped") {
+            let row = left(&cache, decision)?;
+            rows.insert(row.url.clone(), row);
+        }
+    }
+    for pair in store.scan(Tree::Pages, &[]) {
+        let (_, value) = pair.map_err(JobError::from)?;
+        let record: PageRecord = serde_json::from_slice(&value)?;
+        rows.insert(record.url.clone(), visited(record));
+    }
+    Ok(rows.into_values().collect())
+}
+
+/// A URL that was left alone: by robots.txt, whose line is read off the stored file again, or by another layer.
+fn left<S: Store>(
+    cache: &crate::robots_cache::RobotsCache<S>,
+    decision: Decision,
+) -> Result<Row, TourError> {
+    let verdict = match CrawlUrl::parse(&decision.url) {
+        Ok(url) if decision.reason == "robots_txt" => {
+            match cache.lookup(&url.origin(), decision.at).map_err(JobError::from)? {
+                Known::Fresh(entry) | Known::Stale(entry) => Some(entry.robots.verdict(url.path_and_query())),
+                Known::Missing => None,
+            }
+        }
+        _ => None,
+    };
+    let rule = verdict.as_ref().and_then(|verdict| verdict.rule.as_deref()).map(str::to_owned);
+    Ok(Row {
+        url: decision.url,
+        line: verdict.and_then(|verdict| verdict.line),
+        reason: rule.unwrap_or_else(|| decision.reason.replace('_', " ")),
+        ..Row::default()
+    })
+}
+
+fn visited(record: PageRecord) -> Row {
+    let page = record.status.is_some_and(|status| (200..300).contains(&status));
+    Row {
+        url: record.url,
+        fetched: record.status,
+        line: record.robots.line,
+        reason: record.robots.rule.unwrap_or(record.robots.reason),
+        indexed: page.then_some(record.indexed),
+        archived: page.then_some(record.archived),
+        followed: page.then_some(record.followed),
+        directives: record
+            .directives
+            .into_iter()
+            .map(|because| Directive { term: because.directive, found: format!("{}", because.source) })
+            .collect(),
+    }
+}
