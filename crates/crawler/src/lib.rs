@@ -19,5 +19,6 @@ pub mod scope;
 pub mod seeds;
 pub mod store;
 pub mod url;
+pub mod view;
 pub mod visit;
 pub mod warc;

@@ -11,6 +11,7 @@ mod host;
 mod item;
 mod overlay;
 mod queue;
+mod read;
 mod seen;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ mod tests;
 pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::queue::QueueEnds;
+pub use self::read::{StoredQueue, StoredUrl, stored_queue};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
 

@@ -1,10 +1,16 @@
 //! `crawl export`: a table of a crawl as a file.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use crawler::store::SledStore;
+use crawler::view::{self, Form, View, ViewError, write_table};
 
-use crate::show::Table;
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show::{self, Table};
 use crate::terminal::Talk;
 
 /// Options of `export`.
@@ -38,8 +44,47 @@ pub(crate) enum Format {
 
 /// Exports a table.
 pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
-    // todo: the integrator calls the library here.
     crate::logging::start(talk, None);
-    let to = args.output.as_ref().map(|path| path.display().to_string());
-    anyhow::bail!("export isn't wired yet ({} {:?} {:?} {to:?})", args.dir.display(), args.table, args.format)
+    let view = show::open(&args.dir)?;
+    let form = match args.format {
+        Format::Csv => Form::Csv,
+        Format::Jsonl => Form::Jsonl,
+    };
+    let table = args.table.of_library();
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let written = write_table(&view, table, form, &mut out).and_then(|_| Ok(out.flush()?));
+        // What is still in the buffer has been written, or nobody wants it.
+        let (_, _) = out.into_parts();
+        return show::finish(written);
+    };
+    match write_file(&view, table, form, path) {
+        Ok(()) => Ok(exit::COMPLETE),
+        Err(ViewError::Write(error)) => {
+            let what = format!("{} can't be written: {error}", path_text(path));
+            Err(Stop::new(exit::STORAGE, what).into())
+        }
+        Err(error) => Err(show::told(&error)),
+    }
+}
+
+/// Writes a file whole or not at all: as `FILE.part`, which gets its name at the end.
+fn write_file(view: &View<SledStore>, table: view::Table, form: Form, path: &Path) -> Result<(), ViewError> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let write = || -> Result<(), ViewError> {
+        let mut out = BufWriter::new(File::create(&part)?);
+        write_table(view, table, form, &mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        fs::rename(&part, path)?;
+        Ok(())
+    };
+    let written = write();
+    if written.is_err() {
+        // The error itself is what has to be told.
+        drop(fs::remove_file(&part));
+    }
+    written
 }

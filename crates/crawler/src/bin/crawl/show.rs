@@ -1,9 +1,15 @@
 //! `crawl show`: a crawl's summary or one of its tables.
 
-use std::path::PathBuf;
+use std::error::Error;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use crawler::store::SledStore;
+use crawler::view::{self, Form, View, ViewError, write_table};
 
+use crate::exit::{self, Stop};
+use crate::options::path_text;
 use crate::terminal::Talk;
 
 /// Options of `show`.
@@ -42,9 +48,68 @@ pub(crate) enum Table {
     Errors,
 }
 
+impl Table {
+    /// The library's name of it.
+    pub(crate) fn of_library(self) -> view::Table {
+        match self {
+            Self::Pages => view::Table::Pages,
+            Self::Links => view::Table::Links,
+            Self::Hosts => view::Table::Hosts,
+            Self::Robots => view::Table::Robots,
+            Self::Queue => view::Table::Queue,
+            Self::Skipped => view::Table::Skipped,
+            Self::Ledger => view::Table::Ledger,
+            Self::Errors => view::Table::Errors,
+        }
+    }
+}
+
 /// Shows a crawl.
 pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
-    // todo: the integrator calls the library here.
     crate::logging::start(talk, None);
-    anyhow::bail!("show isn't wired yet ({}, {:?})", args.dir.display(), args.table)
+    let view = open(&args.dir)?;
+    let stdout = io::stdout();
+    let width =
+        stdout.is_terminal().then(|| terminal_size::terminal_size().map_or(100, |(width, _)| width.0));
+    let mut out = BufWriter::new(stdout.lock());
+    let shown = match args.table {
+        Some(table) => {
+            let form = match width {
+                _ if talk.json => Form::Jsonl,
+                Some(width) => Form::Aligned(width.into()),
+                None => Form::Tabs,
+            };
+            write_table(&view, table.of_library(), form, &mut out).map(|_| ())
+        }
+        None => view.summary().and_then(|summary| {
+            let place = path_text(&args.dir);
+            let written =
+                if talk.json { summary.write_json(&mut out) } else { summary.write_text(&place, &mut out) };
+            Ok(written?)
+        }),
+    };
+    let written = shown.and_then(|()| Ok(out.flush()?));
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    finish(written)
+}
+
+/// Opens a crawl, or says why not.
+pub(crate) fn open(dir: &Path) -> anyhow::Result<View<SledStore>> {
+    View::open(dir).map_err(|error| told(&error))
+}
+
+/// Gives the exit code; a reader that went away is no error.
+pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
+    match result {
+        Ok(()) => Ok(exit::COMPLETE),
+        Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::COMPLETE),
+        Err(error) => Err(told(&error)),
+    }
+}
+
+/// An error with its causes; all of them are of storage or disk.
+pub(crate) fn told(error: &ViewError) -> anyhow::Error {
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    Stop::new(exit::STORAGE, format!("{error}{cause}")).into()
 }

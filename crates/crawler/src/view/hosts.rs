@@ -1,0 +1,87 @@
+//! Table `hosts`: what each host was asked, and how fast.
+
+use super::cell::Moment;
+use super::open::{View, ViewError};
+use super::row::row;
+use crate::frontier::{HostRecord, QueueEnds};
+use crate::store::{Store, Tree};
+
+row! {
+    /// A host.
+    HostRow {
+        /// The host's name.
+        host: String,
+        /// Requests sent, robots.txt included.
+        requests: u64,
+        /// Answers with status 2xx.
+        pages: u64,
+        /// Octets received in bodies, as sent.
+        bytes: u64,
+        /// The gap between two requests, in seconds.
+        delay: f64,
+        /// What set the gap.
+        delay_reason: &'static str,
+        /// How robots.txt was last answered.
+        robots_status: Option<String>,
+        /// The earliest time of the next request.
+        next_at: Moment,
+        /// Visits that failed, 4xx and 5xx included.
+        errors: u64,
+        /// URLs that wait.
+        queued: u64,
+        /// URLs that were denied or given up.
+        skipped: u64,
+        /// Why the host is left alone.
+        parked: Option<String>,
+        /// The slowest answer, in milliseconds.
+        slowest_ms: u64,
+        /// Why `next_at` isn't earlier.
+        wait_reason: &'static str,
+        /// Requests that robots.txt took.
+        robots_requests: u64,
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `hosts`, in the order in which the hosts were found.
+    pub fn hosts(&self) -> impl Iterator<Item = Result<HostRow, ViewError>> + '_ {
+        self.host_records().map(|record| record.map(host_row))
+    }
+
+    pub(super) fn host_records(&self) -> impl Iterator<Item = Result<HostRecord, ViewError>> + '_ {
+        self.store().scan(Tree::Hosts, &[]).map(|pair| {
+            let (_, value) = pair?;
+            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Hosts, &error))
+        })
+    }
+}
+
+/// URLs that wait for a host.
+pub(super) fn queued(record: &HostRecord) -> u64 {
+    let length = |ends: &QueueEnds| ends.tail.saturating_sub(ends.head);
+    record.queues.iter().map(length).sum()
+}
+
+fn host_row(record: HostRecord) -> HostRow {
+    HostRow {
+        queued: queued(&record),
+        requests: record.counts.requests,
+        pages: record.counts.pages,
+        bytes: record.counts.bytes,
+        delay: seconds(record.delay_ms),
+        delay_reason: record.delay_reason.as_str(),
+        robots_status: record.robots_status,
+        next_at: Moment(record.next_at),
+        errors: record.counts.errors,
+        skipped: record.counts.skipped,
+        parked: record.parked,
+        slowest_ms: record.counts.slowest_ms,
+        wait_reason: record.wait_reason.as_str(),
+        robots_requests: record.counts.robots_requests,
+        host: record.host,
+    }
+}
+
+pub(super) fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
+}

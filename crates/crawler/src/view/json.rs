@@ -1,0 +1,53 @@
+//! JSON that is safe to print: what could steer a terminal is escaped, which JSON readers undo.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+use crate::clean::clean;
+
+/// Writes one value on one line.
+pub(super) fn write_line<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Printable))?;
+    out.write_all(b"\n")
+}
+
+/// As serde's compact form; C1 controls and characters that reorder text are escaped as well.
+struct Printable;
+
+impl Formatter for Printable {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if matches!(clean(fragment), Cow::Borrowed(_)) {
+            return out.write_all(fragment.as_bytes());
+        }
+        let (mut octets, mut units) = ([0; 4], [0; 2]);
+        for c in fragment.chars() {
+            let text = c.encode_utf8(&mut octets);
+            if matches!(clean(text), Cow::Borrowed(_)) {
+                out.write_all(text.as_bytes())?;
+            } else {
+                for unit in c.encode_utf16(&mut units) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_escaped_and_comes_back() {
+        let text = "a\u{1b}[2J\u{9b}31m\u{202e}\u{7f}ä漢\n\"";
+        let mut line = Vec::new();
+        write_line(&mut line, &[text]).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert_eq!(line, "[\"a\\u001b[2J\\u009b31m\\u202e\\u007fä漢\\n\\\"\"]\n");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&line).unwrap(), [text]);
+    }
+}

@@ -1,0 +1,87 @@
+//! Table `ledger`: every decision.
+
+use super::cell::Moment;
+use super::open::{View, ViewError};
+use super::row::row;
+use crate::record::{Decision, Layer, read_ledger};
+use crate::store::{Pair, Store, Tree};
+
+row! {
+    /// A decision.
+    LedgerRow {
+        /// Its number, from 0.
+        seq: u64,
+        /// When.
+        at: Moment,
+        /// About which URL, origin or host.
+        url: String,
+        /// The host; empty where the URL has none.
+        host: String,
+        /// What was decided.
+        decision: String,
+        /// Who decided.
+        layer: &'static str,
+        /// Why: one word of a fixed vocabulary.
+        reason: String,
+        /// The line, tag, limit or figure that said so.
+        evidence: Option<String>,
+        /// The page that the URL was found on.
+        via: Option<String>,
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `ledger`, in the order of the decisions.
+    pub fn ledger(&self) -> impl Iterator<Item = Result<LedgerRow, ViewError>> + '_ {
+        self.decision_blocks().flat_map(|block| {
+            let (block, error) = match block {
+                Ok(block) => (block, None),
+                Err(error) => ((0, Vec::new()), Some(Err(error))),
+            };
+            let (first, decisions) = block;
+            (first..).zip(decisions).map(|(seq, decision)| Ok(ledger_row(seq, decision))).chain(error)
+        })
+    }
+
+    /// The runs of decisions as they were committed, each with the number of its first.
+    pub(super) fn decision_blocks(
+        &self,
+    ) -> impl Iterator<Item = Result<(u64, Vec<Decision>), ViewError>> + '_ {
+        self.store().scan(Tree::Ledger, &[]).map(|pair| decisions(&pair?))
+    }
+}
+
+pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), ViewError> {
+    let first =
+        <[u8; 8]>::try_from(key.as_slice()).map_err(|error| ViewError::record(Tree::Ledger, &error))?;
+    let decisions = read_ledger(value).map_err(ViewError::packed(Tree::Ledger))?;
+    Ok((u64::from_be_bytes(first), decisions))
+}
+
+fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
+    LedgerRow {
+        seq,
+        at: Moment(decision.at),
+        url: decision.url,
+        host: decision.host,
+        decision: decision.decision,
+        layer: layer_name(decision.layer),
+        reason: decision.reason,
+        evidence: decision.evidence,
+        via: decision.via,
+    }
+}
+
+/// The layer's name, as the records hold it.
+pub(super) fn layer_name(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Scope => "scope",
+        Layer::Robots => "robots",
+        Layer::Pace => "pace",
+        Layer::Fetch => "fetch",
+        Layer::Address => "address",
+        Layer::Directive => "directive",
+        Layer::Limit => "limit",
+        Layer::Stop => "stop",
+    }
+}

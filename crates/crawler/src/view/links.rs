@@ -1,0 +1,59 @@
+//! Table `links`: what links where.
+
+use super::lookup::stored_page;
+use super::open::{View, ViewError, split_host};
+use super::row::row;
+use crate::record::read_links;
+use crate::store::{Pair, Store, Tree};
+use crate::url::Fingerprint;
+
+row! {
+    /// A link of a page.
+    LinkRow {
+        /// The page.
+        from: Option<String>,
+        /// The target, or the reference as written where it is no URL.
+        to: String,
+        /// The `rel` attribute.
+        rel: String,
+        /// The anchor text; empty where the page may not be indexed.
+        text: String,
+        /// True if page or `rel` forbid to follow it.
+        nofollow: bool,
+        /// What became of it.
+        outcome: &'static str,
+        /// The element: `a`, `img`, `redirect` ...
+        kind: String,
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `links`, by page, in the order of the page.
+    pub fn links(&self) -> impl Iterator<Item = Result<LinkRow, ViewError>> + '_ {
+        self.store().scan(Tree::Links, &[]).flat_map(|pair| {
+            let rows = pair.map_err(ViewError::from).and_then(|pair| self.links_of(&pair));
+            let (rows, error) = match rows {
+                Ok(rows) => (rows, None),
+                Err(error) => (Vec::new(), Some(Err(error))),
+            };
+            rows.into_iter().map(Ok).chain(error)
+        })
+    }
+
+    fn links_of(&self, (key, value): &Pair) -> Result<Vec<LinkRow>, ViewError> {
+        let (host, page) = split_host(Tree::Links, key)?;
+        let page = <[u8; 8]>::try_from(page).map_err(|error| ViewError::record(Tree::Links, &error))?;
+        let from = stored_page(self, host, Fingerprint(u64::from_be_bytes(page)))?.map(|page| page.url);
+        let links = read_links(value).map_err(ViewError::packed(Tree::Links))?;
+        let row = |link: crate::record::LinkRecord| LinkRow {
+            from: from.clone(),
+            to: link.to,
+            rel: link.rel,
+            text: link.text,
+            nofollow: link.nofollow,
+            outcome: link.outcome.as_str(),
+            kind: link.kind,
+        };
+        Ok(links.into_iter().map(row).collect())
+    }
+}

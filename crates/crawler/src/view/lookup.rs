@@ -1,0 +1,84 @@
+//! Finds a page's URL and a host's name by the numbers that other records hold. Remembers the last ones.
+
+use std::collections::HashMap;
+
+use super::open::{View, ViewError};
+use crate::frontier::{HostId, Via, reversed};
+use crate::record::link_key;
+use crate::store::{Store, Tree};
+use crate::url::{CrawlUrl, Fingerprint};
+use serde::Deserialize;
+
+/// Answers that are remembered before all are forgotten.
+const REMEMBERED: usize = 8192;
+
+/// The URLs of pages, by host and fingerprint.
+#[derive(Debug, Default)]
+pub(super) struct PageUrls(HashMap<(HostId, Fingerprint), Option<String>>);
+
+impl PageUrls {
+    /// The URL of the page that a link was found on.
+    pub(super) fn of<S: Store>(
+        &mut self,
+        view: &View<S>,
+        via: Option<Via>,
+    ) -> Result<Option<String>, ViewError> {
+        let Some(Via { host, page }) = via else { return Ok(None) };
+        if let Some(url) = self.0.get(&(host, page)) {
+            return Ok(url.clone());
+        }
+        let url = stored_page(view, host, page)?.map(|page| page.url);
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        self.0.insert((host, page), url.clone());
+        Ok(url)
+    }
+}
+
+/// The part of a page record that says whether there was an answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct StoredPage {
+    pub(super) url: String,
+    pub(super) status: Option<u16>,
+}
+
+/// The last visit of a page.
+pub(super) fn stored_page<S: Store>(
+    view: &View<S>,
+    host: HostId,
+    page: Fingerprint,
+) -> Result<Option<StoredPage>, ViewError> {
+    let found = view.store().last(Tree::Pages, &link_key(host, page))?;
+    found
+        .map(|(_, value)| {
+            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Pages, &error))
+        })
+        .transpose()
+}
+
+/// The ids of hosts by their names.
+#[derive(Debug, Default)]
+pub(super) struct HostIds(HashMap<String, Option<HostId>>);
+
+impl HostIds {
+    /// The id of a URL's host; none for a host that the crawl doesn't know.
+    pub(super) fn of<S: Store>(
+        &mut self,
+        view: &View<S>,
+        url: &CrawlUrl,
+    ) -> Result<Option<HostId>, ViewError> {
+        if let Some(id) = self.0.get(url.host()) {
+            return Ok(*id);
+        }
+        let id = match view.store().get(Tree::HostId, reversed(url.host()).as_bytes())? {
+            Some(value) => Some(super::open::split_host(Tree::HostId, &value)?.0),
+            None => None,
+        };
+        if self.0.len() >= REMEMBERED {
+            self.0.clear();
+        }
+        self.0.insert(url.host().to_owned(), id);
+        Ok(id)
+    }
+}

@@ -1,0 +1,100 @@
+//! The reading side: the tables of a crawl as rows of typed columns, and its summary. What `crawl show` and
+//! `crawl export` print. `docs/outputs.md` describes each column.
+//!
+//! Rows are read one by one from a [`Store`](crate::store::Store); no table is ever held in memory as a whole.
+
+mod cell;
+mod errors;
+mod hosts;
+mod json;
+mod ledger;
+mod links;
+mod lookup;
+mod open;
+mod pages;
+mod queue;
+mod robots;
+mod row;
+mod skipped;
+mod summary;
+mod summary_text;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use self::cell::{Field, Kind, Moment};
+pub use self::errors::ErrorRow;
+pub use self::hosts::HostRow;
+pub use self::ledger::LedgerRow;
+pub use self::links::LinkRow;
+pub use self::open::{View, ViewError};
+pub use self::pages::{PageRow, Said};
+pub use self::queue::QueueRow;
+pub use self::robots::{RobotsRow, Warned};
+pub use self::row::{Column, Row};
+pub use self::skipped::SkippedRow;
+pub use self::summary::{Counted, HostState, HostSummary, Summary};
+pub use self::write::{Form, write_table};
+
+/// A table of a crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// What was answered, one row a URL.
+    Pages,
+    /// What links where, and what became of each link.
+    Links,
+    /// What each host was asked, how fast, and why so.
+    Hosts,
+    /// Every version of every robots.txt.
+    Robots,
+    /// What is still to be fetched.
+    Queue,
+    /// What was left out, and why.
+    Skipped,
+    /// Every decision in its order.
+    Ledger,
+    /// What failed, and how.
+    Errors,
+}
+
+impl Table {
+    /// All tables.
+    pub const ALL: [Self; 8] = [
+        Self::Pages,
+        Self::Links,
+        Self::Hosts,
+        Self::Robots,
+        Self::Queue,
+        Self::Skipped,
+        Self::Ledger,
+        Self::Errors,
+    ];
+
+    /// The table's name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Links => "links",
+            Self::Hosts => "hosts",
+            Self::Robots => "robots",
+            Self::Queue => "queue",
+            Self::Skipped => "skipped",
+            Self::Ledger => "ledger",
+            Self::Errors => "errors",
+        }
+    }
+
+    /// The table's columns, in order.
+    pub fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Pages => PageRow::COLUMNS,
+            Self::Links => LinkRow::COLUMNS,
+            Self::Hosts => HostRow::COLUMNS,
+            Self::Robots => RobotsRow::COLUMNS,
+            Self::Queue => QueueRow::COLUMNS,
+            Self::Skipped => SkippedRow::COLUMNS,
+            Self::Ledger => LedgerRow::COLUMNS,
+            Self::Errors => ErrorRow::COLUMNS,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::frontier::HostId;
+use crate::job::{CrawlDir, DirError, JobError, read_key};
+use crate::record::RecordError;
+use crate::store::{SledStore, Store, StoreError, Tree};
+use crate::url::FingerprintKey;
+
+/// Says why a crawl can't be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The directory holds no crawl, or can't be entered.
+    #[error(transparent)]
+    Dir(DirError),
+    /// A crawl is running in it.
+    #[error(
+        "{} is in use by a running crawl; look at it when the crawl has ended, or copy the directory and look at the copy",
+        .0.display()
+    )]
+    InUse(PathBuf),
+    /// The start was cut off.
+    #[error(
+        "{} holds a crawl whose start was cut off before anything was fetched; `crawl resume {}` starts it again",
+        .0.display(), .0.display()
+    )]
+    Unfinished(PathBuf),
+    /// The database is missing, damaged or of another version.
+    #[error(transparent)]
+    Store(StoreError),
+    /// The database has a form that this version doesn't know.
+    #[error(transparent)]
+    Form(JobError),
+    /// A record can't be read.
+    #[error("a record of tree `{tree}` can't be read: {detail}")]
+    Record {
+        /// The tree's name.
+        tree: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The rows can't be written.
+    #[error("the output can't be written")]
+    Write(#[from] io::Error),
+}
+
+impl ViewError {
+    pub(super) fn record(tree: Tree, detail: &dyn std::fmt::Display) -> Self {
+        Self::Record { tree: tree.name(), detail: detail.to_string() }
+    }
+
+    pub(super) fn packed(tree: Tree) -> impl Fn(RecordError) -> Self {
+        move |error| Self::record(tree, &error)
+    }
+}
+
+impl From<StoreError> for ViewError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::InUse { path } => Self::InUse(path),
+            error => Self::Store(error),
+        }
+    }
+}
+
+/// A crawl that is open for reading.
+#[derive(Debug)]
+pub struct View<S> {
+    store: S,
+    key: FingerprintKey,
+    /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
+    dir: Option<CrawlDir>,
+}
+
+impl View<SledStore> {
+    /// Opens the crawl in `root`.
+    pub fn open(root: &Path) -> Result<Self, ViewError> {
+        let dir = CrawlDir::open(root).map_err(|error| match error {
+            DirError::InUse(path) => ViewError::InUse(path),
+            error => ViewError::Dir(error),
+        })?;
+        if dir.is_unfinished() {
+            return Err(ViewError::Unfinished(root.to_owned()));
+        }
+        let view = Self::over(SledStore::open(&dir.db())?)?;
+        Ok(Self { dir: Some(dir), ..view })
+    }
+}
+
+impl<S: Store> View<S> {
+    /// Reads a store that is open already.
+    pub fn over(store: S) -> Result<Self, ViewError> {
+        let key = read_key(&store).map_err(|error| match error {
+            JobError::Store(error) => ViewError::from(error),
+            error => ViewError::Form(error),
+        })?;
+        Ok(Self { store, key, dir: None })
+    }
+
+    /// The directory, where there is one.
+    pub fn dir(&self) -> Option<&CrawlDir> {
+        self.dir.as_ref()
+    }
+
+    pub(super) fn store(&self) -> &S {
+        &self.store
+    }
+
+    pub(super) fn key(&self) -> &FingerprintKey {
+        &self.key
+    }
+}
+
+/// The host id that a key begins with, and the rest.
+pub(super) fn split_host(tree: Tree, key: &[u8]) -> Result<(HostId, &[u8]), ViewError> {
+    let (id, rest) = key
+        .split_first_chunk::<4>()
+        .ok_or_else(|| ViewError::record(tree, &format!("its key has {} octets", key.len())))?;
+    Ok((HostId(u32::from_be_bytes(*id)), rest))
+}

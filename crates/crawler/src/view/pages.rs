@@ -1,0 +1,192 @@
+//! Table `pages`: what was answered.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::lookup::PageUrls;
+use super::open::{View, ViewError};
+use super::row::row;
+use crate::record::PageRecord;
+use crate::store::{Store, Tree};
+
+row! {
+    /// A URL that was answered, by whatever status. Null in `title`, `description`, `keywords`, `digest` and `warc_*` (and
+    /// in `language`, `canonical` and `fields`) where the page may not be indexed.
+    PageRow {
+        /// The URL as requested.
+        url: String,
+        /// The status code.
+        status: u16,
+        /// `Content-Type` as sent.
+        content_type: Option<String>,
+        /// The character encoding that was used.
+        charset: Option<String>,
+        /// Text of the first `title` element.
+        title: Option<String>,
+        /// Meta description.
+        description: Option<String>,
+        /// Meta keywords.
+        keywords: Option<Vec<String>>,
+        /// Declared language.
+        language: Option<String>,
+        /// Links from a seed.
+        depth: u32,
+        /// The page it was found on.
+        via: Option<String>,
+        /// When the request was sent.
+        fetched_at: Moment,
+        /// From the request to the last octet, in milliseconds.
+        duration_ms: u64,
+        /// Octets of the body as decoded.
+        bytes: u64,
+        /// BLAKE3 of the body as decoded.
+        digest: Option<String>,
+        /// What the page says to robots, and where it says so.
+        directives: Vec<Said>,
+        /// The page may be indexed.
+        indexed: bool,
+        /// The body was archived.
+        archived: bool,
+        /// The page's links may be followed.
+        followed: bool,
+        /// `rel=canonical`, resolved.
+        canonical: Option<String>,
+        /// Links found.
+        links_out: u64,
+        /// Number of the robots.txt line that let the request pass.
+        robots_line: Option<u32>,
+        /// That line's rule.
+        robots_rule: Option<String>,
+        /// Digest of the robots.txt version.
+        robots_digest: Option<String>,
+        /// File in `warc/`.
+        warc_file: Option<String>,
+        /// Offset of the response record, in octets.
+        warc_offset: Option<u64>,
+        /// Length of the response record, in octets.
+        warc_length: Option<u64>,
+        /// Why robots.txt let the request pass, in words.
+        robots_reason: String,
+        /// Where a redirect leads.
+        redirect: Option<String>,
+        /// The kind of failure.
+        error: Option<String>,
+        /// Tries that the visit took.
+        tries: u8,
+        /// Octets of the body as sent.
+        wire_bytes: u64,
+        /// The limit that cut the body: `wire` or `decoded`.
+        truncated: Option<String>,
+        /// Limits of reading that were hit.
+        limits_hit: Vec<String>,
+        /// What was said to robots and couldn't be used.
+        directive_warnings: Vec<String>,
+        /// Fields that the researcher named, each with its values.
+        fields: BTreeMap<String, Vec<String>>,
+    }
+}
+
+/// A directive and who gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// The directive in its plain form: `noindex`, `max-snippet:30` ...
+    pub directive: String,
+    /// The tag or header line.
+    pub source: String,
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.directive, self.source)
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `pages`, by host and fingerprint.
+    pub fn pages(&self) -> impl Iterator<Item = Result<PageRow, ViewError>> + '_ {
+        let mut urls = PageUrls::default();
+        self.page_records().filter_map(move |record| {
+            let row = record.and_then(|record| {
+                let Some(status) = record.status else { return Ok(None) };
+                let via = urls.of(self, record.via)?;
+                Ok(Some(page_row(record, status, via)))
+            });
+            row.transpose()
+        })
+    }
+
+    /// The last record of each visited URL.
+    pub(super) fn page_records(&self) -> impl Iterator<Item = Result<PageRecord, ViewError>> + '_ {
+        let mut pairs = self.store().scan(Tree::Pages, &[]).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let (key, value) = match pairs.next()? {
+                    Ok(pair) => pair,
+                    Err(error) => return Some(Err(error.into())),
+                };
+                // A later visit of the same URL follows at once.
+                let page = &key[..key.len().min(12)];
+                if !matches!(pairs.peek(), Some(Ok((next, _))) if next.starts_with(page)) {
+                    let record = serde_json::from_slice(&value);
+                    return Some(record.map_err(|error| ViewError::record(Tree::Pages, &error)));
+                }
+            }
+        })
+    }
+}
+
+/// True where nothing that tells of the content may be shown.
+pub(super) fn is_withheld(record: &PageRecord) -> bool {
+    let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
+    !record.indexed && (is_success || record.directives.iter().any(|said| said.directive == "noindex"))
+}
+
+fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
+    // The record holds nothing of the kind; should it ever, it ends here.
+    let open = !is_withheld(&record);
+    let warc = record.warc.filter(|_| open);
+    PageRow {
+        url: record.url,
+        status,
+        content_type: record.content_type,
+        charset: record.charset,
+        title: record.title.filter(|_| open),
+        description: record.description.filter(|_| open),
+        keywords: record.keywords.filter(|_| open),
+        language: record.language.filter(|_| open),
+        depth: record.depth,
+        via,
+        fetched_at: Moment(record.fetched_at),
+        duration_ms: record.duration_ms,
+        bytes: record.bytes,
+        digest: record.digest.filter(|_| open),
+        directives: record
+            .directives
+            .into_iter()
+            .map(|said| Said { directive: said.directive, source: said.source.to_string() })
+            .collect(),
+        indexed: record.indexed,
+        archived: record.archived,
+        followed: record.followed,
+        canonical: record.canonical.filter(|_| open),
+        links_out: record.links_out,
+        robots_line: record.robots.line,
+        robots_rule: record.robots.rule,
+        robots_digest: record.robots.digest,
+        warc_file: warc.as_ref().map(|place| place.file.clone()),
+        warc_offset: warc.as_ref().map(|place| place.offset),
+        warc_length: warc.as_ref().map(|place| place.length),
+        robots_reason: record.robots.reason,
+        redirect: record.redirect,
+        error: record.error,
+        tries: record.tries,
+        wire_bytes: record.wire_bytes,
+        truncated: record.truncated,
+        limits_hit: record.limits_hit,
+        directive_warnings: record.directive_warnings,
+        fields: if open { record.fields } else { BTreeMap::new() },
+    }
+}

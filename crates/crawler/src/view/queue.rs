@@ -1,0 +1,75 @@
+//! Table `queue`: what is still to be fetched.
+
+use super::cell::Moment;
+use super::lookup::PageUrls;
+use super::open::{View, ViewError};
+use super::row::row;
+use crate::frontier::{Priority, stored_queue};
+use crate::store::{Store, StoreError, Tree};
+
+row! {
+    /// A URL that waits.
+    QueueRow {
+        /// The URL.
+        url: String,
+        /// Links from a seed.
+        depth: u32,
+        /// `first` (seeds, redirect targets, further tries), `link`, or `untested`: it may be known already.
+        priority: &'static str,
+        /// Tries so far.
+        tries: u8,
+        /// The page it was found on.
+        via: Option<String>,
+        /// The host.
+        host: String,
+        /// The earliest time of the host's next request.
+        next_at: Moment,
+        /// Why the host is left alone.
+        parked: Option<String>,
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `queue`: by host, in the order in which each host's URLs are asked for.
+    pub fn queue(&self) -> impl Iterator<Item = Result<QueueRow, ViewError>> + '_ {
+        let mut urls = PageUrls::default();
+        let (stored, error) = match stored_queue(self.store()) {
+            Ok(stored) => (Some(stored), None),
+            Err(error) => (None, Some(Err(ViewError::from(error)))),
+        };
+        let rows = stored.into_iter().flatten().map(move |stored| {
+            let stored = stored?;
+            let host = &stored.host;
+            let url = stored.url.url(&host.host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+            Ok(QueueRow {
+                url: url.to_string(),
+                depth: stored.url.depth,
+                priority: match stored.priority {
+                    Priority::First => "first",
+                    Priority::Link => "link",
+                    Priority::Untested => "untested",
+                },
+                tries: stored.url.tries,
+                via: urls.of(self, stored.url.via)?,
+                host: host.host.clone(),
+                next_at: Moment(host.next_at),
+                parked: host.parked.clone(),
+            })
+        });
+        rows.chain(error)
+    }
+
+    /// The fingerprints of all URLs that wait, 8 octets each.
+    pub(super) fn queued_fingerprints(&self) -> Result<crate::frontier::FingerprintSet, ViewError> {
+        let mut queued = crate::frontier::FingerprintSet::default();
+        for stored in stored_queue(self.store())? {
+            let stored = stored?;
+            let url = stored
+                .url
+                .url(&stored.host.host)
+                .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })?;
+            queued.insert(url.fingerprint(self.key()));
+        }
+        Ok(queued)
+    }
+}

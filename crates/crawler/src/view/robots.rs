@@ -1,0 +1,80 @@
+//! Table `robots`: every version of every robots.txt.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::open::{View, ViewError};
+use super::row::row;
+use crate::record::RobotsRecord;
+use crate::store::{Store, Tree};
+
+row! {
+    /// An answer to a request for robots.txt.
+    RobotsRow {
+        /// Scheme, host and port that it holds for.
+        origin: String,
+        /// When the answer was complete.
+        fetched_at: Moment,
+        /// The final status; null if there was no response.
+        status: Option<u16>,
+        /// BLAKE3 of the body.
+        digest: Option<String>,
+        /// How long it holds, in seconds.
+        lifetime: f64,
+        /// Octets of the body.
+        bytes: u64,
+        /// What a linter says about it.
+        warnings: Vec<Warned>,
+        /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
+        access: String,
+        /// Why, in words.
+        reason: String,
+        /// The URLs asked, where it was redirected.
+        hops: Vec<String>,
+    }
+}
+
+/// A warning about a line of robots.txt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warned {
+    /// Number of the line, from 1.
+    pub line: u32,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl fmt::Display for Warned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = format!("line {}", self.line);
+        let says_so = self.message.starts_with(&about);
+        if says_so { f.write_str(&self.message) } else { write!(f, "{about}: {}", self.message) }
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The rows of table `robots`, by origin and time.
+    pub fn robots(&self) -> impl Iterator<Item = Result<RobotsRow, ViewError>> + '_ {
+        self.store().scan(Tree::Robots, &[]).map(|pair| {
+            let (_, value) = pair?;
+            RobotsRecord::read(&value).map(robots_row).map_err(ViewError::packed(Tree::Robots))
+        })
+    }
+}
+
+fn robots_row(record: RobotsRecord) -> RobotsRow {
+    let lifetime = record.expires.duration_since(record.fetched_at).as_secs_f64().max(0.0);
+    RobotsRow {
+        origin: record.origin,
+        fetched_at: Moment(record.fetched_at),
+        status: record.status,
+        digest: record.digest,
+        lifetime: (lifetime * 1000.0).round() / 1000.0,
+        bytes: record.bytes,
+        warnings: record.warnings.into_iter().map(|(line, message)| Warned { line, message }).collect(),
+        access: record.access,
+        reason: record.reason,
+        hops: record.hops,
+    }
+}

@@ -1,0 +1,265 @@
+//! A crawl in one view: what it is, what it did, what it left out, and whether each host is complete.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::hosts::{queued, seconds};
+use super::open::{View, ViewError};
+use super::pages::is_withheld;
+use crate::commit::Totals;
+use crate::config::{CliOverrides, load, read_record};
+use crate::frontier::HostRecord;
+use crate::store::{Store, Tree};
+
+/// Hosts that the summary tells of one by one; the others are counted.
+const HOSTS_TOLD: usize = 200;
+
+/// What `crawl show DIR` prints, as `--json` gives it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The crawl's id.
+    pub crawl_id: String,
+    /// When it was started.
+    pub started: Option<Moment>,
+    /// The User-Agent.
+    pub agent: Option<String>,
+    /// The seeds, normalised.
+    pub seeds: Vec<String>,
+    /// True if nothing that may be fetched is left.
+    pub complete: bool,
+    /// The crawl's own counters, over all runs.
+    pub totals: Totals,
+    /// URLs that wait.
+    pub queued: u64,
+    /// Answered URLs by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failed visits by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Pages that may be indexed.
+    pub indexed: u64,
+    /// Pages that may not.
+    pub noindex: u64,
+    /// Bodies archived.
+    pub archived: u64,
+    /// Pages with status 2xx whose links may be followed.
+    pub followed: u64,
+    /// URLs left out, by reason, the most frequent first.
+    pub skipped: Vec<Counted>,
+    /// Origins by what their latest robots.txt meant and why, the most frequent first.
+    pub robots: Vec<Counted>,
+    /// Hosts known.
+    pub hosts_known: u64,
+    /// Hosts with nothing left to fetch.
+    pub hosts_complete: u64,
+    /// Hosts one by one: unfinished ones first, at most 200.
+    pub hosts: Vec<HostSummary>,
+}
+
+/// How often something was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// What.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostSummary {
+    /// Its name.
+    pub host: String,
+    /// Answers with status 2xx.
+    pub pages: u64,
+    /// Requests, robots.txt included.
+    pub requests: u64,
+    /// Failed visits.
+    pub errors: u64,
+    /// URLs that wait.
+    pub queued: u64,
+    /// The gap between two requests, in seconds.
+    pub delay: f64,
+    /// What set it.
+    pub delay_reason: &'static str,
+    /// Complete, or why not.
+    pub state: HostState,
+    /// The same in words.
+    pub because: String,
+}
+
+/// Whether a host is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostState {
+    /// URLs wait.
+    Queued,
+    /// URLs wait, and the host was left alone.
+    Parked,
+    /// Nothing waits.
+    Complete,
+}
+
+impl<S: Store> View<S> {
+    /// Reads the whole crawl once. Memory as [`View::skipped`].
+    pub fn summary(&self) -> Result<Summary, ViewError> {
+        let meta = |name: &str| -> Result<Option<String>, ViewError> {
+            let value = self.store().get(Tree::Meta, name.as_bytes())?;
+            Ok(value.map(|value| String::from_utf8_lossy(&value).into_owned()))
+        };
+        let totals: Totals = match self.store().get(Tree::Meta, b"totals")? {
+            Some(value) => {
+                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, &error))?
+            }
+            None => Totals::default(),
+        };
+        let (agent, seeds) = self.settings();
+        let mut summary = Summary {
+            v: 1,
+            crawl_id: meta("crawl_id")?.unwrap_or_default(),
+            started: meta("started")?.and_then(|text| text.parse().ok()).map(Moment),
+            agent,
+            seeds,
+            complete: true,
+            totals,
+            queued: 0,
+            statuses: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            indexed: 0,
+            noindex: 0,
+            archived: 0,
+            followed: 0,
+            skipped: self.skip_reasons()?,
+            robots: self.robots_states()?,
+            hosts_known: 0,
+            hosts_complete: 0,
+            hosts: Vec::new(),
+        };
+        self.count_pages(&mut summary)?;
+        self.count_hosts(&mut summary)?;
+        summary.complete = summary.queued == 0;
+        Ok(summary)
+    }
+
+    /// Agent and seeds, as far as `crawl.toml` still says them.
+    fn settings(&self) -> (Option<String>, Vec<String>) {
+        let Some(dir) = self.dir() else { return (None, Vec::new()) };
+        let file = dir.settings();
+        let settings = load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings);
+        let seeds = read_record(&file).map(|record| record.seeds).unwrap_or_default();
+        (settings.map(|settings| settings.agent.user_agent()), seeds)
+    }
+
+    fn count_pages(&self, summary: &mut Summary) -> Result<(), ViewError> {
+        for record in self.page_records() {
+            let record = record?;
+            if let Some(status) = record.status {
+                *summary.statuses.entry(status).or_default() += 1;
+            }
+            summary.indexed += u64::from(record.indexed);
+            summary.noindex += u64::from(is_withheld(&record) && record.error.is_none());
+            summary.archived += u64::from(record.archived);
+            let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
+            summary.followed += u64::from(record.followed && is_success);
+            if let Some(kind) = record.error {
+                *summary.errors.entry(kind).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn count_hosts(&self, summary: &mut Summary) -> Result<(), ViewError> {
+        for record in self.host_records() {
+            let host = host_summary(&record?);
+            summary.queued += host.queued;
+            summary.hosts_known += 1;
+            summary.hosts_complete += u64::from(host.state == HostState::Complete);
+            summary.hosts.push(host);
+            if summary.hosts.len() >= 2 * HOSTS_TOLD {
+                first_hosts(&mut summary.hosts);
+            }
+        }
+        first_hosts(&mut summary.hosts);
+        Ok(())
+    }
+
+    fn skip_reasons(&self) -> Result<Vec<Counted>, ViewError> {
+        let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+        for row in self.skipped()? {
+            *reasons.entry(row?.reason).or_default() += 1;
+        }
+        Ok(most_frequent(reasons))
+    }
+
+    fn robots_states(&self) -> Result<Vec<Counted>, ViewError> {
+        let mut states: BTreeMap<String, u64> = BTreeMap::new();
+        let mut rows = self.robots().peekable();
+        while let Some(row) = rows.next() {
+            let row = row?;
+            // A later version of the same origin follows at once.
+            if !matches!(rows.peek(), Some(Ok(next)) if next.origin == row.origin) {
+                *states.entry(format!("{}: {}", row.access, row.reason)).or_default() += 1;
+            }
+        }
+        Ok(most_frequent(states))
+    }
+}
+
+fn host_summary(record: &HostRecord) -> HostSummary {
+    let queued = queued(record);
+    let counts = record.counts;
+    let (state, because) = match &record.parked {
+        _ if queued == 0 => (HostState::Complete, complete(record)),
+        Some(why) => (HostState::Parked, format!("{} left, the host is left alone: {why}", urls(queued))),
+        None => (HostState::Queued, waiting(record, queued)),
+    };
+    HostSummary {
+        host: record.host.clone(),
+        pages: counts.pages,
+        requests: counts.requests,
+        errors: counts.errors,
+        queued,
+        delay: seconds(record.delay_ms),
+        delay_reason: record.delay_reason.as_str(),
+        state,
+        because,
+    }
+}
+
+fn complete(record: &HostRecord) -> String {
+    match record.counts.errors {
+        0 => "nothing is left to fetch".to_owned(),
+        errors => format!("nothing is left to fetch; {} failed", urls(errors)),
+    }
+}
+
+fn waiting(record: &HostRecord, queued: u64) -> String {
+    let left = urls(queued);
+    if record.wait_reason.is_pause() {
+        return format!("{left} left, it waits until {} ({})", Moment(record.next_at), record.wait_reason);
+    }
+    format!("{left} left")
+}
+
+fn urls(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
+}
+
+/// Unfinished hosts first, then by pages, as many as are told.
+fn first_hosts(hosts: &mut Vec<HostSummary>) {
+    hosts.sort_by(|a, b| {
+        let is_complete = |host: &HostSummary| host.state == HostState::Complete;
+        let order = is_complete(a).cmp(&is_complete(b));
+        order.then(b.pages.cmp(&a.pages)).then_with(|| a.host.cmp(&b.host))
+    });
+    hosts.truncate(HOSTS_TOLD);
+}
+
+fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<Counted> {
+    let mut counts: Vec<_> = counts.into_iter().map(|(what, count)| Counted { what, count }).collect();
+    counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
+    counts
+}

@@ -1,0 +1,181 @@
+//! The summary for people: at most 100 columns, no colour needed.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use super::json;
+use super::summary::{Counted, HostState, HostSummary, Summary};
+use crate::clean::{clean, clean_to};
+
+/// Widest line.
+const WIDTH: usize = 100;
+
+/// Reasons that are told one by one.
+const REASONS_TOLD: usize = 12;
+
+/// Complete hosts that are named in the closing statement; the table of hosts has them all.
+const HOSTS_NAMED: usize = 20;
+
+impl Summary {
+    /// Writes one JSON object.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        json::write_line(out, self)
+    }
+
+    /// Writes it for people; `place` is the directory as the user calls it.
+    pub fn write_text(&self, place: &str, out: &mut impl Write) -> io::Result<()> {
+        let mut page = Page { out };
+        self.about(place, &mut page)?;
+        self.visits(&mut page)?;
+        let left_out: u64 = self.skipped.iter().map(|counted| counted.count).sum();
+        page.counts(&format!("Left out: {}", urls(left_out)), &self.skipped)?;
+        page.counts("Latest robots.txt by origin", &self.robots)?;
+        self.hosts(&mut page)?;
+        self.completeness(&mut page)
+    }
+
+    fn about(&self, place: &str, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        page.line(&format!("Crawl {} in {place}", self.crawl_id))?;
+        let started = self.started.map_or_else(|| "unknown".to_owned(), |at| at.to_string());
+        page.item("started", &format!("{started}, runs so far: {}", self.totals.runs))?;
+        page.item("agent", self.agent.as_deref().unwrap_or("unknown"))?;
+        let first: Vec<_> = self.seeds.iter().take(3).map(String::as_str).collect();
+        let more = if self.seeds.len() > first.len() { ", ..." } else { "" };
+        page.item("seeds", &format!("{}: {}{more}", self.seeds.len(), first.join(", ")))?;
+        let state = if self.complete {
+            "yes, nothing is left to fetch".to_owned()
+        } else {
+            format!("no, {} left", urls(self.queued))
+        };
+        page.item("complete", &state)
+    }
+
+    fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        let totals = self.totals;
+        page.title("Visits")?;
+        page.item("requests", &format!("{} with {} octets of bodies", totals.requests, totals.bytes))?;
+        page.item(
+            "visits",
+            &format!("{} pages, {} redirects, {} failed", totals.pages, totals.redirects, totals.failed),
+        )?;
+        page.item(
+            "pages",
+            &format!(
+                "{} indexed, {} under noindex, {} archived, {} followed",
+                self.indexed, self.noindex, self.archived, self.followed
+            ),
+        )?;
+        page.wrapped("status", self.statuses.iter().map(|(status, count)| format!("{status}: {count}")))?;
+        page.wrapped("errors", self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")))
+    }
+
+    fn hosts(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        page.title(&format!("Hosts: {}, {} complete", self.hosts_known, self.hosts_complete))?;
+        page.line(&host_line("host", &"pages", &"requests", &"failed", "delay", "set by", "state"))?;
+        for host in &self.hosts {
+            let state = match host.state {
+                HostState::Complete => "complete".to_owned(),
+                HostState::Queued => format!("{} queued", host.queued),
+                HostState::Parked => format!("parked, {} queued", host.queued),
+            };
+            let HostSummary { host, pages, requests, errors, delay, delay_reason, .. } = host;
+            let delay = format!("{delay} s");
+            page.line(&host_line(host, pages, requests, errors, &delay, delay_reason, &state))?;
+        }
+        self.others(page)
+    }
+
+    fn others(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        let others = self.hosts_known.saturating_sub(self.hosts.len() as u64);
+        if others == 0 {
+            return Ok(());
+        }
+        page.line(&format!("  ... and {others} more: see table hosts"))
+    }
+
+    fn completeness(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        page.title("Completeness")?;
+        let is_complete = |host: &&HostSummary| host.state == HostState::Complete;
+        for host in self.hosts.iter().filter(|host| !is_complete(host)) {
+            page.line(&format!("  {} is not complete: {}", clean_to(&host.host, 40), host.because))?;
+        }
+        for (told, host) in self.hosts.iter().filter(is_complete).enumerate() {
+            if told == HOSTS_NAMED {
+                let more = self.hosts_complete - told as u64;
+                return page.line(&format!("  {more} more hosts are complete"));
+            }
+            page.line(&format!("  {} is complete: {}", clean_to(&host.host, 40), host.because))?;
+        }
+        self.others(page)
+    }
+}
+
+fn host_line(
+    host: &str,
+    pages: &impl Display,
+    requests: &impl Display,
+    errors: &impl Display,
+    delay: &str,
+    set_by: &str,
+    state: &str,
+) -> String {
+    let host = clean_to(host, 30);
+    format!("  {host:<30} {pages:>7} {requests:>8} {errors:>6} {delay:>9}  {set_by:<12} {state}")
+}
+
+fn urls(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
+}
+
+/// Lines that are clean and not too long.
+struct Page<'a, W> {
+    out: &'a mut W,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", clean_to(text.trim_end(), WIDTH))
+    }
+
+    fn title(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out)?;
+        self.line(text)
+    }
+
+    fn item(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.line(&format!("  {name:<10}{text}"))
+    }
+
+    /// Words that go on in further lines where one is full.
+    fn wrapped(&mut self, name: &str, words: impl Iterator<Item = String>) -> io::Result<()> {
+        let mut name = name;
+        let mut text = String::new();
+        for word in words {
+            let word = clean(&word).into_owned();
+            if !text.is_empty() && text.chars().count() + word.chars().count() + 14 > WIDTH {
+                self.item(name, &format!("{text},"))?;
+                name = "";
+                text.clear();
+            }
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            text.push_str(&word);
+        }
+        if text.is_empty() && !name.is_empty() {
+            text.push_str("none");
+        }
+        self.item(name, &text)
+    }
+
+    fn counts(&mut self, title: &str, counts: &[Counted]) -> io::Result<()> {
+        self.title(title)?;
+        for Counted { what, count } in counts.iter().take(REASONS_TOLD) {
+            self.line(&format!("  {count:>8}  {what}"))?;
+        }
+        if counts.len() > REASONS_TOLD {
+            self.line(&format!("  ... and {} more kinds: see --json", counts.len() - REASONS_TOLD))?;
+        }
+        Ok(())
+    }
+}

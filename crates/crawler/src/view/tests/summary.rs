@@ -1,0 +1,123 @@
+use super::*;
+use crate::view::{Counted, HostState, Summary};
+
+fn printed(summary: &Summary) -> String {
+    let mut out = Vec::new();
+    summary.write_text("crawl-data", &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn counted(what: &str, count: u64) -> Counted {
+    Counted { what: what.to_owned(), count }
+}
+
+#[test]
+fn the_summary_counts_what_the_tables_hold() {
+    let mut crawl = crawl();
+    let noindex = PageRecord {
+        indexed: false,
+        directives: vec![directive("noindex")],
+        ..page("http://a.test/no", Some(200))
+    };
+    crawl.store_page(PageRecord { archived: false, followed: false, ..noindex }, Vec::new());
+    crawl.batch.robots.push(robots("http://a.test", 9, "stored"));
+    crawl.batch.robots.push(robots("http://b.test", 1, "rules"));
+    let summary = crawl.view().summary().unwrap();
+    assert_eq!(summary.crawl_id, "the-id");
+    assert_eq!(summary.statuses, BTreeMap::from([(200, 2), (404, 1)]));
+    assert_eq!(summary.errors, BTreeMap::from([("http_404".to_owned(), 1), ("timeout".to_owned(), 1)]));
+    assert_eq!((summary.indexed, summary.noindex, summary.archived, summary.followed), (1, 1, 3, 1));
+    assert_eq!(
+        summary.skipped,
+        [counted("nofollow_rel", 1), counted("robots_txt", 1), counted("timeout", 1)]
+    );
+    assert_eq!(summary.robots, [counted("rules: status 200", 1), counted("stored: status 200", 1)]);
+    assert_eq!(
+        (summary.complete, summary.queued, summary.hosts_known, summary.hosts_complete),
+        (false, 1, 2, 1)
+    );
+    let mut line = Vec::new();
+    summary.write_json(&mut line).unwrap();
+    let line = String::from_utf8(line).unwrap();
+    assert_eq!(line.lines().count(), 1);
+    let object: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&object["v"], &object["totals"]["requests"]), (&1.into(), &9.into()));
+}
+
+#[test]
+fn each_host_is_complete_or_says_why_not() {
+    let mut crawl = Crawl::new();
+    for host in ["done", "waiting", "pausing", "parked"] {
+        crawl.queue(&format!("http://{host}.test/"), Priority::First, None);
+    }
+    while crawl.take().is_some_and(|url| url != "http://done.test/") {}
+    for host in ["waiting", "pausing", "parked"] {
+        crawl.queue(&format!("http://{host}.test/more"), Priority::Link, None);
+    }
+    let pausing = crawl.host("http://pausing.test/");
+    let wait = Delay { length: Duration::from_secs(60), why: Why::RobotsUnreachable };
+    crawl.frontier.wait(pausing, Duration::from_secs(60), wait);
+    let parked = crawl.host("http://parked.test/");
+    crawl.frontier.park(parked, "max-pages-per-host");
+    let summary = crawl.view().summary().unwrap();
+    let state = |name: &str| summary.hosts.iter().find(|host| host.host == name).unwrap();
+    assert_eq!(state("done.test").state, HostState::Complete);
+    assert_eq!(state("waiting.test").state, HostState::Queued);
+    assert_eq!(state("pausing.test").state, HostState::Queued);
+    assert!(state("pausing.test").because.contains("robots.txt unreachable"), "{:?}", state("pausing.test"));
+    assert!(
+        state("pausing.test").because.contains("2026-01-01T00:01:00.005Z"),
+        "{:?}",
+        state("pausing.test")
+    );
+    assert_eq!(state("parked.test").state, HostState::Parked);
+    assert!(state("parked.test").because.contains("max-pages-per-host"));
+    assert_eq!(summary.hosts.last().unwrap().host, "done.test", "unfinished hosts come first");
+    let text = printed(&summary);
+    for line in [
+        "  done.test is complete: nothing is left to fetch",
+        "  parked.test is not complete: ",
+        "  pausing.test is not complete: ",
+        "  waiting.test is not complete: ",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_text_is_clean_and_fits_100_columns() {
+    let mut crawl = crawl();
+    for number in 0..450 {
+        crawl.queue(&format!("http://h{number}.{}.test/", "long".repeat(12)), Priority::Link, None);
+        crawl.decide(
+            &format!("http://x{number}.test/"),
+            "skipped",
+            Layer::Scope,
+            &format!("reason {number} {}", "x".repeat(90)),
+        );
+    }
+    for status in 400..460 {
+        crawl.store_page(page(&format!("http://a.test/s{status}"), Some(status)), Vec::new());
+    }
+    let mut summary = crawl.view().summary().unwrap();
+    summary.agent = Some("Robot\u{1b}[31m/1.0".to_owned());
+    assert_eq!((summary.hosts_known, summary.hosts.len()), (452, 200));
+    let text = printed(&summary);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+        assert!(!line.contains(char::is_control), "{line:?}");
+    }
+    assert!(text.contains("and 252 more"), "{text}");
+    assert!(text.contains("http_459: 1"), "{text}");
+}
+
+#[test]
+fn a_crawl_that_is_through_says_so() {
+    let mut crawl = Crawl::new();
+    crawl.queue("http://a.test/", Priority::First, None);
+    assert!(crawl.take().is_some());
+    crawl.store_page(page("http://a.test/", Some(200)), Vec::new());
+    let summary = crawl.view().summary().unwrap();
+    assert!(summary.complete);
+    assert!(printed(&summary).contains("complete  yes"), "{}", printed(&summary));
+}
