@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
 use crate::terminal::{Color, Talk};
-use crate::{completions, config_show, demo, export, man, resume, run, show};
+use crate::{completions, config_show, demo, export, man, page_check, resume, run, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,6 +84,12 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     /// Writes a table of a crawl as CSV or JSON lines
     Export(export::ExportArgs),
+    /// Reads pages for what they ask of a robot
+    #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+    Page {
+        #[command(subcommand)]
+        command: PageCommand,
+    },
     /// Shows the settings in force
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Config {
@@ -94,6 +100,12 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
     /// Prints the manual page, as roff
     Man(man::ManArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PageCommand {
+    /// Tells what a page's directives say, and which tag or header line said it
+    Check(page_check::PageCheckArgs),
 }
 
 #[derive(Debug, Subcommand)]

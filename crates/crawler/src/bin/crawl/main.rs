@@ -10,6 +10,7 @@ mod export;
 mod logging;
 mod man;
 mod options;
+mod page_check;
 mod progress;
 mod resume;
 mod run;
@@ -21,7 +22,7 @@ mod terminal;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Command, ConfigCommand, parse};
+use crate::cli::{Cli, Command, ConfigCommand, PageCommand, parse};
 use crate::terminal::Talk;
 
 fn main() -> ExitCode {
@@ -48,6 +49,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Demo(args)) => demo::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
+        Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, talk),
         Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

@@ -1,0 +1,101 @@
+//! The answer in words.
+
+use std::io::{self, Write};
+
+use crawler::clean::clean;
+use meta::{Because, Directives};
+
+use super::answer::revisit_days;
+use super::decide::{Check, Checked};
+
+/// Tells in words what a page says: each flag with the tag or header line that set it.
+pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {
+    let directives = &checked.directives;
+    let due = directives.is_unavailable(check.now);
+    let by = |keys: &[&str]| said(&directives.because, keys, due);
+    let flag = |may: bool| if may { "yes" } else { "no" };
+    writeln!(out, "read by {} ({} dialect)", clean(check.agent.token()), check.dialect)?;
+    let flags = [
+        ("index", directives.index, &["noindex", "unavailable_after"][..]),
+        ("follow", directives.follow, &["nofollow"]),
+        ("archive", directives.archive, &["noarchive"]),
+        ("snippet", directives.snippet, &["nosnippet", "max-snippet:0", "unavailable_after"]),
+        ("index images", directives.imageindex, &["noimageindex"]),
+        ("translate", directives.translate, &["notranslate"]),
+    ];
+    for (name, may, keys) in flags {
+        let because = if may { Vec::new() } else { by(keys) };
+        line(out, name, flag(may), &because)?;
+    }
+    if let Some(limit) = directives.max_snippet {
+        line(out, "longest excerpt", &limit.number().to_string(), &by(&["max-snippet"]))?;
+    }
+    if let Some(size) = directives.max_image_preview {
+        line(out, "image preview", size.word(), &by(&["max-image-preview"]))?;
+    }
+    if let Some(limit) = directives.max_video_preview {
+        line(out, "video preview", &limit.number().to_string(), &by(&["max-video-preview"]))?;
+    }
+    if let Some(date) = directives.unavailable_after {
+        let when = format!("{date} ({})", if due { "has come" } else { "to come" });
+        line(out, "unavailable after", &when, &said(&directives.because, &["unavailable_after"], true))?;
+    }
+    if directives.indexifembedded {
+        line(out, "index if embedded", "yes, without effect here", &by(&["indexifembedded"]))?;
+    }
+    if directives.document_state.is_some() {
+        line(out, "document state", document_state(directives), &by(&["document-state"]))?;
+    }
+    if let Some(days) = revisit_days(directives) {
+        line(out, "revisit after", &format!("{days} days"), &by(&["revisit-after"]))?;
+    }
+    for statement in &checked.statements {
+        let source = vec![format!("{} ({})", statement.signal.name(), statement.source)];
+        line(out, statement.claim.purpose_name(), statement.claim.verdict_name(), &source)?;
+    }
+    for (name, text) in [("canonical", &checked.canonical), ("mirror of", &directives.meta_url)] {
+        if let Some(text) = text {
+            line(out, name, text, &[])?;
+        }
+    }
+    let effects = directives.effects();
+    let told = |may: bool| if may { "may be" } else { "may not be" };
+    writeln!(
+        out,
+        "so the text {} stored, the body {} stored",
+        told(effects.store_text),
+        told(effects.store_body)
+    )?;
+    match (effects.enqueue_links, checked.links.len()) {
+        (false, _) => writeln!(out, "and no link of this page may be queued")?,
+        (true, count) => writeln!(out, "and links of this page may be queued: {count}")?,
+    }
+    for warning in &directives.warnings {
+        writeln!(out, "not used: {}", clean(&warning.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Writes one answer with its reasons, a reason a line.
+fn line(out: &mut dyn Write, name: &str, answer: &str, because: &[String]) -> io::Result<()> {
+    writeln!(out, "  {name:<18} {}", clean(answer))?;
+    because.iter().try_for_each(|because| writeln!(out, "  {:<18}   {}", "", clean(because)))
+}
+
+/// Picks the reasons of a flag. A date that is still to come is no reason yet.
+fn said(because: &[Because], keys: &[&str], due: bool) -> Vec<String> {
+    let key = |because: &Because| because.directive.split(':').next().unwrap_or_default().to_owned();
+    let is_one = |because: &&Because| {
+        let key = key(because);
+        keys.contains(&because.directive.as_str())
+            || keys.contains(&key.as_str()) && (due || key != "unavailable_after")
+    };
+    because.iter().filter(is_one).map(ToString::to_string).collect()
+}
+
+fn document_state(directives: &Directives) -> &'static str {
+    match directives.document_state {
+        Some(meta::DocumentState::Dynamic) => "dynamic",
+        _ => "static",
+    }
+}
