@@ -161,7 +161,7 @@ impl Robots {
         }
     }
 
-    /// Gives what is odd about the file, in line order; at most 201 entries.
+    /// Gives what is odd about the file, in line order; bounded: what is beyond 200 lines is told by one last entry.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

@@ -109,14 +109,20 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 fn read(line: &[u8], number: u32, limited: bool) -> Line<'_> {
-    let comment = memchr(b'#', line);
+    // The colon, if there is one, stands early in most lines: what comes first decides where to look for the other.
+    let first = memchr2(b':', b'#', line);
+    let (colon, comment) = match first {
+        Some(at) if line[at] == b':' => (Some(at), memchr(b'#', &line[at..]).map(|more| at + more)),
+        comment => (None, comment),
+    };
     let width = comment.unwrap_or(line.len());
     let cut = limited && width > LINE_LIMIT;
-    let raw = trim(&line[..if cut { LINE_LIMIT } else { width }]);
+    let width = if cut { LINE_LIMIT } else { width };
+    let raw = trim(&line[..width]);
     let content = if raw.is_empty() {
         if comment.is_some() { Content::Comment } else { Content::Blank }
-    } else if let Some(colon) = memchr(b':', raw) {
-        Content::Pair { name: trim(&raw[..colon]), value: trim(&raw[colon + 1..]), colon: true }
+    } else if let Some(colon) = colon.filter(|&colon| colon < width) {
+        Content::Pair { name: trim(&line[..colon]), value: trim(&line[colon + 1..width]), colon: true }
     } else {
         let mut words = words(raw);
         match (words.next(), words.next(), words.next()) {

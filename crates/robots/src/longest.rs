@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Additions;
-use crate::octets::words;
+use crate::octets::{BLANK, classes, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::{RuleLine, Site};
 use crate::target::site_and_path;
@@ -38,7 +38,7 @@ impl Longest {
         index_folder: bool,
     ) -> (Self, Additions) {
         let mut build =
-            Build { entries: Vec::with_capacity(lines.len()), arena: Vec::new(), used: Additions::NONE };
+            Build { entries: Vec::with_capacity(lines.len()), arena: Vec::with_capacity(lines.len() * 16), used: Additions::NONE };
         for (i, line) in lines.iter().enumerate() {
             let place = Place { allow: line.allow, rule: i as u32 };
             build.line(line, place, additions, site);
@@ -46,12 +46,17 @@ impl Longest {
                 build.folder(line.value, place);
             }
         }
-        let Build { mut entries, arena, used } = build;
-        // Stable, so the first of equal rules in the file is named as the deciding one.
-        entries.sort_by_key(|entry| (std::cmp::Reverse(entry.length), !entry.place.allow));
+        let Build { entries, arena, used } = build;
+        // The place in the file comes last, so the first of equal rules is named as the deciding one.
+        let mut order: Vec<(u32, bool, u32)> = (0..)
+            .zip(&entries)
+            .map(|(i, entry)| (u32::MAX - entry.length, !entry.place.allow, i))
+            .collect();
+        order.sort_unstable();
+        let entry = |&(_, _, i): &(u32, bool, u32)| &entries[i as usize];
         let longest = Self {
-            patterns: entries.iter().map(|entry| entry.pattern).collect(),
-            rules: entries.iter().map(|entry| entry.place).collect(),
+            patterns: order.iter().map(|key| entry(key).pattern).collect(),
+            rules: order.iter().map(|key| entry(key).place).collect(),
             arena: arena.into(),
         };
         (longest, used)
@@ -91,7 +96,7 @@ impl Build {
         if line.cut && uses(Additions::H6) && line.allow {
             return;
         }
-        let several = words(line.value).nth(1).is_some();
+        let several = classes(line.value) & BLANK != 0;
         if several && uses(Additions::H1) {
             if line.allow {
                 return;

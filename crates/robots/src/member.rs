@@ -133,12 +133,12 @@ impl Member {
         reading: &Reading<'_>,
         chosen: &Chosen,
     ) -> Member {
-        let mut text = String::new();
+        let mut text = String::with_capacity(lines.iter().map(|line| line.raw.len()).sum());
         let mut evidence = Vec::with_capacity(lines.len());
         for line in lines {
             let start = text.len() as u32;
             match std::str::from_utf8(line.raw) {
-                Ok(raw) if raw.len() <= 2048 && !raw.contains(char::is_control) => text.push_str(raw),
+                Ok(raw) if raw.len() <= 2048 && is_printable_ascii(raw) => text.push_str(raw),
                 _ => text.push_str(&lossy(line.raw, 2048)),
             }
             let group = chosen.groups.binary_search(&line.group).unwrap_or_default() as u32;
@@ -253,6 +253,10 @@ fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, options: &Op
         Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest => {}
     }
     Chosen { groups, identity, version: chosen_version, also_star }
+}
+
+fn is_printable_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |good, b| good & (b' '..=b'~').contains(&b))
 }
 
 /// Gives the user-agent value that selected a group.

@@ -47,10 +47,18 @@ pub(crate) fn is_blank(b: u8) -> bool {
 }
 
 /// Removes blanks at both ends.
-pub(crate) fn trim(octets: &[u8]) -> &[u8] {
-    let start = octets.iter().position(|&b| !is_blank(b)).unwrap_or(octets.len());
-    let end = octets.iter().rposition(|&b| !is_blank(b)).map_or(start, |i| i + 1);
-    &octets[start..end]
+pub(crate) fn trim(mut octets: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = octets
+        && is_blank(*first)
+    {
+        octets = rest;
+    }
+    while let [rest @ .., last] = octets
+        && is_blank(*last)
+    {
+        octets = rest;
+    }
+    octets
 }
 
 /// Splits at blanks; never gives an empty word.

@@ -71,13 +71,14 @@ impl Pattern {
         let to_end = to_end && trimmed == body.len();
         let body = &body[..trimmed];
         let start = arena.len() as u32;
-        if memchr(b'$', body).is_some() {
+        let specials = classes(body) & (STAR | DOLLAR);
+        if specials & DOLLAR != 0 {
             body.iter().for_each(|&b| if b == b'$' { arena.extend(b"%24") } else { arena.push(b) });
         } else {
             arena.extend_from_slice(body);
         }
         let text = &arena[start as usize..];
-        let star = memchr(b'*', text);
+        let star = if specials & STAR == 0 { None } else { memchr(b'*', text) };
         let kind = match (star.is_some(), to_end) {
             (false, false) => Kind::Prefix,
             (false, true) => Kind::Whole,
@@ -141,13 +142,13 @@ fn escape_specials(octets: &[u8]) -> Vec<u8> {
 
 /// Packs the up to eight octets behind the first one (which is always `/`), and gives the mask of the octets that are there.
 fn head(octets: &[u8]) -> (u64, u64) {
-    let mut head = [0; 8];
-    let mut mask = [0; 8];
-    for (i, &b) in octets.iter().skip(1).take(8).enumerate() {
-        head[i] = b;
-        mask[i] = 0xff;
+    if let Some(Ok(head)) = octets.get(1..9).map(<[u8; 8]>::try_from) {
+        return (u64::from_le_bytes(head), u64::MAX);
     }
-    (u64::from_le_bytes(head), u64::from_le_bytes(mask))
+    let rest = octets.get(1..).unwrap_or_default();
+    let mut head = [0; 8];
+    head[..rest.len()].copy_from_slice(rest);
+    (u64::from_le_bytes(head), (1 << (8 * rest.len())) - 1)
 }
 
 fn present(octets: &[u8]) -> u64 {

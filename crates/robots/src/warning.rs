@@ -212,10 +212,11 @@ impl Notes {
     }
 
     pub(crate) fn add(&mut self, line: u32, kind: WarningKind, text: &[u8]) {
-        if self.quiet || self.list.len() > MOST {
+        // What concerns the file as a whole is never dropped.
+        if self.quiet || self.list.len() > MOST && line > 0 {
             return;
         }
-        let warning = if self.list.len() == MOST {
+        let warning = if self.list.len() == MOST && line > 0 {
             Warning { line, kind: WarningKind::More, text: String::new() }
         } else {
             Warning { line, kind, text: lossy(text, 100) }
