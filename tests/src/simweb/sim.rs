@@ -45,6 +45,11 @@ impl SimWeb {
         &self.shared.web
     }
 
+    /// Time since the web is on line, as in the log.
+    pub fn now(&self) -> Duration {
+        self.shared.start.elapsed()
+    }
+
     /// Every request so far, in the order in which they ended.
     pub fn log(&self) -> Vec<Request> {
         self.state().log.clone()

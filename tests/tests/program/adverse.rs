@@ -28,9 +28,9 @@ fn refused(scene: &Scene, output: &Output, code: i32, words: &[&str]) {
 fn a_seed_file_that_is_missing_or_a_directory_is_named() {
     let scene = scene();
     fs::remove_file(scene.seeds()).unwrap();
-    refused(&scene, &scene.crawl().run(), 2, &["seeds.txt"]);
+    refused(&scene, &scene.crawl().run(), 4, &["seeds.txt"]);
     fs::create_dir(scene.seeds()).unwrap();
-    refused(&scene, &scene.crawl().run(), 2, &["seeds.txt"]);
+    refused(&scene, &scene.crawl().run(), 4, &["seeds.txt"]);
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Crawl<S> {
     clock: Clock,
     /// The decisions of all runs.
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
+    /// When the last commit was acknowledged, on the web's clock.
+    committed: Arc<Mutex<Duration>>,
 }
 
 impl<S: Store> Crawl<S> {
@@ -46,12 +48,13 @@ impl<S: Store> Crawl<S> {
         }
         let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
-        Self { sim: sim.clone(), store, clock, decisions: Arc::default() }
+        Self { sim: sim.clone(), store, clock, decisions: Arc::default(), committed: Arc::default() }
     }
 
     /// The same crawl taken up by a new process, whose store may be another view of the same data.
     pub(crate) fn on<T: Store>(&self, store: Arc<T>) -> Crawl<T> {
-        Crawl { sim: self.sim.clone(), store, clock: self.clock, decisions: Arc::clone(&self.decisions) }
+        let (decisions, committed) = (Arc::clone(&self.decisions), Arc::clone(&self.committed));
+        Crawl { sim: self.sim.clone(), store, clock: self.clock, decisions, committed }
     }
 
     /// Runs to the end of the crawl, or of the store.
@@ -79,10 +82,13 @@ impl<S: Store> Crawl<S> {
         let engine =
             EngineSettings { max_wait: Duration::from_hours(2), ..job::engine_settings(&settings, KEY) };
         let decisions = Arc::clone(&self.decisions);
-        let listener = move |event| {
-            if let CrawlEvent::Decided(decision) = event {
+        let (committed, web) = (Arc::clone(&self.committed), self.sim.clone());
+        let listener = move |event| match event {
+            CrawlEvent::Decided(decision) => {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
             }
+            CrawlEvent::Committed(_) => *committed.lock().unwrap_or_else(PoisonError::into_inner) = web.now(),
+            _ => {}
         };
         let (_stop, stopped) = watch::channel(Stop::No);
         let store = Arc::clone(&self.store);
@@ -91,6 +97,11 @@ impl<S: Store> Crawl<S> {
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
             .await
             .expect("the crawl ends by itself")
+    }
+
+    /// When the last commit was acknowledged, on the web's clock.
+    pub(crate) fn last_commit(&self) -> Duration {
+        *self.committed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Decisions about one URL, for messages of failed tests.
