@@ -31,7 +31,7 @@ fn offers() -> Vec<Offer> {
 }
 
 fn empty() -> Frontier<MemoryStore> {
-    Frontier::open(Arc::default(), FrontierLimits::default(), NO_GAP, KEY, NOW).expect("an empty frontier")
+    Frontier::open(&Arc::default(), FrontierLimits::default(), NO_GAP, KEY, NOW).expect("an empty frontier")
 }
 
 fn admit(frontier: &mut Frontier<MemoryStore>, offers: &[Offer]) {

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let store = Arc::new(SledStore::create(&path)?);
     store.commit(vec![Write::put(Tree::Meta, "format", "1")])?;
-    let mut frontier = Frontier::open(Arc::clone(&store), FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
+    let mut frontier = Frontier::open(&store, FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
     let start = clock.now().mono;
     for n in 0..urls {
         // An odd multiplier visits every number once, far from its neighbours.
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = clock.now().mono;
     let store = Arc::new(SledStore::open(&path)?);
     let opened = clock.now().mono - start;
-    let mut frontier = Frontier::open(store, FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
+    let mut frontier = Frontier::open(&store, FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
     let first = frontier.lease(clock.now())?;
     let ready = clock.now().mono - start;
     println!("reopen {:.3} s, first lease after {:.3} s", opened.as_secs_f64(), ready.as_secs_f64());

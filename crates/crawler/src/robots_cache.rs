@@ -237,7 +237,7 @@ impl<S: Store> RobotsCache<S> {
             Access::Rules => {
                 let robots =
                     self.parse(response.map(|response| &response.body[..]).unwrap_or_default(), &name);
-                record.access = "rules".to_owned();
+                "rules".clone_into(&mut record.access);
                 record.warnings = robots
                     .warnings()
                     .iter()
@@ -247,21 +247,21 @@ impl<S: Store> RobotsCache<S> {
                 robots
             }
             Access::Stored { .. } => {
-                record.access = "stored".to_owned();
+                "stored".clone_into(&mut record.access);
                 let copy = self.good_copy(&name)?;
                 rules_digest = copy.as_ref().and_then(|copy| copy.digest.clone());
                 self.parse(&copy.map(|copy| copy.octets()).unwrap_or_default(), &name)
             }
             Access::AllowAll => {
-                record.access = "allow_all".to_owned();
+                "allow_all".clone_into(&mut record.access);
                 Robots::allow_all(Arc::clone(&reason))
             }
             Access::DenyAll => {
-                record.access = "deny_all".to_owned();
+                "deny_all".clone_into(&mut record.access);
                 Robots::deny_all(Arc::clone(&reason))
             }
             Access::Defer => {
-                record.access = "defer".to_owned();
+                "defer".clone_into(&mut record.access);
                 Robots::deny_all(Arc::clone(&reason))
             }
         };

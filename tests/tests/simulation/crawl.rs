@@ -92,7 +92,7 @@ impl<S: Store> Crawl<S> {
         };
         let (_stop, stopped) = watch::channel(Stop::No);
         let store = Arc::clone(&self.store);
-        let mut engine = Engine::open(engine, context, store, scope, committer, Box::new(listener))?;
+        let mut engine = Engine::open(engine, context, &store, scope, committer, Box::new(listener))?;
         // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
             .await

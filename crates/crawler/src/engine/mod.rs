@@ -147,7 +147,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub fn open(
         settings: EngineSettings,
         context: Arc<VisitContext<F, S>>,
-        store: Arc<S>,
+        store: &Arc<S>,
         mut scope: Scope,
         committer: Committer<S>,
         listener: Listener,
@@ -156,7 +156,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = clock.now();
         let key = context.pages.key;
         let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-        let frontier = Frontier::open(Arc::clone(&store), settings.frontier, first_gap, key, now)?;
+        let frontier = Frontier::open(store, settings.frontier, first_gap, key, now)?;
         let totals: Totals = match store.get(Tree::Meta, b"totals")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => Totals::default(),
@@ -265,7 +265,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                         self.take_in(done, &mut running)?;
                     }
                 }
-                done = async { committing.as_mut().expect("guarded").await }, if committing.is_some() => {
+                done = finished(&mut committing) => {
                     committing = None;
                     self.committed(done)?;
                 }
@@ -336,10 +336,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {
                 // A panic in a visit is a bug of ours; it costs this URL, and nothing else.
-                match running.remove(&error.id()) {
-                    Some(lease) => self.settle_panicked(&lease),
-                    None => Ok(()),
+                if let Some(lease) = running.remove(&error.id()) {
+                    self.settle_panicked(&lease);
                 }
+                Ok(())
             }
         }
     }
@@ -374,6 +374,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.touch(120);
         (self.listener)(CrawlEvent::Decided(decision.clone()));
         self.batch.decisions.push(decision);
+    }
+}
+
+/// Waits for the commit under way; for ever if there is none.
+async fn finished<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, tokio::task::JoinError> {
+    match task {
+        Some(task) => task.await,
+        None => std::future::pending().await,
     }
 }
 

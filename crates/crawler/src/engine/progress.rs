@@ -24,7 +24,7 @@ impl Pages {
         }
         match (self.0.front(), self.0.back()) {
             (Some((from, first)), Some((to, last))) if to > from => {
-                last.saturating_sub(*first) as f64 / (*to - *from).as_secs_f64()
+                last.saturating_sub(*first) as f64 / to.saturating_sub(*from).as_secs_f64()
             }
             _ => 0.0,
         }

@@ -52,7 +52,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
             Event::Failed(error, evidence) => {
-                self.failed(permit, &error, evidence, outcome.request, gap, now)
+                self.failed(permit, &error, evidence, outcome.request, gap, now);
             }
         }
         Ok(())
@@ -160,7 +160,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let status = visited.record.status.unwrap_or_default();
         let retry_after = visited.retry_after.as_deref();
         let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
-        let jitter = self.jitter.next();
+        let jitter = self.jitter.draw();
         let (pace, _) = self.frontier.pace_and_counts(lease.host);
         let pause = match status {
             429 | 503 => Some(pace.pushed_back(retry_after, jitter)),
@@ -358,7 +358,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         );
         let mut gap = gap;
         if passing {
-            let jitter = self.jitter.next();
+            let jitter = self.jitter.draw();
             let (pace, _) = self.frontier.pace_and_counts(lease.host);
             let pause = pace.failed(jitter);
             gap = gap.or_later(ended, pause);
@@ -387,7 +387,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
-    pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
+    pub(super) fn settle_panicked(&mut self, lease: &Lease) {
         let now = self.clock.now();
         self.decided(lease, now, "failed", Layer::Fetch, "internal", Some("the visit panicked".to_owned()));
         if let Work::Visit(item) = &lease.work {
@@ -400,7 +400,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let delay = self.frontier.gap(lease.host);
         let not_before = now.mono + delay.length;
         self.frontier.complete(lease, Settlement { done: true, again: None, not_before, wait: delay });
-        Ok(())
     }
 
     /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.

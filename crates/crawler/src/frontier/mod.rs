@@ -175,7 +175,7 @@ impl<S: Store> Frontier<S> {
     /// Takes up the frontier that `store` holds (an empty one is a new crawl): hosts, then the journal.
     /// `first_gap` is a new host's gap until its first response.
     pub fn open(
-        store: Arc<S>,
+        store: &Arc<S>,
         limits: FrontierLimits,
         first_gap: Delay,
         key: FingerprintKey,
@@ -185,7 +185,7 @@ impl<S: Store> Frontier<S> {
             limits,
             first_gap,
             key,
-            view: Overlay::new(Arc::clone(&store)),
+            view: Overlay::new(Arc::clone(store)),
             hosts: Vec::new(),
             ids: HashMap::new(),
             ready: BinaryHeap::new(),
@@ -407,6 +407,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Takes a permit back with what became of it.
+    #[expect(clippy::needless_pass_by_value, reason = "a settled permit must be gone")]
     pub fn settle(&mut self, permit: Permit, settlement: Settlement) -> Completion {
         self.complete(&permit.0, settlement)
     }

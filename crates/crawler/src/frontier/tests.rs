@@ -27,7 +27,7 @@ fn url(host: u8, n: u16) -> CrawlUrl {
 }
 
 fn open(store: &Arc<MemoryStore>, limits: FrontierLimits) -> Frontier<MemoryStore> {
-    Frontier::open(Arc::clone(store), limits, delay(Duration::ZERO), KEY, now(1_000)).unwrap()
+    Frontier::open(store, limits, delay(Duration::ZERO), KEY, now(1_000)).unwrap()
 }
 
 fn offer(frontier: &mut Frontier<MemoryStore>, url: &CrawlUrl, own_host: bool) -> Admitted {
@@ -212,7 +212,7 @@ fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
         let at = |seconds| Now { mono: Duration::from_secs(seconds), wall };
         let limits = FrontierLimits::default();
         let mut again =
-            Frontier::open(Arc::clone(&store), limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
+            Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
         assert!(again.lease(at(earliest - 1)).unwrap().is_none(), "{jump:?}");
         assert!(again.lease(at(earliest)).unwrap().is_some(), "{jump:?}");
     }

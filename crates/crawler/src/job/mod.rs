@@ -175,7 +175,7 @@ impl Job {
         });
         let engine = engine_settings(settings, self.key);
         let store = Arc::clone(&self.store);
-        let mut engine = Engine::open(engine, context, store, self.scope, committer, listener)?;
+        let mut engine = Engine::open(engine, context, &store, self.scope, committer, listener)?;
         Ok(engine.run(stop).await?)
     }
 }

@@ -35,7 +35,7 @@ pub fn plant<S: Store>(
 ) -> Result<Planted, CommitError> {
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
-    let mut frontier = Frontier::open(Arc::clone(store), FrontierLimits::default(), no_gap, key, at)?;
+    let mut frontier = Frontier::open(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut planted = Planted::default();
     let mut decisions = Vec::new();
     for url in seeds {

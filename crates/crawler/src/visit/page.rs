@@ -115,7 +115,7 @@ pub(super) fn read(
         depth: item.depth,
         via: item.via,
         fetched_at: requested.started.wall,
-        duration_ms: u64::try_from((requested.ended.mono - requested.started.mono).as_millis())
+        duration_ms: u64::try_from(requested.ended.mono.saturating_sub(requested.started.mono).as_millis())
             .unwrap_or(u64::MAX),
         bytes: response.body.len() as u64,
         wire_bytes: response.wire_body.len() as u64,
@@ -153,17 +153,13 @@ pub(super) fn read(
 
 /// HTML and XHTML by their media type; without one, what begins like HTML.
 fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
-    match content_type {
-        Some(value) => {
-            let essence = value.split(';').next().unwrap_or_default().trim();
-            essence.eq_ignore_ascii_case("text/html") || essence.eq_ignore_ascii_case("application/xhtml+xml")
-        }
-        None => {
-            let start = body.trim_ascii_start();
-            let start = &start[..start.len().min(15)].to_ascii_lowercase();
-            start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
-        }
+    if let Some(value) = content_type {
+        let essence = value.split(';').next().unwrap_or_default().trim();
+        return essence.eq_ignore_ascii_case("text/html") || essence.eq_ignore_ascii_case("application/xhtml+xml");
     }
+    let start = body.trim_ascii_start();
+    let start = &start[..start.len().min(15)].to_ascii_lowercase();
+    start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
 }
 
 fn extract_html(rules: &PageRules, url: &Url, response: &Response) -> Extracted {

@@ -138,7 +138,7 @@ impl Crawl {
 
 fn open(store: &Arc<MemoryStore>, limits: FrontierLimits, second: i64) -> Frontier<MemoryStore> {
     let gap = Delay { length: Duration::from_millis(1500), why: Why::CrawlDelay };
-    Frontier::open(Arc::clone(store), limits, gap, KEY, now(second)).unwrap()
+    Frontier::open(store, limits, gap, KEY, now(second)).unwrap()
 }
 
 fn page(url: &str, status: Option<u16>) -> PageRecord {
