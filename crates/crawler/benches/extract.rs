@@ -2,11 +2,15 @@
 //!
 //! `cargo bench -p crawler --bench extract`. With `REALWEB_ROOT` set, real documentation pages below it are read, too.
 
+#![expect(clippy::unwrap_used, clippy::format_push_string, reason = "a benchmark may stop where a test may")]
+
 use std::cell::Cell;
 use std::hint::black_box;
 use std::path::Path;
 
-use crawler::extract::{ExtractInput, ExtractLimits, HowMany, SelectLimits, SelectRule, Take, decode, extract, select};
+use crawler::extract::{
+    ExtractInput, ExtractLimits, HowMany, SelectLimits, SelectRule, Take, decode, extract, select,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -25,8 +29,11 @@ fn generated() -> Vec<u8> {
         for word in 0..150 {
             html += ["lorem ", "ipsum ", "<em>dolor</em> ", "sit ", "amet, ", "consetetur "][word % 6];
         }
-        html += &format!("<a class=\"reference internal\" href=\"../library/page{n}.html\">page {n}</a> and ");
-        html += &format!("<a href=\"https://other.example/x?a={n}&amp;b=2\">that</a>.</p>\n<pre><span>let</span> x;</pre>\n");
+        html +=
+            &format!("<a class=\"reference internal\" href=\"../library/page{n}.html\">page {n}</a> and ");
+        html += &format!(
+            "<a href=\"https://other.example/x?a={n}&amp;b=2\">that</a>.</p>\n<pre><span>let</span> x;</pre>\n"
+        );
     }
     html += "</body></html>\n";
     html.into_bytes()
@@ -110,7 +117,7 @@ fn with_html5ever_tokens(html: &str) -> usize {
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
     let tokenizer = Tokenizer::new(Count::default(), TokenizerOpts::default());
-    black_box(tokenizer.feed(&input));
+    drop(tokenizer.feed(&input));
     tokenizer.end();
     tokenizer.sink.0.get()
 }
@@ -129,11 +136,15 @@ fn compare(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(pages.iter().map(|p| p.len() as u64).sum()));
         group.sample_size(if name == "real" { 10 } else { 100 });
         for want_text in [false, true] {
-            group.bench_function(BenchmarkId::new("ours", if want_text { "with text" } else { "links" }), |b| {
-                b.iter(|| pages.iter().map(|p| ours(p, &url, &limits, want_text)).sum::<usize>());
-            });
+            group.bench_function(
+                BenchmarkId::new("ours", if want_text { "with text" } else { "links" }),
+                |b| {
+                    b.iter(|| pages.iter().map(|p| ours(p, &url, &limits, want_text)).sum::<usize>());
+                },
+            );
         }
-        group.bench_function("lol_html", |b| b.iter(|| pages.iter().map(|p| with_lol_html(p)).sum::<usize>()));
+        group
+            .bench_function("lol_html", |b| b.iter(|| pages.iter().map(|p| with_lol_html(p)).sum::<usize>()));
         group.bench_function("html5gum tokens", |b| {
             b.iter(|| texts.iter().map(|t| with_html5gum_tokens(t)).sum::<usize>());
         });
@@ -145,7 +156,9 @@ fn compare(c: &mut Criterion) {
         });
         group.bench_function("tree and selector", |b| {
             let limits = SelectLimits { nodes: usize::MAX, depth: usize::MAX, ..SelectLimits::default() };
-            b.iter(|| texts.iter().map(|t| select(t, &rule, &limits).unwrap()[0].values.len()).sum::<usize>());
+            b.iter(|| {
+                texts.iter().map(|t| select(t, &rule, &limits).unwrap()[0].values.len()).sum::<usize>()
+            });
         });
         group.finish();
     }

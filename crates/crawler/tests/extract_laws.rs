@@ -1,5 +1,7 @@
 //! What holds for every page, hostile ones among them.
 
+#![allow(clippy::unwrap_used, clippy::format_collect, reason = "helpers of tests stop where tests do")]
+
 use std::fmt::Write;
 
 use crawler::extract::{ExtractInput, ExtractLimits, Extracted, LimitHit, extract};
@@ -34,7 +36,8 @@ const SMALL: ExtractLimits = ExtractLimits {
 
 fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
     assert!(page.links.len() <= limits.links);
-    let octets: usize = page.links.iter().map(|l| l.target.as_ref().map_or_else(String::len, |u| u.as_str().len())).sum();
+    let octets: usize =
+        page.links.iter().map(|l| l.target.as_ref().map_or_else(String::len, |u| u.as_str().len())).sum();
     assert!(octets <= limits.link_bytes);
     for link in &page.links {
         assert!(link.text.len() <= limits.anchor_bytes && link.rel.as_str().len() <= 256);
@@ -46,7 +49,10 @@ fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
     let text = page.text.as_deref().unwrap_or_default();
     assert!(text.len() <= limits.text_bytes);
     for range in &page.no_snippet {
-        assert!(range.start < range.end && text.get(range.clone()).is_some() || !text.is_char_boundary(range.start));
+        assert!(
+            range.start < range.end && text.get(range.clone()).is_some()
+                || !text.is_char_boundary(range.start)
+        );
     }
     assert!(page.metas.len() <= limits.metas);
     for meta in &page.metas {
@@ -61,15 +67,82 @@ fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
 
 /// Pieces that pages are made of, well-formed or not.
 const SOUP: &[&str] = &[
-    "<title>", "</title>", "<script>", "</script>", "<!--", "-->", "<style>", "</style>", "<textarea>", "</textarea>",
-    "<a href=x>", "<a href='#y'>", "</a>", "<a href=\"mailto:z\" rel=nofollow>", "<meta name=robots content=noindex>",
-    "<meta name=a content='b&amp;c'>", "<base href=/b/>", "<svg>", "</svg>", "<math>", "</math>", "<title/>", "<p>", "</p>",
-    "<template>", "</template>", "<noscript>", "</noscript>", "<div class=robots-nocontent>", "</div>", "<noindex>",
-    "</noindex>", "<foreignObject>", "</foreignObject>", "<![CDATA[", "]]>", "<plaintext>", "<iframe src=i>", "</iframe>",
-    "<img src=1 srcset='2,3 2x' alt=alt>", "<", ">", "\"", "'", "=", "&", "&lt;", "&#x41;", "&notin", "\0", "é", "€", " ",
-    "\r\n", "text", "<html lang=de>", "<link rel=canonical href=c>", "<script type=application/ld+json>", "{}", "<b", "/",
-    "<span data-nosnippet>", "</span>", "<!--googleoff: all-->", "<!--googleon: all-->", "<li>", "<ul>", "</ul>", "<table>",
-    "<td class=robots-nocontent>", "</table>", "<desc>", "<mi>", "<font color=red>", "<meta charset=utf-16>", "\u{1b}",
+    "<title>",
+    "</title>",
+    "<script>",
+    "</script>",
+    "<!--",
+    "-->",
+    "<style>",
+    "</style>",
+    "<textarea>",
+    "</textarea>",
+    "<a href=x>",
+    "<a href='#y'>",
+    "</a>",
+    "<a href=\"mailto:z\" rel=nofollow>",
+    "<meta name=robots content=noindex>",
+    "<meta name=a content='b&amp;c'>",
+    "<base href=/b/>",
+    "<svg>",
+    "</svg>",
+    "<math>",
+    "</math>",
+    "<title/>",
+    "<p>",
+    "</p>",
+    "<template>",
+    "</template>",
+    "<noscript>",
+    "</noscript>",
+    "<div class=robots-nocontent>",
+    "</div>",
+    "<noindex>",
+    "</noindex>",
+    "<foreignObject>",
+    "</foreignObject>",
+    "<![CDATA[",
+    "]]>",
+    "<plaintext>",
+    "<iframe src=i>",
+    "</iframe>",
+    "<img src=1 srcset='2,3 2x' alt=alt>",
+    "<",
+    ">",
+    "\"",
+    "'",
+    "=",
+    "&",
+    "&lt;",
+    "&#x41;",
+    "&notin",
+    "\0",
+    "é",
+    "€",
+    " ",
+    "\r\n",
+    "text",
+    "<html lang=de>",
+    "<link rel=canonical href=c>",
+    "<script type=application/ld+json>",
+    "{}",
+    "<b",
+    "/",
+    "<span data-nosnippet>",
+    "</span>",
+    "<!--googleoff: all-->",
+    "<!--googleon: all-->",
+    "<li>",
+    "<ul>",
+    "</ul>",
+    "<table>",
+    "<td class=robots-nocontent>",
+    "</table>",
+    "<desc>",
+    "<mi>",
+    "<font color=red>",
+    "<meta charset=utf-16>",
+    "\u{1b}",
 ];
 
 fn soup() -> impl Strategy<Value = String> {
@@ -135,7 +208,8 @@ fn of_tree(html: &str) -> (Option<String>, Vec<(String, String)>) {
 /// builder needs more than the tags (tables, select, frames, plaintext and svg content that is left open).
 #[test]
 fn titles_and_metas_are_those_of_a_tree() {
-    let without = ["<table>", "<plaintext>", "<svg>", "<math>", "<foreignObject>", "<desc>", "<mi>", "<iframe src=i>"];
+    let without =
+        ["<table>", "<plaintext>", "<svg>", "<math>", "<foreignObject>", "<desc>", "<mi>", "<iframe src=i>"];
     let parts: Vec<&str> = SOUP.iter().copied().filter(|p| !without.contains(p)).collect();
     let strategy = prop::collection::vec(prop::sample::select(parts), 0..40);
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(1_500));
@@ -159,7 +233,13 @@ fn titles_and_metas_are_those_of_a_tree() {
 fn each_limit_is_reported_when_it_cuts() {
     let long = "x".repeat(50);
     for (html, hit) in [
-        ((0..6).fold(String::new(), |mut s, n| { write!(s, "<a href={n}>").unwrap(); s }), LimitHit::Links),
+        (
+            (0..6).fold(String::new(), |mut s, n| {
+                write!(s, "<a href={n}>").unwrap();
+                s
+            }),
+            LimitHit::Links,
+        ),
         (format!("<a href={long}>"), LimitHit::Href),
         (format!("<base href={long}>"), LimitHit::Href),
         (format!("<title>{long}"), LimitHit::Title),
@@ -215,8 +295,12 @@ fn hostile_pages_are_read_through() {
         let page = read(html);
         assert_within(&page, &limits, html.len());
         match *name {
-            "a million links" => assert_eq!((page.links.len(), page.limits_hit), (10_000, vec![LimitHit::Links])),
-            "snippet ranges" => assert_eq!((page.no_snippet.len(), page.no_snippet[999].end), (1_000, 200_000)),
+            "a million links" => {
+                assert_eq!((page.links.len(), page.limits_hit), (10_000, vec![LimitHit::Links]));
+            }
+            "snippet ranges" => {
+                assert_eq!((page.no_snippet.len(), page.no_snippet[999].end), (1_000, 200_000));
+            }
             _ => {}
         }
     }
@@ -235,7 +319,10 @@ fn a_long_base_doesnt_multiply() {
 #[test]
 fn links_of_headers_come_first_and_resolve_against_the_response() {
     let url = Url::parse("http://e.example/d/p.html").unwrap();
-    let fields = ["<c>; rel=canonical, </x>; rel=\"next nofollow\"; hreflang=de; title=X".to_owned(), "<mailto:x>".into()];
+    let fields = [
+        "<c>; rel=canonical, </x>; rel=\"next nofollow\"; hreflang=de; title=X".to_owned(),
+        "<mailto:x>".into(),
+    ];
     let page = extract(&ExtractInput {
         body: b"<base href=/b/><a href=1>",
         content_type: None,
@@ -247,7 +334,10 @@ fn links_of_headers_come_first_and_resolve_against_the_response() {
     let targets: Vec<_> = page.links.iter().map(|l| l.target.as_ref().unwrap().path()).collect();
     assert_eq!(targets, ["/d/c", "/x", "/b/1"]);
     assert_eq!(page.canonical.unwrap().path(), "/d/c");
-    assert_eq!((page.links[1].nofollow, page.links[1].hreflang.as_deref(), page.links[1].text.as_str()), (true, Some("de"), "X"));
+    assert_eq!(
+        (page.links[1].nofollow, page.links[1].hreflang.as_deref(), page.links[1].text.as_str()),
+        (true, Some("de"), "X")
+    );
     assert_eq!(page.other_schemes, 1);
 }
 

@@ -1,5 +1,7 @@
 //! What `extract` finds in a page, by the table in `data/extract-pages.jsonl` and by the shared page vectors.
 
+#![allow(clippy::unwrap_used, clippy::format_collect, reason = "helpers of tests stop where tests do")]
+
 use std::path::Path;
 
 use crawler::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
@@ -53,9 +55,12 @@ fn shown(page: &Extracted, key: &str) -> Value {
 
 fn meta(tag: &meta::MetaTag) -> Value {
     let mut fields = serde_json::Map::new();
-    for (name, value) in
-        [("name", &tag.name), ("http-equiv", &tag.http_equiv), ("property", &tag.property), ("content", &tag.content)]
-    {
+    for (name, value) in [
+        ("name", &tag.name),
+        ("http-equiv", &tag.http_equiv),
+        ("property", &tag.property),
+        ("content", &tag.content),
+    ] {
         if let Some(value) = value {
             fields.insert(name.into(), value.clone().into());
         }
@@ -73,7 +78,8 @@ fn the_table_of_pages_holds() {
         let page = read(case["html"].as_str().unwrap(), &Url::parse(PAGE).unwrap(), true);
         for (key, expected) in case["expect"].as_object().unwrap() {
             let mut found = shown(&page, key);
-            for (found, expected) in found.as_array_mut().into_iter().flatten().zip(expected.as_array().into_iter().flatten())
+            for (found, expected) in
+                found.as_array_mut().into_iter().flatten().zip(expected.as_array().into_iter().flatten())
             {
                 if let (Value::Object(found), None) = (found, expected.get("position")) {
                     found.remove("position");
@@ -90,7 +96,8 @@ fn the_table_of_pages_holds() {
 
 /// Opens a file beside the checkout; says so and gives nothing where it's missing, except in CI.
 fn shared(path: &str) -> Option<String> {
-    let root = std::env::var("CRAWL_SHARED").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
+    let root = std::env::var("CRAWL_SHARED")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared").into());
     let path = Path::new(&root).join(path);
     match std::fs::read_to_string(&path) {
         Ok(text) => Some(text),
@@ -122,12 +129,15 @@ fn the_shared_page_vectors_give_their_links() {
             assert_eq!(page.canonical.as_ref().map(Url::as_str), Some(canonical), "{id}");
         }
         if let Some(links) = expected["links"].as_array().filter(|_| expected["follow"] != false) {
-            let followed: Vec<_> = page.links.iter().filter(|l| !l.nofollow && l.is_navigational()).map(target).collect();
+            let followed: Vec<_> =
+                page.links.iter().filter(|l| !l.nofollow && l.is_navigational()).map(target).collect();
             assert_eq!(Value::from(followed), Value::Array(links.clone()), "{id}");
         }
         let robots = page.metas.iter().filter(|m| m.name.is_some() && m.content.is_some()).count();
-        let without = ["M003", "M032", "M092", "M093", "M094", "M099", "M100", "M113", "M114", "M116", "M117"];
-        let is_without = without.contains(&id) && id != "M116" || !html.to_ascii_lowercase().contains("<meta");
+        let without =
+            ["M003", "M032", "M092", "M093", "M094", "M099", "M100", "M113", "M114", "M116", "M117"];
+        let is_without =
+            without.contains(&id) && id != "M116" || !html.to_ascii_lowercase().contains("<meta");
         assert_eq!(robots == 0, is_without, "{id}: {:?}", page.metas);
     }
     assert!(pages >= 50, "{pages} vectors with a page");

@@ -103,7 +103,9 @@ impl Attr {
             Kind::Area => const { AttrSet::of(&[Attr::Href, Attr::Rel, Attr::Hreflang, Attr::Alt]) },
             Kind::Link => const { AttrSet::of(&[Attr::Href, Attr::Rel, Attr::Hreflang, Attr::Title]) },
             Kind::Base => const { AttrSet::of(&[Attr::Href]) },
-            Kind::Meta => const { AttrSet::of(&[Attr::Name, Attr::HttpEquiv, Attr::Property, Attr::Content]) },
+            Kind::Meta => {
+                const { AttrSet::of(&[Attr::Name, Attr::HttpEquiv, Attr::Property, Attr::Content]) }
+            }
             Kind::Html => const { AttrSet::of(&[Attr::Lang, Attr::XmlLang]) },
             Kind::Frame | Kind::Iframe | Kind::Embed | Kind::Audio | Kind::Track => {
                 const { AttrSet::of(&[Attr::Src, Attr::Title]) }

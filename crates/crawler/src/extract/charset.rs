@@ -67,12 +67,11 @@ const DETECT_BYTES: usize = 64 * 1024;
 /// Deviation: where nothing is declared the standard leaves detection to the reader; here valid UTF-8 beyond ASCII
 /// counts as UTF-8, which browsers don't dare.
 pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>, url: &Url) -> Decoded<'a> {
-    let (encoding, source, body) = match Encoding::for_bom(body) {
-        Some((encoding, bom)) => (encoding, CharsetSource::Bom, &body[bom..]),
-        None => {
-            let (encoding, source) = declared(body, content_type).unwrap_or_else(|| detected(body, url));
-            (encoding, source, body)
-        }
+    let (encoding, source, body) = if let Some((encoding, bom)) = Encoding::for_bom(body) {
+        (encoding, CharsetSource::Bom, &body[bom..])
+    } else {
+        let (encoding, source) = declared(body, content_type).unwrap_or_else(|| detected(body, url));
+        (encoding, source, body)
     };
     let (text, _) = encoding.decode_without_bom_handling(body);
     Decoded { text, encoding, source }
@@ -101,16 +100,42 @@ fn detected(body: &[u8], url: &Url) -> (&'static Encoding, CharsetSource) {
     let tld = url.domain().and_then(|d| d.rsplit('.').next());
     let tld = tld.filter(|t| t.bytes().all(|b| b.is_ascii_lowercase()) && !t.is_empty());
     let encoding = detector.guess(tld.map(str::as_bytes), Utf8Detection::Deny);
-    let source = if body.is_ascii() && encoding == WINDOWS_1252 { CharsetSource::Default } else { CharsetSource::Detected };
+    let source = if body.is_ascii() && encoding == WINDOWS_1252 {
+        CharsetSource::Default
+    } else {
+        CharsetSource::Detected
+    };
     (encoding, source)
 }
 
 /// Gives the name of an encoding in lower case.
 fn lower_case_name(encoding: &'static Encoding) -> &'static str {
     const NAMES: [&str; 25] = [
-        "utf-8", "ibm866", "iso-8859-2", "iso-8859-3", "iso-8859-4", "iso-8859-5", "iso-8859-6", "iso-8859-7",
-        "iso-8859-8", "iso-8859-8-i", "iso-8859-10", "iso-8859-13", "iso-8859-14", "iso-8859-15", "iso-8859-16",
-        "koi8-r", "koi8-u", "gbk", "big5", "euc-jp", "iso-2022-jp", "shift_jis", "euc-kr", "utf-16be", "utf-16le",
+        "utf-8",
+        "ibm866",
+        "iso-8859-2",
+        "iso-8859-3",
+        "iso-8859-4",
+        "iso-8859-5",
+        "iso-8859-6",
+        "iso-8859-7",
+        "iso-8859-8",
+        "iso-8859-8-i",
+        "iso-8859-10",
+        "iso-8859-13",
+        "iso-8859-14",
+        "iso-8859-15",
+        "iso-8859-16",
+        "koi8-r",
+        "koi8-u",
+        "gbk",
+        "big5",
+        "euc-jp",
+        "iso-2022-jp",
+        "shift_jis",
+        "euc-kr",
+        "utf-16be",
+        "utf-16le",
     ];
     let name = encoding.name();
     NAMES.iter().find(|n| n.eq_ignore_ascii_case(name)).copied().unwrap_or(name)
@@ -159,9 +184,30 @@ mod tests {
 
     #[test]
     fn every_encoding_has_a_lower_case_name() {
-        for label in ["866", "l2", "l3", "l4", "cyrillic", "arabic", "greek", "hebrew", "logical", "l6", "l9", "koi",
-            "koi8-u", "chinese", "big5", "sjis", "euc-kr", "x-euc-jp", "csiso2022jp", "utf-16", "utf-16be", "gb18030"]
-        {
+        for label in [
+            "866",
+            "l2",
+            "l3",
+            "l4",
+            "cyrillic",
+            "arabic",
+            "greek",
+            "hebrew",
+            "logical",
+            "l6",
+            "l9",
+            "koi",
+            "koi8-u",
+            "chinese",
+            "big5",
+            "sjis",
+            "euc-kr",
+            "x-euc-jp",
+            "csiso2022jp",
+            "utf-16",
+            "utf-16be",
+            "gb18030",
+        ] {
             let name = lower_case_name(Encoding::for_label(label.as_bytes()).unwrap());
             assert_eq!(name, name.to_ascii_lowercase(), "{label}");
         }

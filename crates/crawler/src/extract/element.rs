@@ -174,24 +174,21 @@ impl Element {
             b"video" => (Kind::Video, 0),
             b"xmp" => (Kind::Xmp, P_BLOCK),
 
-            b"address" | b"article" | b"aside" | b"details" | b"dir" | b"fieldset" | b"figcaption" | b"figure"
-            | b"footer" | b"header" | b"hgroup" | b"main" | b"nav" | b"search" | b"section" | b"summary" => {
-                (Kind::Other, P_BLOCK)
-            }
-            b"blockquote" | b"center" | b"div" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"listing" | b"pre" => {
-                (Kind::Other, P_BLOCK | BREAKOUT)
-            }
+            b"address" | b"article" | b"aside" | b"details" | b"dir" | b"fieldset" | b"figcaption"
+            | b"figure" | b"footer" | b"header" | b"hgroup" | b"main" | b"nav" | b"search" | b"section"
+            | b"summary" => (Kind::Other, P_BLOCK),
+            b"blockquote" | b"center" | b"div" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6"
+            | b"listing" | b"pre" => (Kind::Other, P_BLOCK | BREAKOUT),
             b"body" | b"head" => (Kind::Other, BLOCK | SPECIAL | BREAKOUT),
             b"hr" => (Kind::Other, VOID | P_BLOCK | BREAKOUT),
             b"br" => (Kind::Other, VOID | BLOCK | SPECIAL | BREAKOUT),
             b"frameset" => (Kind::Other, BLOCK | SPECIAL),
-            b"b" | b"big" | b"code" | b"em" | b"i" | b"s" | b"small" | b"strike" | b"strong" | b"tt" | b"u" => {
-                (Kind::Other, FORMATTING | BREAKOUT)
-            }
-            b"nobr" => (Kind::Other, FORMATTING | BREAKOUT),
+            b"b" | b"big" | b"code" | b"em" | b"i" | b"nobr" | b"s" | b"small" | b"strike" | b"strong"
+            | b"tt" | b"u" => (Kind::Other, FORMATTING | BREAKOUT),
             b"ruby" | b"span" | b"sub" | b"sup" | b"var" => (Kind::Other, BREAKOUT),
-            b"col" | b"keygen" | b"bgsound" | b"basefont" | b"wbr" => (Kind::Other, VOID | SPECIAL),
-            b"param" => (Kind::Other, VOID | SPECIAL),
+            b"col" | b"keygen" | b"bgsound" | b"basefont" | b"param" | b"wbr" => {
+                (Kind::Other, VOID | SPECIAL)
+            }
             b"button" | b"colgroup" | b"noscript" => (Kind::Other, SPECIAL),
             _ => (Kind::Other, 0),
         };

@@ -55,7 +55,12 @@ impl Foreign {
 
     /// Takes a start tag in and tells what its element belongs to.
     #[inline]
-    pub(super) fn start(&mut self, element: Element, attributes: &Attributes, self_closing: bool) -> Namespace {
+    pub(super) fn start(
+        &mut self,
+        element: Element,
+        attributes: &Attributes,
+        self_closing: bool,
+    ) -> Namespace {
         if self.open.is_empty() && !matches!(element.kind, Kind::Svg | Kind::Math | Kind::Template) {
             return Namespace::Html;
         }
@@ -71,21 +76,18 @@ impl Foreign {
             namespace = Namespace::Html;
         }
         let opened = match (namespace, element.kind) {
-            (Namespace::Html, Kind::Svg) => Some((Open::Svg, Namespace::Svg)),
-            (Namespace::Html, Kind::Math) => Some((Open::Math, Namespace::Math)),
+            (Namespace::Html | Namespace::Svg, Kind::Svg) => Some((Open::Svg, Namespace::Svg)),
+            (Namespace::Html | Namespace::Math, Kind::Math) => Some((Open::Math, Namespace::Math)),
             (Namespace::Html, Kind::Template) => {
                 self.templates += 1;
                 self.open.push(Open::Template);
                 return Namespace::Html;
             }
-            (Namespace::Svg, Kind::Svg) => Some((Open::Svg, Namespace::Svg)),
-            (Namespace::Svg, Kind::ForeignObject | Kind::Desc | Kind::Title) | (Namespace::Math, Kind::MathText) => {
-                Some((Open::HtmlIn(element.kind), namespace))
-            }
+            (Namespace::Svg, Kind::ForeignObject | Kind::Desc | Kind::Title)
+            | (Namespace::Math, Kind::MathText) => Some((Open::HtmlIn(element.kind), namespace)),
             (Namespace::Math, Kind::AnnotationXml) if is_html_annotation(attributes) => {
                 Some((Open::HtmlIn(element.kind), namespace))
             }
-            (Namespace::Math, Kind::Math) => Some((Open::Math, Namespace::Math)),
             _ => None,
         };
         match opened {
@@ -122,7 +124,10 @@ impl Foreign {
             Some(Open::Svg | Open::Math) => {
                 let is_of_html = element.is(BREAKOUT)
                     || (element.is(SPECIAL)
-                        && !matches!(element.kind, Kind::Title | Kind::Script | Kind::Style | Kind::ForeignObject));
+                        && !matches!(
+                            element.kind,
+                            Kind::Title | Kind::Script | Kind::Style | Kind::ForeignObject
+                        ));
                 if is_of_html {
                     self.leave();
                 }

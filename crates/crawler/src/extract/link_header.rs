@@ -35,7 +35,8 @@ fn read_parameters<'a>(mut rest: &'a str, link: &mut HeaderLink<'_>) -> (bool, &
         rest = rest.trim_start();
         let Some(parameter) = rest.strip_prefix(';') else { return (is_ours, rest) };
         let parameter = parameter.trim_start();
-        let end = parameter.find(|c: char| c.is_ascii_whitespace() || "=;,".contains(c)).unwrap_or(parameter.len());
+        let end =
+            parameter.find(|c: char| c.is_ascii_whitespace() || "=;,".contains(c)).unwrap_or(parameter.len());
         let (name, after) = parameter.split_at(end);
         let (value, after) = match after.trim_start().strip_prefix('=') {
             Some(value) => read_value(value.trim_start()),
@@ -79,7 +80,8 @@ mod tests {
 
     #[test]
     fn rfc8288_3_links_of_one_line() {
-        let line = r#"<a,b>; rel="next prev"; title="x \"y\", z"; hreflang=de, </c>;rel=canonical;REL=no , <d>"#;
+        let line =
+            r#"<a,b>; rel="next prev"; title="x \"y\", z"; hreflang=de, </c>;rel=canonical;REL=no , <d>"#;
         let found: Vec<_> = links(line).collect();
         assert_eq!(found.len(), 3);
         assert_eq!((found[0].address, found[0].rel.as_str()), ("a,b", "next prev"));

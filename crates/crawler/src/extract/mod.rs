@@ -9,6 +9,7 @@ mod limits;
 mod link;
 mod link_header;
 mod page;
+mod places;
 mod prescan;
 mod refresh;
 mod region;
@@ -113,7 +114,7 @@ pub fn extract(input: &ExtractInput<'_>) -> Extracted {
         metas: page.metas,
         links,
         repeated: page.repeated,
-        same_page: page.same_page,
+        same_page: page.to_itself,
         other_schemes: page.other_schemes,
         canonical,
         language: page.language,

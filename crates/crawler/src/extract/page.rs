@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use meta::MetaTag;
 
-use super::attributes::{Attr, AttrSet, Attributes};
+use super::attributes::{Attr, AttrSet};
 use super::element::{BLOCK, Element, Kind, Name};
 use super::fold::Folded;
 use super::foreign::Namespace;
@@ -13,7 +13,6 @@ use super::limits::{ExtractLimits, LimitHit};
 use super::link::LinkKind;
 use super::tags::{StartTag, TagSink};
 use super::text::VisibleText;
-use super::{refresh, srcset};
 
 /// Holds a link before it's resolved.
 #[derive(Debug)]
@@ -30,10 +29,10 @@ pub(super) struct RawLink {
 /// Gathers what a page says.
 #[derive(Debug)]
 pub(super) struct Page<'l> {
-    limits: &'l ExtractLimits,
-    title: Option<Folded>,
+    pub(super) limits: &'l ExtractLimits,
+    pub(super) title: Option<Folded>,
     /// The first title is being read.
-    in_title: bool,
+    pub(super) in_title: bool,
     pub(super) base: Option<String>,
     pub(super) metas: Vec<MetaTag>,
     pub(super) links: Vec<RawLink>,
@@ -46,17 +45,17 @@ pub(super) struct Page<'l> {
     hasher: DefaultHashBuilder,
     pub(super) repeated: u32,
     /// The link whose text is being read.
-    open_anchor: Option<usize>,
-    anchor: Folded,
-    pub(super) same_page: u32,
+    pub(super) open_anchor: Option<usize>,
+    pub(super) anchor: Folded,
+    pub(super) to_itself: u32,
     /// One of them may be queued, should a base follow that makes it lead elsewhere.
-    may_lead_to_base: bool,
+    pub(super) may_lead_to_base: bool,
     pub(super) other_schemes: u32,
     pub(super) language: Option<String>,
     pub(super) text: Option<VisibleText>,
     pub(super) json_ld: Vec<String>,
     json_ld_left: usize,
-    open_json_ld: Option<Vec<u8>>,
+    pub(super) open_json_ld: Option<Vec<u8>>,
     pub(super) limits_hit: Vec<LimitHit>,
 }
 
@@ -76,7 +75,7 @@ impl<'l> Page<'l> {
             repeated: 0,
             open_anchor: None,
             anchor: Folded::new(limits.anchor_bytes),
-            same_page: 0,
+            to_itself: 0,
             may_lead_to_base: false,
             other_schemes: 0,
             language: None,
@@ -113,7 +112,7 @@ impl<'l> Page<'l> {
         if address.is_empty() || address.starts_with('#') {
             let names_page = matches!(kind, LinkKind::A | LinkKind::Area);
             if self.base.is_none() || !names_page {
-                self.same_page += u32::from(names_page);
+                self.to_itself += u32::from(names_page);
                 self.may_lead_to_base |= names_page && !nofollow;
                 return None;
             }
@@ -148,26 +147,18 @@ impl<'l> Page<'l> {
         let start = self.addresses.len();
         self.addresses.push_str(address);
         let About { rel, text, hreflang } = about;
-        self.links.push(RawLink { kind, address: start..self.addresses.len(), rel, nofollow, text, hreflang });
+        self.links.push(RawLink {
+            kind,
+            address: start..self.addresses.len(),
+            rel,
+            nofollow,
+            text,
+            hreflang,
+        });
         Some(self.links.len() - 1)
     }
 
-    fn link_of(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) -> Option<usize> {
-        let href = attributes.get(address)?;
-        let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
-        let about = About { text, ..About::of(attributes) };
-        self.add_link(kind, &href, about)
-    }
-
-    fn open_anchor(&mut self, attributes: &Attributes) {
-        self.close_anchor();
-        let address = if attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
-        let link = self.link_of(LinkKind::A, attributes, address, Attr::Alt);
-        // The first text of an address counts; often an image stands before it.
-        self.open_anchor = link.filter(|&at| self.links[at].text.is_empty());
-    }
-
-    fn close_anchor(&mut self) {
+    pub(super) fn close_anchor(&mut self) {
         if let Some(at) = self.open_anchor.take() {
             self.links[at].text = self.anchor.take();
         }
@@ -179,118 +170,7 @@ impl<'l> Page<'l> {
             self.json_ld.push(String::from_utf8_lossy(&block).into_owned());
         }
     }
-
-    fn add_images(&mut self, kind: LinkKind, attributes: &Attributes) {
-        self.link_of(kind, attributes, Attr::Src, Attr::Alt);
-        if let Some(set) = attributes.get(Attr::Srcset) {
-            for address in srcset::addresses(&set) {
-                self.add_link(kind, address, About::default());
-            }
-        }
-        if self.open_anchor.is_some()
-            && let Some(alt) = attributes.bytes(Attr::Alt)
-        {
-            self.anchor.part();
-            self.anchor.push(alt);
-            self.anchor.part();
-        }
-    }
-
-    fn add_meta(&mut self, tag: &StartTag<'_>) {
-        if tag.position >= self.limits.meta_bytes || self.metas.len() >= self.limits.metas {
-            self.hit(LimitHit::Metas);
-            return;
-        }
-        let limit = self.limits.meta_value_bytes;
-        let mut was_cut = false;
-        let mut value = |attr| {
-            let value = tag.attributes.get(attr)?;
-            was_cut |= value.len() > limit || tag.attributes.was_cut(attr);
-            Some(value[..value.floor_char_boundary(limit)].to_owned())
-        };
-        let meta = MetaTag {
-            name: value(Attr::Name),
-            http_equiv: value(Attr::HttpEquiv),
-            property: value(Attr::Property),
-            content: value(Attr::Content),
-            position: u32::try_from(tag.position).unwrap_or(u32::MAX),
-        };
-        if was_cut {
-            self.hit(LimitHit::MetaValue);
-        }
-        if meta.http_equiv.as_deref().is_some_and(|h| h.trim().eq_ignore_ascii_case("refresh"))
-            && let Some(address) = meta.content.as_deref().and_then(refresh::address)
-        {
-            self.add_link(LinkKind::Refresh, address, About::default());
-        }
-        self.metas.push(meta);
-    }
-
-    fn start_of_html(&mut self, tag: &StartTag<'_>) {
-        let attributes = tag.attributes;
-        match tag.element.kind {
-            Kind::A => self.open_anchor(attributes),
-            Kind::Link => drop(self.link_of(LinkKind::Link, attributes, Attr::Href, Attr::Title)),
-            Kind::Meta => self.add_meta(tag),
-            Kind::Img | Kind::Image => self.add_images(LinkKind::Img, attributes),
-            Kind::Script => {
-                self.link_of(LinkKind::Script, attributes, Attr::Src, Attr::Alt);
-                let is_json_ld = attributes
-                    .bytes(Attr::Type)
-                    .is_some_and(|t| t.trim_ascii().eq_ignore_ascii_case(b"application/ld+json"));
-                self.open_json_ld = is_json_ld.then(Vec::new);
-            }
-            Kind::Title if self.title.is_none() => {
-                self.title = Some(Folded::new(self.limits.title_bytes));
-                self.in_title = true;
-            }
-            Kind::Base if self.base.is_none() => {
-                if let Some(href) = attributes.get(Attr::Href) {
-                    if attributes.was_cut(Attr::Href) || href.len() > self.limits.href_bytes {
-                        self.hit(LimitHit::Href);
-                    } else {
-                        self.base = Some(href.into_owned());
-                        if self.may_lead_to_base {
-                            self.add_link(LinkKind::A, "", About::default());
-                        }
-                    }
-                }
-            }
-            Kind::Html if self.language.is_none() => {
-                let language = attributes.get(Attr::Lang).or_else(|| attributes.get(Attr::XmlLang));
-                self.language =
-                    language.map(|l| l.trim().to_owned()).filter(|l| !l.is_empty() && l.len() <= LANGUAGE_BYTES);
-            }
-            Kind::Area => drop(self.link_of(LinkKind::Area, attributes, Attr::Href, Attr::Alt)),
-            Kind::Frame => drop(self.link_of(LinkKind::Frame, attributes, Attr::Src, Attr::Title)),
-            Kind::Iframe => drop(self.link_of(LinkKind::Iframe, attributes, Attr::Src, Attr::Title)),
-            Kind::Source => self.add_images(LinkKind::Source, attributes),
-            Kind::Track => drop(self.link_of(LinkKind::Source, attributes, Attr::Src, Attr::Alt)),
-            Kind::Audio | Kind::Embed => drop(self.link_of(LinkKind::Media, attributes, Attr::Src, Attr::Title)),
-            Kind::Video => {
-                self.link_of(LinkKind::Media, attributes, Attr::Src, Attr::Alt);
-                self.link_of(LinkKind::Media, attributes, Attr::Poster, Attr::Alt);
-            }
-            Kind::Object => drop(self.link_of(LinkKind::Media, attributes, Attr::Data, Attr::Alt)),
-            Kind::Form => {
-                let is_get = attributes.bytes(Attr::Method).is_none_or(|m| {
-                    let m = m.trim_ascii();
-                    !m.eq_ignore_ascii_case(b"post") && !m.eq_ignore_ascii_case(b"dialog")
-                });
-                if is_get {
-                    self.link_of(LinkKind::Form, attributes, Attr::Action, Attr::Alt);
-                }
-            }
-            Kind::Input if attributes.bytes(Attr::Type).is_some_and(|t| t.eq_ignore_ascii_case(b"image")) => {
-                self.link_of(LinkKind::Img, attributes, Attr::Src, Attr::Alt);
-            }
-            _ => {}
-        }
-    }
 }
-
-/// Octets of a language tag: longer ones are none.
-const LANGUAGE_BYTES: usize = 64;
 
 /// Holds what comes with the address of a link.
 #[derive(Debug, Default)]
@@ -298,17 +178,6 @@ pub(super) struct About {
     pub(super) rel: String,
     pub(super) text: String,
     pub(super) hreflang: Option<String>,
-}
-
-impl About {
-    fn of(attributes: &Attributes) -> About {
-        let hreflang = attributes.get(Attr::Hreflang).filter(|h| h.len() <= LANGUAGE_BYTES);
-        About {
-            rel: attributes.get(Attr::Rel).map_or(String::new(), std::borrow::Cow::into_owned),
-            text: String::new(),
-            hreflang: hreflang.map(std::borrow::Cow::into_owned),
-        }
-    }
 }
 
 impl TagSink for Page<'_> {
@@ -387,12 +256,6 @@ impl TagSink for Page<'_> {
     }
 }
 
-fn fold(text: &[u8], limit: usize) -> String {
-    let mut folded = Folded::new(limit);
-    folded.push(text);
-    folded.take()
-}
-
 fn note(limits: &mut Vec<LimitHit>, limit: LimitHit) {
     if !limits.contains(&limit) {
         limits.push(limit);
@@ -405,7 +268,8 @@ fn before_fragment(address: &str) -> &str {
 
 /// Says whether an address begins with a scheme other than http and https.
 fn has_other_scheme(address: &str) -> bool {
-    let scheme_end = address.bytes().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')));
+    let scheme_end =
+        address.bytes().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')));
     let Some(end) = scheme_end.filter(|&end| address.as_bytes()[end] == b':') else { return false };
     let scheme = &address[..end];
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -158,15 +158,12 @@ pub(super) fn charset_in(content_type: &[u8]) -> Option<&'static Encoding> {
         rest = rest[at + 7..].trim_ascii_start();
         if let Some(value) = rest.strip_prefix(b"=") {
             let value = value.trim_ascii_start();
-            let label = match value.first()? {
-                quote @ (b'"' | b'\'') => {
-                    let value = &value[1..];
-                    &value[..memchr::memchr(*quote, value)?]
-                }
-                _ => {
-                    let end = value.iter().position(|&b| is_space(b) || b == b';').unwrap_or(value.len());
-                    &value[..end]
-                }
+            let label = if let quote @ (b'"' | b'\'') = value.first()? {
+                let value = &value[1..];
+                &value[..memchr::memchr(*quote, value)?]
+            } else {
+                let end = value.iter().position(|&b| is_space(b) || b == b';').unwrap_or(value.len());
+                &value[..end]
             };
             return Encoding::for_label(label);
         }

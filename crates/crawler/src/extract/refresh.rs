@@ -27,7 +27,9 @@ pub(super) fn address(content: &str) -> Option<&str> {
 /// Steps over `url =`.
 fn after_url_sign(address: &str) -> Option<&str> {
     let (sign, rest) = address.split_at_checked(3)?;
-    let rest = sign.eq_ignore_ascii_case("url").then(|| rest.trim_start_matches(|c: char| c.is_ascii_whitespace()))?;
+    let rest = sign
+        .eq_ignore_ascii_case("url")
+        .then(|| rest.trim_start_matches(|c: char| c.is_ascii_whitespace()))?;
     Some(rest.strip_prefix('=')?.trim_start_matches(|c: char| c.is_ascii_whitespace()))
 }
 

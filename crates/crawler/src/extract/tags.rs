@@ -57,14 +57,10 @@ pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
         offset: 0,
         tag_position: 0,
     };
-    for never in Tokenizer::new_with_emitter(html, reader) {
-        match never {
-            Ok(token) => match token {},
-            Err(error) => match error {},
-        }
-    }
+    let Ok(()) = Tokenizer::new_with_emitter(html, reader).finish();
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "the tokenizer tells of a tag in single steps")]
 struct TagReader<'s, S> {
     sink: &'s mut S,
     name: Name,

@@ -52,7 +52,10 @@ impl VisibleText {
         }
         self.left_out.start(tag.name, tag.element);
         let is_hidden_in_svg = tag.namespace == Namespace::Svg
-            && matches!(tag.element.kind, Kind::Style | Kind::Script | Kind::Title | Kind::Desc | Kind::Metadata);
+            && matches!(
+                tag.element.kind,
+                Kind::Style | Kind::Script | Kind::Title | Kind::Desc | Kind::Metadata
+            );
         if tag.element.kind == Kind::Noindex || is_hidden_in_svg || has_class(tag, b"robots-nocontent") {
             self.left_out.enter(tag.name, tag.element);
         }

@@ -25,8 +25,13 @@ pub(super) struct TreeCost {
 /// Estimates the tree of a page; stops counting beyond the limits. Linear in the page for a given depth limit.
 pub(super) fn estimate(html: &str, nodes: usize, depth: usize) -> TreeCost {
     let cost = TreeCost { nodes: ALWAYS, depth: 0 };
-    let mut counter =
-        Counter { cost, limits: TreeCost { nodes, depth }, open: Vec::new(), active: Vec::new(), in_text: false };
+    let mut counter = Counter {
+        cost,
+        limits: TreeCost { nodes, depth },
+        open: Vec::new(),
+        active: Vec::new(),
+        in_text: false,
+    };
     tags::read(html, &mut counter, 0);
     counter.cost
 }
@@ -51,7 +56,11 @@ impl Counter {
         self.active.iter().rev().take_while(|n| !n.as_bytes().is_empty()).count()
     }
 
-    fn open_at(&self, is_it: impl Fn(Name, Element) -> bool, is_barrier: impl Fn(Element) -> bool) -> Option<usize> {
+    fn open_at(
+        &self,
+        is_it: impl Fn(Name, Element) -> bool,
+        is_barrier: impl Fn(Element) -> bool,
+    ) -> Option<usize> {
         for (at, &(name, element)) in self.open.iter().enumerate().rev() {
             if is_it(name, element) {
                 return Some(at);
@@ -171,7 +180,8 @@ impl TagSink for Counter {
         if element.is(FORMATTING) {
             return self.end_formatting(name);
         }
-        let is_of_table = matches!(element.kind, Kind::Table | Kind::Td | Kind::Tr | Kind::TBody | Kind::Caption);
+        let is_of_table =
+            matches!(element.kind, Kind::Table | Kind::Td | Kind::Tr | Kind::TBody | Kind::Caption);
         let is_barrier = |e: Element| {
             if is_of_table {
                 matches!(e.kind, Kind::Table | Kind::Template)
@@ -230,7 +240,10 @@ mod tests {
             .repeat(100);
         let (real, estimated) = (real(&html), estimated(&html));
         assert!(estimated.nodes >= real.nodes && estimated.nodes <= 2 * real.nodes, "{estimated:?} {real:?}");
-        assert!(estimated.depth + 4 >= real.depth && estimated.depth <= 2 * real.depth, "{estimated:?} {real:?}");
+        assert!(
+            estimated.depth + 4 >= real.depth && estimated.depth <= 2 * real.depth,
+            "{estimated:?} {real:?}"
+        );
     }
 
     #[test]
@@ -256,10 +269,63 @@ mod tests {
     }
 
     const SOUP: &[&str] = &[
-        "<b>", "<b 1>", "<i>", "<a href=x>", "<font 2>", "<nobr>", "<p>", "<div>", "<ul>", "<li>", "<dl>", "<dt>", "<dd>",
-        "<table>", "<tbody>", "<tr>", "<td>", "<caption>", "<h1>", "<span>", "<form>", "<button>", "<object>", "<select>",
-        "<option>", "<svg>", "<math>", "<mi>", "<template>", "<br>", "<hr>", "<img>", "<!--c-->", "x", " ", "</b>", "</i>",
-        "</a>", "</font>", "</nobr>", "</p>", "</div>", "</ul>", "</li>", "</dl>", "</table>", "</td>", "</tr>", "</span>",
-        "</form>", "</button>", "</object>", "</select>", "</svg>", "</math>", "</template>", "</body>", "</br>",
+        "<b>",
+        "<b 1>",
+        "<i>",
+        "<a href=x>",
+        "<font 2>",
+        "<nobr>",
+        "<p>",
+        "<div>",
+        "<ul>",
+        "<li>",
+        "<dl>",
+        "<dt>",
+        "<dd>",
+        "<table>",
+        "<tbody>",
+        "<tr>",
+        "<td>",
+        "<caption>",
+        "<h1>",
+        "<span>",
+        "<form>",
+        "<button>",
+        "<object>",
+        "<select>",
+        "<option>",
+        "<svg>",
+        "<math>",
+        "<mi>",
+        "<template>",
+        "<br>",
+        "<hr>",
+        "<img>",
+        "<!--c-->",
+        "x",
+        " ",
+        "</b>",
+        "</i>",
+        "</a>",
+        "</font>",
+        "</nobr>",
+        "</p>",
+        "</div>",
+        "</ul>",
+        "</li>",
+        "</dl>",
+        "</table>",
+        "</td>",
+        "</tr>",
+        "</span>",
+        "</form>",
+        "</button>",
+        "</object>",
+        "</select>",
+        "</svg>",
+        "</math>",
+        "</template>",
+        "</body>",
+        "</br>",
     ];
 }

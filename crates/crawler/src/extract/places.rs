@@ -1,0 +1,171 @@
+//! The places in a page where links, metas, the title and the base stand.
+
+use meta::MetaTag;
+
+use super::attributes::{Attr, Attributes};
+use super::element::Kind;
+use super::fold::Folded;
+use super::limits::LimitHit;
+use super::link::LinkKind;
+use super::page::{About, Page};
+use super::tags::StartTag;
+use super::{refresh, srcset};
+
+/// Octets of a language tag: longer ones are none.
+const LANGUAGE_BYTES: usize = 64;
+
+impl Page<'_> {
+    pub(super) fn link_of(
+        &mut self,
+        kind: LinkKind,
+        attributes: &Attributes,
+        address: Attr,
+        text: Attr,
+    ) -> Option<usize> {
+        let href = attributes.get(address)?;
+        let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
+        let about = About { text, ..About::of(attributes) };
+        self.add_link(kind, &href, about)
+    }
+
+    fn note_link(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) {
+        self.link_of(kind, attributes, address, text);
+    }
+
+    pub(super) fn open_anchor(&mut self, attributes: &Attributes) {
+        self.close_anchor();
+        let address = if attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
+        let link = self.link_of(LinkKind::A, attributes, address, Attr::Alt);
+        // The first text of an address counts; often an image stands before it.
+        self.open_anchor = link.filter(|&at| self.links[at].text.is_empty());
+    }
+
+    fn add_images(&mut self, kind: LinkKind, attributes: &Attributes) {
+        self.note_link(kind, attributes, Attr::Src, Attr::Alt);
+        if let Some(set) = attributes.get(Attr::Srcset) {
+            for address in srcset::addresses(&set) {
+                self.add_link(kind, address, About::default());
+            }
+        }
+        if self.open_anchor.is_some()
+            && let Some(alt) = attributes.bytes(Attr::Alt)
+        {
+            self.anchor.part();
+            self.anchor.push(alt);
+            self.anchor.part();
+        }
+    }
+
+    fn add_meta(&mut self, tag: &StartTag<'_>) {
+        if tag.position >= self.limits.meta_bytes || self.metas.len() >= self.limits.metas {
+            self.hit(LimitHit::Metas);
+            return;
+        }
+        let limit = self.limits.meta_value_bytes;
+        let mut was_cut = false;
+        let mut value = |attr| {
+            let value = tag.attributes.get(attr)?;
+            was_cut |= value.len() > limit || tag.attributes.was_cut(attr);
+            Some(value[..value.floor_char_boundary(limit)].to_owned())
+        };
+        let meta = MetaTag {
+            name: value(Attr::Name),
+            http_equiv: value(Attr::HttpEquiv),
+            property: value(Attr::Property),
+            content: value(Attr::Content),
+            position: u32::try_from(tag.position).unwrap_or(u32::MAX),
+        };
+        if was_cut {
+            self.hit(LimitHit::MetaValue);
+        }
+        if meta.http_equiv.as_deref().is_some_and(|h| h.trim().eq_ignore_ascii_case("refresh"))
+            && let Some(address) = meta.content.as_deref().and_then(refresh::address)
+        {
+            self.add_link(LinkKind::Refresh, address, About::default());
+        }
+        self.metas.push(meta);
+    }
+
+    /// Takes a start tag of HTML in.
+    pub(super) fn start_of_html(&mut self, tag: &StartTag<'_>) {
+        let attributes = tag.attributes;
+        match tag.element.kind {
+            Kind::A => self.open_anchor(attributes),
+            Kind::Link => self.note_link(LinkKind::Link, attributes, Attr::Href, Attr::Title),
+            Kind::Meta => self.add_meta(tag),
+            Kind::Img | Kind::Image => self.add_images(LinkKind::Img, attributes),
+            Kind::Script => {
+                self.note_link(LinkKind::Script, attributes, Attr::Src, Attr::Alt);
+                let is_json_ld = attributes
+                    .bytes(Attr::Type)
+                    .is_some_and(|t| t.trim_ascii().eq_ignore_ascii_case(b"application/ld+json"));
+                self.open_json_ld = is_json_ld.then(Vec::new);
+            }
+            Kind::Title if self.title.is_none() => {
+                self.title = Some(Folded::new(self.limits.title_bytes));
+                self.in_title = true;
+            }
+            Kind::Base if self.base.is_none() => {
+                if let Some(href) = attributes.get(Attr::Href) {
+                    if attributes.was_cut(Attr::Href) || href.len() > self.limits.href_bytes {
+                        self.hit(LimitHit::Href);
+                    } else {
+                        self.base = Some(href.into_owned());
+                        if self.may_lead_to_base {
+                            self.add_link(LinkKind::A, "", About::default());
+                        }
+                    }
+                }
+            }
+            Kind::Html if self.language.is_none() => {
+                let language = attributes.get(Attr::Lang).or_else(|| attributes.get(Attr::XmlLang));
+                self.language = language
+                    .map(|l| l.trim().to_owned())
+                    .filter(|l| !l.is_empty() && l.len() <= LANGUAGE_BYTES);
+            }
+            Kind::Area => self.note_link(LinkKind::Area, attributes, Attr::Href, Attr::Alt),
+            Kind::Frame => self.note_link(LinkKind::Frame, attributes, Attr::Src, Attr::Title),
+            Kind::Iframe => self.note_link(LinkKind::Iframe, attributes, Attr::Src, Attr::Title),
+            Kind::Source => self.add_images(LinkKind::Source, attributes),
+            Kind::Track => self.note_link(LinkKind::Source, attributes, Attr::Src, Attr::Alt),
+            Kind::Audio | Kind::Embed => {
+                self.note_link(LinkKind::Media, attributes, Attr::Src, Attr::Title);
+            }
+            Kind::Video => {
+                self.note_link(LinkKind::Media, attributes, Attr::Src, Attr::Alt);
+                self.note_link(LinkKind::Media, attributes, Attr::Poster, Attr::Alt);
+            }
+            Kind::Object => self.note_link(LinkKind::Media, attributes, Attr::Data, Attr::Alt),
+            Kind::Form => {
+                let is_get = attributes.bytes(Attr::Method).is_none_or(|m| {
+                    let m = m.trim_ascii();
+                    !m.eq_ignore_ascii_case(b"post") && !m.eq_ignore_ascii_case(b"dialog")
+                });
+                if is_get {
+                    self.note_link(LinkKind::Form, attributes, Attr::Action, Attr::Alt);
+                }
+            }
+            Kind::Input if attributes.bytes(Attr::Type).is_some_and(|t| t.eq_ignore_ascii_case(b"image")) => {
+                self.note_link(LinkKind::Img, attributes, Attr::Src, Attr::Alt);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl About {
+    fn of(attributes: &Attributes) -> About {
+        let hreflang = attributes.get(Attr::Hreflang).filter(|h| h.len() <= LANGUAGE_BYTES);
+        About {
+            rel: attributes.get(Attr::Rel).map_or(String::new(), std::borrow::Cow::into_owned),
+            text: String::new(),
+            hreflang: hreflang.map(std::borrow::Cow::into_owned),
+        }
+    }
+}
+
+fn fold(text: &[u8], limit: usize) -> String {
+    let mut folded = Folded::new(limit);
+    folded.push(text);
+    folded.take()
+}
