@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -100,12 +100,8 @@ impl<T: Display + Serialize> Field for Vec<T> {
     const KIND: Kind = Kind::List;
 
     fn text(&self) -> Option<Cow<'_, str>> {
-        let mut text = String::new();
-        for member in self {
-            let separator = if text.is_empty() { "" } else { "; " };
-            // Writing to a string doesn't fail.
-            drop(write!(text, "{separator}{member}"));
-        }
+        let members: Vec<_> = self.iter().map(ToString::to_string).collect();
+        let text = members.join("; ");
         Some(Cow::Owned(text))
     }
 }

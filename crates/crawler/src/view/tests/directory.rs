@@ -18,7 +18,11 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for name in names(from) {
         let (from, to) = (from.join(&name), to.join(&name));
-        if from.is_dir() { copy(&from, &to) } else { drop(fs::copy(from, to).unwrap()) }
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(from, to).unwrap();
+        }
     }
 }
 

@@ -131,3 +131,17 @@ fn a_link_to_a_sleeping_host_waits_untested() {
     let found: Vec<_> = rows.iter().map(|row| (row.url.as_str(), row.priority, row.depth)).collect();
     assert_eq!(found, [("http://a.test/1", "link", 1), ("http://a.test/2", "untested", 4)]);
 }
+
+#[test]
+fn a_lost_chunk_is_an_error_and_not_a_shorter_queue() {
+    let mut crawl = Crawl::new();
+    for number in 0..200 {
+        crawl.queue(&format!("http://a.test/{number}"), Priority::Link, None);
+    }
+    let view = crawl.view();
+    let (key, _) = crawl.store.scan(Tree::Queue, &[]).nth(1).unwrap().unwrap();
+    crawl.store.commit(vec![Write::remove(Tree::Queue, key)]).unwrap();
+    let found: Vec<_> = view.queue().collect();
+    let errors: Vec<_> = found.iter().filter_map(|row| row.as_ref().err()).collect();
+    assert!(errors.len() == 1 && errors[0].to_string().contains("`queue`"), "{errors:?}");
+}
