@@ -211,6 +211,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.take_in(done, &mut running)?;
                 }
                 self.release_aborted(&mut running);
+                drain_until = Duration::MAX;
                 if asked == Stop::Now {
                     stopping = Some(End::Forced);
                 }
@@ -223,17 +224,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 stopping = Some(End::Limit(limit));
                 drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
             }
-            if stopping.is_none() {
-                while visits.len() < self.settings.concurrency && self.batch_octets < PENDING_OCTETS {
-                    let Some(permit) = self.frontier.lease(now)? else { break };
-                    let lease = permit.lease().clone();
-                    let context = Arc::clone(&self.context);
-                    let task = visits.spawn(async move {
-                        let outcome = visit::visit(&context, permit.lease()).await;
-                        (permit, outcome)
-                    });
-                    running.insert(task.id(), lease);
-                }
+            while stopping.is_none() && self.has_room(visits.len()) {
+                let Some(permit) = self.frontier.lease(now)? else { break };
+                let lease = permit.lease().clone();
+                let context = Arc::clone(&self.context);
+                let task = visits.spawn(async move {
+                    let outcome = visit::visit(&context, permit.lease()).await;
+                    (permit, outcome)
+                });
+                running.insert(task.id(), lease);
             }
             if now.mono >= next_tick {
                 next_tick = now.mono + Duration::from_secs(1);
@@ -255,7 +254,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
 
             let wake = self
-                .wake(visits.len() < self.settings.concurrency && stopping.is_none(), committing.is_none())
+                .wake(stopping.is_none() && self.has_room(visits.len()), committing.is_none())
                 .min(next_tick)
                 .min(if stopping.is_some() { drain_until } else { Duration::MAX });
             tokio::select! {
@@ -273,6 +272,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Ok(()) = stop.changed() => {}
             }
         }
+    }
+
+    /// Whether one more visit may start: each of those in flight may bring a page and its octets.
+    fn has_room(&self, in_flight: usize) -> bool {
+        let EngineSettings { concurrency, max_pages, .. } = self.settings;
+        in_flight < concurrency
+            && self.batch_octets < PENDING_OCTETS
+            && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }
 
     /// When the loop has to look again, if nothing happens before.

@@ -127,7 +127,14 @@ fn live(progress: &Progress) -> String {
         progress.in_flight,
     );
     if let Some((host, queued, left, why)) = &progress.slowest {
-        text.push_str(&format!("\nslowest: {}, {queued} URLs, {} ({why})", clean(host), span(*left)));
+        let slowest = [
+            "\nslowest: ",
+            &clean(host),
+            &format!(", {queued} URLs, "),
+            &span(*left),
+            &format!(" ({why})"),
+        ];
+        text.extend(slowest);
     }
     text
 }
