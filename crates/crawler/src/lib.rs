@@ -22,3 +22,6 @@ pub mod url;
 pub mod view;
 pub mod visit;
 pub mod warc;
+
+#[cfg(test)]
+mod documents_tests;

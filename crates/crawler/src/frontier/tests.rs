@@ -233,3 +233,22 @@ fn errands_go_before_visits_and_parked_hosts_keep_their_urls() {
     assert_eq!(frontier.counts().queued, 1);
     assert!(!frontier.has_prospect(now(3_000), Duration::from_secs(60)));
 }
+
+#[test]
+fn one_seen_set_at_a_time_is_enough() {
+    // Memory is bounded by what is in use: with room for 150 fingerprints, 40 hosts of 100 URLs keep two sets at most.
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, TIGHT);
+    for host in 0..40 {
+        for n in 0..100 {
+            assert_eq!(offer(&mut frontier, &url(host, n), true), Admitted::Queued);
+        }
+        commit(&mut frontier);
+        assert!(frontier.seen_loaded <= 150 + 100, "{} fingerprints in memory", frontier.seen_loaded);
+    }
+    let fresh: usize = frontier.hosts.iter().map(|host| host.costs().1).sum();
+    assert!(fresh < 8 * 1024, "{fresh} octets of URLs in memory for 4,000 queued");
+    for host in (0..40).rev() {
+        assert_eq!(offer(&mut frontier, &url(host, 50), true), Admitted::Seen, "what was forgotten is read again");
+    }
+}

@@ -120,6 +120,9 @@ impl SledStore {
             .zip(&self.trees)
             .filter_map(|(batch, tree)| batch.map(|batch| (tree, batch)))
             .collect();
+        if touched.is_empty() {
+            return Ok(());
+        }
         let trees: Vec<&sled::Tree> = touched.iter().map(|(tree, _)| *tree).collect();
         trees
             .as_slice()

@@ -1,0 +1,81 @@
+//! The documents name tests and rooms that are there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() && !entry.ends_with("target") {
+            sources(&entry, found);
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            found.push(entry);
+        }
+    }
+}
+
+/// Names of all test functions: those below a `test` attribute, and those inside `proptest!`.
+fn tests() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    for dir in ["crates", "tests"] {
+        sources(&root().join(dir), &mut files);
+    }
+    let mut names = BTreeSet::new();
+    for file in files {
+        let mut is_test = false;
+        for line in fs::read_to_string(file).unwrap().lines().map(str::trim) {
+            if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                is_test = true;
+            } else if let Some(rest) = line.strip_prefix("fn ").or_else(|| line.strip_prefix("async fn "))
+                && is_test
+            {
+                names.insert(rest.split('(').next().unwrap_or_default().to_owned());
+                is_test = false;
+            }
+        }
+    }
+    names
+}
+
+/// What stands in backquotes in the last column of the rows of a table.
+fn last_column(text: &str) -> Vec<String> {
+    let rows = text.lines().filter(|line| line.starts_with('|') && line.ends_with('|'));
+    let cells = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn documents_name_real_tests_and_rooms() {
+    let tests = tests();
+    assert!(tests.contains("documents_name_real_tests_and_rooms"), "the search finds itself");
+    let mut named = 0;
+    for (document, from) in [("ARCHITECTURE.md", "## Invariants"), ("politeness.md", "# ")] {
+        let text = fs::read_to_string(root().join("docs").join(document)).unwrap();
+        let part = &text[text.find(from).unwrap()..];
+        for name in last_column(part) {
+            named += 1;
+            assert!(tests.contains(&name), "docs/{document} names `{name}`, and there is no such test");
+        }
+    }
+    assert!(named > 20, "only {named} tests are named");
+
+    let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let rooms: BTreeSet<String> = text
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .filter_map(|line| line.split('|').nth(1))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(|name| name.trim_matches('/').to_owned()).collect::<Vec<_>>())
+        .collect();
+    let lib = fs::read_to_string(root().join("crates/crawler/src/lib.rs")).unwrap();
+    let modules: BTreeSet<String> = lib
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(rooms, modules, "docs/ARCHITECTURE.md lists the rooms of the crawler");
+    assert!(text.lines().count() < 90, "it fits on a page");
+}
