@@ -47,6 +47,7 @@ pub const KEYS: &[Key] = &[
     key("pace.max_delay", "max-delay", Kind::Text),
     key("pace.adaptive", "adaptive", Kind::Number),
     key("pace.max_crawl_delay", "max-crawl-delay", Kind::Text),
+    toml_only("pace.max_wait", Kind::Text),
     key("pace.concurrency", "concurrency", Kind::Number),
     key("robots.dialect", "dialect", Kind::Text),
     toml_only("robots.on_forbidden", Kind::Text),

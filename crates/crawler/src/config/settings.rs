@@ -105,6 +105,10 @@ pub struct PaceSettings {
     /// Longest Crawl-delay that we wait for; a host that asks for more is skipped, never hurried. Default: 1 h.
     #[serde(with = "units::duration")]
     pub max_crawl_delay: Duration,
+    /// A host that pauses for longer (robots.txt unreachable, Retry-After, back-off, Visit-time) doesn't keep a crawl alive that has
+    /// nothing else to do. Default: 2 min.
+    #[serde(with = "units::duration")]
+    pub max_wait: Duration,
     /// Requests in flight over all hosts; one host never has more than one. Default: 256.
     pub concurrency: usize,
 }
@@ -116,6 +120,7 @@ impl Default for PaceSettings {
             max_delay: Duration::from_secs(30),
             adaptive: 5.0,
             max_crawl_delay: Duration::from_hours(1),
+            max_wait: Duration::from_mins(2),
             concurrency: 256,
         }
     }

@@ -293,6 +293,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_delay: pace.1,
                     adaptive: pace.2,
                     max_crawl_delay: pace.3,
+                    max_wait: pace.1,
                     concurrency: pace.4,
                 },
                 robots: RobotsSettings { dialect: Dialect::Strictest, on_forbidden: OnForbidden::Rfc9309 },

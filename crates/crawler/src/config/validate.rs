@@ -50,6 +50,7 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("pace.delay", pace.delay, Duration::ZERO),
         ("pace.max_delay", pace.max_delay, Duration::ZERO),
         ("pace.max_crawl_delay", pace.max_crawl_delay, Duration::ZERO),
+        ("pace.max_wait", pace.max_wait, Duration::ZERO),
         ("limits.max_time", limits.max_time.unwrap_or(YEAR), Duration::from_millis(1)),
         ("fetch.timeout", fetch.timeout, Duration::from_millis(1)),
     ];

@@ -29,13 +29,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         match outcome.event {
             Event::Robots(entry) => self.robots_known(permit, &entry, gap),
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),
-            Event::Denied(verdict, evidence) => {
+            Event::Denied(evidence) => {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
                 counts.skipped += 1;
                 self.totals.skipped += 1;
                 let evidence = describe(&evidence);
                 self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", Some(evidence));
-                drop(verdict);
                 self.give_back(permit, true, None, gap);
             }
             Event::Wait(wait, why) => {
@@ -234,7 +233,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Err(_) => LinkOutcome::NotHttp,
             };
             if outcome.is_skip() {
-                self.skip_link(lease, link, outcome, now);
+                self.skip_link(lease, &visited.record, link, outcome, now);
             }
             records.push(LinkRecord {
                 to: match &link.target {
@@ -293,7 +292,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
-    fn skip_link(&mut self, lease: &Lease, link: &FoundLink, outcome: LinkOutcome, now: Now) {
+    fn skip_link(&mut self, lease: &Lease, page: &PageRecord, link: &FoundLink, outcome: LinkOutcome, now: Now) {
         let (url, host, mark) = match &link.target {
             Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
             Err(text) => {
@@ -314,7 +313,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
             _ => Layer::Scope,
         };
-        let evidence = (!link.rel.is_empty()).then(|| format!("{} rel=\"{}\"", link.kind, link.rel));
+        let evidence = match outcome {
+            LinkOutcome::PageNofollow => page.directives.iter().find(|because| because.directive == "nofollow"),
+            _ => None,
+        };
+        let evidence = match evidence {
+            Some(because) => because.source.to_string(),
+            None if link.rel.is_empty() => link.kind.to_owned(),
+            None => format!("{} rel=\"{}\"", link.kind, link.rel),
+        };
         self.decide(Decision {
             at: now.wall,
             url,
@@ -322,7 +329,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: "skipped".to_owned(),
             layer,
             reason: outcome.as_str().to_owned(),
-            evidence: evidence.or_else(|| Some(link.kind.to_owned())),
+            evidence: Some(evidence),
             via: Some(lease.url.to_string()),
         });
     }

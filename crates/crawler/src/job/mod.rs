@@ -8,7 +8,6 @@ pub use self::seed::{Planted, plant};
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -30,9 +29,6 @@ use crate::warc::WarcInfo;
 
 /// The form of the database that this version writes.
 pub const FORMAT: u32 = 1;
-
-/// A pause longer than this doesn't keep a crawl alive that has nothing else to do.
-pub const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// Says why a crawl couldn't start, go on or end well.
 #[derive(Debug, thiserror::Error)]
@@ -223,7 +219,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_pages_per_host: limits.max_pages_per_host,
         max_time: limits.max_time,
         max_bytes: limits.max_bytes,
-        max_wait: MAX_WAIT,
+        max_wait: pace.max_wait,
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],

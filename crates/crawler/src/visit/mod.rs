@@ -70,7 +70,7 @@ pub enum Event {
     /// A robots.txt redirects: another URL has to be asked first.
     RobotsHop(Errand),
     /// robots.txt forbids the URL.
-    Denied(Verdict, RobotsEvidence),
+    Denied(RobotsEvidence),
     /// The host has to wait.
     Wait(Delay, String),
     /// The host asks for a longer gap than is waited for.
@@ -112,7 +112,7 @@ pub async fn visit<F: Fetch, S: Store>(
     let verdict = entry.robots.verdict(lease.url.path_and_query());
     let evidence = evidence(&verdict, &entry);
     if !verdict.allowed {
-        return Ok(without_request(None, Event::Denied(verdict, evidence)));
+        return Ok(without_request(None, Event::Denied(evidence)));
     }
     let asked = asked_gap(&entry, now);
     if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {

@@ -246,10 +246,16 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
         version: response.version,
         headers: &response.headers,
         wire_body: &response.wire_body,
-        truncated: response.truncated.map(|_| warc::Truncated::Length),
+        truncated: is_cut_on_the_wire(response).then_some(warc::Truncated::Length),
         ip: response.remote.map(|address| address.ip()),
         fetched_at: requested.started.wall,
     })
+}
+
+/// A body that was cut while it was decoded may still be whole as it was sent.
+fn is_cut_on_the_wire(response: &Response) -> bool {
+    let announced = response.header("content-length").and_then(|length| length.trim().parse().ok());
+    response.truncated.is_some() && announced.is_none_or(|length: u64| length > response.wire_body.len() as u64)
 }
 
 fn select(rules: &PageRules, url: &CrawlUrl, response: &Response) -> (BTreeMap<String, Vec<String>>, Option<String>) {
