@@ -265,26 +265,26 @@ fn hostile_pages_are_read_through() {
     }
     let formatting: String = (0..20_000).map(|n| format!("<b {n}><i {n}>")).collect();
     let pages = [
-        ("unclosed tags", "<div><span>".repeat(150_000)),
-        ("nested lists", "<ul><li>".repeat(150_000)),
-        ("end tags", "</p></b></template></svg>".repeat(300_000)),
+        ("unclosed tags", "<div><span>".repeat(50_000)),
+        ("nested lists", "<ul><li>".repeat(50_000)),
+        ("end tags", "</p></b></template></svg>".repeat(80_000)),
         ("open formatting", format!("<p>{formatting}{}", "<p>x".repeat(50_000))),
         ("a huge attribute", format!("<a href='{}'>", "x".repeat(2_000_000))),
         ("many attributes", format!("<a {}>", "x=1 ".repeat(250_000))),
         ("one attribute, many times", format!("<meta {}>", "content=1 ".repeat(250_000))),
         ("a huge name", format!("<{}>", "x".repeat(2_000_000))),
-        ("references", "&amp;&notanything;&#1;&#xfffffffffff;".repeat(200_000)),
+        ("references", "&amp;&notanything;&#1;&#xfffffffffff;".repeat(50_000)),
         ("a reference without end", format!("<a href='&{}'>", "a".repeat(250_000))),
         ("digits without end", format!("&#{}", "9".repeat(250_000))),
-        ("comments", "<!-- -- --!- <!-- ".repeat(150_000)),
-        ("script escapes", format!("<script>{}", "<!--<script></script".repeat(300_000))),
-        ("end tags in a title", format!("<title>{}", "</titl</title-".repeat(150_000))),
-        ("svg in svg", "<svg><foreignObject><math><mi>".repeat(200_000)),
+        ("comments", "<!-- -- --!- <!-- ".repeat(50_000)),
+        ("script escapes", format!("<script>{}", "<!--<script></script".repeat(80_000))),
+        ("end tags in a title", format!("<title>{}", "</titl</title-".repeat(50_000))),
+        ("svg in svg", "<svg><foreignObject><math><mi>".repeat(50_000)),
         ("templates", "<template>".repeat(250_000)),
-        ("template and svg", "<template><svg></template>".repeat(300_000)),
+        ("template and svg", "<template><svg></template>".repeat(80_000)),
         ("cdata", format!("<svg><![CDATA[{}", "]]".repeat(250_000))),
-        ("left out regions", "<div class=robots-nocontent><span data-nosnippet>x".repeat(150_000)),
-        ("snippet ranges", "<span data-nosnippet>x</span>".repeat(200_000)),
+        ("left out regions", "<div class=robots-nocontent><span data-nosnippet>x".repeat(50_000)),
+        ("snippet ranges", "<span data-nosnippet>x</span>".repeat(50_000)),
         ("images", format!("<img srcset='{}'>", "x,".repeat(250_000))),
         ("lesser-than signs", "<".repeat(2_000_000)),
         ("nulls", "\0".repeat(2_000_000)),
@@ -299,7 +299,7 @@ fn hostile_pages_are_read_through() {
                 assert_eq!((page.links.len(), page.limits_hit), (10_000, vec![LimitHit::Links]));
             }
             "snippet ranges" => {
-                assert_eq!((page.no_snippet.len(), page.no_snippet[999].end), (1_000, 200_000));
+                assert_eq!((page.no_snippet.len(), page.no_snippet[999].end), (1_000, 50_000));
             }
             _ => {}
         }
