@@ -29,15 +29,15 @@ impl Agent {
 
     /// Tells whether a directive for `name` is for us: our token or an alias, ignoring case.
     pub fn answers_to(&self, name: &str) -> bool {
-        let name = name.to_lowercase();
-        !name.is_empty() && (name == self.token || self.aliases.contains(&name))
+        let is_ours = |ours: &String| name.eq_ignore_ascii_case(ours);
+        !name.is_empty() && (is_ours(&self.token) || self.aliases.iter().any(is_ours))
     }
 }
 
 /// Cuts a name at its version and its first blank, and lowers its case.
 pub(crate) fn product_token(name: &str) -> String {
     let name = name.split_whitespace().next().unwrap_or_default();
-    name.split('/').next().unwrap_or_default().to_lowercase()
+    name.split('/').next().unwrap_or_default().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Meta tags: a name and a content.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Term;
@@ -50,8 +52,13 @@ pub(crate) fn read_content<'a>(content: &'a str, found: &mut dyn FnMut(Found<'a>
 }
 
 /// Normalises the name of a tag: without blanks and quote marks around it, in lower case.
-pub(crate) fn tag_name(name: &str) -> String {
-    trim(name).to_lowercase()
+pub(crate) fn tag_name(name: &str) -> Cow<'_, str> {
+    let name = trim(name);
+    if name.bytes().any(|octet| octet.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::location::Location;
-use crate::tag::tag_name;
-use crate::walk::trim;
+use crate::walk::{cut, trim};
 use crate::{Because, Directives, Origin, Source, Sources, Warning};
 
 /// Octets of `/.well-known/tdmrep.json` that are read; a longer file is not used.
@@ -13,6 +12,8 @@ pub const FILE_LIMIT: usize = 512 * 1024;
 const ENTRY_LIMIT: usize = 1_000;
 const RESERVATION: &str = "tdm-reservation";
 const POLICY: &str = "tdm-policy";
+/// Octets of a policy's URL that are kept.
+const POLICY_LIMIT: usize = 2_048;
 
 /// Is what one place says about text and data mining.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,7 +45,10 @@ impl TdmFile {
                 Some(serde_json::Value::String(text)) => text.parse().ok().and_then(bit),
                 _ => None,
             };
-            let policy = entry.get(POLICY).and_then(|policy| policy.as_str()).map(str::to_owned);
+            let policy = entry
+                .get(POLICY)
+                .and_then(|policy| policy.as_str())
+                .map(|url| cut(url, POLICY_LIMIT).to_owned());
             Some((location, Reservation { reservation, policy }))
         };
         Self { entries: entries.iter().filter_map(read).take(ENTRY_LIMIT).collect() }
@@ -70,13 +74,15 @@ pub fn effective(file: Option<&Reservation>, directives: &Directives) -> Reserva
 /// Reads the reservation of header lines and meta tags; the page's word replaces the header's. Within one of the
 /// two a reservation wins.
 pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) {
-    let headers = sources.headers.iter().enumerate().map(|(number, (name, value))| {
-        let name = name.trim().to_ascii_lowercase();
-        (Source::new(Origin::Header, u32::try_from(number).unwrap_or(u32::MAX), &name, value), value.as_str())
+    let headers = (0..).zip(sources.headers).map(|(number, (name, value))| Line {
+        origin: Origin::Header,
+        position: number,
+        name: name.trim(),
+        value,
     });
     let metas = sources.metas.iter().filter_map(|tag| {
-        let (name, content) = (tag.name.as_deref()?, tag.content.as_deref()?);
-        Some((Source::new(Origin::Meta, tag.position, &tag_name(name), content), content))
+        let (name, value) = (tag.name.as_deref()?, tag.content.as_deref()?);
+        Some(Line { origin: Origin::Meta, position: tag.position, name: trim(name), value })
     });
     let mut because = Vec::new();
     for said in [read(headers, directives), read(metas, directives)] {
@@ -96,15 +102,24 @@ pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) 
     directives.because.append(&mut because);
 }
 
+/// A header line or a meta tag.
+struct Line<'a> {
+    origin: Origin,
+    position: u32,
+    name: &'a str,
+    value: &'a str,
+}
+
 fn read<'a>(
-    lines: impl Iterator<Item = (Source, &'a str)>,
+    lines: impl Iterator<Item = Line<'a>>,
     directives: &mut Directives,
 ) -> (Reservation, Vec<Because>) {
     let mut said = Reservation::default();
     let mut because = Vec::new();
-    for (source, value) in lines {
-        let value = trim(value);
-        if source.name == RESERVATION {
+    for line in lines {
+        let value = trim(line.value);
+        if line.name.eq_ignore_ascii_case(RESERVATION) {
+            let source = Source::new(line.origin, line.position, RESERVATION, line.value);
             match value.parse().ok().and_then(bit) {
                 Some(bit) => {
                     said.reservation = said.reservation.max(Some(bit));
@@ -112,8 +127,8 @@ fn read<'a>(
                 }
                 None => directives.warnings.push(Warning::new("neither 0 nor 1", source)),
             }
-        } else if source.name == POLICY && !value.is_empty() && said.policy.is_none() {
-            said.policy = Some(source.text);
+        } else if line.name.eq_ignore_ascii_case(POLICY) && !value.is_empty() && said.policy.is_none() {
+            said.policy = Some(cut(value, POLICY_LIMIT).to_owned());
         }
     }
     because

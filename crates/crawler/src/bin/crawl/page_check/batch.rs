@@ -24,7 +24,7 @@ struct Request {
     aliases: Option<Vec<String>>,
     dialect: Option<String>,
     now: Option<Timestamp>,
-    url: Option<Url>,
+    url: Option<String>,
 }
 
 /// Checks line by line; a line that can't be read is answered with its error, and the exit code tells.
@@ -61,7 +61,7 @@ fn answer_one(request: Value) -> anyhow::Result<Checked> {
         agent: Agent::new(&request.agent, request.aliases.unwrap_or_default()),
         dialect: request.dialect.as_deref().unwrap_or(Dialect::default().name()).parse()?,
         now: request.now.unwrap_or_else(Timestamp::now),
-        url: request.url,
+        url: request.url.map(|url| Url::parse(&url).with_context(|| format!("url {url:?}"))).transpose()?,
     };
     Ok(check.decide())
 }
