@@ -15,8 +15,10 @@ pub(crate) struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Normalises path and query. A literal `*` or `$` becomes its escape, as in patterns.
     pub(crate) fn new(path_and_query: &'a [u8]) -> Self {
-        let mut octets = normalise(path_and_query);
-        if classes(&octets) & (STAR | DOLLAR) != 0 {
+        let classes = classes(path_and_query);
+        let mut octets = normalise(path_and_query, classes);
+        // No escape decodes to `*` or `$`.
+        if classes & (STAR | DOLLAR) != 0 {
             octets = escape_specials(&octets).into();
         }
         let (head, present) = (head(&octets).0, present(&octets));
@@ -55,12 +57,12 @@ impl Pattern {
     /// Prepares a rule value that starts with `/` or `*`, and gives its length in octets, `*` and `$` counted
     /// (the length that decides between rules, RFC 9309 section 2.2.2).
     ///
-    /// None where no URL can match: the value starts with another octet.
-    pub(crate) fn compile(value: &[u8], arena: &mut Vec<u8>) -> Option<(Pattern, u32)> {
+    /// `classes`: those of the value. None where no URL can match: the value starts with another octet.
+    pub(crate) fn compile(value: &[u8], classes: u8, arena: &mut Vec<u8>) -> Option<(Pattern, u32)> {
         if !matches!(value.first(), Some(b'/' | b'*')) {
             return None;
         }
-        let text = normalise(value);
+        let text = normalise(value, classes);
         let length = text.len() as u32;
         let (body, to_end) = match text.strip_suffix(b"$") {
             Some(body) => (body, true),
@@ -71,14 +73,13 @@ impl Pattern {
         let to_end = to_end && trimmed == body.len();
         let body = &body[..trimmed];
         let start = arena.len() as u32;
-        let specials = classes(body) & (STAR | DOLLAR);
-        if specials & DOLLAR != 0 {
+        if classes & DOLLAR != 0 {
             body.iter().for_each(|&b| if b == b'$' { arena.extend(b"%24") } else { arena.push(b) });
         } else {
             arena.extend_from_slice(body);
         }
         let text = &arena[start as usize..];
-        let star = if specials & STAR == 0 { None } else { memchr(b'*', text) };
+        let star = if classes & STAR == 0 { None } else { memchr(b'*', text) };
         let kind = match (star.is_some(), to_end) {
             (false, false) => Kind::Prefix,
             (false, true) => Kind::Whole,
@@ -167,7 +168,7 @@ mod tests {
 
     fn matches(pattern: &str, url: &str) -> bool {
         let mut arena = Vec::new();
-        Pattern::compile(pattern.as_bytes(), &mut arena)
+        Pattern::compile(pattern.as_bytes(), classes(pattern.as_bytes()), &mut arena)
             .is_some_and(|(pattern, _)| pattern.matches(&Subject::new(url.as_bytes()), &arena))
     }
 
@@ -220,8 +221,10 @@ mod tests {
 
     #[test]
     fn length_counts_normalised_octets_and_specials() {
-        let length =
-            |value: &str| Pattern::compile(value.as_bytes(), &mut Vec::new()).map(|(_, length)| length);
+        let length = |value: &str| {
+            Pattern::compile(value.as_bytes(), classes(value.as_bytes()), &mut Vec::new())
+                .map(|(_, length)| length)
+        };
         assert_eq!(length("/a*b$"), Some(5));
         assert_eq!(length("/%7Ea/***"), Some(7));
         assert_eq!(length("/é"), Some(7));

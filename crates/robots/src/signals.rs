@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::field::Field;
-use crate::octets::{trim, words};
+use crate::octets::{classes, trim, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
 use crate::target::path_and_query;
@@ -202,7 +202,7 @@ fn longest(lines: &[PathSignal], path_and_query: &str) -> Consent {
 /// Gives the length of a path pattern that covers a URL.
 fn covered(pattern: &str, url: &str) -> Option<u32> {
     let mut arena = Vec::new();
-    let (pattern, length) = Pattern::compile(pattern.as_bytes(), &mut arena)?;
+    let (pattern, length) = Pattern::compile(pattern.as_bytes(), classes(pattern.as_bytes()), &mut arena)?;
     let path = path_and_query(url);
     pattern.matches(&Subject::new(path.as_bytes()), &arena).then_some(length)
 }
