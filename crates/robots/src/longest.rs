@@ -81,9 +81,10 @@ struct Build {
 
 impl Build {
     fn push(&mut self, value: &[u8], classes: u8, place: Place) {
-        if let Some((pattern, length)) = Pattern::compile(value, classes, &mut self.arena) {
-            self.entries.push(Entry { length, place, pattern });
-        }
+        let entries = &mut self.entries;
+        Pattern::compile(value, classes, &mut self.arena, |pattern, length| {
+            entries.push(Entry { length, place, pattern })
+        });
     }
 
     fn line(&mut self, line: &RuleLine<'_>, place: Place, additions: Additions, site: Site<'_>) {
