@@ -37,8 +37,11 @@ impl Longest {
         site: Site<'_>,
         index_folder: bool,
     ) -> (Self, Additions) {
-        let mut build =
-            Build { entries: Vec::with_capacity(lines.len()), arena: Vec::with_capacity(lines.len() * 16), used: Additions::NONE };
+        let mut build = Build {
+            entries: Vec::with_capacity(lines.len()),
+            arena: Vec::with_capacity(lines.len() * 16),
+            used: Additions::NONE,
+        };
         for (i, line) in lines.iter().enumerate() {
             let place = Place { allow: line.allow, rule: i as u32 };
             build.line(line, place, additions, site);
@@ -48,10 +51,8 @@ impl Longest {
         }
         let Build { entries, arena, used } = build;
         // The place in the file comes last, so the first of equal rules is named as the deciding one.
-        let mut order: Vec<(u32, bool, u32)> = (0..)
-            .zip(&entries)
-            .map(|(i, entry)| (u32::MAX - entry.length, !entry.place.allow, i))
-            .collect();
+        let mut order: Vec<(u32, bool, u32)> =
+            (0..).zip(&entries).map(|(i, entry)| (u32::MAX - entry.length, !entry.place.allow, i)).collect();
         order.sort_unstable();
         let entry = |&(_, _, i): &(u32, bool, u32)| &entries[i as usize];
         let longest = Self {
@@ -79,10 +80,11 @@ struct Build {
 }
 
 impl Build {
-    fn push(&mut self, value: &[u8], place: Place) {
-        if let Some((pattern, length)) = Pattern::compile(value, &mut self.arena) {
-            self.entries.push(Entry { length, place, pattern });
-        }
+    fn push(&mut self, value: &[u8], classes: u8, place: Place) {
+        let entries = &mut self.entries;
+        Pattern::compile(value, classes, &mut self.arena, |pattern, length| {
+            entries.push(Entry { length, place, pattern })
+        });
     }
 
     fn line(&mut self, line: &RuleLine<'_>, place: Place, additions: Additions, site: Site<'_>) {
@@ -96,25 +98,25 @@ impl Build {
         if line.cut && uses(Additions::H6) && line.allow {
             return;
         }
-        let several = classes(line.value) & BLANK != 0;
+        let several = line.classes & BLANK != 0;
         if several && uses(Additions::H1) {
             if line.allow {
                 return;
             }
-            words(line.value).for_each(|word| self.path(word, place, additions, site));
+            words(line.value).for_each(|word| self.path(word, classes(word), place, additions, site));
         }
         // The value as a whole, which RFC 9309 alone would compare: so the addition never allows more.
         if several {
-            self.push(line.value, place);
+            self.push(line.value, line.classes, place);
         } else {
-            self.path(line.value, place, additions, site);
+            self.path(line.value, line.classes, place, additions, site);
         }
     }
 
     /// H4.
-    fn path(&mut self, value: &[u8], place: Place, additions: Additions, site: Site<'_>) {
+    fn path(&mut self, value: &[u8], octets: u8, place: Place, additions: Additions, site: Site<'_>) {
         if matches!(value.first(), None | Some(b'/' | b'*')) || !additions.contains(Additions::H4) {
-            return self.push(value, place);
+            return self.push(value, octets, place);
         }
         self.used = self.used.with(Additions::H4);
         if place.allow {
@@ -126,7 +128,7 @@ impl Build {
             None => Cow::Owned([b"/", value].concat()),
         };
         let path: Cow<'_, [u8]> = path;
-        self.push(&path, place);
+        self.push(&path, classes(&path), place);
     }
 
     /// Google's reading of `Allow: /x/index.html`: exactly `/x/` as well.
@@ -134,7 +136,8 @@ impl Build {
         if let Some(slash) =
             value.iter().rposition(|&b| b == b'/').filter(|&slash| value[slash..].starts_with(b"/index.htm"))
         {
-            self.push(&[&value[..=slash], b"$"].concat(), place);
+            let folder = [&value[..=slash], b"$"].concat();
+            self.push(&folder, classes(&folder), place);
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Member {
     rules: Rules,
     /// The deciding lines, in the order of the rules' numbers.
     lines: Box<[Evidence]>,
-    text: Box<str>,
+    text: Box<[u8]>,
     groups: Box<[Arc<str>]>,
     /// The answer where no rule matches.
     otherwise: Reason,
@@ -73,7 +73,7 @@ impl Member {
         reader.site = site;
         reader.notes = own;
         let identities = reader.selector.identities();
-        let (reading, mut own) = reader.read(octets);
+        let (mut reading, mut own) = reader.read(octets);
         for line in &reading.others {
             timing::inspect(line, &mut own);
             signals::inspect(line, &mut own);
@@ -82,9 +82,8 @@ impl Member {
 
         let chosen = choose(&reading, identities, dialect, options);
         let mut used = reading.additions;
-        // Most files bind us with all the rules that were kept.
-        let lines: Vec<RuleLine<'_>> =
-            reading.rules.iter().filter(|rule| chosen.has(rule.group)).copied().collect();
+        let mut lines = std::mem::take(&mut reading.rules);
+        lines.retain(|rule| chosen.has(rule.group));
         let rules = match dialect {
             Dialect::Koster1994 => Rules::First(FirstPrefix::koster1994(&lines)),
             Dialect::Koster1996 => Rules::First(FirstPrefix::koster1996(&lines)),
@@ -133,14 +132,11 @@ impl Member {
         reading: &Reading<'_>,
         chosen: &Chosen,
     ) -> Member {
-        let mut text = String::with_capacity(lines.iter().map(|line| line.raw.len()).sum());
+        let mut text = Vec::with_capacity(lines.iter().map(|line| line.raw.len()).sum());
         let mut evidence = Vec::with_capacity(lines.len());
         for line in lines {
             let start = text.len() as u32;
-            match std::str::from_utf8(line.raw) {
-                Ok(raw) if raw.len() <= 2048 && is_printable_ascii(raw) => text.push_str(raw),
-                _ => text.push_str(&lossy(line.raw, 2048)),
-            }
+            text.extend_from_slice(line.raw);
             let group = chosen.groups.binary_search(&line.group).unwrap_or_default() as u32;
             evidence.push(Evidence { line: line.line, group, start, end: text.len() as u32 });
         }
@@ -181,7 +177,7 @@ impl Member {
             dialect: self.dialect,
             reason: Reason::Rule,
             line: Some(line),
-            rule: Some(self.text[start as usize..end as usize].into()),
+            rule: Some(shown(&self.text[start as usize..end as usize])),
             group: self.groups.get(group as usize).cloned(),
         }
     }
@@ -255,8 +251,12 @@ fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, options: &Op
     Chosen { groups, identity, version: chosen_version, also_star }
 }
 
-fn is_printable_ascii(text: &str) -> bool {
-    text.bytes().fold(true, |good, b| good & (b' '..=b'~').contains(&b))
+/// Gives a line as people may read it.
+fn shown(raw: &[u8]) -> Arc<str> {
+    match std::str::from_utf8(raw) {
+        Ok(text) if text.len() <= 2048 && raw.iter().all(|b| (b' '..=b'~').contains(b)) => text.into(),
+        _ => lossy(raw, 2048).into(),
+    }
 }
 
 /// Gives the user-agent value that selected a group.

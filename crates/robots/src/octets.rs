@@ -87,9 +87,9 @@ pub(crate) fn push_escape(out: &mut Vec<u8>, b: u8) {
 /// Normalises a rule or a URL: escapes of unreserved characters are decoded, other escapes get upper-case hex, octets that a
 /// URL never carries raw are escaped, everything else (reserved characters, a lone `%`) stays.
 ///
-/// Idempotent. Linear in time; borrows where nothing changes. Source: RFC 9309 section 2.2.2.
-pub(crate) fn normalise(octets: &[u8]) -> Cow<'_, [u8]> {
-    if classes(octets) & (ENCODE | PERCENT) == 0 {
+/// Idempotent. Linear in time; borrows where nothing changes. `classes`: those of the octets. Source: RFC 9309 section 2.2.2.
+pub(crate) fn normalise(octets: &[u8], classes: u8) -> Cow<'_, [u8]> {
+    if classes & (ENCODE | PERCENT) == 0 {
         return Cow::Borrowed(octets);
     }
     let mut out = Vec::with_capacity(octets.len() + 16);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn text(octets: &[u8]) -> String {
-        String::from_utf8(normalise(octets).into_owned()).expect("normalised text is ASCII")
+        String::from_utf8(normalise(octets, classes(octets)).into_owned()).expect("normalised text is ASCII")
     }
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
     proptest! {
         #[test]
         fn normalise_is_idempotent(octets in "([%a-f0-9/~é]|%[0-9A-Fa-f]{2}){0,40}") {
-            let once = normalise(octets.as_bytes()).into_owned();
-            prop_assert_eq!(normalise(&once).into_owned(), once);
+            let once = text(octets.as_bytes());
+            prop_assert_eq!(text(once.as_bytes()), once);
         }
     }
 }

@@ -2,7 +2,11 @@
 
 use memchr::{memchr, memmem};
 
-use crate::octets::{DOLLAR, STAR, classes, normalise};
+use crate::octets::{DOLLAR, PERCENT, STAR, classes, normalise};
+
+/// Stand for a literal `*` and `$`, in URLs and in patterns. Normalised text holds no control characters.
+const LITERAL_STAR: u8 = 1;
+const LITERAL_DOLLAR: u8 = 2;
 
 /// Holds a URL as patterns are compared with it.
 #[derive(Debug)]
@@ -13,11 +17,19 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Normalises path and query. A literal `*` or `$` becomes its escape, as in patterns.
+    /// Normalises path and query, and marks the literal `*` and `$`.
     pub(crate) fn new(path_and_query: &'a [u8]) -> Self {
-        let mut octets = normalise(path_and_query);
-        if classes(&octets) & (STAR | DOLLAR) != 0 {
-            octets = escape_specials(&octets).into();
+        let classes = classes(path_and_query);
+        let mut octets = normalise(path_and_query, classes);
+        // No escape decodes to `*` or `$`.
+        if classes & (STAR | DOLLAR) != 0 {
+            for b in octets.to_mut() {
+                match *b {
+                    b'*' => *b = LITERAL_STAR,
+                    b'$' => *b = LITERAL_DOLLAR,
+                    _ => {}
+                }
+            }
         }
         let (head, present) = (head(&octets).0, present(&octets));
         Self { octets, head, present }
@@ -53,32 +65,60 @@ enum Kind {
 
 impl Pattern {
     /// Prepares a rule value that starts with `/` or `*`, and gives its length in octets, `*` and `$` counted
-    /// (the length that decides between rules, RFC 9309 section 2.2.2).
+    /// (the length that decides between rules, RFC 9309 section 2.2.2). No pattern where no URL can match: the value starts with
+    /// another octet. Several where the value holds `%2A` or `%24`, which match the literal character as well.
     ///
-    /// None where no URL can match: the value starts with another octet.
-    pub(crate) fn compile(value: &[u8], arena: &mut Vec<u8>) -> Option<(Pattern, u32)> {
+    /// `classes`: those of the value. `arena` takes the text of the patterns.
+    pub(crate) fn compile(
+        value: &[u8],
+        classes: u8,
+        arena: &mut Vec<u8>,
+        mut give: impl FnMut(Pattern, u32),
+    ) {
         if !matches!(value.first(), Some(b'/' | b'*')) {
-            return None;
+            return;
         }
-        let text = normalise(value);
+        let text = normalise(value, classes);
         let length = text.len() as u32;
+        let escaped = if classes & PERCENT == 0 { Vec::new() } else { escaped_specials(&text) };
+        if escaped.is_empty() {
+            return give(Pattern::of(&text, classes, arena), length);
+        }
+        // Each of the first four as escape or as character; of more, all the others as the first one.
+        let counted = escaped.len().min(4);
+        for choice in 0..1_u32 << counted {
+            let mut other = Vec::with_capacity(text.len());
+            let mut rest = 0;
+            for (i, &at) in escaped.iter().enumerate() {
+                if choice >> (if i < counted { i } else { 0 }) & 1 == 1 {
+                    other.extend_from_slice(&text[rest..at]);
+                    other.push(if text[at + 2] == b'A' { LITERAL_STAR } else { LITERAL_DOLLAR });
+                    rest = at + 3;
+                }
+            }
+            other.extend_from_slice(&text[rest..]);
+            give(Pattern::of(&other, classes, arena), length);
+        }
+    }
+
+    /// Prepares normalised text.
+    fn of(text: &[u8], classes: u8, arena: &mut Vec<u8>) -> Pattern {
         let (body, to_end) = match text.strip_suffix(b"$") {
             Some(body) => (body, true),
-            None => (&*text, false),
+            None => (text, false),
         };
         // A trailing `*` adds nothing, with or without `$` behind it.
         let trimmed = body.iter().rposition(|&b| b != b'*').map_or(0, |at| at + 1);
         let to_end = to_end && trimmed == body.len();
         let body = &body[..trimmed];
         let start = arena.len() as u32;
-        let specials = classes(body) & (STAR | DOLLAR);
-        if specials & DOLLAR != 0 {
-            body.iter().for_each(|&b| if b == b'$' { arena.extend(b"%24") } else { arena.push(b) });
-        } else {
+        if classes & DOLLAR == 0 {
             arena.extend_from_slice(body);
+        } else {
+            arena.extend(body.iter().map(|&b| if b == b'$' { LITERAL_DOLLAR } else { b }));
         }
         let text = &arena[start as usize..];
-        let star = if specials & STAR == 0 { None } else { memchr(b'*', text) };
+        let star = if classes & STAR == 0 { None } else { memchr(b'*', text) };
         let kind = match (star.is_some(), to_end) {
             (false, false) => Kind::Prefix,
             (false, true) => Kind::Whole,
@@ -87,7 +127,7 @@ impl Pattern {
         };
         let (head, mask) = head(&text[..star.unwrap_or(text.len())]);
         let present = present(text) & !bit(b'*');
-        Some((Pattern { head, mask, present, start, len: text.len() as u32, kind }, length))
+        Pattern { head, mask, present, start, len: text.len() as u32, kind }
     }
 
     /// Compares with a URL in O(pattern + URL) time for each literal part, without backtracking.
@@ -128,16 +168,9 @@ fn parts(text: &[u8], url: &[u8], to_end: bool) -> bool {
     true
 }
 
-fn escape_specials(octets: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(octets.len() + 8);
-    for &b in octets {
-        match b {
-            b'*' => out.extend(b"%2A"),
-            b'$' => out.extend(b"%24"),
-            _ => out.push(b),
-        }
-    }
-    out
+/// Finds the `%2A` and `%24` of a normalised rule.
+fn escaped_specials(text: &[u8]) -> Vec<usize> {
+    memchr::memchr_iter(b'%', text).filter(|&at| matches!(text[at + 1..], [b'2', b'A' | b'4', ..])).collect()
 }
 
 /// Packs the up to eight octets behind the first one (which is always `/`), and gives the mask of the octets that are there.
@@ -166,9 +199,11 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, url: &str) -> bool {
-        let mut arena = Vec::new();
-        Pattern::compile(pattern.as_bytes(), &mut arena)
-            .is_some_and(|(pattern, _)| pattern.matches(&Subject::new(url.as_bytes()), &arena))
+        let (mut arena, mut patterns) = (Vec::new(), Vec::new());
+        let octets = pattern.as_bytes();
+        Pattern::compile(octets, classes(octets), &mut arena, |pattern, _| patterns.push(pattern));
+        let subject = Subject::new(url.as_bytes());
+        patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
     }
 
     /// The position-set method of the specification, one octet at a time: slow, and too simple to be wrong.
@@ -206,6 +241,14 @@ mod tests {
             ("/x*$", "/x/y", true),
             ("/x%2a", "/x*", true),
             ("/x%2a", "/xy", false),
+            ("/x%2a", "/x%2A", true),
+            ("/x%2a%24%2a", "/x*%24*y", true),
+            ("/x%24", "/x$", true),
+            ("/a$b", "/a$b", true),
+            ("/a$b", "/a%24b", false),
+            // The escape of a literal star is not in the URL, so no part of a rule finds it there.
+            ("/*A", "/a*", false),
+            ("/*2", "/a*", false),
             ("/*a*ab$", "/aab", true),
             ("/*ab*ab$", "/ab", false),
             ("/a*a$", "/a", false),
@@ -220,8 +263,12 @@ mod tests {
 
     #[test]
     fn length_counts_normalised_octets_and_specials() {
-        let length =
-            |value: &str| Pattern::compile(value.as_bytes(), &mut Vec::new()).map(|(_, length)| length);
+        let length = |value: &str| {
+            let mut found = None;
+            let octets = value.as_bytes();
+            Pattern::compile(octets, classes(octets), &mut Vec::new(), |_, length| found = Some(length));
+            found
+        };
         assert_eq!(length("/a*b$"), Some(5));
         assert_eq!(length("/%7Ea/***"), Some(7));
         assert_eq!(length("/é"), Some(7));

@@ -2,7 +2,7 @@
 
 use crate::field::{Field, Spelling, likely};
 use crate::lex::{Content, Line, Lines};
-use crate::octets::{self, BLANK, DOLLAR, HIGH, PERCENT, classes, has_bad_escape};
+use crate::octets::{self, BLANK, DOLLAR, ENCODE, HIGH, PERCENT, classes, has_bad_escape};
 use crate::select::{Named, Selector};
 use crate::target::site_and_path;
 use crate::warning::{Notes, WarningKind as Kind};
@@ -29,6 +29,8 @@ pub(crate) struct RuleLine<'a> {
     pub(crate) group: u32,
     pub(crate) allow: bool,
     pub(crate) value: &'a [u8],
+    /// The classes of the value's octets.
+    pub(crate) classes: u8,
     pub(crate) raw: &'a [u8],
     /// The line was longer than the limit; `value` is what is left.
     pub(crate) cut: bool,
@@ -86,6 +88,8 @@ impl<'a, 's> Reader<'a, 's> {
     /// Reads every line.
     pub(crate) fn read(mut self, octets: &'a [u8]) -> (Reading<'a>, Notes) {
         let limit = self.additions.contains(Additions::H6);
+        // About a rule in 40 octets; bounded, because junk has none.
+        self.reading.rules.reserve((octets.len() / 40).min(1000));
         for line in Lines::new(octets, limit) {
             match line.content {
                 Content::Blank => self.blank(),
@@ -193,7 +197,12 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     fn rule(&mut self, line: &Line<'a>, allow: bool, value: &'a [u8]) {
-        self.inspect_rule(line, allow, value);
+        let classes = classes(value);
+        if classes & (BLANK | DOLLAR | HIGH | PERCENT | ENCODE) != 0
+            || !matches!(value.first(), Some(b'/' | b'*'))
+        {
+            self.inspect_rule(line, allow, value, classes);
+        }
         if self.open.is_none() {
             self.notes.add(line.number, Kind::RuleBeforeAgent, line.raw);
             if self.rules_before_agent {
@@ -223,17 +232,14 @@ impl<'a, 's> Reader<'a, 's> {
                 group: open,
                 allow,
                 value,
+                classes,
                 raw: line.raw,
                 cut: line.cut,
             });
         }
     }
 
-    fn inspect_rule(&mut self, line: &Line<'a>, allow: bool, value: &[u8]) {
-        let odd = classes(value) & (BLANK | DOLLAR | HIGH | PERCENT);
-        if odd == 0 && matches!(value.first(), Some(b'/' | b'*')) {
-            return;
-        }
+    fn inspect_rule(&mut self, line: &Line<'a>, allow: bool, value: &[u8], odd: u8) {
         let mut add = |kind| self.notes.add(line.number, kind, line.raw);
         match value.first() {
             None if allow => add(Kind::EmptyAllow),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::field::Field;
-use crate::octets::{trim, words};
+use crate::octets::{classes, trim, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
 use crate::target::path_and_query;
@@ -201,10 +201,12 @@ fn longest(lines: &[PathSignal], path_and_query: &str) -> Consent {
 
 /// Gives the length of a path pattern that covers a URL.
 fn covered(pattern: &str, url: &str) -> Option<u32> {
-    let mut arena = Vec::new();
-    let (pattern, length) = Pattern::compile(pattern.as_bytes(), &mut arena)?;
+    let (mut arena, mut patterns) = (Vec::new(), Vec::new());
+    let octets = pattern.as_bytes();
+    Pattern::compile(octets, classes(octets), &mut arena, |pattern, length| patterns.push((pattern, length)));
     let path = path_and_query(url);
-    pattern.matches(&Subject::new(path.as_bytes()), &arena).then_some(length)
+    let subject = Subject::new(path.as_bytes());
+    patterns.iter().find(|(pattern, _)| pattern.matches(&subject, &arena)).map(|&(_, length)| length)
 }
 
 fn path_signal(line: &OtherLine<'_>) -> PathSignal {
