@@ -29,7 +29,7 @@ const GROUP_OCTETS: usize = 256 * 1024;
 const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// No more is leased while this much waits to be committed.
-const PENDING_OCTETS: usize = 48 * 1024 * 1024;
+const PENDING_OCTETS: usize = 32 * 1024 * 1024;
 
 /// How long requests in flight may take once the crawl was asked to stop.
 const DRAIN: Duration = Duration::from_secs(8);

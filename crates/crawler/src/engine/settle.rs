@@ -212,7 +212,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             url: record.url.clone(),
             status: record.status.unwrap_or_default(),
         });
-        let octets = 1024 + warc.as_ref().map_or(0, |encoded| encoded.bytes.len()) + links.len() * 64;
+        let octets = 1024 + warc.as_ref().map_or(0, |encoded| encoded.bytes.len()) + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
         self.touch(octets);
         self.batch.pages.push(SettledPage { host: lease.host, page, record, links, warc });
     }

@@ -7,10 +7,11 @@ pub use self::dir::{CrawlDir, DirError};
 pub use self::seed::{Planted, plant};
 
 use std::collections::HashSet;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
@@ -248,6 +249,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         archive: settings.warc.enabled,
         resources: settings.scope.resources,
         key,
+        at_once: Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get)),
     }
 }
 

@@ -159,6 +159,7 @@ async fn read<F: Fetch, S: Store>(
     requested: Requested,
 ) -> Option<Visited> {
     let rules = Arc::clone(&context.pages);
+    let _slot = context.pages.at_once.acquire().await.ok()?;
     tokio::task::spawn_blocking(move || page::read(&rules, &url, &item, &response, evidence, requested))
         .await
         .ok()

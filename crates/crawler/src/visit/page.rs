@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use meta::{Directives, Effects, MetaTag, Sources};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use super::Requested;
@@ -34,6 +35,8 @@ pub struct PageRules {
     pub resources: bool,
     /// The crawl's fingerprint key.
     pub key: FingerprintKey,
+    /// Pages that are read at the same time: as many as there are processors. More would only hold memory.
+    pub at_once: Semaphore,
 }
 
 /// A link as found, with what the page's layer says about it.
