@@ -1,8 +1,9 @@
 //! [`Store`] on sled 0.34.7: one multi-tree transaction a commit, then `flush` and a real `fsync`.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use sled::Transactional;
 use sled::transaction::TransactionError;
@@ -20,9 +21,26 @@ pub struct SledStore {
     db: sled::Db,
     trees: Vec<sled::Tree>,
     /// The file `db`: sled's `flush` hands pages to the kernel, `sync_all` on this file makes them survive a power cut.
-    file: File,
+    /// Stands behind `db` and `trees`, so that it is dropped after them.
+    file: DbFile,
     path: PathBuf,
     stopped: AtomicBool,
+}
+
+/// sled's background threads may hold its lock for a moment longer than the last handle lives. Dropping a store waits
+/// for them, so that the next to open the directory isn't told that it is in use.
+struct DbFile(File);
+
+impl Drop for DbFile {
+    fn drop(&mut self) {
+        let (_never, pause) = std::sync::mpsc::channel::<()>();
+        for _ in 0..500 {
+            match self.0.try_lock() {
+                Err(TryLockError::WouldBlock) => drop(pause.recv_timeout(Duration::from_millis(4))),
+                _ => return,
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for SledStore {
@@ -99,7 +117,7 @@ impl SledStore {
             .collect::<Result<Vec<_>, _>>()?;
         let file =
             File::open(path.join("db")).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
-        Ok(Self { db, trees, file, path: path.to_owned(), stopped: AtomicBool::new(false) })
+        Ok(Self { db, trees, file: DbFile(file), path: path.to_owned(), stopped: AtomicBool::new(false) })
     }
 
     fn tree(&self, tree: Tree) -> &sled::Tree {
@@ -137,7 +155,7 @@ impl SledStore {
                 TransactionError::Abort(()) => StoreError::Stopped,
             })?;
         self.db.flush().map_err(|error| from_sled(&self.path, error))?;
-        self.file.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })
+        self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })
     }
 }
 
@@ -238,6 +256,18 @@ mod tests {
         let first = SledStore::create(&path).unwrap();
         first.commit(vec![Write::put(Tree::Meta, "format", "1")]).unwrap();
         assert!(matches!(SledStore::open(&path), Err(StoreError::InUse { .. })));
+    }
+
+    #[test]
+    fn a_dropped_store_can_be_opened_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        let store = SledStore::create(&path).unwrap();
+        drop(store);
+        for _ in 0..20 {
+            let store = SledStore::open(&path).unwrap();
+            store.commit(vec![Write::put(Tree::Meta, "format", "1")]).unwrap();
+        }
     }
 
     #[test]
