@@ -15,7 +15,7 @@ pub(crate) struct Conner {
 #[derive(Debug, Clone)]
 struct Rule {
     allow: bool,
-    rule: u32,
+    number: u32,
     glob: Glob,
 }
 
@@ -61,7 +61,7 @@ impl Conner {
                     tokens.extend((explicit(line) && as_prefix).then_some(Token::Run));
                     Glob::Pattern(tokens.into())
                 };
-                Rule { allow: line.allow, rule: i as u32, glob }
+                Rule { allow: line.allow, number: i as u32, glob }
             })
             .collect();
         let only_allow = lines.iter().any(|line| line.allow) && lines.iter().all(|line| line.allow);
@@ -74,7 +74,7 @@ impl Conner {
             Glob::Explicit(whole) => **whole == *path,
             Glob::Pattern(tokens) => matches(tokens, path),
         })?;
-        Some((matching.allow, matching.rule))
+        Some((matching.allow, matching.number))
     }
 }
 

@@ -89,19 +89,16 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Line<'a>> {
         let rest = self.rest?;
-        let line = match memchr2(b'\n', b'\r', rest) {
-            Some(end) => {
-                let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
-                self.rest = Some(&rest[end + 1 + usize::from(crlf)..]);
-                &rest[..end]
+        let line = if let Some(end) = memchr2(b'\n', b'\r', rest) {
+            let crlf = rest[end] == b'\r' && rest.get(end + 1) == Some(&b'\n');
+            self.rest = Some(&rest[end + 1 + usize::from(crlf)..]);
+            &rest[..end]
+        } else {
+            self.rest = None;
+            if rest.is_empty() {
+                return None;
             }
-            None => {
-                self.rest = None;
-                if rest.is_empty() {
-                    return None;
-                }
-                rest
-            }
+            rest
         };
         self.number = self.number.saturating_add(1);
         Some(read(line, self.number, self.limited))

@@ -83,7 +83,7 @@ impl Build {
     fn push(&mut self, value: &[u8], classes: u8, place: Place) {
         let entries = &mut self.entries;
         Pattern::compile(value, classes, &mut self.arena, |pattern, length| {
-            entries.push(Entry { length, place, pattern })
+            entries.push(Entry { length, place, pattern });
         });
     }
 

@@ -86,11 +86,10 @@ impl Member {
         lines.retain(|rule| chosen.has(rule.group));
         let rules = match dialect {
             Dialect::Koster1994 => Rules::First(FirstPrefix::koster1994(&lines)),
-            Dialect::Koster1996 => Rules::First(FirstPrefix::koster1996(&lines)),
             Dialect::Conner1996 if chosen.version == Version::Two => {
                 Rules::Conner(Conner::prepare(&lines, options.conner1996_prefix))
             }
-            Dialect::Conner1996 => Rules::First(FirstPrefix::koster1996(&lines)),
+            Dialect::Koster1996 | Dialect::Conner1996 => Rules::First(FirstPrefix::koster1996(&lines)),
             Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest => {
                 let folder = options.index_folder && dialect == Dialect::Rfc9309;
                 let (longest, bore) = Longest::prepare(&lines, additions, site, folder);

@@ -217,7 +217,9 @@ mod tests {
             let mut next = vec![false; url.len() + 1];
             if b == b'*' {
                 let first = at.iter().position(|&here| here);
-                first.into_iter().for_each(|first| next[first..].fill(true));
+                if let Some(first) = first {
+                    next[first..].fill(true);
+                }
             } else {
                 (0..url.len()).for_each(|i| next[i + 1] = at[i] && url[i] == b);
             }

@@ -188,7 +188,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
         let kind = if value.is_empty() {
             Kind::EmptyAgent
-        } else if value.iter().any(|&b| b == b',') || octets::words(value).nth(1).is_some() {
+        } else if value.contains(&b',') || octets::words(value).nth(1).is_some() {
             Kind::SeveralAgents
         } else {
             Kind::AgentCharacters

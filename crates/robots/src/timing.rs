@@ -147,11 +147,11 @@ impl Timing {
     /// Takes the lines of another reading of the same file that this one doesn't have (`strictest`).
     pub(crate) fn join(&mut self, other: Timing) {
         fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
-            theirs.into_iter().for_each(|line| {
+            for line in theirs {
                 if !ours.contains(&line) {
-                    ours.push(line)
+                    ours.push(line);
                 }
-            });
+            }
         }
         join(&mut self.delays, other.delays);
         join(&mut self.rates, other.rates);
@@ -169,7 +169,7 @@ impl RequestRate {
 
 impl VisitTime {
     /// Gives the time from `now` until the range begins: zero inside of it.
-    fn wait(&self, now: Timestamp) -> Duration {
+    fn wait(self, now: Timestamp) -> Duration {
         const DAY: i64 = 24 * 3600;
         let second = now.as_second().rem_euclid(DAY);
         let (from, end) = (i64::from(self.from) * 60, (i64::from(self.to) * 60 + 60).min(DAY));

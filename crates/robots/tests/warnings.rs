@@ -2,6 +2,9 @@
 
 use robots::{Agent, Dialect, Options, Robots, WarningKind as K};
 
+/// A file and its warnings.
+type Row = (&'static [u8], &'static [(u32, K)]);
+
 fn warnings(file: &[u8]) -> Vec<(u32, K)> {
     let robots =
         Robots::parse(file, &Agent::new("SuperRobot"), &Options::default(), Some("https://a.example"));
@@ -10,7 +13,7 @@ fn warnings(file: &[u8]) -> Vec<(u32, K)> {
 
 #[test]
 fn every_kind_has_its_line() {
-    let rows: &[(&[u8], &[(u32, K)])] = &[
+    let rows: &[Row] = &[
         (b"User-agent: *\nDisallow: /x\n", &[]),
         (b"User-agent: *\nDisalow: /x\n", &[(2, K::Typo)]),
         (b"User agent: *\nDisallow: /x\n", &[(1, K::Typo)]),

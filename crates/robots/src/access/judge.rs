@@ -268,7 +268,7 @@ impl Table<'_> {
             failures: self.history.failures.saturating_add(1),
             good_copy: self.history.good_copy,
         };
-        let copy = self.history.good_copy.filter(|&at| between(at, self.now) <= LONGEST).is_some();
+        let copy = self.history.good_copy.is_some_and(|at| between(at, self.now) <= LONGEST);
         let (access, step) = if lasted < FIRST_STOP || why == TOO_MANY_REQUESTS {
             (Access::Defer, RETRIES.get(self.history.failures as usize).copied().unwrap_or(RETRIES[2]))
         } else if copy {
