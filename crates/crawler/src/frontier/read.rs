@@ -73,17 +73,14 @@ impl<S: Store> StoredQueue<'_, S> {
         let Some(stretch) = self.stretches.front_mut() else { return Ok(()) };
         let Stretch { priority, positions, chunks } = stretch;
         let priority = *priority;
-        match chunks.next().filter(|_| !positions.is_empty()) {
-            Some(number) => {
-                let chunk = read_chunk(self.store, id, priority, number)?;
-                let wanted = (chunk.first..).zip(chunk.urls).filter(|(at, _)| positions.contains(at));
-                self.ready.extend(wanted.map(|(_, url)| (priority, url)));
-            }
-            None => {
-                self.stretches.pop_front();
-                let fresh = self.journal.remove(&(id, priority as u8)).unwrap_or_default();
-                self.ready.extend(fresh.into_iter().map(|url| (priority, url)));
-            }
+        if let Some(number) = chunks.next().filter(|_| !positions.is_empty()) {
+            let chunk = read_chunk(self.store, id, priority, number)?;
+            let wanted = (chunk.first..).zip(chunk.urls).filter(|(at, _)| positions.contains(at));
+            self.ready.extend(wanted.map(|(_, url)| (priority, url)));
+        } else {
+            self.stretches.pop_front();
+            let fresh = self.journal.remove(&(id, priority as u8)).unwrap_or_default();
+            self.ready.extend(fresh.into_iter().map(|url| (priority, url)));
         }
         Ok(())
     }

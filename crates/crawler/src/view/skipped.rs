@@ -130,13 +130,11 @@ impl<S: Store> Pass<'_, S> {
 
     /// The URL's fingerprint, or the like of a reference that is no URL.
     fn mark(&self, url: &str) -> Fingerprint {
-        match CrawlUrl::parse(url) {
-            Ok(url) => url.fingerprint(self.view.key()),
-            Err(_) => {
-                let hash = blake3::keyed_hash(&self.view.key().0, url.as_bytes());
-                Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
-            }
+        if let Ok(url) = CrawlUrl::parse(url) {
+            return url.fingerprint(self.view.key());
         }
+        let hash = blake3::keyed_hash(&self.view.key().0, url.as_bytes());
+        Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
     }
 }
 

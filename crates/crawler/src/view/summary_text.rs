@@ -61,8 +61,8 @@ impl Summary {
         page.item(
             "pages",
             &format!(
-                "{} indexed, {} under noindex, {} archived, {} followed",
-                self.indexed, self.noindex, self.archived, self.followed
+                "{} indexed, {} under noindex, {} followed; {} bodies archived",
+                self.indexed, self.noindex, self.followed, self.archived
             ),
         )?;
         page.wrapped("status", self.statuses.iter().map(|(status, count)| format!("{status}: {count}")))?;

@@ -110,7 +110,7 @@ fn nothing_of_a_noindex_page_is_shown_even_if_a_record_had_it() {
     ] {
         let mut crawl = Crawl::new();
         crawl.store_page(
-            PageRecord { indexed, directives, ..page("http://a.test/", Some(status)) },
+            PageRecord { directives, indexed, ..page("http://a.test/", Some(status)) },
             Vec::new(),
         );
         let row = jsonl(&crawl.view(), Table::Pages).remove(0);
