@@ -36,6 +36,24 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The `WARC-Target-URI` of every response record in the archives of a directory, in the order of the files.
+///
+/// # Panics
+/// If the directory can't be read.
+pub fn archived_responses(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in files(directory) {
+        let octets = fs::read(&path).expect("a file that was just listed");
+        let plain = unpacked(&octets).pop().unwrap_or_default();
+        let text = String::from_utf8_lossy(&plain);
+        for record in text.split("WARC/1.1\r\n").filter(|record| record.contains("WARC-Type: response\r\n")) {
+            let uri = record.lines().find_map(|line| line.strip_prefix("WARC-Target-URI: "));
+            found.extend(uri.map(str::to_owned));
+        }
+    }
+    found
+}
+
 /// The octets as they are, and everything that was packed into them.
 fn unpacked(octets: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![octets.to_vec()];

@@ -100,6 +100,11 @@ impl Server {
         log.iter().filter(|request| request.purpose == Purpose::Page).map(Request::url).collect()
     }
 
+    /// Time since the start of the log.
+    pub fn now(&self) -> Duration {
+        self.shared.start.elapsed()
+    }
+
     /// How many requests there were so far.
     pub fn count(&self) -> usize {
         self.shared.state().hits.len()

@@ -22,7 +22,14 @@ fn the_demo_shows_what_each_robot_could_see_and_why() {
         .start()
         .wait(Duration::from_mins(1));
     let text = &output.expect(0).stdout;
-    for word in PATHS.iter().chain(&["Suzy-Spider", "Furniture-Finder", "Nosy-Bot", "Joe", "Mary", "line"]) {
+    for word in PATHS.iter().chain(&[
+        "Suzy-Spider",
+        "Furniture-Finder",
+        "Nosy-Bot",
+        "joes-hardware",
+        "marys-antiques",
+        "line",
+    ]) {
         assert!(text.contains(word), "{word}: {output}");
     }
 }
