@@ -23,7 +23,8 @@ type Offer = (String, Fingerprint, QueuedUrl);
 fn offers() -> Vec<Offer> {
     (0..URLS)
         .map(|n| {
-            let text = format!("http://site-{:03}.example/section-{}/a-page-of-the-site-{n}.html", n % HOSTS, n % 7);
+            let text =
+                format!("http://site-{:03}.example/section-{}/a-page-of-the-site-{n}.html", n % HOSTS, n % 7);
             let url = CrawlUrl::parse(&text).expect("a URL");
             (url.host().to_owned(), url.fingerprint(&KEY), QueuedUrl::link(&url, 1, None))
         })
@@ -80,14 +81,17 @@ fn frontier(criterion: &mut Criterion) {
 
 fn url(criterion: &mut Criterion) {
     let base = url::Url::parse("http://site-001.example/section-1/a-page.html").expect("a URL");
-    let plain = CrawlUrl::parse("http://site-001.example/section-2/another-page-of-the-site.html").expect("a URL");
+    let plain =
+        CrawlUrl::parse("http://site-001.example/section-2/another-page-of-the-site.html").expect("a URL");
     let escaped = CrawlUrl::parse("http://site-001.example/%7efred/a%2fb%20c.html?q=%c3%a4").expect("a URL");
     let mut group = criterion.benchmark_group("url");
     group.bench_function("join", |bencher| {
         bencher.iter(|| CrawlUrl::join(black_box(&base), black_box("../section-2/another-page.html#top")));
     });
     group.bench_function("fingerprint", |bencher| bencher.iter(|| black_box(&plain).fingerprint(&KEY)));
-    group.bench_function("fingerprint with escapes", |bencher| bencher.iter(|| black_box(&escaped).fingerprint(&KEY)));
+    group.bench_function("fingerprint with escapes", |bencher| {
+        bencher.iter(|| black_box(&escaped).fingerprint(&KEY))
+    });
     group.finish();
 }
 

@@ -21,7 +21,8 @@ const NO_GAP: Delay = Delay { length: Duration::ZERO, why: Why::Configured };
 const GROUP: u64 = 50_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let number = |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let number =
+        |name: &str, usual: u64| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (urls, hosts) = (number("URLS", 200_000), number("HOSTS", 1_000).max(1));
     let random = std::env::var("ORDER").is_ok_and(|order| order == "random");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -38,7 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // An odd multiplier visits every number once, far from its neighbours.
         let (host, page) =
             if random { (n.wrapping_mul(0x9E37_79B1) % hosts, n) } else { (n / urls.div_ceil(hosts), n) };
-        let text = format!("http://www.site-{host:05}.example/section-{}/a-page-with-a-slug-{page}.html", page % 17);
+        let text =
+            format!("http://www.site-{host:05}.example/section-{}/a-page-with-a-slug-{page}.html", page % 17);
         let url = CrawlUrl::parse(&text)?;
         let id = frontier.host_id(url.host());
         frontier.admit(id, url.fingerprint(&KEY), QueuedUrl::link(&url, 1, None), Priority::Link, true)?;

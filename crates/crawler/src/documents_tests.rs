@@ -68,7 +68,13 @@ fn documents_name_real_tests_and_rooms() {
         .lines()
         .filter(|line| line.starts_with("| `"))
         .filter_map(|line| line.split('|').nth(1))
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(|name| name.trim_matches('/').to_owned()).collect::<Vec<_>>())
+        .flat_map(|cell| {
+            cell.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(|name| name.trim_matches('/').to_owned())
+                .collect::<Vec<_>>()
+        })
         .collect();
     let lib = fs::read_to_string(root().join("crates/crawler/src/lib.rs")).unwrap();
     let modules: BTreeSet<String> = lib

@@ -94,10 +94,7 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
 }
 
 /// A URL that was left alone: by robots.txt, whose line is read off the stored file again, or by another layer.
-fn left<S: Store>(
-    cache: &crate::robots_cache::RobotsCache<S>,
-    decision: Decision,
-) -> Result<Row, TourError> {
+fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decision) -> Result<Row, TourError> {
     let verdict = match CrawlUrl::parse(&decision.url) {
         Ok(url) if decision.reason == "robots_txt" => {
             match cache.lookup(&url.origin(), decision.at).map_err(JobError::from)? {

@@ -212,7 +212,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             url: record.url.clone(),
             status: record.status.unwrap_or_default(),
         });
-        let octets = 1024 + warc.as_ref().map_or(0, |encoded| encoded.bytes.len()) + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
+        let octets = 1024
+            + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
+            + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
         self.touch(octets);
         self.batch.pages.push(SettledPage { host: lease.host, page, record, links, warc });
     }
@@ -292,7 +294,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
-    fn skip_link(&mut self, lease: &Lease, page: &PageRecord, link: &FoundLink, outcome: LinkOutcome, now: Now) {
+    fn skip_link(
+        &mut self,
+        lease: &Lease,
+        page: &PageRecord,
+        link: &FoundLink,
+        outcome: LinkOutcome,
+        now: Now,
+    ) {
         let (url, host, mark) = match &link.target {
             Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
             Err(text) => {
@@ -314,7 +323,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             _ => Layer::Scope,
         };
         let evidence = match outcome {
-            LinkOutcome::PageNofollow => page.directives.iter().find(|because| because.directive == "nofollow"),
+            LinkOutcome::PageNofollow => {
+                page.directives.iter().find(|because| because.directive == "nofollow")
+            }
             _ => None,
         };
         let evidence = match evidence {

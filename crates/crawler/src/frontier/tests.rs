@@ -11,8 +11,12 @@ use crate::store::MemoryStore;
 const KEY: FingerprintKey = FingerprintKey([3; 32]);
 
 /// Small enough that a few hundred URLs fold the journal, evict seen sets and leave links untested.
-const TIGHT: FrontierLimits =
-    FrontierLimits { seen_in_memory: 150, seen_loaded_for_links: 20, journal_octets: 900, chunks_in_memory: 2 };
+const TIGHT: FrontierLimits = FrontierLimits {
+    seen_in_memory: 150,
+    seen_loaded_for_links: 20,
+    journal_octets: 900,
+    chunks_in_memory: 2,
+};
 
 fn now(seconds: u64) -> Now {
     Now { mono: Duration::from_secs(seconds), wall: jiff::Timestamp::UNIX_EPOCH }
@@ -50,9 +54,17 @@ fn settle(frontier: &mut Frontier<MemoryStore>, permit: Permit, done: bool, agai
 #[derive(Debug, Clone)]
 enum Op {
     /// Offers a run of URLs.
-    Offer { host: u8, first: u16, count: u16, own_host: bool },
+    Offer {
+        host: u8,
+        first: u16,
+        count: u16,
+        own_host: bool,
+    },
     /// Visits so many URLs.
-    Visit { count: u8, retry_every: u8 },
+    Visit {
+        count: u8,
+        retry_every: u8,
+    },
     Commit,
     Crash,
 }
@@ -167,7 +179,8 @@ fn a_settled_lease_is_fenced() {
     assert!(frontier.is_current(&lease));
     settle(&mut frontier, permit, false, None);
     assert!(!frontier.is_current(&lease));
-    let again = Settlement { done: true, again: None, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
+    let again =
+        Settlement { done: true, again: None, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
     assert_eq!(frontier.complete(&lease, again), Completion::Fenced);
     assert_eq!(frontier.counts().queued, 1);
 }
@@ -211,8 +224,7 @@ fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
         let wall = jiff::Timestamp::UNIX_EPOCH.checked_add(jump).unwrap();
         let at = |seconds| Now { mono: Duration::from_secs(seconds), wall };
         let limits = FrontierLimits::default();
-        let mut again =
-            Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
+        let mut again = Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
         assert!(again.lease(at(earliest - 1)).unwrap().is_none(), "{jump:?}");
         assert!(again.lease(at(earliest)).unwrap().is_some(), "{jump:?}");
     }
@@ -249,6 +261,10 @@ fn one_seen_set_at_a_time_is_enough() {
     let fresh: usize = frontier.hosts.iter().map(|host| host.costs().1).sum();
     assert!(fresh < 8 * 1024, "{fresh} octets of URLs in memory for 4,000 queued");
     for host in (0..40).rev() {
-        assert_eq!(offer(&mut frontier, &url(host, 50), true), Admitted::Seen, "what was forgotten is read again");
+        assert_eq!(
+            offer(&mut frontier, &url(host, 50), true),
+            Admitted::Seen,
+            "what was forgotten is read again"
+        );
     }
 }

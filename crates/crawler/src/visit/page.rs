@@ -158,7 +158,8 @@ pub(super) fn read(
 fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
     if let Some(value) = content_type {
         let essence = value.split(';').next().unwrap_or_default().trim();
-        return essence.eq_ignore_ascii_case("text/html") || essence.eq_ignore_ascii_case("application/xhtml+xml");
+        return essence.eq_ignore_ascii_case("text/html")
+            || essence.eq_ignore_ascii_case("application/xhtml+xml");
     }
     let start = body.trim_ascii_start();
     let start = &start[..start.len().min(15)].to_ascii_lowercase();
@@ -258,10 +259,15 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
 /// A body that was cut while it was decoded may still be whole as it was sent.
 fn is_cut_on_the_wire(response: &Response) -> bool {
     let announced = response.header("content-length").and_then(|length| length.trim().parse().ok());
-    response.truncated.is_some() && announced.is_none_or(|length: u64| length > response.wire_body.len() as u64)
+    response.truncated.is_some()
+        && announced.is_none_or(|length: u64| length > response.wire_body.len() as u64)
 }
 
-fn select(rules: &PageRules, url: &CrawlUrl, response: &Response) -> (BTreeMap<String, Vec<String>>, Option<String>) {
+fn select(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    response: &Response,
+) -> (BTreeMap<String, Vec<String>>, Option<String>) {
     let decoded = extract::decode(&response.body, response.content_type(), url.as_url());
     match extract::select(&decoded.text, &rules.selectors, &SelectLimits::default()) {
         Ok(fields) => (fields.into_iter().map(|field| (field.name, field.values)).collect(), None),

@@ -127,13 +127,8 @@ fn live(progress: &Progress) -> String {
         progress.in_flight,
     );
     if let Some((host, queued, left, why)) = &progress.slowest {
-        let slowest = [
-            "\nslowest: ",
-            &clean(host),
-            &format!(", {queued} URLs, "),
-            &span(*left),
-            &format!(" ({why})"),
-        ];
+        let slowest =
+            ["\nslowest: ", &clean(host), &format!(", {queued} URLs, "), &span(*left), &format!(" ({why})")];
         text.extend(slowest);
     }
     text
