@@ -119,8 +119,8 @@ pub struct Engine<F, S> {
     batch_since: Option<Duration>,
     totals: Totals,
     durable: Totals,
-    /// Hosts whose robots.txt redirects to another host: their own time of readiness.
-    elsewhere: HashMap<Origin, (HostId, Duration)>,
+    /// Hosts whose robots.txt redirects to another host.
+    elsewhere: HashMap<Origin, Elsewhere>,
     skips: crate::frontier::FingerprintSet,
     scope_added: Vec<String>,
     jitter: Jitter,
@@ -140,6 +140,16 @@ struct ScopeAdded {
     urls: Vec<String>,
 }
 
+/// A host that waits for its robots.txt from another host.
+#[derive(Debug, Clone, Copy)]
+struct Elsewhere {
+    host: HostId,
+    /// When its own last response had ended: what robots.txt asks for counts from here.
+    ended: Duration,
+    /// When it may be asked again by the gap that was in force then.
+    not_before: Duration,
+}
+
 type Done = (Permit, Result<Outcome, StoreError>);
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -156,11 +166,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = clock.now();
         let key = context.pages.key;
         let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-        let frontier = Frontier::open(store, settings.frontier, first_gap, key, now)?;
+        let mut frontier = Frontier::open(store, settings.frontier, first_gap, key, now)?;
         let totals: Totals = match store.get(Tree::Meta, b"totals")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => Totals::default(),
         };
+        if totals.runs > 0 {
+            frontier.rest_all(now, settings.pace.delay);
+        }
         let added: ScopeAdded = match store.get(Tree::Meta, b"scope_added")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => ScopeAdded::default(),
@@ -201,7 +214,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut stopping: Option<End> = None;
         let mut drain_until = Duration::MAX;
         let mut next_tick = Duration::ZERO;
-        self.batch_since.get_or_insert(self.clock.now().mono);
+        // The run is on record before its first request: a process that dies at once leaves hosts that the next one rests.
+        if let Some(commit) = self.start_commit(self.clock.now())? {
+            let done = commit.await;
+            self.committed(done)?;
+        }
         loop {
             let now = self.clock.now();
             let asked = *stop.borrow();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{Engine, ScopeAdded};
+use super::{Elsewhere, Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
@@ -27,7 +27,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.touch(64);
         let gap = self.gap_after(&lease, &outcome);
         match outcome.event {
-            Event::Robots(entry) => self.robots_known(permit, &entry, gap),
+            Event::Robots(entry) => self.robots_known(permit, &entry, outcome.asked, outcome.request, gap),
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),
             Event::Denied(evidence) => {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
@@ -69,7 +69,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         counts.requests += 1;
         counts.bytes += bytes;
         counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-        let mut delay = pace.gap(&rules, outcome.asked, took);
+        // What the robots.txt of another host's origin asks for isn't for the host that gave it: its own gap goes on.
+        let foreign = matches!(&lease.work, Work::Errand(errand) if &*errand.origin.host != lease.url.host());
+        let mut delay = pace.gap(&rules, outcome.asked.filter(|_| !foreign), took);
+        if foreign {
+            delay = delay.or_longer(self.frontier.gap(lease.host));
+        }
         if outcome.half_rate {
             delay.length = delay.length.max(Duration::from_millis(500)).saturating_mul(2);
         }
@@ -84,7 +89,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.settle(permit, settlement);
     }
 
-    fn robots_known(&mut self, permit: Permit, entry: &Entry, gap: Gap) {
+    fn robots_known(
+        &mut self,
+        permit: Permit,
+        entry: &Entry,
+        asked: Option<Delay>,
+        request: Option<Requested>,
+        mut gap: Gap,
+    ) {
         let lease = permit.lease().clone();
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
@@ -107,11 +119,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         });
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
-        if let Work::Errand(errand) = &lease.work
-            && let Some((host, not_before)) = self.elsewhere.remove(&errand.origin)
+        // 429 and 503 on any URL pause the whole host for as long as it says (spec 2.6 rule 3), robots.txt included.
+        if let (Some(429 | 503), Some(request)) = (entry.record.status, request)
+            && let Some((_, value)) = entry.record.headers.iter().find(|(name, _)| name == "retry-after")
+            && let Some(length) = robots::access::retry_after(value, request.ended.wall)
         {
-            let wait = self.frontier.gap(host);
-            self.frontier.wait(host, not_before, wait);
+            gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
+        }
+        if let Work::Errand(errand) = &lease.work
+            && let Some(Elsewhere { host, ended, not_before }) = self.elsewhere.remove(&errand.origin)
+        {
+            let wait =
+                asked.map_or(self.frontier.gap(host), |asked| asked.or_longer(self.frontier.gap(host)));
+            self.frontier.set_gap(host, wait);
+            self.frontier.wait(host, not_before.max(ended.saturating_add(wait.length)), wait);
         }
         self.give_back(permit, false, None, gap);
     }
@@ -129,12 +150,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             // The errand goes before the host's own visits, after the gap.
             self.give_back(permit, false, None, gap);
         } else {
-            self.elsewhere.insert(errand.origin.clone(), (origin_host, gap.not_before));
+            let ended = gap.not_before.saturating_sub(gap.delay.length);
+            let waiting = Elsewhere { host: origin_host, ended, not_before: gap.not_before };
+            self.elsewhere.insert(errand.origin.clone(), waiting);
             let wait = Delay { length: Duration::ZERO, why: Why::RobotsElsewhere };
             self.give_back(permit, false, None, Gap { not_before: Duration::MAX, delay: wait });
         }
         if target == origin_host
-            && let Some((host, not_before)) = self.elsewhere.remove(&errand.origin)
+            && let Some(Elsewhere { host, not_before, .. }) = self.elsewhere.remove(&errand.origin)
         {
             let wait = self.frontier.gap(host);
             self.frontier.wait(host, not_before, wait);

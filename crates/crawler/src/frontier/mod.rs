@@ -222,6 +222,20 @@ impl<S: Store> Frontier<S> {
         Ok(frontier)
     }
 
+    /// Lets every host wait for its whole gap, at least `delay`, from now: the process before this one may have had a
+    /// request under way, or answered and not yet on record, to any of them.
+    pub fn rest_all(&mut self, now: Now, delay: Duration) {
+        for index in 0..self.hosts.len() {
+            let host = &mut self.hosts[index];
+            let rest = Delay { length: host.gap.length.max(delay), why: Why::Restart };
+            if host.not_before < now.mono + rest.length {
+                host.not_before = now.mono + rest.length;
+                host.wait = rest;
+            }
+            self.schedule_if_idle(HostId(index as u32));
+        }
+    }
+
     fn replay(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, &error))?;
         let number = u64::from_be_bytes(number);
