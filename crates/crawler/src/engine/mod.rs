@@ -267,7 +267,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 committing = Some(commit);
             }
             if over && committing.is_none() && self.batch_since.is_none() {
-                return Ok(self.summary(stopping.unwrap_or(End::Complete), now));
+                let end = stopping.or_else(|| self.parked(now)).unwrap_or(End::Complete);
+                return Ok(self.summary(end, now));
             }
 
             let wake = self
@@ -378,6 +379,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             .or_else(|| {
                 max_time.filter(|most| now.mono >= *most).map(|most| format!("max-time {}s", most.as_secs()))
             })
+    }
+
+    /// The limit by which hosts were left, if there are such hosts.
+    fn parked(&self, now: Now) -> Option<End> {
+        self.frontier.waiting(now).find_map(|host| host.parked).map(|reason| End::Limit(reason.to_owned()))
     }
 
     fn summary(&self, end: End, now: Now) -> Summary {

@@ -10,7 +10,7 @@ use crate::event::CrawlEvent;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Admitted, Errand, Lease, Permit, Priority, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence};
+use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence, page_key};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -223,7 +223,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.archived += u64::from(visited.record.archived);
         self.store_page(&lease, fingerprint, visited, links);
         if self.settings.max_pages_per_host.is_some_and(|most| pages >= most) {
-            self.frontier.park(lease.host, "max-pages-per-host");
+            let reason = format!("max-pages-per-host {pages}");
+            self.frontier.park(lease.host, &reason);
+            self.decided(&lease, now, "parked", Layer::Limit, "max_pages_per_host", Some(reason));
         }
         self.give_back(permit, true, None, gap);
         Ok(())
@@ -454,6 +456,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// The URL of a page that was stored before.
+    fn url_of(&self, via: Via) -> Option<String> {
+        let key = page_key(via.host, via.page, 0);
+        let value = self.frontier.store().get(Tree::Pages, &key).ok()??;
+        serde_json::from_slice::<PageRecord>(&value).ok().map(|record| record.url)
+    }
+
     fn decided(
         &mut self,
         lease: &Lease,
@@ -463,6 +472,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         reason: &str,
         evidence: Option<String>,
     ) {
+        let via = match &lease.work {
+            Work::Visit(QueuedUrl { via: Some(via), .. }) => self.url_of(*via),
+            _ => None,
+        };
         self.decide(Decision {
             at: now.wall,
             url: lease.url.to_string(),
@@ -471,7 +484,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             layer,
             reason: reason.to_owned(),
             evidence,
-            via: None,
+            via,
         });
     }
 }
