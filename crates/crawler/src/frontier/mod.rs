@@ -55,9 +55,9 @@ pub struct FrontierLimits {
 impl Default for FrontierLimits {
     fn default() -> Self {
         Self {
-            seen_in_memory: 4_000_000,
+            seen_in_memory: 3_000_000,
             seen_loaded_for_links: 8_192,
-            journal_octets: 8 * 1024 * 1024,
+            journal_octets: 16 * 1024 * 1024,
             chunks_in_memory: 4_096,
         }
     }

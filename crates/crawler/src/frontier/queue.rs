@@ -144,6 +144,8 @@ impl Queue {
             let number = self.sealed / CHUNK;
             let end = (number + 1) * CHUNK;
             if self.fresh.is_empty() || (self.tail() < end && !all) {
+                // A queue that was filled fast would keep the room for ever.
+                self.fresh.shrink_to(CHUNK as usize / 8);
                 return Ok(());
             }
             let take = (end.min(self.tail()) - self.sealed) as usize;

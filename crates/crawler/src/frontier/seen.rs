@@ -124,6 +124,7 @@ impl Seen {
             let number = self.sealed / BLOCK;
             let end = (number + 1) * BLOCK;
             if self.fresh.is_empty() || (self.count() < end && !all) {
+                self.fresh.shrink_to(BLOCK as usize / 16);
                 return Ok(());
             }
             let take = (end.min(self.count()) - self.sealed) as usize;
