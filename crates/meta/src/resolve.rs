@@ -135,3 +135,67 @@ fn lower<T: Ord>(kept: &mut Option<T>, limit: T) {
         *kept = Some(limit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tag(name: &str, content: &str) -> MetaTag {
+        MetaTag { name: Some(name.into()), content: Some(content.into()), ..MetaTag::default() }
+    }
+
+    /// Gives index, follow and archive for the agent examplebot.
+    fn flags(header: &str, metas: &[MetaTag], dialect: Dialect) -> [bool; 3] {
+        let headers = [("X-Robots-Tag".to_owned(), header.to_owned())];
+        let agent = Agent::new("examplebot", [""; 0]);
+        let d = resolve(&Sources { headers: &headers, metas }, &agent, dialect, Timestamp::UNIX_EPOCH);
+        [d.index, d.follow, d.archive]
+    }
+
+    #[test]
+    fn in_yandex_a_tag_lifts_tags_and_no_header() {
+        let all = [tag("robots", "all, archive"), tag("robots", "none, noarchive")];
+        assert_eq!(flags("", &all, Dialect::Yandex), [true; 3]);
+        assert_eq!(flags("none, noarchive", &all, Dialect::Yandex), [false; 3]);
+        assert_eq!(flags("all", &[tag("robots", "none")], Dialect::Yandex), [false, false, true]);
+        assert_eq!(flags("", &[tag("robots", "none, index")], Dialect::Yandex), [true, false, true]);
+    }
+
+    #[test]
+    fn a_header_name_as_http_equiv_counts_in_strict_alone() {
+        let equiv = MetaTag {
+            http_equiv: Some("X-Robots-Tag".into()),
+            content: Some("noindex".into()),
+            ..MetaTag::default()
+        };
+        for dialect in Dialect::ALL {
+            let [index, ..] = flags("", std::slice::from_ref(&equiv), dialect);
+            assert_eq!(index, dialect != Dialect::Strict, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn each_dialect_has_its_names() {
+        let names = ["robots", "examplebot", "googlebot", "otherbot"];
+        for (dialect, heard) in [
+            (Dialect::Strict, "robots examplebot"),
+            (Dialect::Google, "robots examplebot googlebot"),
+            (Dialect::Yandex, "robots examplebot"),
+            (Dialect::LycosRu, "robots"),
+            (Dialect::Inktomi, "robots examplebot"),
+        ] {
+            let is_heard = |name: &&str| !flags("", &[tag(name, "noindex")], dialect)[0];
+            assert_eq!(names.into_iter().filter(is_heard).collect::<Vec<_>>().join(" "), heard, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_bounded_for_each_directive() {
+        let tags: Vec<_> = (0..100).map(|position| MetaTag { position, ..tag("robots", "none") }).collect();
+        let agent = Agent::new("examplebot", [""; 0]);
+        let sources = Sources { headers: &[], metas: &tags };
+        let directives = resolve(&sources, &agent, Dialect::Strict, Timestamp::UNIX_EPOCH);
+        let positions: Vec<_> = directives.because.iter().map(|because| because.source.position).collect();
+        assert_eq!(positions, (0..16).chain(0..16).collect::<Vec<_>>());
+    }
+}

@@ -122,6 +122,10 @@ mod tests {
             ),
             [date("2022-01-01"), date("2027-01-01")]
         );
+        assert_eq!(
+            parse_content("unavailable_after: 25 Jun 2010, 15:00:00 PST, noai"),
+            [date("2010-06-25T23:00:00Z"), Term::NoAi]
+        );
         assert_eq!(parse_content("unavailable_after: whenever, nofollow"), [Term::NoFollow]);
         assert_eq!(parse_content("unavailable_after:"), []);
         assert_eq!(parse_content("unavailable_after: , , , , , , , , , , , , ,nofollow"), [Term::NoFollow]);
