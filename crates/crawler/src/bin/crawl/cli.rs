@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
 use crate::terminal::{Color, Talk};
-use crate::{completions, config_show, demo, export, man, page_check, resume, run, show};
+use crate::{completions, config_show, demo, export, man, page_check, resume, robots_check, run, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,6 +90,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: PageCommand,
     },
+    /// Looks at a robots.txt
+    #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+    Robots {
+        #[command(subcommand)]
+        command: RobotsCommand,
+    },
     /// Shows the settings in force
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Config {
@@ -106,6 +112,12 @@ pub(crate) enum Command {
 pub(crate) enum PageCommand {
     /// Tells what a page's directives say, and which tag or header line said it
     Check(page_check::PageCheckArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RobotsCommand {
+    /// Says what a robots.txt says about URLs, and what its author should know
+    Check(robots_check::RobotsCheckArgs),
 }
 
 #[derive(Debug, Subcommand)]

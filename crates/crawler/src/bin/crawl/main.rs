@@ -13,6 +13,7 @@ mod options;
 mod page_check;
 mod progress;
 mod resume;
+mod robots_check;
 mod run;
 mod show;
 #[cfg(test)]
@@ -22,7 +23,7 @@ mod terminal;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use crate::cli::{Cli, Command, ConfigCommand, PageCommand, parse};
+use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse};
 use crate::terminal::Talk;
 
 fn main() -> ExitCode {
@@ -50,6 +51,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
         Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, talk),
+        Some(Command::Robots { command: RobotsCommand::Check(args) }) => robots_check::run(&args, talk),
         Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
