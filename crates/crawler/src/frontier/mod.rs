@@ -42,7 +42,7 @@ use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 /// Sizes that bound the frontier's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontierLimits {
-    /// Fingerprints held in memory over all hosts. About 16 octets each.
+    /// Fingerprints held in memory over all hosts. About 9 octets each.
     pub seen_in_memory: usize,
     /// A host with more fingerprints than this is not loaded for a link from another host; the link waits untested.
     pub seen_loaded_for_links: u64,
@@ -55,7 +55,7 @@ pub struct FrontierLimits {
 impl Default for FrontierLimits {
     fn default() -> Self {
         Self {
-            seen_in_memory: 3_000_000,
+            seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
             journal_octets: 16 * 1024 * 1024,
             chunks_in_memory: 4_096,

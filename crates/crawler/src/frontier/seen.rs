@@ -42,6 +42,44 @@ impl Hasher for Identity {
 
 pub(crate) type FingerprintSet = HashSet<Fingerprint, BuildHasherDefault<Identity>>;
 
+/// A set of fingerprints at little more than 8 octets each: a sorted run, and a hash set of what came since.
+#[derive(Debug, Default)]
+struct Packed {
+    sorted: Vec<Fingerprint>,
+    recent: FingerprintSet,
+}
+
+impl Packed {
+    fn from(mut all: Vec<Fingerprint>) -> Self {
+        all.sort_unstable();
+        all.dedup();
+        all.shrink_to_fit();
+        Self { sorted: all, recent: FingerprintSet::default() }
+    }
+
+    fn len(&self) -> usize {
+        self.sorted.len() + self.recent.len()
+    }
+
+    fn contains(&self, fingerprint: Fingerprint) -> bool {
+        self.recent.contains(&fingerprint) || self.sorted.binary_search(&fingerprint).is_ok()
+    }
+
+    fn insert(&mut self, fingerprint: Fingerprint) -> bool {
+        if self.sorted.binary_search(&fingerprint).is_ok() || !self.recent.insert(fingerprint) {
+            return false;
+        }
+        // An eighth of the run at a time: sorting costs each fingerprint a few moves over the set's life.
+        if self.recent.len() > (self.sorted.len() / 8).max(32) {
+            self.sorted.reserve_exact(self.recent.len());
+            self.sorted.extend(self.recent.drain());
+            self.sorted.sort();
+            self.recent.shrink_to_fit();
+        }
+        true
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     sealed: u64,
@@ -49,7 +87,7 @@ pub(crate) struct Seen {
     /// Indices `sealed..count`.
     fresh: Vec<Fingerprint>,
     /// Everything, while the host is in use.
-    set: Option<FingerprintSet>,
+    set: Option<Packed>,
     /// When the set was last used, in ticks of the frontier.
     pub(crate) used: u64,
 }
@@ -68,7 +106,7 @@ impl Seen {
     }
 
     pub(crate) fn loaded(&self) -> usize {
-        self.set.as_ref().map_or(0, HashSet::len)
+        self.set.as_ref().map_or(0, Packed::len)
     }
 
     pub(crate) fn is_loaded(&self) -> bool {
@@ -81,15 +119,12 @@ impl Seen {
 
     /// Reads the whole set; `read` gives a block by its number.
     pub(crate) fn load<E>(&mut self, mut read: impl FnMut(u64) -> Result<Vec<u64>, E>) -> Result<(), E> {
-        let mut set = FingerprintSet::with_capacity_and_hasher(
-            self.count() as usize + 8,
-            BuildHasherDefault::default(),
-        );
+        let mut all = Vec::with_capacity(self.count() as usize);
         for number in 0..self.sealed.div_ceil(BLOCK) {
-            set.extend(read(number)?.into_iter().map(Fingerprint));
+            all.extend(read(number)?.into_iter().map(Fingerprint));
         }
-        set.extend(self.fresh.iter().copied());
-        self.set = Some(set);
+        all.extend_from_slice(&self.fresh);
+        self.set = Some(Packed::from(all));
         Ok(())
     }
 
@@ -103,7 +138,7 @@ impl Seen {
     }
 
     pub(crate) fn contains(&self, fingerprint: Fingerprint) -> bool {
-        self.set.as_ref().is_some_and(|set| set.contains(&fingerprint))
+        self.set.as_ref().is_some_and(|set| set.contains(fingerprint))
     }
 
     pub(crate) fn replay(&mut self, index: u64, fingerprint: u64) {
