@@ -19,7 +19,7 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
     let sim = SimWeb::new(web);
     let store = Arc::new(MemoryStore::default());
     let crawl = Crawl::new(&sim, Arc::clone(&store));
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     let archive = archive.then(|| directory.path());
     let mut deaths = 0;
     // From the last commit that was acknowledged to the death that followed: what was answered then may be forgotten.
@@ -42,7 +42,7 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
         if (step == 1 || step == 2 && !lands) && deaths > 3 {
             // A process that dies at its first commits (the first one says that it runs) never gets anywhere; one that
             // lives must find everything.
-            crawl.run(archive).await.unwrap();
+            crawl.run(archive).await.expect("the crawl ends well");
             break;
         }
         assert!(deaths < 2_000, "seed {seed}, step {step}: no progress");

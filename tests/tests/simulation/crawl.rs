@@ -82,12 +82,14 @@ impl<S: Store> Crawl<S> {
         let engine =
             EngineSettings { max_wait: Duration::from_hours(2), ..job::engine_settings(&settings, KEY) };
         let decisions = Arc::clone(&self.decisions);
-        let (committed, web) = (Arc::clone(&self.committed), self.sim.clone());
+        let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let listener = move |event| match event {
             CrawlEvent::Decided(decision) => {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
             }
-            CrawlEvent::Committed(_) => *committed.lock().unwrap_or_else(PoisonError::into_inner) = web.now(),
+            CrawlEvent::Committed(_) => {
+                *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = web.now()
+            }
             _ => {}
         };
         let (_stop, stopped) = watch::channel(Stop::No);

@@ -72,7 +72,7 @@ impl PlainRobot {
                     queue.extend(links.skip(skip).map(|link| (link.to.clone(), 0)));
                 }
                 Some(Kind::Redirect(_, to)) if status.is_some() && hops < 10 => {
-                    queue.push_back((to.clone(), hops + 1))
+                    queue.push_back((to.clone(), hops + 1));
                 }
                 _ => {}
             }
@@ -85,7 +85,7 @@ impl PlainRobot {
         // Freshness counts at the moment of sending, not when the wait begins.
         self.wait_for(host).await;
         let known = self.fresh.get(host).is_some_and(|until| *until > Instant::now());
-        if !known && !(self.fault == Fault::KeepsRobotsForever && self.fresh.contains_key(host)) {
+        if !(known || self.fault == Fault::KeepsRobotsForever && self.fresh.contains_key(host)) {
             if self.fault == Fault::AsksRobotsLate {
                 let _early = self.ask(host, &format!("http://{host}{path}"), Purpose::Page).await;
             }

@@ -118,7 +118,13 @@ impl Check<'_> {
         let name = if self.agent.name().is_empty() { "a robot that nobody names" } else { self.agent.name() };
         let fields = robots.known_fields();
         let cut = if robots.truncated() { ", cut at the size limit" } else { "" };
-        writeln!(out, "{fields} line{} with a known field{cut}, read as {} for {}", s(fields), robots.dialect(), clean(name))?;
+        writeln!(
+            out,
+            "{fields} line{} with a known field{cut}, read as {} for {}",
+            s(fields),
+            robots.dialect(),
+            clean(name)
+        )?;
         describe(&robots, out)?;
         let verdicts = self.verdicts(urls);
         if !verdicts.is_empty() {
@@ -253,7 +259,9 @@ mod tests {
     fn control_characters_never_reach_the_terminal() {
         let mut out = Vec::new();
         let urls = ["/\x1b[2J".to_owned()];
-        check(b"User-agent: *\nDisallow: /\x1b[31m /y\nComment: \x07bell\n").as_text(&urls, &mut out).unwrap();
+        check(b"User-agent: *\nDisallow: /\x1b[31m /y\nComment: \x07bell\n")
+            .as_text(&urls, &mut out)
+            .unwrap();
         assert!(!String::from_utf8(out).unwrap().contains(['\x1b', '\x07']));
     }
 

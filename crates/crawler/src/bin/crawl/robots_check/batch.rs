@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn a_case_gives_its_verdict_and_fields() {
         let file = "User-agent: *\\nCrawl-delay: 10\\nRequest-rate: 40/1m 0100 - 0759\\nVisit-time: 0100-1300\\nDisallow: /x\\nSitemap: s";
-        let (got, clean) = answers(&format!(r#"{{"id":"a","robots":"{file}","agent":"Foo/1.0","url":"http://h/x"}}"#));
+        let (got, clean) =
+            answers(&format!(r#"{{"id":"a","robots":"{file}","agent":"Foo/1.0","url":"http://h/x"}}"#));
         let want = json!({
             "id": "a", "allowed": false, "line": 5, "rule": "Disallow: /x", "group": "*", "reason": "rule",
             "dialect": "hardened", "crawl_delay": 10.0, "sitemaps": ["s"],
