@@ -90,7 +90,7 @@ fn url(criterion: &mut Criterion) {
     });
     group.bench_function("fingerprint", |bencher| bencher.iter(|| black_box(&plain).fingerprint(&KEY)));
     group.bench_function("fingerprint with escapes", |bencher| {
-        bencher.iter(|| black_box(&escaped).fingerprint(&KEY))
+        bencher.iter(|| black_box(&escaped).fingerprint(&KEY));
     });
     group.finish();
 }
