@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     commit(&mut frontier, clock.now())?;
-    let took = clock.now().mono - start;
+    let took = clock.now().mono.saturating_sub(start);
     let queued = frontier.counts().queued;
     println!("urls {queued} hosts {hosts} order {}", if random { "random" } else { "host" });
     println!("admit {:.0} URLs/s ({:.2} s)", queued as f64 / took.as_secs_f64(), took.as_secs_f64());
@@ -60,10 +60,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let start = clock.now().mono;
     let store = Arc::new(SledStore::open(&path)?);
-    let opened = clock.now().mono - start;
+    let opened = clock.now().mono.saturating_sub(start);
     let mut frontier = Frontier::open(&store, FrontierLimits::default(), NO_GAP, KEY, clock.now())?;
     let first = frontier.lease(clock.now())?;
-    let ready = clock.now().mono - start;
+    let ready = clock.now().mono.saturating_sub(start);
     println!("reopen {:.3} s, first lease after {:.3} s", opened.as_secs_f64(), ready.as_secs_f64());
     assert!(first.is_some(), "a URL is leased");
     assert_eq!(frontier.counts().queued, queued, "nothing is lost");

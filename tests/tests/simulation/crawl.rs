@@ -88,7 +88,7 @@ impl<S: Store> Crawl<S> {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
             }
             CrawlEvent::Committed(_) => {
-                *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = web.now()
+                *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = web.now();
             }
             _ => {}
         };

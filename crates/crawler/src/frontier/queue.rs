@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::item::QueuedUrl;
 
+/// What an entry of the store costs beside its value, in octets; rough.
+pub(super) const ENTRY: usize = 300;
+
 /// URLs in one chunk.
 pub(crate) const CHUNK: u64 = 64;
 
@@ -181,8 +184,13 @@ impl Queue {
         let from = self.journaled.max(self.sealed);
         let skip = (from - self.sealed) as usize;
         let fresh: usize = self.fresh.iter().skip(skip).map(QueuedUrl::octets).sum();
+        if self.fresh.is_empty() {
+            return (0, 0);
+        }
+        // An unfinished chunk on disk is written again as a whole, and each entry has its own price.
         let all: usize = self.fresh.iter().map(QueuedUrl::octets).sum();
-        (fresh, all)
+        let again = all / self.fresh.len() * (self.sealed % CHUNK) as usize;
+        (fresh, all + again + ENTRY)
     }
 
     /// Octets of URLs held in memory, rough.

@@ -184,8 +184,12 @@ impl Seen {
 
     /// As [`super::queue::Queue::costs`].
     pub(crate) fn costs(&self) -> (usize, usize) {
+        if self.fresh.is_empty() {
+            return (0, 0);
+        }
         let from = self.journaled.max(self.sealed);
-        (((self.count() - from) * 8) as usize, self.fresh.len() * 8)
+        let block = self.fresh.len() + (self.sealed % BLOCK) as usize;
+        (((self.count() - from) * 8) as usize, block * 8 + super::queue::ENTRY)
     }
 
     pub(crate) fn has_fresh(&self) -> bool {
