@@ -86,7 +86,7 @@ impl RobotRules {
 
     /// Stores a file under the origin of `url`, replacing an older one. Without `fresh_until` it is fresh for 24 h from `now`.
     ///
-    /// Gives the warnings' owner back, the prepared file; none where the URL has no http or https origin.
+    /// Gives the prepared file; none where the URL has no http or https origin.
     pub fn parse(
         &mut self,
         url: &str,
