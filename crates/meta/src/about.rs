@@ -125,20 +125,34 @@ fn plain_text(text: &str) -> Option<String> {
         }
     }
     plain.push_str(rest);
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    let plain = fold_blanks(&plain);
+    (!plain.is_empty()).then_some(plain)
 }
 
 /// Adds the words of a comma list that aren't there yet; case doesn't matter.
 fn add_keywords(keywords: &mut Vec<String>, content: &str) {
-    for word in content.split([',', '，', '、']) {
-        let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
-        let is_new =
-            !word.is_empty() && !keywords.iter().any(|kept| kept.to_lowercase() == word.to_lowercase());
+    for word in content.split([',', '，', '、']).map(fold_blanks) {
+        let is_new = !word.is_empty() && !keywords.iter().any(|kept| is_same_word(kept, &word));
         if is_new && keywords.len() < KEYWORD_LIMIT {
             keywords.push(word);
         }
     }
+}
+
+fn is_same_word(a: &str, b: &str) -> bool {
+    a.chars().flat_map(char::to_lowercase).eq(b.chars().flat_map(char::to_lowercase))
+}
+
+/// Trims a text and makes one blank of each run of blanks.
+fn fold_blanks(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    }
+    folded
 }
 
 /// Reads the first language tag of a list.

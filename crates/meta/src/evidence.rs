@@ -101,9 +101,27 @@ impl fmt::Display for Warning {
 
 /// Cuts foreign text and takes its control characters out, bidirectional marks included.
 pub(crate) fn clean(text: &str) -> String {
+    let text = text.trim();
+    let text = text.char_indices().nth(TEXT_LIMIT).map_or(text, |(end, _)| &text[..end]);
+    if text.bytes().all(|octet| matches!(octet, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let is_bad = |c: char| {
         c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.trim().chars().take(TEXT_LIMIT).map(|c| if is_bad(c) { ' ' } else { c }).collect()
+    text.chars().map(|c| if is_bad(c) { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_is_cut_and_steers_no_terminal() {
+        assert_eq!(clean(" noindex "), "noindex");
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nä"), "a [31mb c ä");
+        assert_eq!(clean(&"ä".repeat(500)), "ä".repeat(200));
+        assert_eq!(clean(&"a".repeat(500)).len(), 200);
+    }
 }

@@ -2,10 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::said::{Said, gather};
-use crate::{
-    Agent, Because, Consent, Dialect, Directives, Limit, MetaTag, Origin, Source, Term, about, consent,
-};
+use crate::said::{Place, Said, gather};
+use crate::{Agent, Because, Consent, Dialect, Directives, Limit, MetaTag, Origin, Term, about, consent};
 
 /// Holds what a page and its response say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,8 +32,8 @@ pub struct Sources<'a> {
 pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Timestamp) -> Directives {
     let (said, warnings) = gather(sources, agent, dialect);
     let mut directives = Directives { warnings, ..Directives::default() };
-    for Said { term, source } in in_dialect(said, dialect) {
-        apply(term, source, &mut directives);
+    for Said { term, place } in in_dialect(said, dialect) {
+        apply(term, &place, &mut directives);
     }
     consent::tdm::read_response(sources, &mut directives);
     about::read_headers(sources.headers, &mut directives);
@@ -45,16 +43,16 @@ pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Time
 }
 
 /// Drops what the dialect lifts and adds what it presumes.
-fn in_dialect(mut said: Vec<Said>, dialect: Dialect) -> Vec<Said> {
+fn in_dialect(mut said: Vec<Said<'_>>, dialect: Dialect) -> Vec<Said<'_>> {
     match dialect {
         Dialect::Strict => {}
         Dialect::Google => said.retain(|said| said.term != Term::NoArchive),
         Dialect::Yandex => {
             // Allowing terms exist in tags alone, and lift nothing that a header says.
-            let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.source.origin == Origin::Meta));
+            let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.place.origin == Origin::Meta));
             let is_allowed = |by: &[Term]| by.iter().any(|term| in_tags.contains(term));
             said.retain(|said| match said.term {
-                _ if said.source.origin == Origin::Header => true,
+                _ if said.place.origin == Origin::Header => true,
                 Term::NoIndex => !is_allowed(&[Term::Index, Term::All]),
                 Term::NoFollow => !is_allowed(&[Term::Follow, Term::All]),
                 Term::NoArchive => !is_allowed(&[Term::Archive]),
@@ -75,27 +73,28 @@ fn in_dialect(mut said: Vec<Said>, dialect: Dialect) -> Vec<Said> {
                 Term::NoSnippet => !is_lifted(Term::Snippet),
                 _ => true,
             });
-            let noindex = said.iter().find(|said| said.term == Term::NoIndex).cloned();
+            let noindex = said.iter().find(|said| said.term == Term::NoIndex).copied();
             if let Some(noindex) = noindex.filter(|_| noindex_alone) {
                 said.push(Said { term: Term::NoFollow, ..noindex });
             }
         }
         Dialect::Inktomi => {
             if !said.iter().any(|said| matches!(said.term, Term::Follow | Term::All)) {
-                let source = Source::new(Origin::Dialect, 0, dialect.name(), "index, nofollow");
-                said.push(Said { term: Term::NoFollow, source });
+                let (origin, text) = (Origin::Dialect, "index, nofollow");
+                let place = Place { origin, position: 0, attribute: "", name: dialect.name(), text };
+                said.push(Said { term: Term::NoFollow, place });
             }
         }
     }
     said
 }
 
-fn terms<'a>(said: impl Iterator<Item = &'a Said>) -> Vec<Term> {
+fn terms<'a>(said: impl Iterator<Item = &'a Said<'a>>) -> Vec<Term> {
     said.map(|said| said.term).collect()
 }
 
 /// Applies one term: it can only restrict.
-fn apply(term: Term, source: Source, directives: &mut Directives) {
+fn apply(term: Term, place: &Place<'_>, directives: &mut Directives) {
     match term {
         Term::NoIndex => directives.index = false,
         Term::NoFollow => directives.follow = false,
@@ -127,7 +126,7 @@ fn apply(term: Term, source: Source, directives: &mut Directives) {
         | Term::None
         | Term::NoCache => return,
     }
-    directives.because.push(Because { directive: term.to_string(), source });
+    directives.because.push(Because { directive: term.to_string(), source: place.source() });
 }
 
 fn lower<T: Ord>(kept: &mut Option<T>, limit: T) {

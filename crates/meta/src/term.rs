@@ -95,7 +95,7 @@ impl ImagePreview {
     }
 }
 
-/// The terms without a value, under the key that [`key`] makes of them.
+/// The terms without a value, under the [`Key`] that is made of them.
 const WORDS: [(&str, Term); 21] = [
     ("all", Term::All),
     ("none", Term::None),
@@ -123,17 +123,17 @@ const WORDS: [(&str, Term); 21] = [
 impl Term {
     /// Finds a term without a value; blanks, `-` and `_` inside are passed over, case is ignored.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        let key = key(word)?;
-        WORDS.iter().find(|(word, _)| *word == key).map(|(_, term)| *term)
+        let key = Key::new(word)?;
+        WORDS.iter().find(|(word, _)| word.as_bytes() == key.octets()).map(|(_, term)| *term)
     }
 
     /// Reads a term with a value: nothing if the name is no such term's, `Err` if the value is no good.
     pub(crate) fn from_pair(name: &str, value: &str) -> Option<Result<Self, BadValue>> {
         let value = value.trim();
-        match key(name)?.as_str() {
-            "maxsnippet" => Some(limit(value).map(Self::MaxSnippet)),
-            "maxvideopreview" => Some(limit(value).map(Self::MaxVideoPreview)),
-            "maximagepreview" => {
+        match Key::new(name)?.octets() {
+            b"maxsnippet" => Some(limit(value).map(Self::MaxSnippet)),
+            b"maxvideopreview" => Some(limit(value).map(Self::MaxVideoPreview)),
+            b"maximagepreview" => {
                 let sizes = [ImagePreview::None, ImagePreview::Standard, ImagePreview::Large];
                 let size = sizes.into_iter().find(|size| value.eq_ignore_ascii_case(size.word()));
                 Some(size.map(Self::MaxImagePreview).ok_or(BadValue))
@@ -144,7 +144,7 @@ impl Term {
 
     /// Tells whether a name is `unavailable_after`, in any spelling.
     pub(crate) fn is_date_name(name: &str) -> bool {
-        key(name).is_some_and(|key| key == "unavailableafter")
+        Key::new(name).is_some_and(|key| key.octets() == b"unavailableafter")
     }
 
     /// Tells whether a name is any term's, with a value or without.
@@ -172,15 +172,33 @@ impl fmt::Display for Term {
     }
 }
 
-/// Makes the key under which spellings of one term meet (`No-Index`, `no index`): nothing if it's too long.
-fn key(word: &str) -> Option<String> {
-    const LONGEST: usize = 64;
-    if word.len() > LONGEST {
-        return None;
+/// Is what spellings of one term have in common (`No-Index`, `no index`).
+struct Key {
+    octets: [u8; Key::LONGEST],
+    length: usize,
+}
+
+impl Key {
+    /// Longest key of a term, in octets.
+    const LONGEST: usize = 24;
+
+    /// Makes the key of a name: nothing if it can't be a term's.
+    fn new(name: &str) -> Option<Self> {
+        let mut key = Self { octets: [0; Self::LONGEST], length: 0 };
+        for c in name.chars() {
+            if c.is_ascii_alphanumeric() {
+                *key.octets.get_mut(key.length)? = c.to_ascii_lowercase() as u8;
+                key.length += 1;
+            } else if !c.is_whitespace() && !matches!(c, '-' | '_' | '\u{2010}' | '\u{2011}' | '\u{2013}') {
+                return None;
+            }
+        }
+        Some(key)
     }
-    let passed_over =
-        |c: char| c.is_whitespace() || matches!(c, '-' | '_' | '\u{2010}' | '\u{2011}' | '\u{2013}');
-    Some(word.chars().filter(|c| !passed_over(*c)).flat_map(char::to_lowercase).collect())
+
+    fn octets(&self) -> &[u8] {
+        &self.octets[..self.length]
+    }
 }
 
 /// Reads a limit: a number, or -1 for none (Google: without a number the rule is ignored).
@@ -203,6 +221,7 @@ mod tests {
         for (word, term) in WORDS {
             assert_eq!(Term::from_word(word), Some(term));
             assert_eq!(Term::from_word(&word.to_uppercase()), Some(term));
+            assert!(word.len() <= Key::LONGEST);
         }
         assert_eq!(Term::from_word("No-Sitelinks_Search Box"), Some(Term::NoSitelinksSearchBox));
         assert_eq!(Term::from_word("indexnow"), None);

@@ -33,15 +33,15 @@ pub(crate) struct Form {
     /// Ends a piece.
     pub separators: &'static [char],
     /// Ends the name of an agent whose terms follow; empty = no scopes.
-    pub openers: &'static [char],
+    pub openers: &'static [u8],
 }
 
 /// The content of a meta tag.
 pub(crate) const CONTENT: Form = Form { separators: &[',', ';', '，', '、', '；'], openers: &[] };
 /// A line of `X-Robots-Tag`.
-pub(crate) const X_ROBOTS_TAG: Form = Form { separators: CONTENT.separators, openers: &[':'] };
+pub(crate) const X_ROBOTS_TAG: Form = Form { separators: CONTENT.separators, openers: b":" };
 /// One part of a `Robots-Tag` line; the parts are split at `;` before.
-pub(crate) const ROBOTS_TAG_PART: Form = Form { separators: &[',', '，', '、'], openers: &['=', ':'] };
+pub(crate) const ROBOTS_TAG_PART: Form = Form { separators: &[',', '，', '、'], openers: b"=:" };
 
 /// Walks over a value in one pass and reports what it finds with the scope in force.
 ///
@@ -57,7 +57,7 @@ pub(crate) fn walk<'a>(value: &'a str, form: Form, found: &mut dyn FnMut(&Scope,
             scope = opened;
             piece = piece[after..].trim_start_matches(is_padding);
         }
-        let (name, colon) = split_name(piece, &[':', '=']);
+        let (name, colon) = split_name(piece, b":=");
         if let Some(colon) = colon.filter(|_| Term::is_date_name(name)) {
             let value_at = end - piece.len() + colon;
             if let Some((date, length)) = date(&rest[value_at..], form.separators) {
@@ -89,7 +89,7 @@ fn read_piece<'a>(piece: &'a str, found: &mut dyn FnMut(Found<'a>)) {
     if let Some(read) = pair(piece) {
         return found(read);
     }
-    let (name, colon) = split_name(piece, &[':']);
+    let (name, colon) = split_name(piece, b":");
     if let (Some(term), Some(_)) = (Term::from_word(name), colon) {
         return found(Found::Term(term));
     }
@@ -104,7 +104,7 @@ fn read_piece<'a>(piece: &'a str, found: &mut dyn FnMut(Found<'a>)) {
 
 /// Reads `name:value` or `name=value` of a valued term: nothing if the name is no such term's.
 fn pair(piece: &str) -> Option<Found<'_>> {
-    let (name, colon) = split_name(piece, &[':', '=']);
+    let (name, colon) = split_name(piece, b":=");
     let term = Term::from_pair(trim(name), trim(&piece[colon?..]))?;
     Some(term.map_or(Found::BadValue(piece), Found::Term))
 }
@@ -121,7 +121,7 @@ fn date(rest: &str, separators: &[char]) -> Option<(Timestamp, usize)> {
 }
 
 /// Tells whether a piece begins with an agent's name, and where its terms begin.
-fn opened_scope(piece: &str, openers: &[char]) -> Option<(Scope, usize)> {
+fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Scope, usize)> {
     let (name, after) = split_name(piece, openers);
     let after = after?;
     let name = trim(name);
@@ -135,9 +135,9 @@ fn opened_scope(piece: &str, openers: &[char]) -> Option<(Scope, usize)> {
 }
 
 /// Splits a piece at its first mark: the name, and where the value begins.
-fn split_name<'a>(piece: &'a str, marks: &[char]) -> (&'a str, Option<usize>) {
-    match piece.char_indices().find(|(_, c)| marks.contains(c)) {
-        Some((at, mark)) => (&piece[..at], Some(at + mark.len_utf8())),
+fn split_name<'a>(piece: &'a str, marks: &[u8]) -> (&'a str, Option<usize>) {
+    match piece.bytes().position(|octet| marks.contains(&octet)) {
+        Some(at) => (&piece[..at], Some(at + 1)),
         None => (piece, None),
     }
 }
