@@ -114,3 +114,21 @@ async fn many_hosts_are_crawled_side_by_side() {
     Crawl::new(&sim, Arc::new(MemoryStore::default())).run(None).await.unwrap();
     assert!(sim.most_open() >= 40, "at most {} requests were open at once", sim.most_open());
 }
+
+/// Webs in which something went wrong once.
+#[tokio::test(start_paused = true)]
+async fn two_hosts_whose_robots_lie_at_each_others_are_both_crawled() {
+    assert_eq!(crawl(90, Size::default()).await, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_is_style_sheet_and_next_page_is_queued() {
+    assert_eq!(crawl(171, Size::default()).await, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn crawl_delay_counts_although_robots_came_from_another_host() {
+    for seed in [17, 27, 35] {
+        assert_eq!(crawl(seed, Size::default()).await, Vec::<String>::new());
+    }
+}

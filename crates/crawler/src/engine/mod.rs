@@ -16,12 +16,12 @@ use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
+use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::Decision;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
-use crate::url::{CrawlUrl, FingerprintKey, Origin};
+use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, Outcome, VisitContext};
 
 /// A commit is made when it holds this much, or when this much time has passed.
@@ -119,8 +119,6 @@ pub struct Engine<F, S> {
     batch_since: Option<Duration>,
     totals: Totals,
     durable: Totals,
-    /// Hosts whose robots.txt redirects to another host.
-    elsewhere: HashMap<Origin, Elsewhere>,
     skips: crate::frontier::FingerprintSet,
     scope_added: Vec<String>,
     jitter: Jitter,
@@ -138,16 +136,6 @@ impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct ScopeAdded {
     urls: Vec<String>,
-}
-
-/// A host that waits for its robots.txt from another host.
-#[derive(Debug, Clone, Copy)]
-struct Elsewhere {
-    host: HostId,
-    /// When its own last response had ended: what robots.txt asks for counts from here.
-    ended: Duration,
-    /// When it may be asked again by the gap that was in force then.
-    not_before: Duration,
 }
 
 type Done = (Permit, Result<Outcome, StoreError>);
@@ -196,7 +184,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             batch_since: None,
             totals,
             durable: totals,
-            elsewhere: HashMap::new(),
             skips: crate::frontier::FingerprintSet::default(),
             scope_added: added.urls,
             jitter,

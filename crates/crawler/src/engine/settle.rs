@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{Elsewhere, Engine, ScopeAdded};
+use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
@@ -126,14 +126,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
         }
-        if let Work::Errand(errand) = &lease.work
-            && let Some(Elsewhere { host, ended, not_before }) = self.elsewhere.remove(&errand.origin)
-        {
-            let wait =
-                asked.map_or(self.frontier.gap(host), |asked| asked.or_longer(self.frontier.gap(host)));
-            self.frontier.set_gap(host, wait);
-            self.frontier.wait(host, not_before.max(ended.saturating_add(wait.length)), wait);
-        }
+        let own = self.frontier.gap(origin_host);
+        self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.give_back(permit, false, None, gap);
     }
 
@@ -144,24 +138,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         counts.robots_requests += 1;
         let origin_host = self.frontier.host_id(&errand.origin.host);
         let target = self.frontier.host_id(errand.url.host());
-        if lease.host != origin_host {
-            self.give_back(permit, false, None, gap);
-        } else if target == origin_host {
-            // The errand goes before the host's own visits, after the gap.
-            self.give_back(permit, false, None, gap);
-        } else {
-            let ended = gap.not_before.saturating_sub(gap.delay.length);
-            let waiting = Elsewhere { host: origin_host, ended, not_before: gap.not_before };
-            self.elsewhere.insert(errand.origin.clone(), waiting);
-            let wait = Delay { length: Duration::ZERO, why: Why::RobotsElsewhere };
-            self.give_back(permit, false, None, Gap { not_before: Duration::MAX, delay: wait });
+        self.give_back(permit, false, None, gap);
+        if target != origin_host {
+            self.frontier.hold_visits(origin_host);
         }
-        if target == origin_host
-            && let Some(Elsewhere { host, not_before, .. }) = self.elsewhere.remove(&errand.origin)
-        {
-            let wait = self.frontier.gap(host);
-            self.frontier.wait(host, not_before, wait);
-        }
+        // An errand goes before its host's own visits, after the gap.
         self.frontier.send(target, errand);
     }
 

@@ -104,7 +104,7 @@ impl<'l> Page<'l> {
     }
 
     /// Records a link, if its address may lead to another page or resource over http.
-    /// Gives its place; that of the first where one of this kind leads there already.
+    /// Gives its place; that of the first where one of this kind (a `<link>`: of this `rel`) leads there already.
     pub(super) fn add_link(&mut self, kind: LinkKind, address: &str, about: About) -> Option<usize> {
         // What the URL standard strips: C0 controls and spaces.
         let address = address.trim_matches(|c: char| c <= ' ');
@@ -131,6 +131,8 @@ impl<'l> Page<'l> {
             let other: &RawLink = &self.links[at];
             other.kind == kind
                 && other.nofollow == nofollow
+                // A style sheet may be the next page as well, an alternate the canonical address.
+                && (kind != LinkKind::Link || other.rel == about.rel)
                 && before_fragment(&self.addresses[other.address.clone()]) == without_fragment
         };
         if let Some(&first) = self.by_address.find(hash, is_same) {

@@ -104,6 +104,8 @@ pub(crate) struct Host {
     pub(crate) counts: HostCounts,
     pub(crate) robots_status: Option<Box<str>>,
     pub(crate) parked: Option<Box<str>>,
+    /// Visits wait for a robots.txt that another host gives; errands go on.
+    pub(crate) held: bool,
     /// The lease in force, if there is one.
     pub(crate) leased: Option<Leased>,
     pub(crate) token: u64,
@@ -134,6 +136,7 @@ impl Host {
             counts: HostCounts::default(),
             robots_status: None,
             parked: None,
+            held: false,
             leased: None,
             token: 0,
             stamp: 0,
@@ -199,7 +202,7 @@ impl Host {
 
     pub(crate) fn has_work(&self) -> bool {
         !self.errands.is_empty()
-            || (self.parked.is_none() && self.queues.iter().any(|queue| !queue.is_empty()))
+            || (self.parked.is_none() && !self.held && self.queues.iter().any(|queue| !queue.is_empty()))
     }
 
     pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {

@@ -354,7 +354,8 @@ impl<S: Store> Frontier<S> {
 
     /// The URL that the host's next visit is for.
     fn head(&mut self, id: HostId) -> Result<Option<(Priority, QueuedUrl, CrawlUrl)>, StoreError> {
-        if self.hosts[id.0 as usize].parked.is_some() {
+        let host = &self.hosts[id.0 as usize];
+        if host.parked.is_some() || host.held {
             return Ok(None);
         }
         loop {
@@ -476,6 +477,29 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
+    /// Holds a host's visits back until [`Frontier::release_visits`]: its robots.txt is asked for at another host. Its
+    /// errands go on, so that two hosts whose files lie at each other's don't wait for one another.
+    pub fn hold_visits(&mut self, id: HostId) {
+        self.host_mut(id).held = true;
+        self.schedule_if_idle(id);
+    }
+
+    /// Ends what [`Frontier::hold_visits`] began. The host keeps at least `gap` from its last request.
+    pub fn release_visits(&mut self, id: HostId, gap: Delay) {
+        let host = self.host_mut(id);
+        if !std::mem::take(&mut host.held) {
+            return;
+        }
+        let gap = gap.or_longer(host.gap);
+        let last = host.not_before.saturating_sub(host.gap.length);
+        if last.saturating_add(gap.length) > host.not_before {
+            host.not_before = last.saturating_add(gap.length);
+            host.wait = gap;
+        }
+        host.gap = gap;
+        self.schedule_if_idle(id);
+    }
+
     /// Leaves a host alone for the rest of this process; its URLs stay queued.
     pub fn park(&mut self, id: HostId, reason: &str) {
         self.host_mut(id).parked = Some(reason.into());
@@ -531,9 +555,9 @@ impl<S: Store> Frontier<S> {
             move |host| {
                 let left = host.not_before.saturating_sub(now.mono);
                 let parked = host.parked.as_deref();
-                (parked.is_some() || left > Duration::ZERO).then(|| Waiting {
+                (parked.is_some() || host.held || left > Duration::ZERO).then(|| Waiting {
                     host: &host.name,
-                    why: host.wait.why,
+                    why: if host.held { Why::RobotsElsewhere } else { host.wait.why },
                     left,
                     gap: host.gap,
                     queued: host.queued(),
@@ -548,8 +572,7 @@ impl<S: Store> Frontier<S> {
         self.hosts.iter().any(|host| {
             host.leased.is_some()
                 || (host.has_work()
-                    && (!host.wait.why.is_pause() || host.not_before.saturating_sub(now.mono) <= most)
-                    && host.wait.why != Why::RobotsElsewhere)
+                    && (!host.wait.why.is_pause() || host.not_before.saturating_sub(now.mono) <= most))
         })
     }
 
