@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use robots::access::{self, Access, BadRedirect, Failure, Head, History, Judgement, Outcome, Policy};
@@ -124,8 +125,8 @@ impl<S: Store> RobotsCache<S> {
         let robots = match record.access.as_str() {
             "rules" => self.parse(&record.octets(), &name),
             "stored" => self.parse(&body.as_ref().map(RobotsRecord::octets).unwrap_or_default(), &name),
-            "allow_all" => Robots::allow_all(record.reason.as_str()),
-            _ => Robots::deny_all(record.reason.as_str()),
+            "allow_all" => Robots::allow_all(record.reason.as_str()).with_dialect(self.options.dialect),
+            _ => Robots::deny_all(record.reason.as_str()).with_dialect(self.options.dialect),
         };
         Ok(Some(Entry {
             robots,
@@ -207,8 +208,9 @@ impl<S: Store> RobotsCache<S> {
             Known::Missing => None,
         };
         let history = before.map_or_else(History::default, |entry| entry.history());
-        let Judgement { access, reason, next_try, history, .. } =
+        let Judgement { access, reason, next_try, jitter, history, .. } =
             access::judge(outcome, &history, &self.policy, now);
+        let expires = later(next_try, jitter, &errand.origin, now);
         let name = errand.origin.to_string();
         let mut record = RobotsRecord {
             v: 1,
@@ -217,7 +219,7 @@ impl<S: Store> RobotsCache<S> {
             status: response.map(|response| response.status),
             access: String::new(),
             reason: reason.to_string(),
-            expires: next_try,
+            expires,
             digest: None,
             bytes: 0,
             body: None,
@@ -254,27 +256,36 @@ impl<S: Store> RobotsCache<S> {
             }
             Access::AllowAll => {
                 "allow_all".clone_into(&mut record.access);
-                Robots::allow_all(Arc::clone(&reason))
+                Robots::allow_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
             }
             Access::DenyAll => {
                 "deny_all".clone_into(&mut record.access);
-                Robots::deny_all(Arc::clone(&reason))
+                Robots::deny_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
             }
             Access::Defer => {
                 "defer".clone_into(&mut record.access);
-                Robots::deny_all(Arc::clone(&reason))
+                Robots::deny_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
             }
         };
         let entry = Entry {
             robots,
             deferred: access == Access::Defer,
             half_rate: matches!(access, Access::Stored { half_rate: true }),
-            expires: next_try,
+            expires,
             record,
             digest: rules_digest,
         };
         Ok(Step::Known(self.keep(&errand.origin, entry)))
     }
+}
+
+/// Spreads the tries of many origins that failed together over `jitter`; the same origin at the same time always gets
+/// the same share, so that a simulation can be repeated.
+fn later(next_try: Timestamp, jitter: Duration, origin: &Origin, now: Timestamp) -> Timestamp {
+    let hash = blake3::hash(format!("{origin} {now}").as_bytes());
+    let share = f64::from(hash.as_bytes()[0]) / 256.0;
+    let more = jiff::SignedDuration::try_from(jitter.mul_f64(share)).unwrap_or_default();
+    next_try.checked_add(more).unwrap_or(next_try)
 }
 
 fn next_hop(errand: &Errand, response: &Response) -> Result<Errand, BadRedirect> {

@@ -6,6 +6,7 @@ mod crawl;
 mod demo;
 mod export;
 mod robot_directives;
+mod robots_fields;
 mod scene;
 mod stop;
 mod surface;

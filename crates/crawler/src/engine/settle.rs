@@ -100,6 +100,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
+        for comment in entry.robots.signals().comments() {
+            // Its author addresses the operator of the crawl.
+            tracing::info!(origin = entry.record.origin, "robots.txt says: {comment}");
+        }
         let record = entry.record.clone();
         let origin_host = match &lease.work {
             Work::Errand(errand) => self.frontier.host_id(&errand.origin.host),

@@ -269,6 +269,8 @@ fn fetch_settings(settings: &Settings) -> FetchSettings {
         timeout: settings.fetch.timeout,
         max_body: limits.max_body,
         max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
+        // One octet more than is read, so that a cut is seen and the cut line is dropped.
+        max_robots: robots::Options::default().max_octets as u64 + 1,
         resolve: settings.fetch.resolve.iter().map(resolve_rule).collect(),
         allow_net: settings.fetch.allow_net.clone(),
         ..FetchSettings::new(settings.agent.user_agent())

@@ -4,17 +4,18 @@
 
 mod page;
 
+use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use robots::{IntervalReason, Verdict};
+use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
-use crate::frontier::{Errand, Lease, QueuedUrl, Work};
+use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{RobotsEvidence, RobotsRecord};
 use crate::robots_cache::{Entry, Known, RobotsCache, Step};
@@ -142,7 +143,13 @@ pub async fn visit<F: Fetch, S: Store>(
     let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
 
     // Layer two: what the page says about itself. Read off the async threads.
-    let visited = read(context, lease.url.clone(), item.clone(), response, evidence.clone(), requested).await;
+    let page = Page {
+        url: lease.url.clone(),
+        item: item.clone(),
+        robots: evidence.clone(),
+        noindex: noindex(&entry, &lease.url),
+    };
+    let visited = read(context, page, response, requested).await;
     let event = match visited {
         Some(visited) => Event::Page(Box::new(visited)),
         None => Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the page failed"), evidence),
@@ -152,17 +159,23 @@ pub async fn visit<F: Fetch, S: Store>(
 
 async fn read<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    url: CrawlUrl,
-    item: QueuedUrl,
+    page: Page,
     response: Response,
-    evidence: RobotsEvidence,
     requested: Requested,
 ) -> Option<Visited> {
     let rules = Arc::clone(&context.pages);
     let _slot = context.pages.at_once.acquire().await.ok()?;
-    tokio::task::spawn_blocking(move || page::read(&rules, &url, &item, &response, evidence, requested))
-        .await
-        .ok()
+    tokio::task::spawn_blocking(move || page::read(&rules, page, &response, requested)).await.ok()
+}
+
+/// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).
+fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::Because> {
+    if !matches!(entry.robots.dialect(), Dialect::Hardened | Dialect::Strictest) {
+        return None;
+    }
+    let line = entry.robots.signals().noindex(url.path_and_query())?;
+    let source = meta::Source::new(meta::Origin::RobotsTxt, line, "Noindex", url.path_and_query());
+    Some(meta::Because { directive: "noindex".to_owned(), source })
 }
 
 async fn ask_robots<F: Fetch, S: Store>(

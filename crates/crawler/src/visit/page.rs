@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meta::{Directives, Effects, MetaTag, Sources};
+use meta::{Because, Directives, Effects, MetaTag, Sources};
 use tokio::sync::Semaphore;
 use url::Url;
 
@@ -69,19 +69,29 @@ pub struct Visited {
     pub retry_after: Option<String>,
 }
 
-pub(super) fn read(
-    rules: &PageRules,
-    url: &CrawlUrl,
-    item: &QueuedUrl,
-    response: &Response,
-    robots: RobotsEvidence,
-    requested: Requested,
-) -> Visited {
+/// What is known of a page before it is read.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) url: CrawlUrl,
+    pub(super) item: QueuedUrl,
+    /// What robots.txt said.
+    pub(super) robots: RobotsEvidence,
+    /// A `Noindex` line of robots.txt that covers it.
+    pub(super) noindex: Option<Because>,
+}
+
+pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested: Requested) -> Visited {
+    let Page { url, item, robots, noindex } = page;
+    let url = &url;
     let ok = (200..300).contains(&response.status);
     let content_type = response.content_type().map(|value| clean::clean_to(value, LONGEST_TEXT));
     let html =
         is_html(content_type.as_deref(), &response.body).then(|| extract_html(rules, url.as_url(), response));
-    let directives = resolve(rules, response, html.as_ref(), requested);
+    let mut directives = resolve(rules, response, html.as_ref(), requested);
+    if let Some(because) = noindex {
+        directives.index = false;
+        directives.because.push(because);
+    }
     let Effects { store_text, store_body, enqueue_links } = directives.effects();
 
     let mut links = Vec::new();
