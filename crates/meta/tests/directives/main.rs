@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod document;
 mod html;
 mod page_directives;
 mod worked_examples;
