@@ -48,6 +48,8 @@ pub struct FrontierLimits {
     pub seen_loaded_for_links: u64,
     /// Octets of journal after which everything in memory is folded into chunks and blocks.
     pub journal_octets: usize,
+    /// Hosts that one commit folds: a fold of many hosts goes over several.
+    pub folded_at_once: usize,
     /// Hosts that keep a read chunk of their queue in memory.
     pub chunks_in_memory: usize,
 }
@@ -58,6 +60,7 @@ impl Default for FrontierLimits {
             seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
             journal_octets: 16 * 1024 * 1024,
+            folded_at_once: 2_000,
             chunks_in_memory: 4_096,
         }
     }
@@ -156,9 +159,12 @@ pub struct Frontier<S> {
     seen_loaded: usize,
     chunks_loaded: usize,
     ticks: u64,
-    journal: Vec<u64>,
+    /// Entries in the store: number and octets.
+    journal: Vec<(u64, usize)>,
     journal_next: u64,
-    journal_octets: usize,
+    /// The fold under way: hosts still to be folded, and the first entry that outlives it.
+    folding: Vec<HostId>,
+    fold_until: u64,
 }
 
 /// One host's part of a journal entry.
@@ -197,7 +203,8 @@ impl<S: Store> Frontier<S> {
             ticks: 0,
             journal: Vec::new(),
             journal_next: 0,
-            journal_octets: 0,
+            folding: Vec::new(),
+            fold_until: 0,
         };
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
@@ -239,9 +246,8 @@ impl<S: Store> Frontier<S> {
     fn replay(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, &error))?;
         let number = u64::from_be_bytes(number);
-        self.journal.push(number);
+        self.journal.push((number, value.len()));
         self.journal_next = number + 1;
-        self.journal_octets += value.len();
         let parts: Vec<JournalPart> =
             postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
         for part in parts {
@@ -615,13 +621,11 @@ impl<S: Store> Frontier<S> {
         for id in &dirty {
             self.seal(*id, false)?;
         }
+        self.fold()?;
         let costs = dirty.iter().map(|id| self.hosts[id.0 as usize].costs());
         let (journal, all) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
         if journal == 0 {
             return Ok(());
-        }
-        if self.journal_octets + journal > self.limits.journal_octets {
-            return self.fold();
         }
         if all <= 2 * journal && journal > 16 * 1024 {
             for id in dirty {
@@ -642,26 +646,41 @@ impl<S: Store> Frontier<S> {
             }
         }
         let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, &error))?;
-        self.journal_octets += value.len();
-        self.journal.push(self.journal_next);
+        self.journal.push((self.journal_next, value.len()));
         self.view.put(Tree::Journal, self.journal_next.to_be_bytes().to_vec(), value);
         self.journal_next += 1;
         Ok(())
     }
 
-    /// Folds everything that stands in memory and journal into chunks and blocks, and empties the journal.
+    /// Folds what stands in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
+    /// all are done the entries that were there at the beginning are dropped; until then a replay passes over what is
+    /// folded already.
     fn fold(&mut self) -> Result<(), StoreError> {
-        for index in 0..self.hosts.len() {
-            if self.hosts[index].has_fresh() {
-                let id = HostId(index as u32);
-                self.host_mut(id);
-                self.seal(id, true)?;
+        let octets: usize = self.journal.iter().map(|(_, octets)| octets).sum();
+        if self.folding.is_empty() {
+            if octets <= self.limits.journal_octets {
+                return Ok(());
+            }
+            let hosts = (0..self.hosts.len()).filter(|index| self.hosts[*index].has_fresh());
+            self.folding = hosts.map(|index| HostId(index as u32)).collect();
+            self.fold_until = self.journal_next;
+        }
+        let many =
+            if octets > 4 * self.limits.journal_octets { usize::MAX } else { self.limits.folded_at_once };
+        let rest = self.folding.len().saturating_sub(many);
+        for id in self.folding.split_off(rest) {
+            self.mark(id);
+            self.seal(id, true)?;
+        }
+        if self.folding.is_empty() {
+            let until = self.fold_until;
+            let (done, left): (Vec<_>, Vec<_>) =
+                self.journal.drain(..).partition(|(number, _)| *number < until);
+            self.journal = left;
+            for (number, _) in done {
+                self.view.remove(Tree::Journal, number.to_be_bytes().to_vec());
             }
         }
-        for number in std::mem::take(&mut self.journal) {
-            self.view.remove(Tree::Journal, number.to_be_bytes().to_vec());
-        }
-        self.journal_octets = 0;
         Ok(())
     }
 

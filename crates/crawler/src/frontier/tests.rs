@@ -15,6 +15,7 @@ const TIGHT: FrontierLimits = FrontierLimits {
     seen_in_memory: 150,
     seen_loaded_for_links: 20,
     journal_octets: 900,
+    folded_at_once: 1,
     chunks_in_memory: 2,
 };
 
