@@ -14,8 +14,9 @@ fn the_document_names_real_tests_and_every_term() {
             continue;
         }
         let (file, test) = code.split_once(": ").unwrap_or((code, ""));
-        let text = std::fs::read_to_string(meta.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(test.is_empty() || text.contains(&format!("fn {test}(")), "{file} has no test {test}");
+        let source =
+            std::fs::read_to_string(meta.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(test.is_empty() || source.contains(&format!("fn {test}(")), "{file} has no test {test}");
         named += 1;
     }
     assert!(named > 30, "only {named} are named");
