@@ -59,7 +59,7 @@ impl Default for FrontierLimits {
         Self {
             seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
-            journal_octets: 16 * 1024 * 1024,
+            journal_octets: 8 * 1024 * 1024,
             folded_at_once: 2_000,
             chunks_in_memory: 4_096,
         }

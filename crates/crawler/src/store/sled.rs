@@ -14,7 +14,7 @@ use super::{Pair, Store, StoreError, Tree, Write};
 const SEGMENT_SIZE: usize = 128 * 1024;
 
 /// What sled is told, in octets. It counts about a third of what it uses.
-const CACHE_CAPACITY: u64 = 32 * 1024 * 1024;
+const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
 
 /// A crawl's database directory, open in this process alone.
 pub struct SledStore {
