@@ -297,6 +297,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn batch_due(&self, now: Now) -> bool {
         self.batch_since.is_some_and(|since| {
             self.batch_octets + self.frontier.pending_octets() >= GROUP_OCTETS
+                || self.frontier.waits_for_commit()
                 || now.mono >= since + GROUP_TIME
         })
     }

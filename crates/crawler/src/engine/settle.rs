@@ -40,7 +40,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::Wait(wait, why) => {
                 let evidence = format!("{why}; {:.0} s", wait.length.as_secs_f64());
                 self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), Some(evidence));
-                let gap = Gap { not_before: now.mono + wait.length, delay: wait };
+                let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
                 self.give_back(permit, false, None, gap);
             }
             Event::TooSlow(asked) => {
@@ -61,7 +61,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
         let Some(Requested { started, ended, bytes }) = outcome.request else {
             let delay = self.frontier.gap(lease.host);
-            return Gap { not_before: self.frontier.not_before(lease.host), delay };
+            return Gap { not_before: self.frontier.not_before(lease.host), delay, asked: false };
         };
         let took = ended.mono.saturating_sub(started.mono);
         let rules = self.settings.pace;
@@ -81,11 +81,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.requests += 1;
         self.totals.bytes += bytes;
         self.frontier.set_gap(lease.host, delay);
-        Gap { not_before: ended.mono + delay.length, delay }
+        Gap { not_before: ended.mono + delay.length, delay, asked: true }
     }
 
     fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
-        let settlement = Settlement { done, again, not_before: gap.not_before, wait: gap.delay };
+        let Gap { not_before, delay, asked } = gap;
+        let settlement = Settlement { done, asked, again, not_before, wait: delay };
         self.frontier.settle(permit, settlement);
     }
 
@@ -427,7 +428,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let delay = self.frontier.gap(lease.host);
         let not_before = now.mono + delay.length;
-        self.frontier.complete(lease, Settlement { done: true, again: None, not_before, wait: delay });
+        self.frontier
+            .complete(lease, Settlement { done: true, asked: true, again: None, not_before, wait: delay });
     }
 
     /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
@@ -436,7 +438,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for (_, lease) in running.drain() {
             let delay = self.frontier.gap(lease.host);
             let not_before = now.mono + delay.length;
-            self.frontier.complete(&lease, Settlement { done: false, again: None, not_before, wait: delay });
+            self.frontier.complete(
+                &lease,
+                Settlement { done: false, asked: true, again: None, not_before, wait: delay },
+            );
             self.touch(64);
         }
     }
@@ -479,13 +484,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 struct Gap {
     not_before: Duration,
     delay: Delay,
+    /// A request was made.
+    asked: bool,
 }
 
 impl Gap {
     /// The later of this and a pause that begins with the end of the response.
     fn or_later(self, ended: Now, pause: Delay) -> Self {
         let not_before = ended.mono.saturating_add(pause.length);
-        if not_before > self.not_before { Self { not_before, delay: pause } } else { self }
+        if not_before > self.not_before { Self { not_before, delay: pause, ..self } } else { self }
     }
 }
 

@@ -106,6 +106,8 @@ pub(crate) struct Host {
     pub(crate) parked: Option<Box<str>>,
     /// Visits wait for a robots.txt that another host gives; errands go on.
     pub(crate) held: bool,
+    /// The cut that holds the host's last answer: it isn't asked again before that is durable.
+    pub(crate) answered_in: u64,
     /// The lease in force, if there is one.
     pub(crate) leased: Option<Leased>,
     pub(crate) token: u64,
@@ -137,6 +139,7 @@ impl Host {
             robots_status: None,
             parked: None,
             held: false,
+            answered_in: 0,
             leased: None,
             token: 0,
             stamp: 0,

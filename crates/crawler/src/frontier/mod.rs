@@ -104,6 +104,9 @@ pub enum Work {
 pub struct Settlement {
     /// True takes the URL off its queue; false leaves it at the head, to be leased again.
     pub done: bool,
+    /// A request was made. The host isn't leased again before this settlement is durable, so that a crash costs a site no
+    /// more than the one request under way.
+    pub asked: bool,
     /// The URL goes back into the queue [`Priority::First`] in this form (another try).
     pub again: Option<QueuedUrl>,
     /// The host's next request starts at this time (monotonic) at the earliest.
@@ -164,6 +167,9 @@ pub struct Frontier<S> {
     journal_next: u64,
     /// The fold under way: hosts still to be folded, and the first entry that outlives it.
     folding: Vec<HostId>,
+    /// Hosts that are ready, but whose last answer isn't durable yet.
+    undurable: Vec<HostId>,
+    durable: u64,
     fold_until: u64,
 }
 
@@ -204,6 +210,8 @@ impl<S: Store> Frontier<S> {
             journal: Vec::new(),
             journal_next: 0,
             folding: Vec::new(),
+            undurable: Vec::new(),
+            durable: 0,
             fold_until: 0,
         };
         for pair in store.scan(Tree::Hosts, &[]) {
@@ -341,6 +349,10 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             host.scheduled = None;
+            if host.answered_in > self.durable {
+                self.undurable.push(id);
+                continue;
+            }
             host.token += 1;
             let token = host.token;
             if let Some(errand) = host.errands.pop_front() {
@@ -440,6 +452,9 @@ impl<S: Store> Frontier<S> {
             return Completion::Fenced;
         };
         host.leased = None;
+        if settlement.asked {
+            host.answered_in = self.view.next_generation();
+        }
         self.in_flight -= 1;
         let id = lease.host;
         if let (Leased::Head(priority), true) = (leased, settlement.done) {
@@ -460,7 +475,7 @@ impl<S: Store> Frontier<S> {
 
     /// Gives a lease back untouched: the URL stays at the head of its queue, the host waits until `not_before`.
     pub fn release(&mut self, permit: Permit, not_before: Duration, wait: Delay) -> Completion {
-        self.settle(permit, Settlement { done: false, again: None, not_before, wait })
+        self.settle(permit, Settlement { done: false, asked: false, again: None, not_before, wait })
     }
 
     /// True while the lease is in force.
@@ -609,9 +624,18 @@ impl<S: Store> Frontier<S> {
         Ok(self.view.cut())
     }
 
+    /// True if a host that is ready waits for a commit alone.
+    pub fn waits_for_commit(&self) -> bool {
+        !self.undurable.is_empty()
+    }
+
     /// Told when a cut is durable.
     pub fn committed(&mut self, generation: u64) {
         self.view.committed(generation);
+        self.durable = self.durable.max(generation);
+        for id in std::mem::take(&mut self.undurable) {
+            self.schedule_if_idle(id);
+        }
     }
 
     /// Brings what was queued and seen since the last cut to the store: whole chunks and blocks as such, the rest by

@@ -48,6 +48,11 @@ impl<S: Store> Overlay<S> {
         self.pending.insert((tree, key), None);
     }
 
+    /// Number of the cut that the next change goes into.
+    pub(crate) fn next_generation(&self) -> u64 {
+        self.generation + 1
+    }
+
     /// Octets of the changes since the last cut.
     pub(crate) fn octets(&self) -> usize {
         self.octets

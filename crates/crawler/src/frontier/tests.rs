@@ -48,7 +48,8 @@ fn commit(frontier: &mut Frontier<MemoryStore>) {
 }
 
 fn settle(frontier: &mut Frontier<MemoryStore>, permit: Permit, done: bool, again: Option<QueuedUrl>) {
-    let settlement = Settlement { done, again, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
+    let settlement =
+        Settlement { done, asked: false, again, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
     assert_eq!(frontier.settle(permit, settlement), Completion::Applied);
 }
 
@@ -164,7 +165,7 @@ fn one_lease_a_host_and_none_before_its_time() {
     assert!(frontier.lease(now(2_000)).unwrap().is_none(), "both hosts are leased");
     let gap = delay(Duration::from_secs(10));
     let not_before = Duration::from_secs(2_010);
-    frontier.settle(first, Settlement { done: true, again: None, not_before, wait: gap });
+    frontier.settle(first, Settlement { done: true, asked: false, again: None, not_before, wait: gap });
     assert!(frontier.lease(now(2_009)).unwrap().is_none());
     assert_eq!(frontier.next_ready(), Some(not_before));
     assert!(frontier.lease(now(2_010)).unwrap().is_some());
@@ -180,8 +181,13 @@ fn a_settled_lease_is_fenced() {
     assert!(frontier.is_current(&lease));
     settle(&mut frontier, permit, false, None);
     assert!(!frontier.is_current(&lease));
-    let again =
-        Settlement { done: true, again: None, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
+    let again = Settlement {
+        done: true,
+        asked: false,
+        again: None,
+        not_before: Duration::ZERO,
+        wait: delay(Duration::ZERO),
+    };
     assert_eq!(frontier.complete(&lease, again), Completion::Fenced);
     assert_eq!(frontier.counts().queued, 1);
 }
@@ -198,6 +204,7 @@ fn a_leased_url_is_leased_again_after_a_crash_and_its_host_waits_its_gap() {
     frontier.set_gap(host, delay(Duration::from_secs(7)));
     let settlement = Settlement {
         done: true,
+        asked: false,
         again: None,
         not_before: Duration::from_secs(2_007),
         wait: delay(Duration::from_secs(7)),
@@ -268,4 +275,32 @@ fn one_seen_set_at_a_time_is_enough() {
             "what was forgotten is read again"
         );
     }
+}
+
+#[test]
+fn a_host_isnt_asked_again_before_its_answer_is_durable() {
+    let mut frontier = open(&Arc::default(), FrontierLimits::default());
+    for n in 0..3 {
+        offer(&mut frontier, &url(1, n), true);
+    }
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    let answered = Settlement {
+        done: true,
+        asked: true,
+        again: None,
+        not_before: Duration::ZERO,
+        wait: delay(Duration::ZERO),
+    };
+    frontier.settle(permit, answered);
+    assert!(frontier.lease(now(2_000)).unwrap().is_none());
+    assert!(frontier.waits_for_commit());
+    assert!(frontier.has_prospect(now(2_000), Duration::ZERO));
+    let (generation, writes) = frontier.cut(now(2_000)).unwrap();
+    frontier.store().commit(writes).unwrap();
+    assert!(frontier.lease(now(2_000)).unwrap().is_none(), "cut isn't durable");
+    frontier.committed(generation);
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    // What cost no request needs no commit.
+    settle(&mut frontier, permit, true, None);
+    assert!(frontier.lease(now(2_000)).unwrap().is_some());
 }

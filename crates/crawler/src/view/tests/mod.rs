@@ -95,7 +95,7 @@ impl Crawl {
         let text = permit.lease().url.to_string();
         let wait = Delay { length: Duration::ZERO, why: Why::Configured };
         let not_before = Duration::ZERO;
-        self.frontier.settle(permit, Settlement { done: true, again: None, not_before, wait });
+        self.frontier.settle(permit, Settlement { done: true, asked: false, again: None, not_before, wait });
         Some(text)
     }
 
