@@ -1,5 +1,7 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
+mod failure;
+mod links;
 mod progress;
 mod settle;
 

@@ -1,23 +1,19 @@
 //! What the engine does with each outcome: counters, pace, links, ledger, and the permit back to the frontier.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{Engine, ScopeAdded};
+use super::Engine;
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
-use crate::fetch::{ErrorKind, Fetch, FetchError};
-use crate::frontier::{Admitted, Errand, Lease, Permit, Priority, QueuedUrl, Settlement, Via, Work};
+use crate::fetch::Fetch;
+use crate::frontier::{Errand, Lease, Permit, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence, page_key};
+use crate::record::{Decision, Layer, LinkRecord, PageRecord, RobotsEvidence, page_key};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{Event, FoundLink, Outcome, Requested, Visited};
-
-/// How long a host rests when this machine itself had no means to ask it.
-const LOCAL_PAUSE: Duration = Duration::from_secs(1);
+use crate::url::Fingerprint;
+use crate::visit::{Event, Outcome, Requested, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
@@ -84,7 +80,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Gap { not_before: ended.mono + delay.length, delay, asked: true }
     }
 
-    fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
+    pub(super) fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
         let Gap { not_before, delay, asked } = gap;
         let settlement = Settlement { done, asked, again, not_before, wait: delay };
         self.frontier.settle(permit, settlement);
@@ -217,7 +213,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    fn store_page(&mut self, lease: &Lease, page: Fingerprint, visited: Visited, links: Vec<LinkRecord>) {
+    pub(super) fn store_page(
+        &mut self,
+        lease: &Lease,
+        page: Fingerprint,
+        visited: Visited,
+        links: Vec<LinkRecord>,
+    ) {
         let Visited { record, warc, .. } = visited;
         (self.listener)(CrawlEvent::Page {
             url: record.url.clone(),
@@ -230,222 +232,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.batch.pages.push(SettledPage { host: lease.host, page, record, links, warc });
     }
 
-    fn admit_links(
-        &mut self,
-        lease: &Lease,
-        item: &QueuedUrl,
-        page: Fingerprint,
-        visited: &Visited,
-        now: Now,
-    ) -> Result<Vec<LinkRecord>, CommitError> {
-        let via = Via { host: lease.host, page };
-        let mut records = Vec::with_capacity(visited.links.len());
-        for link in &visited.links {
-            let outcome = match &link.target {
-                Ok((url, fingerprint)) => self.admit_link(lease, item, via, link, url, *fingerprint)?,
-                Err(_) => LinkOutcome::NotHttp,
-            };
-            if outcome.is_skip() {
-                self.skip_link(lease, &visited.record, link, outcome, now);
-            }
-            records.push(LinkRecord {
-                to: match &link.target {
-                    Ok((url, _)) => url.to_string(),
-                    Err(text) => text.clone(),
-                },
-                kind: link.kind.to_owned(),
-                rel: link.rel.clone(),
-                text: link.text.clone(),
-                nofollow: link.nofollow,
-                outcome,
-            });
-        }
-        Ok(records)
-    }
-
-    fn admit_link(
-        &mut self,
-        lease: &Lease,
-        item: &QueuedUrl,
-        via: Via,
-        link: &FoundLink,
-        url: &CrawlUrl,
-        fingerprint: Fingerprint,
-    ) -> Result<LinkOutcome, CommitError> {
-        if let Some(outcome) = link.skip {
-            return Ok(outcome);
-        }
-        let redirect = link.kind == "redirect";
-        let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
-        let mut queued = QueuedUrl::link(url, depth, Some(via));
-        if redirect {
-            queued.redirects = item.redirects.saturating_add(1);
-            queued.seed = item.seed;
-            if u32::from(queued.redirects) > self.settings.max_redirects {
-                return Ok(LinkOutcome::TooManyRedirects);
-            }
-            // Where a seed redirects to belongs to the crawl as the seed does.
-            if item.seed && self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
-                self.scope_added.push(url.to_string());
-                let added = ScopeAdded { urls: self.scope_added.clone() };
-                self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
-            }
-        }
-        if let Some(outcome) = self.scope.judge(url, depth) {
-            return Ok(outcome);
-        }
-        let host =
-            if url.host() == lease.url.host() { lease.host } else { self.frontier.host_id(url.host()) };
-        let priority = if redirect { Priority::First } else { Priority::Link };
-        Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
-            Admitted::Queued => LinkOutcome::Queued,
-            Admitted::Seen => LinkOutcome::Seen,
-            Admitted::Untested => LinkOutcome::Untested,
-        })
-    }
-
-    /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
-    fn skip_link(
-        &mut self,
-        lease: &Lease,
-        page: &PageRecord,
-        link: &FoundLink,
-        outcome: LinkOutcome,
-        now: Now,
-    ) {
-        let (url, host, mark) = match &link.target {
-            Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
-            Err(text) => {
-                let hash = blake3::hash(text.as_bytes());
-                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
-                (text.clone(), String::new(), mark)
-            }
-        };
-        if self.skips.len() >= super::SKIPS_REMEMBERED {
-            self.skips.clear();
-        }
-        if !self.skips.insert(Fingerprint(mark ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))) {
-            return;
-        }
-        self.totals.skipped += 1;
-        let layer = match outcome {
-            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow => Layer::Directive,
-            LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
-            _ => Layer::Scope,
-        };
-        let evidence = match outcome {
-            LinkOutcome::PageNofollow => {
-                page.directives.iter().find(|because| because.directive == "nofollow")
-            }
-            _ => None,
-        };
-        let evidence = match evidence {
-            Some(because) => because.source.to_string(),
-            None if link.rel.is_empty() => link.kind.to_owned(),
-            None => format!("{} rel=\"{}\"", link.kind, link.rel),
-        };
-        self.decide(Decision {
-            at: now.wall,
-            url,
-            host,
-            decision: "skipped".to_owned(),
-            layer,
-            reason: outcome.as_str().to_owned(),
-            evidence: Some(evidence),
-            via: Some(lease.url.to_string()),
-        });
-    }
-
-    fn failed(
-        &mut self,
-        permit: Permit,
-        error: &FetchError,
-        evidence: RobotsEvidence,
-        request: Option<Requested>,
-        gap: Gap,
-        now: Now,
-    ) {
-        let lease = permit.lease().clone();
-        let Work::Visit(item) = &lease.work else {
-            self.give_back(permit, false, None, gap);
-            return;
-        };
-        let ended = request.map_or(now, |request| request.ended);
-        if error.kind == ErrorKind::Local {
-            let pause = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
-            self.decided(&lease, now, "paused", Layer::Fetch, "local", Some(error.detail.clone()));
-            self.give_back(permit, false, None, gap.or_later(ended, pause));
-            return;
-        }
-        let passing = matches!(
-            error.kind,
-            ErrorKind::Timeout
-                | ErrorKind::Connection
-                | ErrorKind::Dns
-                | ErrorKind::Truncated
-                | ErrorKind::Protocol
-        );
-        let mut gap = gap;
-        if passing {
-            let jitter = self.jitter.draw();
-            let (pace, _) = self.frontier.pace_and_counts(lease.host);
-            let pause = pace.failed(jitter);
-            gap = gap.or_later(ended, pause);
-        }
-        if passing && let Some(again) = self.again(item) {
-            let evidence = format!("{error}, try {}", again.tries);
-            self.decided(&lease, now, "retry", Layer::Fetch, error.kind.as_str(), Some(evidence));
-            self.give_back(permit, true, Some(again), gap);
-            return;
-        }
-        let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
-        self.decided(&lease, now, "failed", layer, error.kind.as_str(), Some(error.detail.clone()));
-        let record = failure_record(&lease, item, error, evidence, ended);
-        let (_, counts) = self.frontier.pace_and_counts(lease.host);
-        counts.errors += 1;
-        self.totals.failed += 1;
-        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
-        self.store_page(&lease, lease.url.fingerprint(&self.key), visited, Vec::new());
-        self.give_back(permit, true, None, gap);
-    }
-
-    /// The next try of a URL, if it has one left.
-    fn again(&self, item: &QueuedUrl) -> Option<QueuedUrl> {
-        let tries = item.tries.saturating_add(1);
-        (u32::from(tries) <= self.settings.retries).then(|| QueuedUrl { tries, ..item.clone() })
-    }
-
-    /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
-    pub(super) fn settle_panicked(&mut self, lease: &Lease) {
-        let now = self.clock.now();
-        self.decided(lease, now, "failed", Layer::Fetch, "internal", Some("the visit panicked".to_owned()));
-        if let Work::Visit(item) = &lease.work {
-            let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
-            let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
-            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
-            self.totals.failed += 1;
-            self.store_page(lease, lease.url.fingerprint(&self.key), visited, Vec::new());
-        }
-        let delay = self.frontier.gap(lease.host);
-        let not_before = now.mono + delay.length;
-        self.frontier
-            .complete(lease, Settlement { done: true, asked: true, again: None, not_before, wait: delay });
-    }
-
-    /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
-    pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
-        let now = self.clock.now();
-        for (_, lease) in running.drain() {
-            let delay = self.frontier.gap(lease.host);
-            let not_before = now.mono + delay.length;
-            self.frontier.complete(
-                &lease,
-                Settlement { done: false, asked: true, again: None, not_before, wait: delay },
-            );
-            self.touch(64);
-        }
-    }
-
     /// The URL of a page that was stored before.
     fn url_of(&self, via: Via) -> Option<String> {
         let key = page_key(via.host, via.page, 0);
@@ -453,7 +239,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         serde_json::from_slice::<PageRecord>(&value).ok().map(|record| record.url)
     }
 
-    fn decided(
+    pub(super) fn decided(
         &mut self,
         lease: &Lease,
         now: Now,
@@ -481,7 +267,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
 /// A host's next time, and the rule that set it.
 #[derive(Debug, Clone, Copy)]
-struct Gap {
+pub(super) struct Gap {
     not_before: Duration,
     delay: Delay,
     /// A request was made.
@@ -490,7 +276,7 @@ struct Gap {
 
 impl Gap {
     /// The later of this and a pause that begins with the end of the response.
-    fn or_later(self, ended: Now, pause: Delay) -> Self {
+    pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
         let not_before = ended.mono.saturating_add(pause.length);
         if not_before > self.not_before { Self { not_before, delay: pause, ..self } } else { self }
     }
@@ -501,49 +287,5 @@ fn describe(evidence: &RobotsEvidence) -> String {
         (Some(line), Some(rule)) => format!("line {line}: {rule}"),
         (Some(line), None) => format!("line {line}"),
         _ => evidence.reason.clone(),
-    }
-}
-
-fn failure_record(
-    lease: &Lease,
-    item: &QueuedUrl,
-    error: &FetchError,
-    robots: RobotsEvidence,
-    ended: Now,
-) -> PageRecord {
-    PageRecord {
-        v: 1,
-        url: lease.url.to_string(),
-        status: error.status,
-        error: Some(error.kind.as_str().to_owned()),
-        detail: Some(error.detail.clone()),
-        content_type: None,
-        charset: None,
-        title: None,
-        description: None,
-        keywords: None,
-        language: None,
-        depth: item.depth,
-        via: item.via,
-        fetched_at: ended.wall,
-        duration_ms: u64::try_from(error.elapsed.as_millis()).unwrap_or(u64::MAX),
-        bytes: 0,
-        wire_bytes: 0,
-        digest: None,
-        truncated: None,
-        directives: Vec::new(),
-        directive_warnings: Vec::new(),
-        indexed: false,
-        archived: false,
-        followed: false,
-        canonical: None,
-        redirect: None,
-        links_out: 0,
-        robots,
-        warc: None,
-        fields: std::collections::BTreeMap::new(),
-        validators: std::collections::BTreeMap::new(),
-        limits_hit: Vec::new(),
-        tries: item.tries + 1,
     }
 }

@@ -9,7 +9,9 @@
 
 mod host;
 mod item;
+mod lease;
 mod overlay;
+mod persist;
 mod queue;
 mod read;
 mod seen;
@@ -18,6 +20,8 @@ mod tests;
 
 pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
+pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
+pub(crate) use self::persist::reversed;
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue};
 pub(crate) use self::seen::FingerprintSet;
@@ -28,15 +32,13 @@ use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use self::host::{Host, Leased};
 use self::overlay::Overlay;
-use self::queue::{CHUNK, Chunk, Head};
-use self::seen::BLOCK;
+use self::persist::form;
+use self::queue::Head;
 use crate::clock::Now;
 use crate::pace::{Delay, HostPace, Why};
-use crate::store::{Store, StoreError, Tree, Write};
+use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// Sizes that bound the frontier's memory.
@@ -66,86 +68,6 @@ impl Default for FrontierLimits {
     }
 }
 
-/// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`].
-#[derive(Debug)]
-pub struct Permit(Lease);
-
-impl Permit {
-    /// What the permit is for.
-    pub fn lease(&self) -> &Lease {
-        &self.0
-    }
-}
-
-/// What a permit is for, as a plain value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
-    /// The host.
-    pub host: HostId,
-    /// Number of this lease among the host's; a later one fences it.
-    pub token: u64,
-    /// The URL.
-    pub url: CrawlUrl,
-    /// What to do with it.
-    pub work: Work,
-}
-
-/// The two kinds of work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
-    /// Visit a queued URL.
-    Visit(QueuedUrl),
-    /// Fetch a hop of another origin's robots.txt.
-    Errand(Errand),
-}
-
-/// What became of a lease, as far as the frontier is concerned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settlement {
-    /// True takes the URL off its queue; false leaves it at the head, to be leased again.
-    pub done: bool,
-    /// A request was made. The host isn't leased again before this settlement is durable, so that a crash costs a site no
-    /// more than the one request under way.
-    pub asked: bool,
-    /// The URL goes back into the queue [`Priority::First`] in this form (another try).
-    pub again: Option<QueuedUrl>,
-    /// The host's next request starts at this time (monotonic) at the earliest.
-    pub not_before: Duration,
-    /// Why, and how long the wait is.
-    pub wait: Delay,
-}
-
-/// Whether [`Frontier::complete`] did something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Completion {
-    /// It did.
-    Applied,
-    /// The lease was settled before, or a later one took its place.
-    Fenced,
-}
-
-/// What became of a URL that was offered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Admitted {
-    /// It was new, and is queued.
-    Queued,
-    /// It was seen before.
-    Seen,
-    /// It is queued, and will be tested when its host wakes.
-    Untested,
-}
-
-/// The frontier's figures.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FrontierCounts {
-    /// URLs queued, leased ones included.
-    pub queued: u64,
-    /// Leases in force.
-    pub in_flight: u64,
-    /// Hosts known.
-    pub hosts: u64,
-}
-
 /// The crawl's frontier on a [`Store`].
 #[derive(Debug)]
 pub struct Frontier<S> {
@@ -171,16 +93,6 @@ pub struct Frontier<S> {
     undurable: Vec<HostId>,
     durable: u64,
     fold_until: u64,
-}
-
-/// One host's part of a journal entry.
-#[derive(Debug, Serialize, Deserialize)]
-struct JournalPart {
-    host: HostId,
-    /// Queue, first position, URLs.
-    queues: Vec<(u8, u64, Vec<QueuedUrl>)>,
-    /// First index, fingerprints.
-    seen: Option<(u64, Vec<u64>)>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -249,32 +161,6 @@ impl<S: Store> Frontier<S> {
             }
             self.schedule_if_idle(HostId(index as u32));
         }
-    }
-
-    fn replay(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, &error))?;
-        let number = u64::from_be_bytes(number);
-        self.journal.push((number, value.len()));
-        self.journal_next = number + 1;
-        let parts: Vec<JournalPart> =
-            postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
-        for part in parts {
-            let Some(host) = self.hosts.get_mut(part.host.0 as usize) else {
-                return Err(form(Tree::Journal, &format!("host {} is unknown", part.host.0)));
-            };
-            for (queue, first, urls) in part.queues {
-                let Some(queue) = host.queues.get_mut(usize::from(queue)) else { continue };
-                for (position, url) in (first..).zip(urls) {
-                    queue.replay(position, url);
-                }
-            }
-            if let Some((first, fingerprints)) = part.seen {
-                for (index, fingerprint) in (first..).zip(fingerprints) {
-                    host.seen.replay(index, fingerprint);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The store below.
@@ -395,25 +281,6 @@ impl<S: Store> Frontier<S> {
                 Head::Chunk(number) => self.load_chunk(id, priority, number)?,
             }
         }
-    }
-
-    fn load_chunk(&mut self, id: HostId, priority: Priority, number: u64) -> Result<(), StoreError> {
-        if self.chunks_loaded >= self.limits.chunks_in_memory {
-            for host in &mut self.hosts {
-                host.queues.iter_mut().for_each(queue::Queue::unload);
-            }
-            self.chunks_loaded = 0;
-        }
-        let chunk = read_chunk(&self.view, id, priority, number)?
-            .ok_or_else(|| form(Tree::Queue, &format!("chunk {number} of host {} is missing", id.0)))?;
-        let queue = self.hosts[id.0 as usize].queue(priority);
-        queue.load(chunk);
-        self.chunks_loaded += 1;
-        // A chunk that doesn't hold its own head would be read for ever.
-        if matches!(queue.head(), Head::Chunk(_)) {
-            return Err(form(Tree::Queue, &format!("chunk {number} of host {} is short", id.0)));
-        }
-        Ok(())
     }
 
     /// Tests what waits untested, and queues what is new.
@@ -612,163 +479,6 @@ impl<S: Store> Frontier<S> {
         self.view.put(tree, key, value);
     }
 
-    /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
-    pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
-        self.persist_fresh()?;
-        for id in std::mem::take(&mut self.dirty) {
-            let host = &mut self.hosts[id.0 as usize];
-            host.dirty = false;
-            let record = serde_json::to_vec(&host.record(now)).map_err(|error| form(Tree::Hosts, &error))?;
-            self.view.put(Tree::Hosts, id.key().to_vec(), record);
-        }
-        Ok(self.view.cut())
-    }
-
-    /// True if a host that is ready waits for a commit alone.
-    pub fn waits_for_commit(&self) -> bool {
-        !self.undurable.is_empty()
-    }
-
-    /// Told when a cut is durable.
-    pub fn committed(&mut self, generation: u64) {
-        self.view.committed(generation);
-        self.durable = self.durable.max(generation);
-        for id in std::mem::take(&mut self.undurable) {
-            self.schedule_if_idle(id);
-        }
-    }
-
-    /// Brings what was queued and seen since the last cut to the store: whole chunks and blocks as such, the rest by
-    /// the journal, or as unfinished chunks and blocks where that costs no more than twice as much.
-    fn persist_fresh(&mut self) -> Result<(), StoreError> {
-        let dirty = self.dirty.clone();
-        for id in &dirty {
-            self.seal(*id, false)?;
-        }
-        self.fold()?;
-        let costs = dirty.iter().map(|id| self.hosts[id.0 as usize].costs());
-        let (journal, all) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
-        if journal == 0 {
-            return Ok(());
-        }
-        if all <= 2 * journal && journal > 16 * 1024 {
-            for id in dirty {
-                self.seal(id, true)?;
-            }
-            return Ok(());
-        }
-        let mut parts = Vec::new();
-        for id in dirty {
-            let host = &mut self.hosts[id.0 as usize];
-            let queues = (0_u8..)
-                .zip(&mut host.queues)
-                .filter_map(|(number, queue)| queue.journal().map(|(first, urls)| (number, first, urls)))
-                .collect::<Vec<_>>();
-            let seen = host.seen.journal();
-            if !queues.is_empty() || seen.is_some() {
-                parts.push(JournalPart { host: id, queues, seen });
-            }
-        }
-        let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, &error))?;
-        self.journal.push((self.journal_next, value.len()));
-        self.view.put(Tree::Journal, self.journal_next.to_be_bytes().to_vec(), value);
-        self.journal_next += 1;
-        Ok(())
-    }
-
-    /// Folds what stands in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
-    /// all are done the entries that were there at the beginning are dropped; until then a replay passes over what is
-    /// folded already.
-    fn fold(&mut self) -> Result<(), StoreError> {
-        let octets: usize = self.journal.iter().map(|(_, octets)| octets).sum();
-        if self.folding.is_empty() {
-            if octets <= self.limits.journal_octets {
-                return Ok(());
-            }
-            let hosts = (0..self.hosts.len()).filter(|index| self.hosts[*index].has_fresh());
-            self.folding = hosts.map(|index| HostId(index as u32)).collect();
-            self.fold_until = self.journal_next;
-        }
-        let many =
-            if octets > 4 * self.limits.journal_octets { usize::MAX } else { self.limits.folded_at_once };
-        let rest = self.folding.len().saturating_sub(many);
-        for id in self.folding.split_off(rest) {
-            self.mark(id);
-            self.seal(id, true)?;
-        }
-        if self.folding.is_empty() {
-            let until = self.fold_until;
-            let (done, left): (Vec<_>, Vec<_>) =
-                self.journal.drain(..).partition(|(number, _)| *number < until);
-            self.journal = left;
-            for (number, _) in done {
-                self.view.remove(Tree::Journal, number.to_be_bytes().to_vec());
-            }
-        }
-        Ok(())
-    }
-
-    fn seal(&mut self, id: HostId, all: bool) -> Result<(), StoreError> {
-        let host = &mut self.hosts[id.0 as usize];
-        let mut made = Vec::new();
-        for priority in Priority::ALL {
-            let view = &self.view;
-            host.queue(priority).seal(
-                all,
-                |number| read_chunk(view, id, priority, number),
-                |number, chunk| made.push((Tree::Queue, queue_key(id, priority, number), pack(&chunk))),
-            )?;
-        }
-        let view = &self.view;
-        host.seen.seal(
-            all,
-            |number| read_block(view, id, number),
-            |number, block| made.push((Tree::Seen, seen_key(id, number), Ok(pack_block(&block)))),
-        )?;
-        for (tree, key, value) in made {
-            self.view.put(tree, key, value?);
-        }
-        Ok(())
-    }
-
-    fn drop_chunk(&mut self, id: HostId, priority: Priority, number: Option<u64>) {
-        if let Some(number) = number {
-            self.view.remove(Tree::Queue, queue_key(id, priority, number));
-        }
-    }
-
-    fn load_seen(&mut self, id: HostId) -> Result<(), StoreError> {
-        let view = &self.view;
-        let host = &mut self.hosts[id.0 as usize];
-        host.seen.load(|number| read_block(view, id, number))?;
-        self.ticks += 1;
-        host.seen.used = self.ticks;
-        self.seen_loaded += host.seen.loaded();
-        self.evict_seen();
-        Ok(())
-    }
-
-    /// Forgets the seen sets that were used longest ago, down to three quarters of the bound.
-    fn evict_seen(&mut self) {
-        if self.seen_loaded <= self.limits.seen_in_memory {
-            return;
-        }
-        let mut loaded: Vec<(u64, usize)> = (0..self.hosts.len())
-            .filter(|index| self.hosts[*index].seen.is_loaded())
-            .map(|index| (self.hosts[index].seen.used, index))
-            .collect();
-        loaded.sort_unstable();
-        // The set in use now stays, however large.
-        loaded.pop();
-        for (_, index) in loaded {
-            if self.seen_loaded <= self.limits.seen_in_memory / 4 * 3 {
-                break;
-            }
-            self.seen_loaded -= self.hosts[index].seen.loaded();
-            self.hosts[index].seen.evict();
-        }
-    }
-
     /// The host, which is written with the next cut.
     fn host_mut(&mut self, id: HostId) -> &mut Host {
         self.mark(id);
@@ -802,76 +512,4 @@ impl<S: Store> Frontier<S> {
             self.ready.push(Reverse((at, host.stamp, id)));
         }
     }
-}
-
-/// A host that waits.
-#[derive(Debug, Clone, Copy)]
-pub struct Waiting<'a> {
-    /// The host's name.
-    pub host: &'a str,
-    /// What for.
-    pub why: Why,
-    /// How much longer.
-    pub left: Duration,
-    /// The gap in force.
-    pub gap: Delay,
-    /// URLs it holds back.
-    pub queued: u64,
-    /// Set where it is left alone for the rest of this process.
-    pub parked: Option<&'a str>,
-}
-
-fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Form { tree: tree.name(), detail: detail.to_string() }
-}
-
-/// `www.example.org` as `org.example.www`: the hosts of one domain are neighbours. Address literals stay.
-pub(crate) fn reversed(host: &str) -> String {
-    if host.starts_with('[') || host.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.') {
-        return host.to_owned();
-    }
-    host.rsplit('.').collect::<Vec<_>>().join(".")
-}
-
-fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> {
-    let mut key = id.key().to_vec();
-    key.push(priority as u8);
-    key.extend(number.to_be_bytes());
-    key
-}
-
-fn seen_key(id: HostId, number: u64) -> Vec<u8> {
-    let mut key = id.key().to_vec();
-    key.extend((number as u32).to_be_bytes());
-    key
-}
-
-fn pack(chunk: &Chunk) -> Result<Vec<u8>, StoreError> {
-    debug_assert!(chunk.urls.len() as u64 <= CHUNK);
-    let packed = postcard::to_stdvec(chunk).map_err(|error| form(Tree::Queue, &error))?;
-    Ok(crate::packed::pack(packed))
-}
-
-fn read_chunk<S: Store>(
-    view: &Overlay<S>,
-    id: HostId,
-    priority: Priority,
-    number: u64,
-) -> Result<Option<Chunk>, StoreError> {
-    let Some(value) = view.get(Tree::Queue, &queue_key(id, priority, number))? else { return Ok(None) };
-    let octets = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
-    postcard::from_bytes(&octets).map(Some).map_err(|error| form(Tree::Queue, &error))
-}
-
-fn pack_block(block: &[u64]) -> Vec<u8> {
-    debug_assert!(block.len() as u64 <= BLOCK);
-    block.iter().flat_map(|fingerprint| fingerprint.to_be_bytes()).collect()
-}
-
-fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Vec<u64>, StoreError> {
-    let value = view.get(Tree::Seen, &seen_key(id, number))?.unwrap_or_default();
-    Ok(value
-        .chunks_exact(8)
-        .map(|octets| octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
-        .collect())
 }

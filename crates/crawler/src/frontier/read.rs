@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::persist::{JournalPart, form, queue_key};
 use super::queue::{CHUNK, Chunk};
-use super::{HostId, HostRecord, JournalPart, Priority, QueuedUrl, form, queue_key};
+use super::{HostId, HostRecord, Priority, QueuedUrl};
 use crate::store::{Pair, Store, StoreError, Tree};
 
 /// A URL that waits in a stored queue.

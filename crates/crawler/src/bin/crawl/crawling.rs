@@ -113,6 +113,18 @@ fn code(summary: &Summary) -> i32 {
     }
 }
 
+/// Octets in the unit that leaves one to three digits before the point.
+fn human(octets: u64) -> String {
+    let units = ["B", "KB", "MB", "GB", "TB", "PB"];
+    let mut amount = octets as f64;
+    let mut unit = 0;
+    while amount >= 999.95 && unit + 1 < units.len() {
+        amount /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{octets} B") } else { format!("{amount:.1} {}", units[unit]) }
+}
+
 fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
     let totals = summary.totals;
     let out = crawler::clean::clean(&out.display().to_string()).into_owned();
@@ -149,7 +161,7 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
         totals.failed,
         totals.skipped,
         totals.requests,
-        crawler::config::units::format_size(totals.bytes)
+        human(totals.bytes)
     )?;
     for (host, reason, queued) in summary.left.iter().take(10) {
         writeln!(stdout, "  left for later: {host}, {queued} URLs ({reason})")?;
@@ -162,4 +174,18 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
     }
     writeln!(stdout, "examine it with: crawl show {out}")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people_have_one_to_three_digits() {
+        for (octets, text) in
+            [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (82_638_577, "82.6 MB"), (999_960_000, "1.0 GB")]
+        {
+            assert_eq!(human(octets), text);
+        }
+    }
 }

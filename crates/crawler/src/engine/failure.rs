@@ -1,0 +1,153 @@
+//! Visits that brought no response: another try, or a record of the failure; and visits that were cut off.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::Engine;
+use super::settle::Gap;
+use crate::clock::Now;
+use crate::fetch::{ErrorKind, Fetch, FetchError};
+use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
+use crate::pace::{Delay, Why};
+use crate::record::{Layer, PageRecord, RobotsEvidence};
+use crate::store::Store;
+use crate::visit::{Requested, Visited};
+
+/// How long a host rests when this machine itself had no means to ask it.
+const LOCAL_PAUSE: Duration = Duration::from_secs(1);
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    pub(super) fn failed(
+        &mut self,
+        permit: Permit,
+        error: &FetchError,
+        evidence: RobotsEvidence,
+        request: Option<Requested>,
+        gap: Gap,
+        now: Now,
+    ) {
+        let lease = permit.lease().clone();
+        let Work::Visit(item) = &lease.work else {
+            self.give_back(permit, false, None, gap);
+            return;
+        };
+        let ended = request.map_or(now, |request| request.ended);
+        if error.kind == ErrorKind::Local {
+            let pause = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
+            self.decided(&lease, now, "paused", Layer::Fetch, "local", Some(error.detail.clone()));
+            self.give_back(permit, false, None, gap.or_later(ended, pause));
+            return;
+        }
+        let passing = matches!(
+            error.kind,
+            ErrorKind::Timeout
+                | ErrorKind::Connection
+                | ErrorKind::Dns
+                | ErrorKind::Truncated
+                | ErrorKind::Protocol
+        );
+        let mut gap = gap;
+        if passing {
+            let jitter = self.jitter.draw();
+            let (pace, _) = self.frontier.pace_and_counts(lease.host);
+            let pause = pace.failed(jitter);
+            gap = gap.or_later(ended, pause);
+        }
+        if passing && let Some(again) = self.again(item) {
+            let evidence = format!("{error}, try {}", again.tries);
+            self.decided(&lease, now, "retry", Layer::Fetch, error.kind.as_str(), Some(evidence));
+            self.give_back(permit, true, Some(again), gap);
+            return;
+        }
+        let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
+        self.decided(&lease, now, "failed", layer, error.kind.as_str(), Some(error.detail.clone()));
+        let record = failure_record(&lease, item, error, evidence, ended);
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        counts.errors += 1;
+        self.totals.failed += 1;
+        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+        self.store_page(&lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+        self.give_back(permit, true, None, gap);
+    }
+
+    /// The next try of a URL, if it has one left.
+    pub(super) fn again(&self, item: &QueuedUrl) -> Option<QueuedUrl> {
+        let tries = item.tries.saturating_add(1);
+        (u32::from(tries) <= self.settings.retries).then(|| QueuedUrl { tries, ..item.clone() })
+    }
+
+    /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
+    pub(super) fn settle_panicked(&mut self, lease: &Lease) {
+        let now = self.clock.now();
+        self.decided(lease, now, "failed", Layer::Fetch, "internal", Some("the visit panicked".to_owned()));
+        if let Work::Visit(item) = &lease.work {
+            let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
+            let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
+            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+            self.totals.failed += 1;
+            self.store_page(lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+        }
+        let delay = self.frontier.gap(lease.host);
+        let not_before = now.mono + delay.length;
+        self.frontier
+            .complete(lease, Settlement { done: true, asked: true, again: None, not_before, wait: delay });
+    }
+
+    /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
+    pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
+        let now = self.clock.now();
+        for (_, lease) in running.drain() {
+            let delay = self.frontier.gap(lease.host);
+            let not_before = now.mono + delay.length;
+            self.frontier.complete(
+                &lease,
+                Settlement { done: false, asked: true, again: None, not_before, wait: delay },
+            );
+            self.touch(64);
+        }
+    }
+}
+
+fn failure_record(
+    lease: &Lease,
+    item: &QueuedUrl,
+    error: &FetchError,
+    robots: RobotsEvidence,
+    ended: Now,
+) -> PageRecord {
+    PageRecord {
+        v: 1,
+        url: lease.url.to_string(),
+        status: error.status,
+        error: Some(error.kind.as_str().to_owned()),
+        detail: Some(error.detail.clone()),
+        content_type: None,
+        charset: None,
+        title: None,
+        description: None,
+        keywords: None,
+        language: None,
+        depth: item.depth,
+        via: item.via,
+        fetched_at: ended.wall,
+        duration_ms: u64::try_from(error.elapsed.as_millis()).unwrap_or(u64::MAX),
+        bytes: 0,
+        wire_bytes: 0,
+        digest: None,
+        truncated: None,
+        directives: Vec::new(),
+        directive_warnings: Vec::new(),
+        indexed: false,
+        archived: false,
+        followed: false,
+        canonical: None,
+        redirect: None,
+        links_out: 0,
+        robots,
+        warc: None,
+        fields: std::collections::BTreeMap::new(),
+        validators: std::collections::BTreeMap::new(),
+        limits_hit: Vec::new(),
+        tries: item.tries + 1,
+    }
+}

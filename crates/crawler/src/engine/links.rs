@@ -1,0 +1,139 @@
+//! What becomes of a page's links: scope, seen set, queue, and a ledger entry for each that stays out.
+
+use super::{Engine, ScopeAdded};
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{Admitted, Lease, Priority, QueuedUrl, Via};
+use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
+use crate::store::{Store, Tree};
+use crate::url::{CrawlUrl, Fingerprint};
+use crate::visit::{FoundLink, Visited};
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    pub(super) fn admit_links(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        page: Fingerprint,
+        visited: &Visited,
+        now: Now,
+    ) -> Result<Vec<LinkRecord>, CommitError> {
+        let via = Via { host: lease.host, page };
+        let mut records = Vec::with_capacity(visited.links.len());
+        for link in &visited.links {
+            let outcome = match &link.target {
+                Ok((url, fingerprint)) => self.admit_link(lease, item, via, link, url, *fingerprint)?,
+                Err(_) => LinkOutcome::NotHttp,
+            };
+            if outcome.is_skip() {
+                self.skip_link(lease, &visited.record, link, outcome, now);
+            }
+            records.push(LinkRecord {
+                to: match &link.target {
+                    Ok((url, _)) => url.to_string(),
+                    Err(text) => text.clone(),
+                },
+                kind: link.kind.to_owned(),
+                rel: link.rel.clone(),
+                text: link.text.clone(),
+                nofollow: link.nofollow,
+                outcome,
+            });
+        }
+        Ok(records)
+    }
+
+    fn admit_link(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        via: Via,
+        link: &FoundLink,
+        url: &CrawlUrl,
+        fingerprint: Fingerprint,
+    ) -> Result<LinkOutcome, CommitError> {
+        if let Some(outcome) = link.skip {
+            return Ok(outcome);
+        }
+        let redirect = link.kind == "redirect";
+        let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
+        let mut queued = QueuedUrl::link(url, depth, Some(via));
+        if redirect {
+            queued.redirects = item.redirects.saturating_add(1);
+            queued.seed = item.seed;
+            if u32::from(queued.redirects) > self.settings.max_redirects {
+                return Ok(LinkOutcome::TooManyRedirects);
+            }
+            // Where a seed redirects to belongs to the crawl as the seed does.
+            if item.seed && self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
+                self.scope_added.push(url.to_string());
+                let added = ScopeAdded { urls: self.scope_added.clone() };
+                self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+            }
+        }
+        if let Some(outcome) = self.scope.judge(url, depth) {
+            return Ok(outcome);
+        }
+        let host =
+            if url.host() == lease.url.host() { lease.host } else { self.frontier.host_id(url.host()) };
+        let priority = if redirect { Priority::First } else { Priority::Link };
+        Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
+            Admitted::Queued => LinkOutcome::Queued,
+            Admitted::Seen => LinkOutcome::Seen,
+            Admitted::Untested => LinkOutcome::Untested,
+        })
+    }
+
+    /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
+    fn skip_link(
+        &mut self,
+        lease: &Lease,
+        page: &PageRecord,
+        link: &FoundLink,
+        outcome: LinkOutcome,
+        now: Now,
+    ) {
+        let (url, host, mark) = match &link.target {
+            Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
+            Err(text) => {
+                let hash = blake3::hash(text.as_bytes());
+                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+                (text.clone(), String::new(), mark)
+            }
+        };
+        if self.skips.len() >= super::SKIPS_REMEMBERED {
+            self.skips.clear();
+        }
+        if !self.skips.insert(Fingerprint(mark ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))) {
+            return;
+        }
+        self.totals.skipped += 1;
+        let layer = match outcome {
+            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow => Layer::Directive,
+            LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
+            _ => Layer::Scope,
+        };
+        let evidence = match outcome {
+            LinkOutcome::PageNofollow => {
+                page.directives.iter().find(|because| because.directive == "nofollow")
+            }
+            _ => None,
+        };
+        let evidence = match evidence {
+            Some(because) => because.source.to_string(),
+            None if link.rel.is_empty() => link.kind.to_owned(),
+            None => format!("{} rel=\"{}\"", link.kind, link.rel),
+        };
+        self.decide(Decision {
+            at: now.wall,
+            url,
+            host,
+            decision: "skipped".to_owned(),
+            layer,
+            reason: outcome.as_str().to_owned(),
+            evidence: Some(evidence),
+            via: Some(lease.url.to_string()),
+        });
+    }
+}

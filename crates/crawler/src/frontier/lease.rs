@@ -1,0 +1,107 @@
+//! What goes out of the frontier and comes back: permits, leases, settlements, and figures, as plain values.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::host::Errand;
+use super::item::{HostId, QueuedUrl};
+use crate::pace::{Delay, Why};
+use crate::url::CrawlUrl;
+
+/// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`].
+#[derive(Debug)]
+pub struct Permit(pub(super) Lease);
+
+impl Permit {
+    /// What the permit is for.
+    pub fn lease(&self) -> &Lease {
+        &self.0
+    }
+}
+
+/// What a permit is for, as a plain value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The host.
+    pub host: HostId,
+    /// Number of this lease among the host's; a later one fences it.
+    pub token: u64,
+    /// The URL.
+    pub url: CrawlUrl,
+    /// What to do with it.
+    pub work: Work,
+}
+
+/// The two kinds of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// Visit a queued URL.
+    Visit(QueuedUrl),
+    /// Fetch a hop of another origin's robots.txt.
+    Errand(Errand),
+}
+
+/// What became of a lease, as far as the frontier is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// True takes the URL off its queue; false leaves it at the head, to be leased again.
+    pub done: bool,
+    /// A request was made. The host isn't leased again before this settlement is durable, so that a crash costs a site no
+    /// more than the one request under way.
+    pub asked: bool,
+    /// The URL goes back into the queue [`Priority::First`] in this form (another try).
+    pub again: Option<QueuedUrl>,
+    /// The host's next request starts at this time (monotonic) at the earliest.
+    pub not_before: Duration,
+    /// Why, and how long the wait is.
+    pub wait: Delay,
+}
+
+/// Whether [`Frontier::complete`] did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Completion {
+    /// It did.
+    Applied,
+    /// The lease was settled before, or a later one took its place.
+    Fenced,
+}
+
+/// What became of a URL that was offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Admitted {
+    /// It was new, and is queued.
+    Queued,
+    /// It was seen before.
+    Seen,
+    /// It is queued, and will be tested when its host wakes.
+    Untested,
+}
+
+/// The frontier's figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontierCounts {
+    /// URLs queued, leased ones included.
+    pub queued: u64,
+    /// Leases in force.
+    pub in_flight: u64,
+    /// Hosts known.
+    pub hosts: u64,
+}
+
+/// A host that waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    /// The host's name.
+    pub host: &'a str,
+    /// What for.
+    pub why: Why,
+    /// How much longer.
+    pub left: Duration,
+    /// The gap in force.
+    pub gap: Delay,
+    /// URLs it holds back.
+    pub queued: u64,
+    /// Set where it is left alone for the rest of this process.
+    pub parked: Option<&'a str>,
+}
