@@ -36,7 +36,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
         for host in self.frontier.waiting(now) {
-            *waiting.entry(host.why).or_insert(0) += 1;
+            if host.left > Duration::ZERO {
+                *waiting.entry(host.why).or_insert(0) += 1;
+            }
             let left =
                 host.gap.length.saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX)).max(host.left);
             if slowest.as_ref().is_none_or(|(_, _, most, _)| left > *most) {

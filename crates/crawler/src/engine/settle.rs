@@ -283,9 +283,11 @@ impl Gap {
 }
 
 fn describe(evidence: &RobotsEvidence) -> String {
-    match (evidence.line, &evidence.rule) {
-        (Some(line), Some(rule)) => format!("line {line}: {rule}"),
-        (Some(line), None) => format!("line {line}"),
-        _ => evidence.reason.clone(),
+    let RobotsEvidence { line, rule, group, dialect, reason, .. } = evidence;
+    let group = group.as_ref().map(|group| format!("group {group}, ")).unwrap_or_default();
+    match (line, rule) {
+        (Some(line), Some(rule)) => format!("line {line}: {rule} ({group}{dialect})"),
+        (Some(line), None) => format!("line {line} ({group}{dialect})"),
+        _ => format!("{reason} ({group}{dialect})"),
     }
 }

@@ -89,7 +89,7 @@ pub struct FrontierCounts {
     pub hosts: u64,
 }
 
-/// A host that waits.
+/// A host with URLs queued, and no request under way.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting<'a> {
     /// The host's name.

@@ -437,22 +437,17 @@ impl<S: Store> Frontier<S> {
         self.host_mut(id).robots_status = Some(status.into());
     }
 
-    /// The hosts with URLs queued that wait beyond `now`: name, reason, until when, URLs queued.
+    /// The hosts with URLs queued and no request under way: what they wait for, and for how much longer.
     pub fn waiting(&self, now: Now) -> impl Iterator<Item = Waiting<'_>> {
-        self.hosts.iter().filter(move |host| host.leased.is_none() && host.queued() > 0).filter_map(
-            move |host| {
-                let left = host.not_before.saturating_sub(now.mono);
-                let parked = host.parked.as_deref();
-                (parked.is_some() || host.held || left > Duration::ZERO).then(|| Waiting {
-                    host: &host.name,
-                    why: if host.held { Why::RobotsElsewhere } else { host.wait.why },
-                    left,
-                    gap: host.gap,
-                    queued: host.queued(),
-                    parked,
-                })
-            },
-        )
+        let idle = self.hosts.iter().filter(|host| host.leased.is_none() && host.queued() > 0);
+        idle.map(move |host| Waiting {
+            host: &host.name,
+            why: host.wait.why,
+            left: host.not_before.saturating_sub(now.mono),
+            gap: host.gap,
+            queued: host.queued(),
+            parked: host.parked.as_deref(),
+        })
     }
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.

@@ -14,6 +14,12 @@ pub struct RobotsEvidence {
     pub line: Option<u32>,
     /// The deciding rule as written.
     pub rule: Option<String>,
+    /// The value of the user-agent line that chose the group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The dialect that decided.
+    #[serde(default)]
+    pub dialect: robots::Dialect,
     /// The reason in words.
     pub reason: String,
     /// Digest of the robots.txt version.

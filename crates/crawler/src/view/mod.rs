@@ -25,6 +25,7 @@ mod write;
 pub use self::cell::{Field, Kind, Moment};
 pub use self::errors::ErrorRow;
 pub use self::hosts::HostRow;
+pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
 pub use self::open::{View, ViewError};

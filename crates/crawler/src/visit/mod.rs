@@ -225,6 +225,8 @@ fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
     RobotsEvidence {
         line: verdict.line,
         rule: verdict.rule.as_deref().map(|rule| crate::clean::clean(rule).into_owned()),
+        group: verdict.group.as_deref().map(|group| crate::clean::clean(group).into_owned()),
+        dialect: verdict.dialect,
         reason: verdict.reason.to_string(),
         digest: rules_digest(entry),
     }

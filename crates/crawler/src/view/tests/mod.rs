@@ -171,6 +171,8 @@ fn page(url: &str, status: Option<u16>) -> PageRecord {
         redirect: None,
         links_out: 1,
         robots: RobotsEvidence {
+            group: Some("*".to_owned()),
+            dialect: robots::Dialect::Hardened,
             line: Some(3),
             rule: Some("Allow: /".to_owned()),
             reason: "allowed by rule".to_owned(),

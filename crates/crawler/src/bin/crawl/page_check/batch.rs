@@ -43,7 +43,7 @@ pub(super) fn run(lines: &mut dyn BufRead, out: &mut dyn Write) -> anyhow::Resul
                     code = exit::UNEXPECTED;
                 }
             }
-            writeln!(out, "{}", Value::Object(answer))?;
+            crawler::view::write_json_line(&mut &mut *out, &Value::Object(answer))?;
         }
         text.clear();
     }

@@ -28,8 +28,7 @@ pub(super) fn run(mut reader: impl BufRead, options: &Options, out: &mut impl Wr
             Map::from_iter([("error".to_owned(), json!(format!("{error:#}")))])
         });
         object.insert("id".to_owned(), id);
-        serde_json::to_writer(&mut *out, &object)?;
-        out.write_all(b"\n")?;
+        crawler::view::write_json_line(out, &object)?;
     }
     out.flush()?;
     Ok(clean)
