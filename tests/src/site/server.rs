@@ -170,10 +170,8 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         let host = head.field("host").unwrap_or_default().to_owned();
         let answer = shared.answer(&host, &head.path);
         think(answer.delay).await;
-        let written = connection::write(&mut stream, &answer).await;
-        let end = written.as_ref().map_or_else(|_| Instant::now(), |end| *end);
-        shared.record(head, &host, &answer, end, written.is_ok());
-        written?;
+        let record = |end, whole| shared.record(head, &host, &answer, end, whole);
+        connection::write(&mut stream, &answer, record).await?;
     }
     Ok(())
 }
