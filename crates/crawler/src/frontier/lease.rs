@@ -9,7 +9,7 @@ use super::item::{HostId, QueuedUrl};
 use crate::pace::{Delay, Why};
 use crate::url::CrawlUrl;
 
-/// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`].
+/// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
 #[derive(Debug)]
 pub struct Permit(pub(super) Lease);
 
@@ -50,7 +50,7 @@ pub struct Settlement {
     /// A request was made. The host isn't leased again before this settlement is durable, so that a crash costs a site no
     /// more than the one request under way.
     pub asked: bool,
-    /// The URL goes back into the queue [`Priority::First`] in this form (another try).
+    /// The URL goes back into the queue [`Priority::First`](super::Priority::First) in this form (another try).
     pub again: Option<QueuedUrl>,
     /// The host's next request starts at this time (monotonic) at the earliest.
     pub not_before: Duration,
@@ -58,7 +58,7 @@ pub struct Settlement {
     pub wait: Delay,
 }
 
-/// Whether [`Frontier::complete`] did something.
+/// Whether [`Frontier::complete`](super::Frontier::complete) did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Completion {
     /// It did.
