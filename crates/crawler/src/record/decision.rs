@@ -12,6 +12,8 @@ use super::RecordError;
 pub enum Layer {
     /// Hosts, paths, patterns, depth.
     Scope,
+    /// The URL was known already.
+    Seen,
     /// robots.txt.
     Robots,
     /// Gaps and pauses.
@@ -22,8 +24,14 @@ pub enum Layer {
     Address,
     /// Meta tags and headers.
     Directive,
+    /// What a site says about the use of its pages.
+    Consent,
     /// A limit.
     Limit,
+    /// A space of URLs without end.
+    Trap,
+    /// The same content under another URL.
+    Dedup,
     /// Start, stop and resume of the crawl.
     Stop,
 }

@@ -76,12 +76,16 @@ fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
 pub(super) fn layer_name(layer: Layer) -> &'static str {
     match layer {
         Layer::Scope => "scope",
+        Layer::Seen => "seen",
         Layer::Robots => "robots",
         Layer::Pace => "pace",
         Layer::Fetch => "fetch",
         Layer::Address => "address",
         Layer::Directive => "directive",
+        Layer::Consent => "consent",
         Layer::Limit => "limit",
+        Layer::Trap => "trap",
+        Layer::Dedup => "dedup",
         Layer::Stop => "stop",
     }
 }
