@@ -3,19 +3,19 @@
 //! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
 //! is acknowledged survives kill -9 and power loss.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::frontier::HostId;
 use crate::record::{
-    self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, link_key, page_key,
-    read_ledger,
+    self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, Withdrawal,
+    link_key, page_key, read_ledger,
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
-use crate::warc::{self, Encoded, Position, WarcInfo, WarcWriter};
+use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter};
 
 /// What the crawl counted, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub struct SettledPage {
     pub record: PageRecord,
     /// Its links, with what became of each.
     pub links: Vec<LinkRecord>,
+    /// The links of an earlier visit stay; none are given here.
+    pub keeps_links: bool,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
 }
@@ -67,6 +69,14 @@ pub struct Batch {
     pub pages: Vec<SettledPage>,
     /// Versions of robots.txt.
     pub robots: Vec<RobotsRecord>,
+    /// Versions of files in which sites speak of the uses of their pages.
+    pub site_files: Vec<SiteFileRecord>,
+    /// Captures that have to leave the archive.
+    pub withdrawals: Vec<Withdrawal>,
+    /// Keys that go, beside the frontier's own.
+    pub removes: Vec<Write>,
+    /// Stored content was taken out: what is left of it in the database's free space has to go as well.
+    pub scrub: bool,
     /// Decisions.
     pub decisions: Vec<Decision>,
     /// The counters after all this.
@@ -96,8 +106,12 @@ pub enum CommitError {
 pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
+    warc_dir: Option<PathBuf>,
     next_decision: u64,
 }
+
+/// Key of `meta` that says: the database holds content in its free space that was withdrawn.
+pub const SCRUB: &str = "scrub";
 
 impl<S: Store> Committer<S> {
     /// Takes up a store. The archive, if one is kept, is first cut back to what was committed.
@@ -119,13 +133,15 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, next_decision })
+        Ok(Self { store, warc, warc_dir: None, next_decision })
     }
 
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
-        let Batch { mut writes, mut pages, robots, decisions, totals, .. } = batch;
+        let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
+        let Batch { decisions, totals, .. } = batch;
         self.archive(&mut pages)?;
+        writes.extend(removes);
         for page in pages {
             writes.push(Write::put(
                 Tree::Pages,
@@ -138,7 +154,18 @@ impl<S: Store> Committer<S> {
                     link_key(page.host, page.page),
                     record::write_links(&page.links)?,
                 ));
+            } else if page.record.visits_before > 0 && !page.keeps_links {
+                writes.push(Write::remove(Tree::Links, link_key(page.host, page.page)));
             }
+        }
+        for version in site_files {
+            writes.push(Write::put(Tree::SiteFiles, version.key(), version.write()?));
+        }
+        for withdrawal in &withdrawals {
+            writes.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(withdrawal)?));
+        }
+        if scrub {
+            writes.push(Write::put(Tree::Meta, SCRUB, "due"));
         }
         for version in robots {
             writes.push(Write::put(Tree::Robots, version.key(), version.write()?));
@@ -154,7 +181,39 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
+        self.withdraw(withdrawals)
+    }
+
+    /// Overwrites captures that have to go. They are on record before: what a crash cuts off is done at the next start.
+    fn withdraw(&mut self, withdrawals: Vec<Withdrawal>) -> Result<(), CommitError> {
+        let Some(dir) = &self.warc_dir else { return Ok(()) };
+        if withdrawals.is_empty() {
+            return Ok(());
+        }
+        let mut done = Vec::new();
+        for withdrawal in withdrawals {
+            let Archived { file, offset, length } = withdrawal.place.clone();
+            let place = Location { file, offset, length };
+            warc::bury(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
+            let withdrawal = Withdrawal { done: true, ..withdrawal };
+            done.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal)?));
+        }
+        self.store.commit(done)?;
         Ok(())
+    }
+
+    /// Names the archive's directory, whether or not this run adds to it, and finishes the withdrawals that a crash cut off.
+    pub fn with_archive_dir(mut self, dir: &Path) -> Result<Self, CommitError> {
+        self.warc_dir = Some(dir.to_owned());
+        let mut open = Vec::new();
+        for pair in self.store.scan(Tree::Withdrawn, &[]) {
+            let withdrawal: Withdrawal = serde_json::from_slice(&pair?.1)?;
+            if !withdrawal.done {
+                open.push(withdrawal);
+            }
+        }
+        self.withdraw(open)?;
+        Ok(self)
     }
 
     fn archive(&mut self, pages: &mut [SettledPage]) -> Result<(), CommitError> {

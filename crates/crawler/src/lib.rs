@@ -4,6 +4,7 @@ pub mod clean;
 pub mod clock;
 pub mod commit;
 pub mod config;
+pub mod consent;
 pub mod demo;
 pub mod engine;
 pub mod event;

@@ -2,6 +2,7 @@
 
 mod adverse;
 mod bulk;
+mod consent;
 mod crawl;
 mod demo;
 mod export;
@@ -10,3 +11,4 @@ mod robots_fields;
 mod scene;
 mod stop;
 mod surface;
+mod withdrawal;

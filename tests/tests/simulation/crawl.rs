@@ -73,6 +73,8 @@ impl<S: Store> Crawl<S> {
         let context = Arc::new(VisitContext {
             fetch: self.sim.clone(),
             robots: job::robots_cache(&settings, Arc::clone(&self.store)),
+            consent: job::consent_cache(&settings, Arc::clone(&self.store)),
+            revisiting: None,
             pages: Arc::new(rules),
             clock: self.clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),

@@ -24,6 +24,8 @@ enum Kind {
     Switch,
     /// Blanks separate the entries; none of them ever needs one.
     List,
+    /// Blanks or commas separate the entries.
+    Words,
     /// Tables: no text form.
     Tables,
 }
@@ -51,6 +53,10 @@ pub const KEYS: &[Key] = &[
     key("pace.concurrency", "concurrency", Kind::Number),
     key("robots.dialect", "dialect", Kind::Text),
     toml_only("robots.on_forbidden", Kind::Text),
+    toml_only("robots.on_later_denial", Kind::Text),
+    key("consent.purpose", "purpose", Kind::Words),
+    toml_only("consent.silence_allows", Kind::Words),
+    toml_only("consent.ai_block_hint", Kind::Switch),
     key("scope.mode", "scope", Kind::Text),
     key("scope.include", "include", Kind::List),
     key("scope.exclude", "exclude", Kind::List),
@@ -109,6 +115,10 @@ impl Key {
                 _ => Value::from(text),
             },
             Kind::List => Value::Array(text.split_whitespace().map(Value::from).collect()),
+            Kind::Words => {
+                let words = text.split(|c: char| c == ',' || c.is_whitespace());
+                Value::Array(words.filter(|word| !word.is_empty()).map(Value::from).collect())
+            }
         }
     }
 }

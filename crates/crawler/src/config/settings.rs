@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
+use meta::consent::Purpose;
 use robots::{Dialect, access::OnForbidden};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,8 @@ pub struct Settings {
     pub pace: PaceSettings,
     /// How robots.txt is read.
     pub robots: RobotsSettings,
+    /// What the pages are for, and what a site's silence means.
+    pub consent: ConsentSettings,
     /// Which URLs belong to the crawl.
     pub scope: ScopeSettings,
     /// Where the crawl, a page or a response ends.
@@ -45,6 +48,7 @@ impl Default for Settings {
             agent: AgentSettings::default(),
             pace: PaceSettings::default(),
             robots: RobotsSettings::default(),
+            consent: ConsentSettings::default(),
             scope: ScopeSettings::default(),
             limits: LimitSettings::default(),
             fetch: FetchSettings::default(),
@@ -134,6 +138,38 @@ pub struct RobotsSettings {
     pub dialect: Dialect,
     /// What 401 and 403 mean; stands in the TOML alone. Default: closed.
     pub on_forbidden: OnForbidden,
+    /// What becomes of a stored page that robots.txt forbids when it is to be visited again. Default: keep.
+    pub on_later_denial: LaterDenial,
+}
+
+/// What becomes of content that was fetched while robots.txt allowed it, once it doesn't any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LaterDenial {
+    /// It was fetched with permission, and stays.
+    #[default]
+    Keep,
+    /// It is withdrawn as under noindex.
+    Withdraw,
+}
+
+/// What the pages are for, and what a site's silence means (digest, section 5).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConsentSettings {
+    /// The purposes of the crawl: a site may deny each. Default: search, archive.
+    pub purpose: Vec<Purpose>,
+    /// The purposes that a site permits by saying nothing. Default: search, archive.
+    pub silence_allows: Vec<Purpose>,
+    /// A robots.txt that closes three AI crawlers or more out counts as a denial of AI training. Default: no.
+    pub ai_block_hint: bool,
+}
+
+impl Default for ConsentSettings {
+    fn default() -> Self {
+        let usual = vec![Purpose::Search, Purpose::Archive];
+        Self { purpose: usual.clone(), silence_allows: usual, ai_block_hint: false }
+    }
 }
 
 /// How far from the seeds the crawl goes.

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use meta::consent::Purpose;
 use proptest::prelude::*;
 
 use super::*;
@@ -71,6 +72,7 @@ fn every_variable_is_read() {
         "limits.max_bytes" | "limits.max_body" => "7MiB",
         "fetch.resolve" => "a.test:127.0.0.1 b.test:[::1]:80",
         "fetch.allow_net" => "10.0.0.0/8 fc00::/7",
+        "consent.purpose" => "search,tdm",
         _ => "7s",
     };
     for key in KEYS {
@@ -296,7 +298,16 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_wait: pace.1,
                     concurrency: pace.4,
                 },
-                robots: RobotsSettings { dialect: Dialect::Strictest, on_forbidden: OnForbidden::Rfc9309 },
+                robots: RobotsSettings {
+                    dialect: Dialect::Strictest,
+                    on_forbidden: OnForbidden::Rfc9309,
+                    on_later_denial: LaterDenial::Withdraw,
+                },
+                consent: ConsentSettings {
+                    purpose: vec![Purpose::Tdm, Purpose::AiTrainImages],
+                    silence_allows: vec![Purpose::Tdm],
+                    ai_block_hint: true,
+                },
                 scope: ScopeSettings {
                     mode: modes[scope.0],
                     include: scope.1.clone(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use meta::consent::Purpose;
 use regex::Regex;
 use scraper::Selector;
 
@@ -22,6 +23,7 @@ pub(super) fn validate(
 ) -> Result<(), ConfigError> {
     agent(settings, places, warnings)?;
     numbers(settings, places)?;
+    consent(settings, places, warnings)?;
     scope(settings, places)?;
     extract(settings, places)
 }
@@ -40,6 +42,21 @@ fn agent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>) -
                 format!("{alias:?} isn't a product token: letters, - and _ alone (RFC 9309 section 2.2.1)");
             return Err(places.refuse("agent.aliases", what));
         }
+    }
+    Ok(())
+}
+
+fn consent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
+    let consent = &settings.consent;
+    if consent.purpose.is_empty() {
+        let what = "name at least one purpose: search, archive, ai-input, ai-train, ai-train-images or tdm";
+        return Err(places.refuse("consent.purpose", what));
+    }
+    if settings.warc.enabled && !consent.purpose.contains(&Purpose::Archive) {
+        warnings.push(
+            "bodies are kept in WARC files although --purpose doesn't name archive: pages that deny archiving are left out all the same"
+                .to_owned(),
+        );
     }
     Ok(())
 }

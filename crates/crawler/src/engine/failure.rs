@@ -65,9 +65,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.errors += 1;
         self.totals.failed += 1;
-        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
-        self.store_page(&lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+        self.store_failure(&lease, record);
         self.give_back(permit, true, None, gap);
+    }
+
+    /// Stores the record of a failed visit. What an earlier visit brought stays: the failure may pass.
+    fn store_failure(&mut self, lease: &Lease, record: PageRecord) {
+        let fingerprint = lease.url.fingerprint(&self.key);
+        if self.context.revisiting.is_some() && self.stored_page(lease.host, fingerprint).is_some() {
+            return;
+        }
+        let visited = Visited {
+            record,
+            links: Vec::new(),
+            warc: None,
+            retry_after: None,
+            status: None,
+            keeps_links: false,
+            withdrawn: Vec::new(),
+        };
+        self.store_page(lease, fingerprint, visited, Vec::new());
     }
 
     /// The next try of a URL, if it has one left.
@@ -83,9 +100,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Work::Visit(item) = &lease.work {
             let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
             let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
-            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
             self.totals.failed += 1;
-            self.store_page(lease, lease.url.fingerprint(&self.key), visited, Vec::new());
+            self.store_failure(lease, record);
         }
         let delay = self.frontier.gap(lease.host);
         let not_before = now.mono + delay.length;
@@ -121,33 +137,12 @@ fn failure_record(
         status: error.status,
         error: Some(error.kind.as_str().to_owned()),
         detail: Some(error.detail.clone()),
-        content_type: None,
-        charset: None,
-        title: None,
-        description: None,
-        keywords: None,
-        language: None,
         depth: item.depth,
         via: item.via,
         fetched_at: ended.wall,
         duration_ms: u64::try_from(error.elapsed.as_millis()).unwrap_or(u64::MAX),
-        bytes: 0,
-        wire_bytes: 0,
-        digest: None,
-        truncated: None,
-        directives: Vec::new(),
-        directive_warnings: Vec::new(),
-        indexed: false,
-        archived: false,
-        followed: false,
-        canonical: None,
-        redirect: None,
-        links_out: 0,
         robots,
-        warc: None,
-        fields: std::collections::BTreeMap::new(),
-        validators: std::collections::BTreeMap::new(),
-        limits_hit: Vec::new(),
         tries: item.tries + 1,
+        ..PageRecord::default()
     }
 }

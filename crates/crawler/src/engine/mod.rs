@@ -1,9 +1,11 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
+mod consent;
 mod failure;
 mod links;
 mod progress;
 mod settle;
+mod withdraw;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub struct EngineSettings {
     pub max_bytes: Option<u64>,
     /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
     pub max_wait: Duration,
+    /// A stored page that robots.txt forbids when it is visited again loses its content.
+    pub withdraw_when_denied: bool,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -126,6 +130,8 @@ pub struct Engine<F, S> {
     jitter: Jitter,
     listener: Listener,
     pages: Pages,
+    /// The earliest date at which a stored page becomes unavailable.
+    next_due: Option<jiff::Timestamp>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -191,6 +197,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             jitter,
             listener,
             pages: Pages::default(),
+            next_due: Some(jiff::Timestamp::MIN),
         })
     }
 
@@ -243,6 +250,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if now.mono >= next_tick {
                 next_tick = now.mono + Duration::from_secs(1);
                 self.tick(now);
+                self.withdraw_due(now)?;
             }
             let over = visits.is_empty()
                 && (stopping.is_some()

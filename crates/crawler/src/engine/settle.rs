@@ -7,7 +7,7 @@ use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Errand, Lease, Permit, QueuedUrl, Settlement, Via, Work};
+use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{Decision, Layer, LinkRecord, PageRecord, RobotsEvidence, page_key};
 use crate::robots_cache::Entry;
@@ -30,9 +30,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 counts.skipped += 1;
                 self.totals.skipped += 1;
                 let evidence = describe(&evidence);
+                self.denied_later(&lease, now, &evidence)?;
                 self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", Some(evidence));
                 self.give_back(permit, true, None, gap);
             }
+            Event::SiteFile(answer) => self.site_file(permit, *answer, outcome.request, gap),
+            Event::Refused(statements) => self.refused(permit, &statements, gap, now),
             Event::Wait(wait, why) => {
                 let evidence = format!("{why}; {:.0} s", wait.length.as_secs_f64());
                 self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), Some(evidence));
@@ -161,21 +164,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
-        let status = visited.record.status.unwrap_or_default();
-        let retry_after = visited.retry_after.as_deref();
-        let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
-        let jitter = self.jitter.draw();
-        let (pace, _) = self.frontier.pace_and_counts(lease.host);
-        let pause = match status {
-            429 | 503 => Some(pace.pushed_back(retry_after, jitter)),
-            _ => {
-                pace.answered();
-                retry_after.map(|length| Delay { length, why: Why::RetryAfter })
-            }
-        };
-        if let Some(pause) = pause {
-            let evidence = format!("status {status}; {:.0} s", pause.length.as_secs_f64());
-            self.decided(&lease, now, "paused", Layer::Pace, pause.why.as_str(), Some(evidence));
+        let status = visited.status.unwrap_or_default();
+        if let Some(pause) = self.pause_after(&lease, status, visited.retry_after.as_deref(), ended, now) {
             gap = gap.or_later(ended, pause);
         }
         if matches!(status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
@@ -213,6 +203,30 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
+    /// The pause that a response asks of the whole host, by `Retry-After` or by 429 and 503 (spec 2.6 rule 3).
+    pub(super) fn pause_after(
+        &mut self,
+        lease: &Lease,
+        status: u16,
+        retry_after: Option<&str>,
+        ended: Now,
+        now: Now,
+    ) -> Option<Delay> {
+        let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
+        let jitter = self.jitter.draw();
+        let (pace, _) = self.frontier.pace_and_counts(lease.host);
+        let pause = match status {
+            429 | 503 => Some(pace.pushed_back(retry_after, jitter)),
+            _ => {
+                pace.answered();
+                retry_after.map(|length| Delay { length, why: Why::RetryAfter })
+            }
+        }?;
+        let evidence = format!("status {status}; {:.0} s", pause.length.as_secs_f64());
+        self.decided(lease, now, "paused", Layer::Pace, pause.why.as_str(), Some(evidence));
+        Some(pause)
+    }
+
     pub(super) fn store_page(
         &mut self,
         lease: &Lease,
@@ -220,7 +234,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         visited: Visited,
         links: Vec<LinkRecord>,
     ) {
-        let Visited { record, warc, .. } = visited;
+        let Visited { record, warc, keeps_links, withdrawn, .. } = visited;
+        self.withdraw_captures(lease.host, page, &record, withdrawn, keeps_links);
+        if record.holds_content()
+            && let Some(date) = record.unavailable_after
+        {
+            self.enter_due(date, lease.host, page);
+        }
         (self.listener)(CrawlEvent::Page {
             url: record.url.clone(),
             status: record.status.unwrap_or_default(),
@@ -229,14 +249,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
             + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
         self.touch(octets);
-        self.batch.pages.push(SettledPage { host: lease.host, page, record, links, warc });
+        self.batch.pages.push(SettledPage { host: lease.host, page, record, links, keeps_links, warc });
+    }
+
+    /// The record of a page that was stored before.
+    pub(super) fn stored_page(&self, host: HostId, page: Fingerprint) -> Option<PageRecord> {
+        let value = self.frontier.store().get(Tree::Pages, &page_key(host, page, 0)).ok()??;
+        serde_json::from_slice(&value).ok()
     }
 
     /// The URL of a page that was stored before.
     fn url_of(&self, via: Via) -> Option<String> {
-        let key = page_key(via.host, via.page, 0);
-        let value = self.frontier.store().get(Tree::Pages, &key).ok()??;
-        serde_json::from_slice::<PageRecord>(&value).ok().map(|record| record.url)
+        self.stored_page(via.host, via.page).map(|record| record.url)
     }
 
     pub(super) fn decided(

@@ -11,6 +11,8 @@ pub enum Purpose {
     Robots,
     /// A sitemap, a feed or a list of URLs.
     Sitemap,
+    /// A file in which a site speaks of the uses of its pages: `tdmrep.json`, `ai.txt`.
+    SiteFile,
 }
 
 impl Purpose {
@@ -22,6 +24,7 @@ impl Purpose {
             Self::Page => "text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
             Self::Robots => "text/plain, */*;q=0.1",
             Self::Sitemap => "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5",
+            Self::SiteFile => "application/json, text/plain, */*;q=0.1",
         }
     }
 }

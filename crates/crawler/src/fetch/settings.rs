@@ -75,7 +75,7 @@ impl FetchSettings {
     pub fn body_limit(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::Page => self.max_body,
-            Purpose::Robots => self.max_robots,
+            Purpose::Robots | Purpose::SiteFile => self.max_robots,
             Purpose::Sitemap => self.max_sitemap,
         }
     }

@@ -215,6 +215,13 @@ impl<S: Store> Frontier<S> {
         Ok(Admitted::Queued)
     }
 
+    /// Queues a known URL once more: it is to be visited again.
+    pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
+        self.host_mut(id).push(Priority::Link, url);
+        self.queued += 1;
+        self.schedule_if_idle(id);
+    }
+
     /// True if the URL was seen; only for hosts whose seen set is in memory or small.
     pub fn is_seen(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
         if !self.hosts[id.0 as usize].seen.is_loaded() {

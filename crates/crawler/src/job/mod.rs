@@ -1,6 +1,8 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
 mod dir;
+mod revisit;
+mod scrub;
 mod seed;
 
 pub use self::dir::{CrawlDir, DirError};
@@ -9,14 +11,17 @@ pub use self::seed::{Planted, plant};
 use std::collections::HashSet;
 use std::num::NonZero;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use meta::consent::{Consent, Policy, Purpose};
 use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, Record, ScopeSettings, Settings};
-use crate::engine::{Engine, EngineSettings, Listener, Stop, Summary};
+use crate::config::{self, ConsentSettings, LaterDenial, Record, ScopeSettings, Settings};
+use crate::consent::{ConsentCache, ConsentRules};
+use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
 use crate::fetch::{FetchSettings, HttpFetch, ResolveRule, SetupError};
 use crate::frontier::FrontierLimits;
@@ -76,6 +81,7 @@ pub struct Job {
     selectors: Vec<SelectRule>,
     seed_hosts: HashSet<Box<str>>,
     started: Timestamp,
+    revisiting: bool,
 }
 
 impl Job {
@@ -118,11 +124,18 @@ impl Job {
             dir.prepare_db()?;
             seed_database(&dir, &prepared.scope, &seeds, now)?
         } else {
-            let store = Arc::new(SledStore::open(&dir.db())?);
+            let mut store = SledStore::open(&dir.db())?;
             let key = read_key(&store)?;
-            (store, key)
+            if scrub::is_due(&store)? {
+                drop(store);
+                scrub::try_scrub(&dir);
+                store = SledStore::open(&dir.db())?;
+            }
+            (Arc::new(store), key)
         };
-        Ok(Self::new(dir, settings, prepared, store, key, record.started))
+        let mut job = Self::new(dir, settings, prepared, store, key, record.started);
+        job.revisit(None, now)?;
+        Ok(job)
     }
 
     fn new(
@@ -134,7 +147,15 @@ impl Job {
         started: Timestamp,
     ) -> Self {
         let Prepared { scope, fetch, selectors, seed_hosts } = prepared;
-        Self { dir, settings, scope, fetch, store, key, selectors, seed_hosts, started }
+        Self { dir, settings, scope, fetch, store, key, selectors, seed_hosts, started, revisiting: false }
+    }
+
+    /// Queues every page again whose last visit is at least `age` ago, and gives their number; a round that was cut off is
+    /// gone on with instead. Without an age only the latter.
+    pub fn revisit(&mut self, age: Option<Duration>, now: Timestamp) -> Result<u64, JobError> {
+        let queued = revisit::begin(&self.store, self.key, age, now)?;
+        self.revisiting = revisit::is_open(&*self.store)?;
+        Ok(queued)
     }
 
     /// The output directory.
@@ -161,19 +182,33 @@ impl Job {
         };
         let warc = self.dir.warc();
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
-        let committer = Committer::open(Arc::clone(&self.store), archive)?;
+        let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
         let context = Arc::new(VisitContext {
             fetch: self.fetch,
             robots: robots_cache(settings, Arc::clone(&self.store)),
+            consent: consent_cache(settings, Arc::clone(&self.store)),
+            revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
             pages: Arc::new(page_rules(settings, self.selectors, self.key)),
             clock: Clock::system(),
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
         let engine = engine_settings(settings, self.key);
-        let store = Arc::clone(&self.store);
-        let mut engine = Engine::open(engine, context, &store, self.scope, committer, listener)?;
-        Ok(engine.run(stop).await?)
+        let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
+        let summary = engine.run(stop).await?;
+        drop(engine);
+        let done = !matches!(summary.end, End::Interrupted | End::Forced);
+        if self.revisiting && summary.end == End::Complete {
+            revisit::close(&*self.store)?;
+        }
+        let scrub_due = done && scrub::is_due(&*self.store)?;
+        drop(self.store);
+        if scrub_due {
+            let dir = self.dir;
+            // Nothing else waits for this thread.
+            drop(tokio::task::spawn_blocking(move || scrub::try_scrub(&dir)).await);
+        }
+        Ok(summary)
     }
 }
 
@@ -221,6 +256,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_time: limits.max_time,
         max_bytes: limits.max_bytes,
         max_wait: pace.max_wait,
+        withdraw_when_denied: settings.robots.on_later_denial == LaterDenial::Withdraw,
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
@@ -238,12 +274,28 @@ pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache
     RobotsCache::new(store, agent, robots::Options::from(settings.robots.dialect), policy)
 }
 
+/// What the operator declared of the crawl's purposes.
+pub fn consent_rules(settings: &Settings) -> ConsentRules {
+    let ConsentSettings { purpose, silence_allows, ai_block_hint } = &settings.consent;
+    let silence = |purpose| if silence_allows.contains(&purpose) { Consent::Allow } else { Consent::Deny };
+    let policy = Policy::new(purpose.iter().copied());
+    let policy = Purpose::ALL.into_iter().fold(policy, |policy, each| policy.presume(each, silence(each)));
+    ConsentRules { policy, ai_block_hint: *ai_block_hint }
+}
+
+/// What sites say to the uses of their pages.
+pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCache<S> {
+    let agent = meta::Agent::new(&settings.agent.product, &settings.agent.aliases);
+    ConsentCache::new(store, consent_rules(settings), agent)
+}
+
 /// How pages are read.
 pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
     let limits = ExtractLimits { links: settings.limits.max_links_per_page, ..ExtractLimits::default() };
     PageRules {
         agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
         dialect: meta::Dialect::Strict,
+        policy: consent_rules(settings).policy,
         limits,
         selectors,
         archive: settings.warc.enabled,

@@ -4,11 +4,15 @@ mod decision;
 mod link;
 mod page;
 pub(crate) mod robots;
+mod site_file;
+mod withdrawal;
 
 pub use self::decision::{Decision, Layer, read_ledger, write_ledger};
 pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
-pub use self::page::{Archived, PageRecord, RobotsEvidence};
+pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::robots::RobotsRecord;
+pub use self::site_file::{SiteFile, SiteFileRecord};
+pub use self::withdrawal::Withdrawal;
 
 use crate::frontier::HostId;
 use crate::url::Fingerprint;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use meta::Effects;
+use meta::consent::{Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
 use crate::frontier::Via;
@@ -37,8 +39,47 @@ pub struct Archived {
     pub length: u64,
 }
 
+/// What a page says of itself beside title, description and keywords. Empty under noindex.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// Open Graph title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub og_title: Option<String>,
+    /// Open Graph description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub og_description: Option<String>,
+    /// Twitter card title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twitter_title: Option<String>,
+    /// Twitter card description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twitter_description: Option<String>,
+    /// Blocks of schema.org JSON-LD as written, 256 KiB together at most.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub json_ld: Vec<String>,
+    /// The original of this page by the meta `url`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta_url: Option<String>,
+    /// Meta `document-state`: `static` or `dynamic`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_state: Option<meta::DocumentState>,
+    /// Meta refresh, or the header `Refresh`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<meta::Refresh>,
+    /// `<base href>`, resolved, where it isn't the page's own URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+}
+
+impl About {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// One visited URL; JSON. A page under noindex keeps none of the fields that tell of its content.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageRecord {
     /// Form of this record: 1.
     pub v: u32,
@@ -114,4 +155,99 @@ pub struct PageRecord {
     pub limits_hit: Vec<String>,
     /// Tries that the visit took.
     pub tries: u8,
+    /// What else the page says of itself.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub about: About,
+    /// The header lines that speak to robots, or of what a page may be used for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// Longest excerpt that may be shown, in characters: 0 is none, no value is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<u64>,
+    /// From this time on the page is as under noindex and nosnippet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unavailable_after: Option<Timestamp>,
+    /// Earliest wish for the next visit, in seconds after this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revisit_after_s: Option<u64>,
+    /// What the site says to uses of the page, each with its place, raw text and time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consent: Vec<Statement>,
+    /// The declared purposes that the page may serve.
+    #[serde(default)]
+    pub serves: Vec<Purpose>,
+    /// Captures of earlier visits that are still in the archive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Archived>,
+    /// Visits of this URL before this one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub visits_before: u32,
+    /// When a visit last found it unchanged (304), if later than `fetched_at`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_at: Option<Timestamp>,
+    /// Set where content that had been stored was taken out again: when, and by whose word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Withdrawn>,
+}
+
+/// Content that was stored and taken out again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withdrawn {
+    /// When.
+    pub at: Timestamp,
+    /// The directive, date or statement, with its place.
+    pub because: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl PageRecord {
+    /// When the page was last known to be as recorded.
+    pub fn last_seen(&self) -> Timestamp {
+        self.checked_at.map_or(self.fetched_at, |checked| checked.max(self.fetched_at))
+    }
+
+    /// True once the date of `unavailable_after` has come.
+    pub fn is_unavailable(&self, now: Timestamp) -> bool {
+        self.unavailable_after.is_some_and(|date| date <= now)
+    }
+
+    /// Every capture in the archive, the newest last.
+    pub fn captures(&self) -> impl Iterator<Item = &Archived> {
+        self.earlier.iter().chain(&self.warc)
+    }
+
+    /// True if anything is stored that tells of the content.
+    pub fn holds_content(&self) -> bool {
+        self.indexed || self.archived || self.captures().next().is_some()
+    }
+
+    /// Takes out what may not be stored any more; gives the captures that have to leave the archive.
+    pub fn withdraw(&mut self, keep: Effects, at: Timestamp, because: &str) -> Vec<Archived> {
+        if keep.store_text && keep.store_body {
+            return Vec::new();
+        }
+        let captures = self.captures().cloned().collect();
+        self.earlier.clear();
+        self.warc = None;
+        self.archived = false;
+        if !keep.store_text {
+            let About { document_state, .. } = std::mem::take(&mut self.about);
+            self.about.document_state = document_state;
+            self.title = None;
+            self.description = None;
+            self.keywords = None;
+            self.language = None;
+            self.digest = None;
+            self.canonical = None;
+            self.fields.clear();
+            self.indexed = false;
+            self.excerpt = Some(0);
+        }
+        self.withdrawn = Some(Withdrawn { at, because: because.to_owned() });
+        captures
+    }
 }

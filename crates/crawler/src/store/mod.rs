@@ -37,11 +37,17 @@ pub enum Tree {
     Links,
     /// Decisions with their reasons.
     Ledger,
+    /// Files in which sites speak of the uses of their pages.
+    SiteFiles,
+    /// Pages with a date from which on they are not to be shown.
+    Due,
+    /// Captures that had to leave the archive.
+    Withdrawn,
 }
 
 impl Tree {
     /// All trees, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Meta,
         Self::HostId,
         Self::Hosts,
@@ -52,6 +58,9 @@ impl Tree {
         Self::Robots,
         Self::Links,
         Self::Ledger,
+        Self::SiteFiles,
+        Self::Due,
+        Self::Withdrawn,
     ];
 
     /// The tree's name in the database.
@@ -67,6 +76,9 @@ impl Tree {
             Self::Robots => "robots",
             Self::Links => "links",
             Self::Ledger => "ledger",
+            Self::SiteFiles => "site_files",
+            Self::Due => "due",
+            Self::Withdrawn => "withdrawn",
         }
     }
 }

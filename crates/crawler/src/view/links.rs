@@ -43,13 +43,15 @@ impl<S: Store> View<S> {
     fn links_of(&self, (key, value): &Pair) -> Result<Vec<LinkRow>, ViewError> {
         let (host, page) = split_host(Tree::Links, key)?;
         let page = <[u8; 8]>::try_from(page).map_err(|error| ViewError::record(Tree::Links, &error))?;
-        let from = stored_page(self, host, Fingerprint(u64::from_be_bytes(page)))?.map(|page| page.url);
+        let page = stored_page(self, host, Fingerprint(u64::from_be_bytes(page)))?;
+        let is_closed = page.as_ref().is_some_and(|page| page.is_unavailable(self.now()));
+        let from = page.map(|page| page.url);
         let links = read_links(value).map_err(ViewError::packed(Tree::Links))?;
         let row = |link: crate::record::LinkRecord| LinkRow {
             from: from.clone(),
             to: link.to,
             rel: link.rel,
-            text: link.text,
+            text: if is_closed { String::new() } else { link.text },
             nofollow: link.nofollow,
             outcome: link.outcome.as_str(),
             kind: link.kind,

@@ -7,6 +7,7 @@ use crate::frontier::{HostId, Via, reversed};
 use crate::record::link_key;
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 /// Answers that are remembered before all are forgotten.
@@ -41,6 +42,15 @@ impl PageUrls {
 pub(super) struct StoredPage {
     pub(super) url: String,
     pub(super) status: Option<u16>,
+    #[serde(default)]
+    unavailable_after: Option<Timestamp>,
+}
+
+impl StoredPage {
+    /// True once the date of its `unavailable_after` has come.
+    pub(super) fn is_unavailable(&self, now: Timestamp) -> bool {
+        self.unavailable_after.is_some_and(|date| date <= now)
+    }
 }
 
 /// The last visit of a page.

@@ -29,7 +29,7 @@ pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
 pub use self::open::{View, ViewError};
-pub use self::pages::{PageRow, Said};
+pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
 pub use self::row::{Column, Row};

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
+use crate::clock::Clock;
 use crate::frontier::HostId;
 use crate::job::{CrawlDir, DirError, JobError, read_key};
 use crate::record::RecordError;
@@ -71,6 +74,8 @@ impl From<StoreError> for ViewError {
 pub struct View<S> {
     store: S,
     key: FingerprintKey,
+    /// The time at which it is looked at.
+    now: Timestamp,
     /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
     dir: Option<CrawlDir>,
 }
@@ -97,7 +102,7 @@ impl<S: Store> View<S> {
             JobError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
-        Ok(Self { store, key, dir: None })
+        Ok(Self { store, key, now: Clock::system().now().wall, dir: None })
     }
 
     /// The directory, where there is one.
@@ -107,6 +112,11 @@ impl<S: Store> View<S> {
 
     pub(super) fn store(&self) -> &S {
         &self.store
+    }
+
+    /// The time at which it is looked at.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
     }
 
     pub(super) fn key(&self) -> &FingerprintKey {

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use meta::consent::Statement;
+use meta::{DocumentState, Effects};
 use serde::Serialize;
 
 use super::cell::Moment;
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::record::PageRecord;
+use crate::record::{About, PageRecord};
 use crate::store::{Store, Tree};
 
 row! {
@@ -86,6 +88,93 @@ row! {
         directive_warnings: Vec<String>,
         /// Fields that the researcher named, each with its values.
         fields: BTreeMap<String, Vec<String>>,
+        /// Open Graph title.
+        og_title: Option<String>,
+        /// Open Graph description.
+        og_description: Option<String>,
+        /// Twitter card title.
+        twitter_title: Option<String>,
+        /// Twitter card description.
+        twitter_description: Option<String>,
+        /// Blocks of schema.org JSON-LD as written.
+        json_ld: Vec<String>,
+        /// Meta `document-state`.
+        document_state: Option<String>,
+        /// The original of the page by the meta `url`.
+        meta_url: Option<String>,
+        /// `<base href>`, resolved.
+        base: Option<String>,
+        /// Earliest wish for a revisit, in days.
+        revisit_after_days: Option<f64>,
+        /// Longest excerpt that may be shown, in characters; 0 is none.
+        max_excerpt: Option<u64>,
+        /// From this time on the page is as under noindex.
+        unavailable_after: Option<Moment>,
+        /// What the site says to uses of the page.
+        consent: Vec<ConsentSaid>,
+        /// The declared purposes that the page may serve.
+        serves: Vec<String>,
+        /// The header lines that speak to robots.
+        headers: Vec<HeaderLine>,
+        /// Visits of this URL.
+        visits: u32,
+        /// When a visit last found it unchanged.
+        checked_at: Option<Moment>,
+        /// When stored content was taken out again.
+        withdrawn_at: Option<Moment>,
+        /// By whose word.
+        withdrawn_because: Option<String>,
+    }
+}
+
+/// A statement of a site about the use of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConsentSaid {
+    /// The system: `content-usage`, `content-signal`, `tdm-rep`, `ai-txt`, `no-ai`, `ai-block-hint`.
+    pub signal: &'static str,
+    /// The purpose, or `use`.
+    pub purpose: &'static str,
+    /// `allow`, `deny`, or a grade of use.
+    pub verdict: &'static str,
+    /// Where it stands.
+    pub source: String,
+    /// What stood there.
+    pub raw: String,
+    /// When it was read.
+    pub at: Moment,
+}
+
+impl fmt::Display for ConsentSaid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.purpose, self.verdict, self.source)
+    }
+}
+
+impl From<Statement> for ConsentSaid {
+    fn from(statement: Statement) -> Self {
+        Self {
+            signal: statement.signal.name(),
+            purpose: statement.claim.purpose_name(),
+            verdict: statement.claim.verdict_name(),
+            source: statement.source.to_string(),
+            raw: statement.source.text,
+            at: Moment(statement.at),
+        }
+    }
+}
+
+/// A response header line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeaderLine {
+    /// Its name, in lower case.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl fmt::Display for HeaderLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.value)
     }
 }
 
@@ -130,11 +219,36 @@ impl<S: Store> View<S> {
                 // A later visit of the same URL follows at once.
                 let page = &key[..key.len().min(12)];
                 if !matches!(pairs.peek(), Some(Ok((next, _))) if next.starts_with(page)) {
-                    let record = serde_json::from_slice(&value);
-                    return Some(record.map_err(|error| ViewError::record(Tree::Pages, &error)));
+                    return Some(self.read_page(&value));
                 }
             }
         })
+    }
+}
+
+impl<S: Store> View<S> {
+    /// Reads a page record as it may be shown now: once the date of its `unavailable_after` has come, without its content,
+    /// whether or not a crawl has taken it out yet.
+    pub(super) fn read_page(&self, value: &[u8]) -> Result<PageRecord, ViewError> {
+        let mut record: PageRecord =
+            serde_json::from_slice(value).map_err(|error| ViewError::record(Tree::Pages, &error))?;
+        if record.is_unavailable(self.now()) && record.holds_content() {
+            let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
+            record.withdraw(nothing, self.now(), "unavailable_after");
+            record.withdrawn = None;
+        }
+        Ok(record)
+    }
+}
+
+/// The beginning of a text as far as it may be shown.
+fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
+    match most {
+        Some(0) => None,
+        Some(most) => {
+            text.map(|text| text.chars().take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
+        }
+        None => text,
     }
 }
 
@@ -148,13 +262,15 @@ fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
     let open = !is_withheld(&record);
     let warc = record.warc.filter(|_| open);
+    let document_state = record.about.document_state;
+    let about = if open { record.about } else { About::default() };
     PageRow {
         url: record.url,
         status,
         content_type: record.content_type,
         charset: record.charset,
         title: record.title.filter(|_| open),
-        description: record.description.filter(|_| open),
+        description: excerpt(record.description, record.excerpt).filter(|_| open),
         keywords: record.keywords.filter(|_| open),
         language: record.language.filter(|_| open),
         depth: record.depth,
@@ -188,5 +304,26 @@ fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
         limits_hit: record.limits_hit,
         directive_warnings: record.directive_warnings,
         fields: if open { record.fields } else { BTreeMap::new() },
+        og_title: about.og_title,
+        og_description: excerpt(about.og_description, record.excerpt),
+        twitter_title: about.twitter_title,
+        twitter_description: excerpt(about.twitter_description, record.excerpt),
+        json_ld: about.json_ld,
+        document_state: document_state.map(|state| match state {
+            DocumentState::Static => "static".to_owned(),
+            DocumentState::Dynamic => "dynamic".to_owned(),
+        }),
+        meta_url: about.meta_url,
+        base: about.base,
+        revisit_after_days: record.revisit_after_s.map(|wish| wish as f64 / 86_400.0),
+        max_excerpt: record.excerpt,
+        unavailable_after: record.unavailable_after.map(Moment),
+        consent: record.consent.into_iter().map(ConsentSaid::from).collect(),
+        serves: record.serves.iter().map(ToString::to_string).collect(),
+        headers: record.headers.into_iter().map(|(name, value)| HeaderLine { name, value }).collect(),
+        visits: record.visits_before + 1,
+        checked_at: record.checked_at.map(Moment),
+        withdrawn_at: record.withdrawn.as_ref().map(|withdrawn| Moment(withdrawn.at)),
+        withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
     }
 }

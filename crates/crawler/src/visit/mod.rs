@@ -3,6 +3,7 @@
 //! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
 
 mod page;
+mod revisit;
 
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
@@ -14,12 +15,13 @@ use std::time::Duration;
 use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
+use crate::consent::{self, Before, ConsentCache};
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{RobotsEvidence, RobotsRecord};
+use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, SiteFileRecord, page_key};
 use crate::robots_cache::{Entry, Known, RobotsCache, Step};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
 
 /// What every visit of a crawl shares.
@@ -29,6 +31,10 @@ pub struct VisitContext<F, S> {
     pub fetch: F,
     /// robots.txt files.
     pub robots: RobotsCache<S>,
+    /// What sites say to the uses of their pages.
+    pub consent: ConsentCache<S>,
+    /// The records of earlier visits, where URLs are visited again.
+    pub revisiting: Option<Arc<S>>,
     /// How pages are read.
     pub pages: Arc<PageRules>,
     /// The clock.
@@ -72,6 +78,10 @@ pub enum Event {
     RobotsHop(Errand),
     /// robots.txt forbids the URL.
     Denied(RobotsEvidence),
+    /// A file in which the site speaks of uses was asked for; the URL is still to be visited.
+    SiteFile(Box<SiteFileAnswer>),
+    /// The site denies every declared purpose in words.
+    Refused(Vec<meta::consent::Statement>),
     /// The host has to wait.
     Wait(Delay, String),
     /// The host asks for a longer gap than is waited for.
@@ -80,6 +90,21 @@ pub enum Event {
     Page(Box<Visited>),
     /// No response came.
     Failed(FetchError, RobotsEvidence),
+}
+
+/// What a request for a file of the site came to.
+#[derive(Debug)]
+pub struct SiteFileAnswer {
+    /// Which file.
+    pub file: SiteFile,
+    /// The version to be stored; none where it has to be asked for again.
+    pub record: Option<SiteFileRecord>,
+    /// The status, if there was a response.
+    pub status: Option<u16>,
+    /// `Retry-After` of the response, unparsed.
+    pub retry_after: Option<String>,
+    /// The kind of failure, if there was none.
+    pub failure: Option<ErrorKind>,
 }
 
 /// Makes one visit: at most one request.
@@ -124,9 +149,21 @@ pub async fn visit<F: Fetch, S: Store>(
         return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
     }
 
+    // Consent, as far as it is known before the page: robots.txt and the site's files.
+    let said = match context.consent.before(&entry, &lease.url, now.wall)? {
+        Before::Ask(file, url) => return Ok(ask_file(context, &entry, asked, file, &url).await),
+        Before::Said(said) => said,
+    };
+    if !context.consent.policy().may_fetch(said.before()) {
+        return Ok(without_request(asked, Event::Refused(said.before().cloned().collect())));
+    }
+
     // One request, one hop.
+    let previous = previous(context, lease)?;
     let started = context.clock.now();
-    let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Page)).await;
+    let mut page_request = request(context, &lease.url, Purpose::Page);
+    page_request.headers = previous.as_deref().map(revisit::conditions).unwrap_or_default();
+    let answer = context.fetch.fetch(page_request).await;
     let ended = context.clock.now();
     let response = match answer {
         Ok(response) => response,
@@ -148,6 +185,8 @@ pub async fn visit<F: Fetch, S: Store>(
         item: item.clone(),
         robots: evidence.clone(),
         noindex: noindex(&entry, &lease.url),
+        said,
+        previous,
     };
     let visited = read(context, page, response, requested).await;
     let event = match visited {
@@ -166,6 +205,50 @@ async fn read<F: Fetch, S: Store>(
     let rules = Arc::clone(&context.pages);
     let _slot = context.pages.at_once.acquire().await.ok()?;
     tokio::task::spawn_blocking(move || page::read(&rules, page, &response, requested)).await.ok()
+}
+
+/// The record of the last visit, in a crawl that visits again.
+fn previous<F, S: Store>(
+    context: &VisitContext<F, S>,
+    lease: &Lease,
+) -> Result<Option<Box<PageRecord>>, StoreError> {
+    let Some(store) = &context.revisiting else { return Ok(None) };
+    let key = page_key(lease.host, lease.url.fingerprint(&context.pages.key), 0);
+    let Some(value) = store.get(Tree::Pages, &key)? else { return Ok(None) };
+    let form =
+        |error: serde_json::Error| StoreError::Form { tree: Tree::Pages.name(), detail: error.to_string() };
+    serde_json::from_slice(&value).map(Some).map_err(form)
+}
+
+async fn ask_file<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    entry: &Entry,
+    asked: Option<Delay>,
+    file: SiteFile,
+    url: &CrawlUrl,
+) -> Outcome {
+    let started = context.clock.now();
+    let answer = context.fetch.fetch(request(context, url, Purpose::SiteFile)).await;
+    let ended = context.clock.now();
+    let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    let record = match context.consent.answered(entry, file, url, &answer, ended.wall) {
+        consent::Step::Known(record) => Some(*record),
+        consent::Step::Again => None,
+    };
+    let response = answer.as_ref().ok();
+    let answer = SiteFileAnswer {
+        file,
+        record,
+        status: response.map(|response| response.status),
+        retry_after: response.and_then(|response| response.header("retry-after")).map(str::to_owned),
+        failure: answer.as_ref().err().map(|error| error.kind),
+    };
+    Outcome {
+        request: Some(Requested { started, ended, bytes }),
+        asked,
+        half_rate: entry.half_rate,
+        event: Event::SiteFile(Box::new(answer)),
+    }
 }
 
 /// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use meta::consent::{Policy, page_statements};
 use meta::{Because, Directives, Effects, MetaTag, Sources};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::Requested;
+use super::{Requested, revisit};
 use crate::clean;
+use crate::consent::Said;
 use crate::extract::{self, ExtractInput, ExtractLimits, Extracted, LinkKind, SelectLimits, SelectRule};
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
-use crate::record::{LinkOutcome, PageRecord, RobotsEvidence};
+use crate::record::{About, Archived, LinkOutcome, PageRecord, RobotsEvidence};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc::{self, Encoded, Exchange};
 
@@ -25,6 +27,8 @@ pub struct PageRules {
     pub agent: meta::Agent,
     /// How directives are resolved.
     pub dialect: meta::Dialect,
+    /// The purposes of the crawl, and what silence means for each.
+    pub policy: Policy,
     /// Limits of reading.
     pub limits: ExtractLimits,
     /// Fields that the researcher names.
@@ -67,6 +71,12 @@ pub struct Visited {
     pub warc: Option<Encoded>,
     /// `Retry-After` of the response, unparsed.
     pub retry_after: Option<String>,
+    /// The status of the response; the record's own where there was none.
+    pub status: Option<u16>,
+    /// The record's links are those of an earlier visit, which stay.
+    pub keeps_links: bool,
+    /// Captures of earlier visits that have to leave the archive.
+    pub withdrawn: Vec<Archived>,
 }
 
 /// What is known of a page before it is read.
@@ -78,21 +88,31 @@ pub(super) struct Page {
     pub(super) robots: RobotsEvidence,
     /// A `Noindex` line of robots.txt that covers it.
     pub(super) noindex: Option<Because>,
+    /// What the site says to uses of the page.
+    pub(super) said: Said,
+    /// The record of the last visit.
+    pub(super) previous: Option<Box<PageRecord>>,
 }
 
 pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested: Requested) -> Visited {
-    let Page { url, item, robots, noindex } = page;
+    let Page { url, item, robots, noindex, said, previous } = page;
     let url = &url;
     let ok = (200..300).contains(&response.status);
     let content_type = response.content_type().map(|value| clean::clean_to(value, LONGEST_TEXT));
     let html =
         is_html(content_type.as_deref(), &response.body).then(|| extract_html(rules, url.as_url(), response));
-    let mut directives = resolve(rules, response, html.as_ref(), requested);
+    let headers = text_headers(response);
+    let mut directives = resolve(rules, &headers, html.as_ref(), requested);
     if let Some(because) = noindex {
         directives.index = false;
         directives.because.push(because);
     }
-    let Effects { store_text, store_body, enqueue_links } = directives.effects();
+    let at = requested.ended.wall;
+    let mut consent = said.statements;
+    consent.extend(page_statements(&headers, &directives, said.tdm.as_ref(), at));
+    let judgement = rules.policy.judge(&consent);
+    let effects = judgement.limit(directives.effects());
+    let Effects { store_text, store_body, enqueue_links } = effects;
 
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
@@ -102,7 +122,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     if ok && let Some(page) = &html {
         links.extend(page.links.iter().map(|link| found(rules, link, enqueue_links, store_text)));
     }
-    let warc = (rules.archive && store_text && store_body).then(|| archive(url, response, requested));
+    let warc = (rules.archive && store_text && store_body && response.status != 304)
+        .then(|| archive(url, response, requested));
     let (fields, fields_error) = match &html {
         Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response),
         _ => (BTreeMap::new(), None),
@@ -112,7 +133,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let mut limits_hit: Vec<String> =
         html.iter().flat_map(|page| &page.limits_hit).map(|hit| hit.name().to_owned()).collect();
     limits_hit.extend(fields_error);
-    let Directives { because, warnings, description, keywords, .. } = directives;
+    let about = match kept {
+        Some(page) => about(&directives, page, url),
+        None => About { document_state: directives.document_state, ..About::default() },
+    };
+    let Directives { because, warnings, description, keywords, .. } = &directives;
     let record = PageRecord {
         v: 1,
         url: url.to_string(),
@@ -122,9 +147,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
         title: kept.and_then(|page| page.title.clone()),
-        description: kept.and(description),
-        keywords: kept.and(Some(keywords)).filter(|words| !words.is_empty()),
-        language: kept.and_then(|page| page.language.clone()),
+        description: kept.and(description.clone()),
+        keywords: kept.and(Some(keywords.clone())).filter(|words| !words.is_empty()),
+        language: kept.and_then(|page| page.language.clone().or_else(|| directives.language.clone())),
         depth: item.depth,
         via: item.via,
         fetched_at: requested.started.wall,
@@ -137,7 +162,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Truncation::WireLimit => "wire".to_owned(),
             Truncation::DecodedLimit => "decoded".to_owned(),
         }),
-        directives: because,
+        directives: because.clone(),
         directive_warnings: warnings
             .iter()
             .map(|warning| format!("{}: {}", warning.message, warning.source))
@@ -146,8 +171,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         archived: warc.is_some(),
         followed: enqueue_links,
         canonical: kept
-            .and_then(|page| page.canonical.as_ref())
-            .map(|url| clean::clean_to(url.as_str(), LONGEST_TEXT)),
+            .and_then(|page| page.canonical.as_ref().map(Url::as_str).or(directives.canonical.as_deref()))
+            .map(|url| clean::clean_to(url, LONGEST_TEXT)),
         redirect: redirect.map(|target| match target {
             Ok(url) => url.to_string(),
             Err(text) => text,
@@ -159,9 +184,71 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         validators: validators(response),
         limits_hit,
         tries: item.tries + 1,
+        about,
+        headers: speaking(&headers),
+        excerpt: directives.excerpt_limit().map(|most| most as u64),
+        unavailable_after: directives.unavailable_after,
+        revisit_after_s: directives.revisit_after.map(|wish| wish.as_secs()),
+        consent,
+        serves: rules
+            .policy
+            .purposes()
+            .iter()
+            .copied()
+            .filter(|purpose| judgement.serves(*purpose))
+            .collect(),
+        earlier: Vec::new(),
+        visits_before: 0,
+        checked_at: None,
+        withdrawn: None,
     };
     let retry_after = response.header("retry-after").map(str::to_owned);
-    Visited { record, links, warc, retry_after }
+    let status = Some(response.status);
+    let visited =
+        Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn: Vec::new() };
+    match previous {
+        Some(previous) => revisit::after(*previous, visited, effects),
+        None => visited,
+    }
+}
+
+/// What the page says of itself.
+fn about(directives: &Directives, page: &Extracted, url: &CrawlUrl) -> About {
+    About {
+        og_title: directives.og_title.clone(),
+        og_description: directives.og_description.clone(),
+        twitter_title: directives.twitter_title.clone(),
+        twitter_description: directives.twitter_description.clone(),
+        json_ld: page.json_ld.clone(),
+        meta_url: directives.meta_url.clone(),
+        document_state: directives.document_state,
+        refresh: directives.refresh.clone(),
+        base: (page.base != *url.as_url()).then(|| clean::clean_to(page.base.as_str(), LONGEST_TEXT)),
+    }
+}
+
+fn text_headers(response: &Response) -> Vec<(String, String)> {
+    let headers = response.headers.iter();
+    headers.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect()
+}
+
+/// The header lines that directives and statements are read from.
+const SPEAKING: [&str; 9] = [
+    "x-robots-tag",
+    "robots-tag",
+    "content-usage",
+    "content-signal",
+    "tdm-reservation",
+    "tdm-policy",
+    "link",
+    "refresh",
+    "content-language",
+];
+
+fn speaking(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let lines = headers.iter().filter(|(name, _)| SPEAKING.contains(&name.as_str()));
+    let line = |(name, value): &(String, String)| (name.clone(), clean::clean_to(value, LONGEST_TEXT));
+    lines.map(line).collect()
 }
 
 /// HTML and XHTML by their media type; without one, what begins like HTML.
@@ -190,17 +277,12 @@ fn extract_html(rules: &PageRules, url: &Url, response: &Response) -> Extracted 
 
 fn resolve(
     rules: &PageRules,
-    response: &Response,
+    headers: &[(String, String)],
     html: Option<&Extracted>,
     requested: Requested,
 ) -> Directives {
-    let headers: Vec<(String, String)> = response
-        .headers
-        .iter()
-        .map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned()))
-        .collect();
     let none: &[MetaTag] = &[];
-    let sources = Sources { headers: &headers, metas: html.map_or(none, |page| &page.metas) };
+    let sources = Sources { headers, metas: html.map_or(none, |page| &page.metas) };
     meta::resolve(&sources, &rules.agent, rules.dialect, requested.ended.wall)
 }
 

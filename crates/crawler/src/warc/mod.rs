@@ -23,11 +23,7 @@
 //! resumed run cuts off whatever lies behind the last committed [`Position`], torn or whole. Within a run an
 //! append either lands whole or the file is cut back to where it was.
 //!
-//! **Taking a record out again** (design note, not built). Offsets in a finished file must not move, so an
-//! erased record keeps its place: the member is overwritten by a `metadata` record of the same compressed
-//! length that names the erased record's ID, date and reason, padded by a gzip header `FEXTRA` field or
-//! stored blocks; readers see a whole member, sled's location stays valid, and the erased octets are gone
-//! from the disk after the next `fdatasync`.
+//! **Taking a record out again**: [`bury`] overwrites its place by a record that says so, of the same length.
 
 mod digest;
 mod exchange;
@@ -39,6 +35,7 @@ mod name;
 mod reader;
 mod record;
 mod repair;
+mod tombstone;
 mod writer;
 
 pub use exchange::{Encoded, Exchange, Truncated, encode};
@@ -46,6 +43,7 @@ pub use info::WarcInfo;
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub use repair::{Repaired, repair};
+pub use tombstone::bury;
 pub use writer::{Location, Position, WarcWriter};
 
 use std::path::PathBuf;

@@ -11,8 +11,8 @@ use crate::{Agent, Origin, Source};
 const FILE_LIMIT: usize = 512 * 1024;
 /// Rules that are kept.
 const RULES: usize = 10_000;
-/// Agents that train models or feed them.
-const AI_AGENTS: [&str; 12] = [
+/// Agents that train models or feed them: those that [`ai_block_hint`] looks for.
+pub const AI_AGENTS: [&str; 12] = [
     "gptbot",
     "google-extended",
     "applebot-extended",

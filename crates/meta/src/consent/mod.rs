@@ -16,7 +16,7 @@ mod purpose;
 mod statement;
 pub mod tdm;
 
-pub use ai_txt::{AiTxt, ai_block_hint};
+pub use ai_txt::{AI_AGENTS, AiTxt, ai_block_hint};
 pub use content_signal::content_signal;
 pub use content_usage::content_usage;
 pub use in_robots::{RobotsLine, robots_statements};

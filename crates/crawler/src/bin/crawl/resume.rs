@@ -1,9 +1,10 @@
 //! `crawl resume`: goes on where a crawl stopped.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use crawler::config::{CliOverrides, Loaded, load};
+use crawler::config::{CliOverrides, Loaded, load, units};
 
 use crawler::job::Job;
 
@@ -22,6 +23,9 @@ Example:
 pub(crate) struct ResumeArgs {
     /// Directory of the crawl
     dir: PathBuf,
+    /// Visits every page again whose last visit is at least this long ago, and no earlier than its author wishes
+    #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
+    revisit: Option<Duration>,
     #[command(flatten)]
     adjustable: AdjustableArgs,
 }
@@ -53,7 +57,11 @@ pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
         talk.warning(warning);
     }
     let record = crawler::config::read_record(&args.dir.join("crawl.toml"))?;
-    let job = Job::resume(loaded.settings, &record, jiff::Timestamp::now())
-        .map_err(|error| crawling::told(&error))?;
+    let now = jiff::Timestamp::now();
+    let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
+    if args.revisit.is_some() {
+        let queued = job.revisit(args.revisit, now).map_err(|error| crawling::told(&error))?;
+        talk.note(&format!("{queued} pages are due to be visited again"));
+    }
     crawling::crawl(job, talk)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
 use crawler::url::CrawlUrl;
+use meta::consent::Purpose;
 use robots::Dialect;
 
 use crate::crawling;
@@ -58,6 +59,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIALECT", value_parser = Dialect::ALL.map(Dialect::name), help_heading = "Scope")]
     dialect: Option<String>,
 
+    /// What the pages are for: search, archive, ai-input, ai-train, ai-train-images, tdm; sites may deny each [default: search,archive]
+    #[arg(long, value_name = "PURPOSE,...", value_delimiter = ',', help_heading = "Scope")]
+    purpose: Vec<Purpose>,
+
     #[command(flatten)]
     adjustable: AdjustableArgs,
 }
@@ -86,6 +91,10 @@ impl RunArgs {
             if !list.is_empty() {
                 overrides.set(path, list.clone());
             }
+        }
+        if !self.purpose.is_empty() {
+            let names: Vec<String> = self.purpose.iter().map(ToString::to_string).collect();
+            overrides.set("consent.purpose", names);
         }
         let switches = [
             ("scope.resources", self.resources, true),

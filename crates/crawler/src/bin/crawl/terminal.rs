@@ -77,6 +77,13 @@ impl Talk {
         }
     }
 
+    /// Tells what is done, unless quiet.
+    pub(crate) fn note(self, what: &str) {
+        if !self.quiet {
+            self.say("note", "\x1b[1m", what);
+        }
+    }
+
     fn say(self, label: &str, color: &str, what: &str) {
         let (on, off) = if self.colors_stderr() { (color, "\x1b[0m") } else { ("", "") };
         // There is nobody left to tell when stderr itself can't be written.

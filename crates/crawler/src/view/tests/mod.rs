@@ -104,7 +104,7 @@ impl Crawl {
         let url = url(&record.url);
         let host = self.frontier.host_id(url.host());
         let page = url.fingerprint(&KEY);
-        self.batch.pages.push(SettledPage { host, page, record, links, warc: None });
+        self.batch.pages.push(SettledPage { host, page, record, links, keeps_links: false, warc: None });
     }
 
     fn decide(&mut self, url: &str, decision: &str, layer: Layer, reason: &str) {
@@ -180,9 +180,8 @@ fn page(url: &str, status: Option<u16>) -> PageRecord {
         },
         warc: Some(Archived { file: "a.warc.gz".to_owned(), offset: 7, length: 9 }),
         fields: BTreeMap::from([("price".to_owned(), vec!["7".to_owned()])]),
-        validators: BTreeMap::new(),
-        limits_hit: Vec::new(),
         tries: 1,
+        ..PageRecord::default()
     }
 }
 

@@ -82,7 +82,7 @@ fn pages_are_what_was_answered() {
     let pages = jsonl(&view, Table::Pages);
     let of = |url: &str| pages.iter().find(|page| page["url"] == url).unwrap_or_else(|| panic!("{pages:?}"));
     assert_eq!(pages.len(), 3, "no answer, no page");
-    let expected = json!({
+    let mut expected = json!({
         "v": 1, "url": "http://a.test/two", "status": 404, "content_type": "text/html", "charset": "utf-8", "title": "a title",
         "description": "a description", "keywords": ["nails", "wood"], "language": "de", "depth": 1, "via": "http://a.test/",
         "fetched_at": "2026-01-01T00:00:03.005Z", "duration_ms": 12, "bytes": 500, "digest": "blake3:00", "directives": [],
@@ -91,6 +91,13 @@ fn pages_are_what_was_answered() {
         "warc_length": 9, "robots_reason": "allowed by rule", "redirect": null, "error": "http_404", "tries": 1,
         "wire_bytes": 300, "truncated": null, "limits_hit": [], "directive_warnings": [], "fields": {"price": ["7"]},
     });
+    let more = json!({
+        "og_title": null, "og_description": null, "twitter_title": null, "twitter_description": null, "json_ld": [],
+        "document_state": null, "meta_url": null, "base": null, "revisit_after_days": null, "max_excerpt": null,
+        "unavailable_after": null, "consent": [], "serves": [], "headers": [], "visits": 1, "checked_at": null,
+        "withdrawn_at": null, "withdrawn_because": null,
+    });
+    expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     assert_eq!(of("http://a.test/two"), &expected);
     assert_eq!(
         of("http://a.test/three")["directives"],
@@ -99,6 +106,21 @@ fn pages_are_what_was_answered() {
     let csv = text(&view, Table::Pages, Form::Csv);
     assert!(csv.contains(",nofollow (meta robots: nofollow),"), "{csv}");
     assert!(csv.contains(",nails; wood,"), "{csv}");
+}
+
+#[test]
+fn excerpts_are_no_longer_than_the_author_allows() {
+    let rows = [(None, "a description"), (Some(5), "a des"), (Some(0), "")];
+    for (excerpt, expected) in rows {
+        let mut crawl = Crawl::new();
+        let mut record = PageRecord { excerpt, ..page("http://a.test/", Some(200)) };
+        record.about.og_description = Some("a description".to_owned());
+        crawl.store_page(record, Vec::new());
+        let pages = jsonl(&crawl.view(), Table::Pages);
+        for column in ["description", "og_description"] {
+            assert_eq!(pages[0][column].as_str().unwrap_or_default(), expected, "{excerpt:?} {column}");
+        }
+    }
 }
 
 #[test]

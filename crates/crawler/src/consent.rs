@@ -1,0 +1,351 @@
+//! What a site says to the uses of its pages before one is asked for: lines of robots.txt, and the two files that are
+//! fetched where a declared purpose makes them matter: `/.well-known/tdmrep.json` (tdm) and `/ai.txt` (ai-train).
+//!
+//! A file is an ordinary request: robots.txt is asked first, the host's gap is kept. It holds for a day. One that can't
+//! be had after three tries denies what it could deny; one that robots.txt closes, or that isn't there, says nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use meta::consent::tdm::{FILE_LIMIT, Reservation, TdmFile};
+use meta::consent::{
+    AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, RobotsLine, Signal, Statement, ai_block_hint,
+    robots_statements,
+};
+use meta::{Origin as Place, Source};
+use robots::{Options, Robots};
+
+use crate::fetch::{FetchError, Response};
+use crate::record::{SiteFile, SiteFileRecord};
+use crate::robots_cache::Entry;
+use crate::store::{Store, StoreError, Tree};
+use crate::url::{CrawlUrl, Origin};
+
+/// Origins held in memory; the others are read again from the store.
+const IN_MEMORY: usize = 20_000;
+
+/// Redirects that are followed, within the origin.
+const HOPS: u8 = 5;
+
+/// Tries until a file counts as unreachable.
+const TRIES: u8 = 3;
+
+/// How long a file holds.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
+
+/// What the operator declared.
+#[derive(Debug, Clone, Default)]
+pub struct ConsentRules {
+    /// The purposes of the crawl, and what silence means for each.
+    pub policy: Policy,
+    /// A robots.txt that closes three AI crawlers or more out counts as a denial of AI training.
+    pub ai_block_hint: bool,
+}
+
+impl ConsentRules {
+    /// The files that can deny one of the declared purposes.
+    fn files(&self) -> Vec<SiteFile> {
+        let declared = |purpose| self.policy.purposes().contains(&purpose);
+        let mut files = Vec::new();
+        if declared(Purpose::Tdm) {
+            files.push(SiteFile::TdmRep);
+        }
+        if declared(Purpose::AiTrain) || declared(Purpose::AiTrainImages) {
+            files.push(SiteFile::AiTxt);
+        }
+        files
+    }
+}
+
+/// What is known before a page is asked for.
+#[derive(Debug)]
+pub enum Before {
+    /// A file has to be asked for first.
+    Ask(SiteFile, CrawlUrl),
+    /// This was said.
+    Said(Said),
+}
+
+/// The statements about one page that don't come from the page itself.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Lines of robots.txt and files; the word of `tdmrep.json` is apart.
+    pub statements: Vec<Statement>,
+    /// What `tdmrep.json` says; header and page may replace it.
+    pub tdm: Option<Reservation>,
+    /// The statements of `tdmrep.json` as they stand if nothing replaces them.
+    tdm_statement: Option<Statement>,
+}
+
+impl Said {
+    /// All statements as they are before the page is asked for.
+    pub fn before(&self) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().chain(&self.tdm_statement)
+    }
+}
+
+/// What one request for a file came to.
+#[derive(Debug)]
+pub enum Step {
+    /// It is known now; the version is to be stored.
+    Known(Box<SiteFileRecord>),
+    /// It has to be asked for again: another URL, or another try.
+    Again,
+}
+
+#[derive(Debug)]
+struct Held {
+    said: Content,
+    fetched_at: Timestamp,
+    expires: Timestamp,
+}
+
+#[derive(Debug)]
+enum Content {
+    Tdm(TdmFile),
+    Ai(AiTxt),
+    Silent,
+    Unreachable(String),
+    /// Still being asked for: the next URL, redirects so far, tries so far.
+    Asking(CrawlUrl, u8, u8),
+}
+
+/// The files of every origin in use.
+#[derive(Debug)]
+pub struct ConsentCache<S> {
+    store: Arc<S>,
+    rules: ConsentRules,
+    agent: meta::Agent,
+    files: Vec<SiteFile>,
+    held: Mutex<HashMap<(Origin, SiteFile), Arc<Held>>>,
+    hints: Mutex<HashMap<String, Option<Statement>>>,
+}
+
+impl<S: Store> ConsentCache<S> {
+    /// An empty cache over a store.
+    pub fn new(store: Arc<S>, rules: ConsentRules, agent: meta::Agent) -> Self {
+        let files = rules.files();
+        Self { store, rules, agent, files, held: Mutex::default(), hints: Mutex::default() }
+    }
+
+    /// The purposes of the crawl.
+    pub fn policy(&self) -> &Policy {
+        &self.rules.policy
+    }
+
+    /// What is said of a page that robots.txt allows, or the file that has to be asked for first.
+    pub fn before(&self, robots: &Entry, url: &CrawlUrl, now: Timestamp) -> Result<Before, StoreError> {
+        let path = url.path_and_query();
+        let mut said = Said { statements: self.robots_said(robots, path), ..Said::default() };
+        if !self.rules.policy.may_fetch(said.before()) {
+            return Ok(Before::Said(said));
+        }
+        let origin = url.origin();
+        for file in &self.files {
+            let Some(held) = self.lookup(&origin, *file, now)? else {
+                match first_url(robots, &origin, *file) {
+                    Some(url) => return Ok(Before::Ask(*file, url)),
+                    // robots.txt closes it: nobody's word.
+                    None => continue,
+                }
+            };
+            match &held.said {
+                Content::Asking(url, ..) => return Ok(Before::Ask(*file, url.clone())),
+                Content::Tdm(tdm) => {
+                    said.tdm = tdm.lookup(path).cloned();
+                    said.tdm_statement =
+                        said.tdm.as_ref().and_then(|tdm| tdm_statement(tdm, held.fetched_at));
+                }
+                Content::Ai(ai) => said.statements.extend(ai.statement(path, held.fetched_at)),
+                Content::Silent => {}
+                Content::Unreachable(why) => {
+                    said.statements.extend(unreachable(*file, why, held.fetched_at));
+                }
+            }
+        }
+        Ok(Before::Said(said))
+    }
+
+    fn robots_said(&self, robots: &Entry, path: &str) -> Vec<Statement> {
+        let signals = robots.robots.signals();
+        let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
+        let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
+        let lines =
+            usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
+        let at = robots.record.fetched_at;
+        let mut statements = robots_statements(lines, path, at);
+        if self.rules.ai_block_hint {
+            statements.extend(self.hint(robots));
+        }
+        statements
+    }
+
+    /// Whether the robots.txt closes AI crawlers out; once for each version.
+    fn hint(&self, robots: &Entry) -> Option<Statement> {
+        let digest = robots.digest.clone().filter(|_| robots.record.access == "rules")?;
+        let mut hints = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        if hints.len() >= IN_MEMORY {
+            hints.clear();
+        }
+        let at = robots.record.fetched_at;
+        hints
+            .entry(digest)
+            .or_insert_with(|| {
+                let octets = robots.record.octets();
+                let options = Options::from(robots.robots.dialect());
+                let closed = AI_AGENTS.into_iter().filter(|agent| {
+                    let agent = robots::Agent::new(agent);
+                    !Robots::parse(&octets, &agent, &options, None).verdict("/").allowed
+                });
+                ai_block_hint(closed, at)
+            })
+            .clone()
+    }
+
+    fn lookup(
+        &self,
+        origin: &Origin,
+        file: SiteFile,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Held>>, StoreError> {
+        let key = (origin.clone(), file);
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let held = match held {
+            Some(held) => Some(held),
+            None => self.stored(origin, file)?.map(|held| self.keep(key, held)),
+        };
+        Ok(held.filter(|held| now < held.expires && held.fetched_at <= now))
+    }
+
+    fn stored(&self, origin: &Origin, file: SiteFile) -> Result<Option<Held>, StoreError> {
+        let prefix = SiteFileRecord::prefix(&origin.to_string(), file);
+        let Some((_, value)) = self.store.last(Tree::SiteFiles, &prefix)? else { return Ok(None) };
+        let record = SiteFileRecord::read(&value)
+            .map_err(|error| StoreError::Form { tree: Tree::SiteFiles.name(), detail: error.to_string() })?;
+        Ok(Some(self.read(&record)))
+    }
+
+    fn read(&self, record: &SiteFileRecord) -> Held {
+        let said = match (&record.body, record.file) {
+            _ if record.unreachable => Content::Unreachable(record.reason.clone()),
+            (Some(body), SiteFile::TdmRep) => Content::Tdm(TdmFile::parse(body.as_bytes())),
+            (Some(body), SiteFile::AiTxt) => Content::Ai(AiTxt::parse(body.as_bytes(), &self.agent)),
+            (None, _) => Content::Silent,
+        };
+        Held { said, fetched_at: record.fetched_at, expires: record.expires }
+    }
+
+    fn keep(&self, key: (Origin, SiteFile), held: Held) -> Arc<Held> {
+        let held = Arc::new(held);
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= IN_MEMORY {
+            all.clear();
+        }
+        all.insert(key, Arc::clone(&held));
+        held
+    }
+
+    /// Takes in the answer to a request for a file.
+    pub fn answered(
+        &self,
+        robots: &Entry,
+        file: SiteFile,
+        url: &CrawlUrl,
+        answer: &Result<Response, FetchError>,
+        now: Timestamp,
+    ) -> Step {
+        let origin = url.origin();
+        let key = (origin.clone(), file);
+        let before = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let (hops, tries) = match before.as_deref() {
+            Some(Held { said: Content::Asking(_, hops, tries), .. }) => (*hops, *tries),
+            _ => (0, 0),
+        };
+        let expires = now.saturating_add(LIFETIME).unwrap_or(now);
+        let asking = |url, hops, tries| {
+            self.keep(
+                key.clone(),
+                Held { said: Content::Asking(url, hops, tries), fetched_at: now, expires },
+            );
+            Step::Again
+        };
+        let mut record = SiteFileRecord {
+            v: 1,
+            origin: origin.to_string(),
+            file,
+            url: url.to_string(),
+            fetched_at: now,
+            expires,
+            status: answer.as_ref().ok().map(|response| response.status),
+            reason: String::new(),
+            unreachable: false,
+            body: None,
+        };
+        match answer {
+            Ok(response) => match response.status {
+                200..=299 if response.body.len() <= FILE_LIMIT && response.truncated.is_none() => {
+                    "read".clone_into(&mut record.reason);
+                    record.body = Some(String::from_utf8_lossy(&response.body).into_owned());
+                }
+                200..=299 => "larger than 512 KiB: not used".clone_into(&mut record.reason),
+                301 | 302 | 303 | 307 | 308 => {
+                    let target =
+                        response.header("location").and_then(|to| CrawlUrl::join(url.as_url(), to).ok());
+                    let target = target.filter(|to| to.origin() == origin && hops < HOPS && to != url);
+                    match target {
+                        Some(to) if robots.robots.verdict(to.path_and_query()).allowed => {
+                            return asking(to, hops + 1, tries);
+                        }
+                        _ => "redirects to where it isn't followed".clone_into(&mut record.reason),
+                    }
+                }
+                408 | 429 | 500..=599 if tries + 1 < TRIES => return asking(url.clone(), hops, tries + 1),
+                408 | 429 | 500..=599 => {
+                    record.unreachable = true;
+                    record.reason = format!("unreachable: status {}", response.status);
+                }
+                status => record.reason = format!("status {status}: says nothing"),
+            },
+            Err(_) if tries + 1 < TRIES => return asking(url.clone(), hops, tries + 1),
+            Err(error) => {
+                record.unreachable = true;
+                record.reason = format!("unreachable: {}", error.kind.as_str());
+            }
+        }
+        self.keep(key, self.read(&record));
+        Step::Known(Box::new(record))
+    }
+}
+
+/// Where a file is asked for, if robots.txt lets it be.
+fn first_url(robots: &Entry, origin: &Origin, file: SiteFile) -> Option<CrawlUrl> {
+    let is_open = robots.robots.verdict(file.path()).allowed;
+    is_open.then(|| CrawlUrl::parse(&format!("{origin}{}", file.path())).ok()).flatten()
+}
+
+fn tdm_statement(tdm: &Reservation, at: Timestamp) -> Option<Statement> {
+    let bit = tdm.reservation?;
+    let consent = if bit == 1 { Consent::Deny } else { Consent::Allow };
+    let source = Source::new(Place::File, 0, SiteFile::TdmRep.path(), &format!("tdm-reservation: {bit}"));
+    Some(Statement { signal: Signal::TdmRep, claim: Claim::Purpose(Purpose::Tdm, consent), source, at })
+}
+
+/// A file that can't be had denies what it could deny.
+fn unreachable(file: SiteFile, why: &str, at: Timestamp) -> Vec<Statement> {
+    let (signal, purposes): (_, &[Purpose]) = match file {
+        SiteFile::TdmRep => (Signal::TdmRep, &[Purpose::Tdm]),
+        SiteFile::AiTxt => (Signal::AiTxt, &[Purpose::AiTrain]),
+    };
+    let source = Source::new(Place::File, 0, file.path(), why);
+    let statement = |purpose: &Purpose| Statement {
+        signal,
+        claim: Claim::Purpose(*purpose, Consent::Deny),
+        source: source.clone(),
+        at,
+    };
+    purposes.iter().map(statement).collect()
+}
+
+#[cfg(test)]
+mod tests;

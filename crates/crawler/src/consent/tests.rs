@@ -1,0 +1,186 @@
+//! The files of a site, from the first request to the last try.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::*;
+use crate::fetch::ErrorKind;
+use crate::frontier::Errand;
+use crate::robots_cache::{Known, RobotsCache, Step as RobotsStep};
+use crate::store::{MemoryStore, Write};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
+    let headers =
+        headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+    Response {
+        status,
+        version: "HTTP/1.1",
+        headers,
+        wire_body: Bytes::copy_from_slice(body.as_bytes()),
+        body: Bytes::copy_from_slice(body.as_bytes()),
+        content_encoding: None,
+        truncated: None,
+        remote: None,
+        request_head: Vec::new(),
+        elapsed: Duration::ZERO,
+    }
+}
+
+fn url(text: &str) -> CrawlUrl {
+    CrawlUrl::parse(text).unwrap()
+}
+
+struct Site {
+    store: Arc<MemoryStore>,
+    cache: ConsentCache<MemoryStore>,
+    robots: Arc<Entry>,
+}
+
+impl Site {
+    fn new(purposes: &[Purpose], robots_txt: &str, ai_block_hint: bool) -> Self {
+        let store = Arc::new(MemoryStore::default());
+        let rules = ConsentRules { policy: Policy::new(purposes.iter().copied()), ai_block_hint };
+        let agent = meta::Agent::new("SuperRobot/1.0", [""; 0]);
+        let robots = RobotsCache::new(
+            Arc::clone(&store),
+            robots::Agent::new("SuperRobot"),
+            Options::default(),
+            robots::access::Policy::default(),
+        );
+        let origin = url("http://a.test/").origin();
+        let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new() };
+        let answer = Ok(response(200, &[], robots_txt));
+        let RobotsStep::Known(robots) = robots.answered(&errand, &Known::Missing, &answer, at(0)).unwrap()
+        else {
+            panic!("no hop");
+        };
+        Self { cache: ConsentCache::new(Arc::clone(&store), rules, agent), store, robots }
+    }
+
+    fn before(&self, path: &str, second: i64) -> Before {
+        self.cache.before(&self.robots, &url(&format!("http://a.test{path}")), at(second)).unwrap()
+    }
+
+    fn asks(&self, path: &str, second: i64) -> Option<String> {
+        match self.before(path, second) {
+            Before::Ask(_, url) => Some(url.path_and_query().to_owned()),
+            Before::Said(_) => None,
+        }
+    }
+
+    fn said(&self, path: &str, second: i64) -> Vec<String> {
+        match self.before(path, second) {
+            Before::Ask(_, url) => panic!("asks for {url}"),
+            Before::Said(said) => said
+                .before()
+                .map(|s| format!("{} {}", s.claim.purpose_name(), s.claim.verdict_name()))
+                .collect(),
+        }
+    }
+
+    fn answer(
+        &self,
+        asked: &str,
+        answer: &Result<Response, FetchError>,
+        second: i64,
+    ) -> Option<SiteFileRecord> {
+        let file = if asked.contains("ai.txt") { SiteFile::AiTxt } else { SiteFile::TdmRep };
+        let asked = url(&format!("http://a.test{asked}"));
+        match self.cache.answered(&self.robots, file, &asked, answer, at(second)) {
+            Step::Known(record) => {
+                self.store
+                    .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
+                    .unwrap();
+                Some(*record)
+            }
+            Step::Again => None,
+        }
+    }
+}
+
+const TDM: &str = "/.well-known/tdmrep.json";
+
+#[test]
+fn a_file_is_asked_for_once_a_day_and_read_again_from_the_store() {
+    let site = Site::new(&[Purpose::Tdm], "", false);
+    assert_eq!(site.asks("/x", 0).as_deref(), Some(TDM));
+    let body = r#"[{"location":"/x","tdm-reservation":1}]"#;
+    assert!(site.answer(TDM, &Ok(response(200, &[], body)), 1).is_some());
+    assert_eq!(site.said("/x", 2), ["tdm deny"]);
+    assert_eq!(site.said("/y", 2), [""; 0]);
+    site.cache.held.lock().unwrap().clear();
+    assert_eq!(site.said("/x", 3), ["tdm deny"], "from the store");
+    assert_eq!(site.asks("/x", 24 * 3600 + 2).as_deref(), Some(TDM), "a day later");
+    assert_eq!(site.asks("/x", -5).as_deref(), Some(TDM), "the clock was set back");
+}
+
+#[test]
+fn what_cannot_be_had_denies_after_three_tries_and_what_is_not_there_says_nothing() {
+    let refused = || Err(FetchError::new(ErrorKind::Timeout, "30 s"));
+    for failure in [|| Ok(response(503, &[], "")), || Ok(response(429, &[], "")), refused] {
+        let site = Site::new(&[Purpose::Tdm], "", false);
+        assert!(site.answer(TDM, &failure(), 1).is_none());
+        assert_eq!(site.asks("/x", 2).as_deref(), Some(TDM));
+        assert!(site.answer(TDM, &failure(), 3).is_none());
+        let record = site.answer(TDM, &failure(), 5).expect("the last try");
+        assert!(record.unreachable, "{}", record.reason);
+        assert_eq!(site.said("/x", 6), ["tdm deny"]);
+    }
+    for status in [401, 403, 404, 410] {
+        let site = Site::new(&[Purpose::AiTrain], "", false);
+        assert_eq!(site.asks("/x", 0).as_deref(), Some("/ai.txt"));
+        assert!(site.answer("/ai.txt", &Ok(response(status, &[], "Disallow: /")), 1).is_some());
+        assert_eq!(site.said("/x", 2), [""; 0], "{status}");
+    }
+}
+
+#[test]
+fn redirects_are_followed_within_the_origin_where_robots_txt_allows_and_five_times() {
+    let site = Site::new(&[Purpose::Tdm], "User-agent: *\nDisallow: /closed\n", false);
+    let to = |target: &str| Ok(response(301, &[("location", target)], ""));
+    assert!(site.answer(TDM, &to("/elsewhere.json"), 1).is_none());
+    assert_eq!(site.asks("/x", 2).as_deref(), Some("/elsewhere.json"));
+    for target in ["http://b.test/t", "https://a.test/t", "/closed/t", "/elsewhere.json"] {
+        let record = site.answer("/elsewhere.json", &to(target), 3).unwrap_or_else(|| panic!("{target}"));
+        assert!(record.body.is_none() && !record.unreachable, "{target}");
+        site.cache.held.lock().unwrap().clear();
+    }
+    let mut asked = TDM.to_owned();
+    let mut hops = 0;
+    while site.answer(&asked, &to(&format!("/{hops}")), 4).is_none() {
+        asked = format!("/{hops}");
+        hops += 1;
+    }
+    assert_eq!(hops, 5);
+}
+
+#[test]
+fn a_file_that_robots_txt_closes_is_not_asked_for() {
+    let site = Site::new(&[Purpose::Tdm, Purpose::AiTrain], "User-agent: *\nDisallow: /.well-known\n", false);
+    assert_eq!(site.asks("/x", 0).as_deref(), Some("/ai.txt"));
+    assert!(site.answer("/ai.txt", &Ok(response(200, &[], "User-agent: *\nDisallow: /x")), 1).is_some());
+    assert_eq!(site.said("/x", 2), ["ai-train deny"]);
+    let usual = Site::new(&[Purpose::Search, Purpose::Archive], "", false);
+    assert_eq!(usual.asks("/x", 0), None, "no purpose that a file could deny");
+}
+
+#[test]
+fn robots_txt_that_denies_every_purpose_ends_the_asking() {
+    let site =
+        Site::new(&[Purpose::AiTrain], "User-agent: *\nContent-Signal: ai-train=no\nAllow: /\n", false);
+    assert_eq!(site.said("/x", 0), ["ai-train deny"]);
+}
+
+#[test]
+fn closed_doors_are_a_hint_where_the_operator_wants_it() {
+    let robots = "User-agent: GPTBot\nUser-agent: CCBot\nUser-agent: ClaudeBot\nDisallow: /\n";
+    for (hint, expected) in [(true, &["ai-train deny"][..]), (false, &[])] {
+        let site = Site::new(&[Purpose::Search], robots, hint);
+        assert_eq!(site.said("/x", 0), expected);
+    }
+}

@@ -1,0 +1,156 @@
+//! Content that was stored and may be kept no longer: a page turned noindex or noarchive, or the date of its
+//! `unavailable_after` has come. The record loses it with the next commit, and its captures leave the archive.
+
+use jiff::Timestamp;
+use meta::Effects;
+
+use super::Engine;
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{HostId, Lease};
+use crate::record::{
+    Archived, Decision, Layer, PageRecord, Withdrawal, link_key, page_key, read_links, write_links,
+};
+use crate::store::{Store, Tree, Write};
+use crate::url::Fingerprint;
+
+/// Pages that one look at the dates takes out; the rest follow a second later.
+const AT_ONCE: usize = 1_000;
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Enters captures that have to leave the archive, and takes the anchor texts of a page under noindex out.
+    pub(super) fn withdraw_captures(
+        &mut self,
+        host: HostId,
+        page: Fingerprint,
+        record: &PageRecord,
+        captures: Vec<Archived>,
+        keeps_links: bool,
+    ) {
+        let Some(withdrawn) = &record.withdrawn else { return };
+        if keeps_links && !record.indexed {
+            self.blank_links(host, page);
+        }
+        if self.stored_page(host, page).is_some_and(|before| before.withdrawn.as_ref() == Some(withdrawn)) {
+            return;
+        }
+        self.decide(Decision {
+            at: withdrawn.at,
+            url: record.url.clone(),
+            host: self.frontier.name(host).to_owned(),
+            decision: "withdrawn".to_owned(),
+            layer: Layer::Directive,
+            reason: if record.indexed { "body" } else { "content" }.to_owned(),
+            evidence: Some(withdrawn.because.clone()),
+            via: None,
+        });
+        self.batch.scrub = true;
+        self.batch.withdrawals.extend(captures.into_iter().map(|place| Withdrawal {
+            v: 1,
+            url: record.url.clone(),
+            place,
+            at: withdrawn.at,
+            because: withdrawn.because.clone(),
+            done: false,
+        }));
+    }
+
+    fn blank_links(&mut self, host: HostId, page: Fingerprint) {
+        let key = link_key(host, page);
+        let Ok(Some(value)) = self.frontier.store().get(Tree::Links, &key) else { return };
+        let Ok(mut links) = read_links(&value) else { return };
+        for link in &mut links {
+            link.text.clear();
+        }
+        if let Ok(value) = write_links(&links) {
+            self.frontier.put(Tree::Links, key, value);
+        }
+    }
+
+    /// Enters the date from which on a page is not to be shown.
+    pub(super) fn enter_due(&mut self, date: Timestamp, host: HostId, page: Fingerprint) {
+        self.next_due = Some(self.next_due.map_or(date, |next| next.min(date)));
+        self.frontier.put(Tree::Due, due_key(date, host, page), Vec::new());
+    }
+
+    /// robots.txt forbids a page that is stored: where the operator wants it so, its content goes.
+    pub(super) fn denied_later(&mut self, lease: &Lease, now: Now, line: &str) -> Result<(), CommitError> {
+        if !self.settings.withdraw_when_denied || self.context.revisiting.is_none() {
+            return Ok(());
+        }
+        let page = lease.url.fingerprint(&self.key);
+        match self.stored_page(lease.host, page) {
+            Some(record) if record.holds_content() => {
+                self.withdraw_record(lease.host, page, record, now, &format!("robots.txt {line}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn withdraw_record(
+        &mut self,
+        host: HostId,
+        page: Fingerprint,
+        mut record: PageRecord,
+        now: Now,
+        because: &str,
+    ) -> Result<(), CommitError> {
+        let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
+        let captures = record.withdraw(nothing, now.wall, because);
+        self.withdraw_captures(host, page, &record, captures, true);
+        self.frontier.put(Tree::Pages, page_key(host, page, 0), serde_json::to_vec(&record)?);
+        Ok(())
+    }
+
+    /// Takes out what has become unavailable by now.
+    pub(super) fn withdraw_due(&mut self, now: Now) -> Result<(), CommitError> {
+        if self.next_due.is_none_or(|date| date > now.wall) {
+            return Ok(());
+        }
+        let mut due = Vec::new();
+        self.next_due = None;
+        for pair in self.frontier.store().scan(Tree::Due, &[]) {
+            let (key, _) = pair?;
+            let Some((date, host, page)) = read_due_key(&key) else { continue };
+            if date > now.wall || due.len() >= AT_ONCE {
+                self.next_due = Some(date);
+                break;
+            }
+            due.push((key, host, page));
+        }
+        for (key, host, page) in due {
+            self.touch(1024);
+            self.batch.removes.push(Write::remove(Tree::Due, key));
+            let Some(record) = self.stored_page(host, page) else { continue };
+            if !record.is_unavailable(now.wall) || !record.holds_content() {
+                continue;
+            }
+            let because = record
+                .directives
+                .iter()
+                .find(|because| because.directive.starts_with("unavailable_after"))
+                .map_or_else(|| "unavailable_after".to_owned(), ToString::to_string);
+            self.withdraw_record(host, page, record, now, &because)?;
+        }
+        Ok(())
+    }
+}
+
+/// Key: seconds since 1970 (u64, big-endian), host id, fingerprint.
+fn due_key(date: Timestamp, host: HostId, page: Fingerprint) -> Vec<u8> {
+    // A fraction of a second is rounded up: never early, and at most a second late.
+    let seconds = date.as_second() + i64::from(date.subsec_nanosecond() > 0);
+    let mut key = u64::try_from(seconds).unwrap_or_default().to_be_bytes().to_vec();
+    key.extend(link_key(host, page));
+    key
+}
+
+fn read_due_key(key: &[u8]) -> Option<(Timestamp, HostId, Fingerprint)> {
+    let (date, rest) = key.split_first_chunk::<8>()?;
+    let (host, rest) = rest.split_first_chunk::<4>()?;
+    let page = <[u8; 8]>::try_from(rest).ok()?;
+    let date =
+        i64::try_from(u64::from_be_bytes(*date)).ok().and_then(|at| Timestamp::from_second(at).ok())?;
+    Some((date, HostId(u32::from_be_bytes(*host)), Fingerprint(u64::from_be_bytes(page))))
+}

@@ -1,0 +1,167 @@
+//! A round of revisits: every page that is due is queued once more.
+//!
+//! A page is due when its last visit is as long ago as was asked for, and never earlier than its `revisit-after` wishes;
+//! one whose `unavailable_after` has passed ten times later, 30 days at the least (spec 4.4, 4.7). The round is on record,
+//! so that one that is cut off is gone on with and not begun again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::JobError;
+use crate::clock::Now;
+use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::frontier::{Frontier, FrontierLimits, HostId, QueuedUrl};
+use crate::pace::{Delay, Why};
+use crate::record::PageRecord;
+use crate::store::{Store, Tree, Write};
+use crate::url::{CrawlUrl, FingerprintKey};
+
+const KEY: &str = "revisit";
+
+/// URLs that one commit queues.
+const AT_ONCE: usize = 5_000;
+
+/// The round as stored; JSON.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Round {
+    /// When it was begun.
+    at: Timestamp,
+    /// How long ago the last visit has to be, in seconds.
+    age_s: u64,
+    /// The key of the last page record that was looked at, while they are being queued.
+    upto: Option<Vec<u8>>,
+    /// URLs queued.
+    queued: u64,
+    /// Not everything is visited yet.
+    open: bool,
+}
+
+/// True while a round is under way.
+pub(super) fn is_open<S: Store>(store: &S) -> Result<bool, JobError> {
+    Ok(read(store)?.is_some_and(|round| round.open))
+}
+
+/// Ends the round.
+pub(super) fn close<S: Store>(store: &S) -> Result<(), JobError> {
+    if let Some(round) = read(store)?.filter(|round| round.open) {
+        let round = Round { open: false, ..round };
+        let value = serde_json::to_vec(&round).map_err(CommitError::from)?;
+        store.commit(vec![Write::put(Tree::Meta, KEY, value)])?;
+    }
+    Ok(())
+}
+
+fn read<S: Store>(store: &S) -> Result<Option<Round>, JobError> {
+    let value = store.get(Tree::Meta, KEY.as_bytes())?;
+    Ok(value.map(|value| serde_json::from_slice(&value)).transpose().map_err(CommitError::from)?)
+}
+
+/// Begins a round, or goes on with the one that was cut off; gives the number of URLs queued by it so far.
+pub(super) fn begin<S: Store>(
+    store: &Arc<S>,
+    key: FingerprintKey,
+    age: Option<Duration>,
+    now: Timestamp,
+) -> Result<u64, JobError> {
+    let mut round = match (read(&**store)?.filter(|round| round.open), age) {
+        (Some(round), _) => round,
+        (None, Some(age)) => {
+            Round { at: now, age_s: age.as_secs(), upto: Some(Vec::new()), queued: 0, open: true }
+        }
+        (None, None) => return Ok(0),
+    };
+    let Some(mut upto) = round.upto.take() else { return Ok(round.queued) };
+    let at = Now { mono: Duration::ZERO, wall: now };
+    let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let mut frontier = Frontier::open(store, FrontierLimits::default(), no_gap, key, at)?;
+    let mut committer = Committer::open(Arc::clone(store), None)?;
+    let totals: Totals = match store.get(Tree::Meta, b"totals")? {
+        Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,
+        None => Totals::default(),
+    };
+    let age = Duration::from_secs(round.age_s);
+    let mut pending = 0;
+    for pair in store.scan(Tree::Pages, &[]) {
+        let (page, value) = pair?;
+        if page <= upto {
+            continue;
+        }
+        let record: PageRecord = serde_json::from_slice(&value).map_err(CommitError::from)?;
+        if let (Some(host), true) = (page.first_chunk::<4>(), is_due(&record, age, round.at))
+            && let Ok(url) = CrawlUrl::parse(&record.url)
+        {
+            let item = QueuedUrl::link(&url, record.depth, record.via);
+            frontier.requeue(HostId(u32::from_be_bytes(*host)), item);
+            round.queued += 1;
+            pending += 1;
+        }
+        upto = page;
+        if pending >= AT_ONCE {
+            pending = 0;
+            commit(
+                &mut frontier,
+                &mut committer,
+                &Round { upto: Some(upto.clone()), ..round.clone() },
+                at,
+                totals,
+            )?;
+        }
+    }
+    commit(&mut frontier, &mut committer, &round, at, totals)?;
+    Ok(round.queued)
+}
+
+fn commit<S: Store>(
+    frontier: &mut Frontier<S>,
+    committer: &mut Committer<S>,
+    round: &Round,
+    at: Now,
+    totals: Totals,
+) -> Result<(), JobError> {
+    let value = serde_json::to_vec(round).map_err(CommitError::from)?;
+    frontier.put(Tree::Meta, KEY.into(), value);
+    let (generation, writes) = frontier.cut(at)?;
+    committer.commit(Batch { generation, writes, totals, ..Batch::default() })?;
+    frontier.committed(generation);
+    Ok(())
+}
+
+fn is_due(record: &PageRecord, age: Duration, now: Timestamp) -> bool {
+    const DAYS_30: Duration = Duration::from_hours(30 * 24);
+    let interval = age.max(Duration::from_secs(record.revisit_after_s.unwrap_or_default()));
+    let interval =
+        if record.is_unavailable(now) { interval.saturating_mul(10).max(DAYS_30) } else { interval };
+    let interval = SignedDuration::try_from(interval).unwrap_or(SignedDuration::MAX);
+    record.last_seen().checked_add(interval).is_ok_and(|due| due <= now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_due_when_neither_we_nor_its_author_want_it_later() {
+        let day = 24 * 3600;
+        let at = |days: i64| Timestamp::from_second(days * day).unwrap();
+        let page = |revisit_after_s, unavailable_after| PageRecord {
+            fetched_at: at(100),
+            revisit_after_s,
+            unavailable_after,
+            ..PageRecord::default()
+        };
+        let due = |record: &PageRecord, age: u64, now| {
+            is_due(record, Duration::from_secs(age * day as u64), at(now))
+        };
+        let plain = page(None, None);
+        assert!(due(&plain, 0, 100) && due(&plain, 7, 107) && !due(&plain, 7, 106));
+        let wish = page(Some(10 * day as u64), None);
+        assert!(!due(&wish, 0, 109) && due(&wish, 0, 110) && !due(&wish, 20, 119) && due(&wish, 20, 120));
+        let gone = page(None, Some(at(101)));
+        assert!(!due(&gone, 1, 129) && due(&gone, 1, 130) && !due(&gone, 7, 169) && due(&gone, 7, 170));
+        let checked = PageRecord { checked_at: Some(at(105)), ..plain };
+        assert!(!due(&checked, 7, 111) && due(&checked, 7, 112));
+    }
+}

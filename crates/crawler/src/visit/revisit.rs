@@ -1,0 +1,90 @@
+//! Visits of a URL that was visited before: what is asked, and what becomes of the earlier record.
+
+use meta::Effects;
+use meta::consent::{Claim, Consent};
+
+use super::page::Visited;
+use crate::record::{PageRecord, Withdrawn};
+
+/// Header fields that make the request conditional. A page whose content may not be kept is asked for in full: there is
+/// nothing that an answer "unchanged" could leave as it is.
+pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
+    if !previous.indexed || previous.status != Some(200) {
+        return Vec::new();
+    }
+    let field = |name: &str| previous.validators.get(name).cloned();
+    match (field("etag"), field("last-modified")) {
+        (Some(etag), _) => vec![("If-None-Match".to_owned(), etag)],
+        (None, Some(date)) => vec![("If-Modified-Since".to_owned(), date)],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Joins a visit with the record of the one before: an unchanged page keeps it, a changed one replaces it, and what may
+/// no longer be kept is withdrawn, captures in the archive included. An error that may pass changes nothing stored.
+pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
+    let at = visited.record.fetched_at;
+    let because = word(&visited.record);
+    let Visited { mut record, links, warc, retry_after, status: response_status, .. } = visited;
+    let visits_before = previous.visits_before + 1;
+    let status = record.status.unwrap_or_default();
+    if status == 304 || matches!(status, 408 | 429 | 500..) {
+        // Only what restricts further is taken over from such an answer.
+        let mut kept = PageRecord { visits_before, ..previous };
+        if status == 304 {
+            kept.checked_at = Some(at);
+            if kept
+                .unavailable_after
+                .is_none_or(|date| record.unavailable_after.is_some_and(|new| new < date))
+            {
+                kept.unavailable_after = record.unavailable_after.or(kept.unavailable_after);
+            }
+        }
+        let mut withdrawn = Vec::new();
+        if status == 304 && !(effects.store_text && effects.store_body) && kept.holds_content() {
+            kept.directives.extend(record.directives.iter().cloned());
+            withdrawn = kept.withdraw(effects, at, &because);
+        }
+        // The links stay as they were found; none are given, so that none are written.
+        return Visited {
+            record: kept,
+            links: Vec::new(),
+            warc: None,
+            retry_after,
+            status: response_status,
+            keeps_links: true,
+            withdrawn,
+        };
+    }
+    record.visits_before = visits_before;
+    record.via = previous.via.or(record.via);
+    record.depth = previous.depth;
+    let mut withdrawn = Vec::new();
+    if effects.store_text && effects.store_body {
+        record.earlier = previous.captures().cloned().collect();
+    } else if previous.holds_content() {
+        withdrawn = previous.captures().cloned().collect();
+        record.withdrawn = Some(Withdrawn { at, because });
+    }
+    Visited { record, links, warc, retry_after, status: response_status, keeps_links: false, withdrawn }
+}
+
+/// The first word of the author that keeps content out, with its place.
+fn word(record: &PageRecord) -> String {
+    const KEEPERS: [&str; 6] =
+        ["noindex", "unavailable_after", "document-state", "noarchive", "nocache", "none"];
+    let directive = KEEPERS.iter().find_map(|keeper| {
+        record.directives.iter().find(|because| because.directive.split(':').next() == Some(*keeper))
+    });
+    let denial = || {
+        let denies = |claim: Claim| matches!(claim, Claim::Purpose(_, Consent::Deny) | Claim::Use(_));
+        record.consent.iter().find(|statement| denies(statement.claim))
+    };
+    match directive {
+        Some(because) => because.to_string(),
+        None => denial().map_or_else(
+            || "no declared purpose may be served".to_owned(),
+            |statement| format!("{}: {}", statement.claim.purpose_name(), statement.source),
+        ),
+    }
+}
