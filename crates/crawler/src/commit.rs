@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::frontier::HostId;
+use crate::ledger::{self, Ledger};
 use crate::record::{
     self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, link_key, page_key,
-    read_ledger,
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
@@ -86,6 +86,9 @@ pub enum CommitError {
     /// A record of our own can't be packed or read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// An entry of the ledger can't be written.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Bad),
     /// As above, JSON.
     #[error("a record can't be written")]
     Json(#[from] serde_json::Error),
@@ -96,19 +99,13 @@ pub enum CommitError {
 pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
-    next_decision: u64,
+    ledger: Ledger,
 }
 
 impl<S: Store> Committer<S> {
     /// Takes up a store. The archive, if one is kept, is first cut back to what was committed.
     pub fn open(store: Arc<S>, archive: Option<(&Path, &WarcInfo, u64)>) -> Result<Self, CommitError> {
-        let next_decision = match store.last(Tree::Ledger, &[])? {
-            Some((key, value)) => {
-                let first = key.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
-                first + read_ledger(&value)?.len() as u64
-            }
-            None => 0,
-        };
+        let ledger = Ledger::open(&store)?;
         let warc = match archive {
             Some((dir, info, max_file_size)) => {
                 let end = store.get(Tree::Meta, b"warc_end")?;
@@ -119,7 +116,7 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, next_decision })
+        Ok(Self { store, warc, ledger })
     }
 
     /// Makes a batch durable.
@@ -143,11 +140,7 @@ impl<S: Store> Committer<S> {
         for version in robots {
             writes.push(Write::put(Tree::Robots, version.key(), version.write()?));
         }
-        if !decisions.is_empty() {
-            let key = self.next_decision.to_be_bytes();
-            writes.push(Write::put(Tree::Ledger, key, record::write_ledger(&decisions)?));
-            self.next_decision += decisions.len() as u64;
-        }
+        writes.extend(self.ledger.append(decisions)?);
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
         if let Some(end) = self.warc.as_ref().and_then(WarcWriter::position) {
             let end = End { file: end.file, offset: end.offset };
