@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::frontier::HostId;
+use crate::ledger::{self, Ledger};
 use crate::record::{
     self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, Withdrawal,
-    link_key, page_key, read_ledger,
+    link_key, page_key,
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
@@ -96,6 +97,9 @@ pub enum CommitError {
     /// A record of our own can't be packed or read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// An entry of the ledger can't be written.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Bad),
     /// As above, JSON.
     #[error("a record can't be written")]
     Json(#[from] serde_json::Error),
@@ -107,7 +111,7 @@ pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
-    next_decision: u64,
+    ledger: Ledger,
 }
 
 /// Key of `meta` that says: the database holds content in its free space that was withdrawn.
@@ -116,13 +120,7 @@ pub const SCRUB: &str = "scrub";
 impl<S: Store> Committer<S> {
     /// Takes up a store. The archive, if one is kept, is first cut back to what was committed.
     pub fn open(store: Arc<S>, archive: Option<(&Path, &WarcInfo, u64)>) -> Result<Self, CommitError> {
-        let next_decision = match store.last(Tree::Ledger, &[])? {
-            Some((key, value)) => {
-                let first = key.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
-                first + read_ledger(&value)?.len() as u64
-            }
-            None => 0,
-        };
+        let ledger = Ledger::open(&store)?;
         let warc = match archive {
             Some((dir, info, max_file_size)) => {
                 let end = store.get(Tree::Meta, b"warc_end")?;
@@ -133,7 +131,7 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, warc_dir: None, next_decision })
+        Ok(Self { store, warc, warc_dir: None, ledger })
     }
 
     /// Makes a batch durable.
@@ -170,11 +168,7 @@ impl<S: Store> Committer<S> {
         for version in robots {
             writes.push(Write::put(Tree::Robots, version.key(), version.write()?));
         }
-        if !decisions.is_empty() {
-            let key = self.next_decision.to_be_bytes();
-            writes.push(Write::put(Tree::Ledger, key, record::write_ledger(&decisions)?));
-            self.next_decision += decisions.len() as u64;
-        }
+        writes.extend(self.ledger.append(decisions)?);
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
         if let Some(end) = self.warc.as_ref().and_then(WarcWriter::position) {
             let end = End { file: end.file, offset: end.offset };

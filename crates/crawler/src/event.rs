@@ -18,7 +18,7 @@ pub enum CrawlEvent {
         status: u16,
     },
     /// A decision went to the ledger.
-    Decided(Decision),
+    Decided(Box<Decision>),
     /// Everything counted in these totals is durable now.
     Committed(Totals),
     /// The state of the crawl, about once a second.

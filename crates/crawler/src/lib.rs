@@ -12,6 +12,7 @@ pub mod extract;
 pub mod fetch;
 pub mod frontier;
 pub mod job;
+pub mod ledger;
 pub mod pace;
 pub mod packed;
 pub mod record;

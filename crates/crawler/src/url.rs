@@ -93,7 +93,7 @@ impl CrawlUrl {
     /// The key of "the same URL": keyed BLAKE3 over the normal form, its first 8 octets.
     ///
     /// The normal form decodes escapes of unreserved characters and writes the others in upper case
-    /// (RFC 3986 sections 6.2.2.1 and 6.2.2.2). 0.1-0.2 microseconds a URL.
+    /// (RFC 3986 sections 6.2.2.1 and 6.2.2.2); a `%` that begins no escape counts as `%25`. 0.1-0.2 microseconds a URL.
     pub fn fingerprint(&self, key: &FingerprintKey) -> Fingerprint {
         let text = self.as_str();
         let hash = if text.contains('%') {
@@ -139,6 +139,12 @@ fn normal_escapes(text: &str) -> String {
                 out.push(char::from(octets[at + 2].to_ascii_uppercase()));
             }
             at += 3;
+            rest = at;
+        } else if octets[at] == b'%' {
+            // Else it could make an escape with what is decoded behind it: `%%30A` isn't `%0A`.
+            out.push_str(&text[rest..at]);
+            out.push_str("%25");
+            at += 1;
             rest = at;
         } else {
             at += 1;
@@ -265,7 +271,8 @@ mod tests {
         assert_eq!(fingerprint("http://e.example/a%2fb"), fingerprint("http://e.example/a%2Fb"));
         assert_ne!(fingerprint("http://e.example/a%2fb"), fingerprint("http://e.example/a/b"));
         assert_ne!(fingerprint("http://e.example/a?"), fingerprint("http://e.example/a"));
-        assert_eq!(fingerprint("http://e.example/100%"), fingerprint("http://e.example/100%"));
+        assert_eq!(fingerprint("http://e.example/100%"), fingerprint("http://e.example/100%25"));
+        assert_ne!(fingerprint("http://e.example/%%30A"), fingerprint("http://e.example/%0A"));
     }
 
     #[test]

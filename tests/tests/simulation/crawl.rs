@@ -87,7 +87,7 @@ impl<S: Store> Crawl<S> {
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let listener = move |event| match event {
             CrawlEvent::Decided(decision) => {
-                decisions.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
+                decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
             }
             CrawlEvent::Committed(_) => {
                 *acknowledged.lock().unwrap_or_else(PoisonError::into_inner) = web.now();

@@ -14,7 +14,8 @@ use super::{ROBOTS, server, sites};
 use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
 use crate::job::{Job, JobError, robots_cache};
-use crate::record::{Decision, PageRecord, read_ledger};
+use crate::ledger;
+use crate::record::{Decision, PageRecord};
 use crate::robots_cache::Known;
 use crate::store::{SledStore, Store, Tree};
 use crate::url::CrawlUrl;
@@ -32,9 +33,9 @@ pub enum TourError {
     /// One of the crawls failed.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A record could not be read back.
-    #[error(transparent)]
-    Record(#[from] crate::record::RecordError),
+    /// An entry of the ledger could not be read back.
+    #[error("the ledger can't be read: {0}")]
+    Ledger(#[from] ledger::Bad),
     /// As above, JSON.
     #[error("a page record can't be read")]
     Json(#[from] serde_json::Error),
@@ -80,7 +81,9 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
     let mut rows = BTreeMap::new();
     for pair in store.scan(Tree::Ledger, &[]) {
         let (_, value) = pair.map_err(JobError::from)?;
-        for decision in read_ledger(&value)?.into_iter().filter(|decision| decision.decision == "skipped") {
+        for decision in
+            ledger::read(&value)?.decisions.into_iter().filter(|decision| decision.decision == "skipped")
+        {
             let row = left(&cache, decision)?;
             rows.insert(row.url.clone(), row);
         }

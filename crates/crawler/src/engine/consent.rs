@@ -42,7 +42,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 decision: if record.unreachable { "file_unreachable" } else { "file_known" }.to_owned(),
                 layer: Layer::Consent,
                 reason: file.path().to_owned(),
-                evidence: Some(record.reason.clone()),
+                evidence: record.reason.clone().into(),
                 via: None,
             });
             self.touch(record.body.as_ref().map_or(0, String::len) + 256);

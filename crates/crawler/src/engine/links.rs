@@ -132,7 +132,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: "skipped".to_owned(),
             layer,
             reason: outcome.as_str().to_owned(),
-            evidence: Some(evidence),
+            evidence: evidence.into(),
             via: Some(lease.url.to_string()),
         });
     }

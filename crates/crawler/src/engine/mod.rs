@@ -400,7 +400,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
     fn decide(&mut self, decision: Decision) {
         self.touch(120);
-        (self.listener)(CrawlEvent::Decided(decision.clone()));
+        (self.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
         self.batch.decisions.push(decision);
     }
 }

@@ -9,7 +9,7 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Layer, LinkRecord, PageRecord, RobotsEvidence, page_key};
+use crate::record::{Decision, Evidence, Layer, LinkRecord, PageRecord, page_key};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -29,9 +29,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
                 counts.skipped += 1;
                 self.totals.skipped += 1;
-                let evidence = describe(&evidence);
-                self.denied_later(&lease, now, &evidence)?;
-                self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", Some(evidence));
+                self.denied_later(&lease, now, &evidence.to_string())?;
+                self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", evidence);
                 self.give_back(permit, true, None, gap);
             }
             Event::SiteFile(answer) => self.site_file(permit, *answer, outcome.request, gap),
@@ -118,7 +117,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: format!("robots_{}", record.access),
             layer: Layer::Robots,
             reason: record.reason.clone(),
-            evidence: record.digest.clone(),
+            evidence: record.digest.clone().into(),
             via: None,
         });
         self.touch(record.bytes as usize + 256);
@@ -270,7 +269,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         decision: &str,
         layer: Layer,
         reason: &str,
-        evidence: Option<String>,
+        evidence: impl Into<Evidence>,
     ) {
         let via = match &lease.work {
             Work::Visit(QueuedUrl { via: Some(via), .. }) => self.url_of(*via),
@@ -283,7 +282,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: decision.to_owned(),
             layer,
             reason: reason.to_owned(),
-            evidence,
+            evidence: evidence.into(),
             via,
         });
     }
@@ -303,15 +302,5 @@ impl Gap {
     pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
         let not_before = ended.mono.saturating_add(pause.length);
         if not_before > self.not_before { Self { not_before, delay: pause, ..self } } else { self }
-    }
-}
-
-fn describe(evidence: &RobotsEvidence) -> String {
-    let RobotsEvidence { line, rule, group, dialect, reason, .. } = evidence;
-    let group = group.as_ref().map(|group| format!("group {group}, ")).unwrap_or_default();
-    match (line, rule) {
-        (Some(line), Some(rule)) => format!("line {line}: {rule} ({group}{dialect})"),
-        (Some(line), None) => format!("line {line} ({group}{dialect})"),
-        _ => format!("{reason} ({group}{dialect})"),
     }
 }

@@ -42,7 +42,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: "withdrawn".to_owned(),
             layer: Layer::Directive,
             reason: if record.indexed { "body" } else { "content" }.to_owned(),
-            evidence: Some(withdrawn.because.clone()),
+            evidence: withdrawn.because.clone().into(),
             via: None,
         });
         self.batch.scrub = true;

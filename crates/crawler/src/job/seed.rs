@@ -48,7 +48,7 @@ pub fn plant<S: Store>(
                 decision: "skipped".to_owned(),
                 layer: Layer::Scope,
                 reason: outcome.as_str().to_owned(),
-                evidence: Some("a seed".to_owned()),
+                evidence: "a seed".into(),
                 via: None,
             });
             continue;

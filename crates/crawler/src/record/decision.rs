@@ -1,9 +1,9 @@
-//! The ledger's entries: one decision each, with its reason and evidence. JSON lines, compressed, a value a commit.
+//! One decision with its reason and evidence: an entry of the ledger.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::RecordError;
+use super::Evidence;
 
 /// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,8 +36,44 @@ pub enum Layer {
     Stop,
 }
 
+impl Layer {
+    /// All layers. Their places in this list are what the ledger holds: a new one goes to the end.
+    pub const ALL: [Self; 12] = [
+        Self::Scope,
+        Self::Seen,
+        Self::Robots,
+        Self::Pace,
+        Self::Fetch,
+        Self::Address,
+        Self::Directive,
+        Self::Consent,
+        Self::Limit,
+        Self::Trap,
+        Self::Dedup,
+        Self::Stop,
+    ];
+
+    /// The layer's name, as records and tables hold it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scope => "scope",
+            Self::Seen => "seen",
+            Self::Robots => "robots",
+            Self::Pace => "pace",
+            Self::Fetch => "fetch",
+            Self::Address => "address",
+            Self::Directive => "directive",
+            Self::Consent => "consent",
+            Self::Limit => "limit",
+            Self::Trap => "trap",
+            Self::Dedup => "dedup",
+            Self::Stop => "stop",
+        }
+    }
+}
+
 /// One decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
     /// When.
     pub at: Timestamp,
@@ -52,28 +88,9 @@ pub struct Decision {
     /// Why: one word of a fixed vocabulary.
     pub reason: String,
     /// The line, tag, limit or figure that said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<String>,
+    #[serde(skip_serializing_if = "Evidence::is_empty")]
+    pub evidence: Evidence,
     /// The page that the URL was found on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-}
-
-/// Packs a run of decisions.
-pub fn write_ledger(decisions: &[Decision]) -> Result<Vec<u8>, RecordError> {
-    let mut plain = Vec::new();
-    for decision in decisions {
-        serde_json::to_writer(&mut plain, decision).map_err(|error| RecordError::new(&error))?;
-        plain.push(b'\n');
-    }
-    Ok(crate::packed::pack(plain))
-}
-
-/// Unpacks a run of decisions.
-pub fn read_ledger(value: &[u8]) -> Result<Vec<Decision>, RecordError> {
-    let plain = crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?;
-    serde_json::Deserializer::from_slice(&plain)
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .map_err(|error| RecordError::new(&error))
 }

@@ -1,13 +1,17 @@
 //! The records that a crawl leaves in its database, each with its schema version `v`.
 
 mod decision;
+pub(crate) mod evidence;
 mod link;
 mod page;
 pub(crate) mod robots;
 mod site_file;
 mod withdrawal;
 
-pub use self::decision::{Decision, Layer, read_ledger, write_ledger};
+pub use self::decision::{Decision, Layer};
+pub use self::evidence::{
+    DirectiveSaid, EffectsTaken, Evidence, LimitReached, PauseSet, RequestMade, Versions,
+};
 pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::robots::RobotsRecord;
@@ -37,7 +41,7 @@ pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {
 pub struct RecordError(String);
 
 impl RecordError {
-    fn new(error: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn new(error: &dyn std::fmt::Display) -> Self {
         Self(error.to_string())
     }
 }

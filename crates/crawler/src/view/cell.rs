@@ -7,6 +7,8 @@ use std::fmt::{self, Display};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use crate::record::Evidence;
+
 /// The type of a column, as users of the tables know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -22,7 +24,7 @@ pub enum Kind {
     Time,
     /// A list; in CSV its members joined by `; `.
     List,
-    /// A JSON object; in CSV the same as text.
+    /// A JSON object; in CSV and on a terminal as text.
     Object,
 }
 
@@ -85,6 +87,14 @@ plain! {
     Number: f64;
     Boolean: bool;
     Time: Moment;
+}
+
+impl Field for Evidence {
+    const KIND: Kind = Kind::Object;
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Owned(self.to_string()))
+    }
 }
 
 impl<T: Field> Field for Option<T> {

@@ -3,7 +3,8 @@
 use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::record::{Decision, Layer, read_ledger};
+use crate::ledger;
+use crate::record::{Decision, Evidence};
 use crate::store::{Pair, Store, Tree};
 
 row! {
@@ -24,7 +25,7 @@ row! {
         /// Why: one word of a fixed vocabulary.
         reason: String,
         /// The line, tag, limit or figure that said so.
-        evidence: Option<String>,
+        evidence: Option<Evidence>,
         /// The page that the URL was found on.
         via: Option<String>,
     }
@@ -54,8 +55,8 @@ impl<S: Store> View<S> {
 pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), ViewError> {
     let first =
         <[u8; 8]>::try_from(key.as_slice()).map_err(|error| ViewError::record(Tree::Ledger, &error))?;
-    let decisions = read_ledger(value).map_err(ViewError::packed(Tree::Ledger))?;
-    Ok((u64::from_be_bytes(first), decisions))
+    let block = ledger::read(value).map_err(|error| ViewError::record(Tree::Ledger, &error))?;
+    Ok((u64::from_be_bytes(first), block.decisions))
 }
 
 fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
@@ -65,27 +66,9 @@ fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
         url: decision.url,
         host: decision.host,
         decision: decision.decision,
-        layer: layer_name(decision.layer),
+        layer: decision.layer.as_str(),
         reason: decision.reason,
-        evidence: decision.evidence,
+        evidence: (!decision.evidence.is_empty()).then_some(decision.evidence),
         via: decision.via,
-    }
-}
-
-/// The layer's name, as the records hold it.
-pub(super) fn layer_name(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Scope => "scope",
-        Layer::Seen => "seen",
-        Layer::Robots => "robots",
-        Layer::Pace => "pace",
-        Layer::Fetch => "fetch",
-        Layer::Address => "address",
-        Layer::Directive => "directive",
-        Layer::Consent => "consent",
-        Layer::Limit => "limit",
-        Layer::Trap => "trap",
-        Layer::Dedup => "dedup",
-        Layer::Stop => "stop",
     }
 }

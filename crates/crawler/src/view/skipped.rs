@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::cell::Moment;
-use super::ledger::{decisions, layer_name};
+use super::ledger::decisions;
 use super::lookup::{HostIds, PageUrls, stored_page};
 use super::open::{View, ViewError};
 use super::row::row;
@@ -142,10 +142,10 @@ fn skipped_row(decision: Decision) -> SkippedRow {
     SkippedRow {
         url: decision.url,
         reason: decision.reason,
-        detail: decision.evidence,
+        detail: (!decision.evidence.is_empty()).then(|| decision.evidence.to_string()),
         via: decision.via,
         at: Some(Moment(decision.at)),
-        layer: layer_name(decision.layer),
+        layer: decision.layer.as_str(),
         host: decision.host,
     }
 }
@@ -175,7 +175,7 @@ impl<S: Store> ParkedUrls<'_, S> {
             detail: Some(parked.clone()),
             via: self.urls.of(self.view, stored.url.via)?,
             at: self.parked_at.get(host).copied().map(Moment),
-            layer: layer_name(Layer::Limit),
+            layer: Layer::Limit.as_str(),
             host: host.clone(),
         }))
     }

@@ -94,7 +94,7 @@ fn listener(display: Arc<Mutex<Display>>) -> Listener {
             url = decision.url,
             layer = ?decision.layer,
             reason = decision.reason,
-            evidence = decision.evidence,
+            evidence = %decision.evidence,
             "{}",
             decision.decision
         ),

@@ -117,7 +117,7 @@ impl Crawl {
             decision: decision.to_owned(),
             layer,
             reason: reason.to_owned(),
-            evidence: Some("evidence".to_owned()),
+            evidence: "evidence".into(),
             via: (layer != Layer::Robots).then(|| "http://a.test/".to_owned()),
         });
     }

@@ -210,7 +210,7 @@ fn hosts_robots_ledger_and_errors_say_what_happened() {
     assert_eq!(ledger.iter().map(|row| row["seq"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 2]);
     let expected = json!({
         "v": 1, "seq": 1, "at": "2026-01-01T00:00:02.005Z", "url": "http://a.test/private", "host": "a.test",
-        "decision": "skipped", "layer": "robots", "reason": "robots_txt", "evidence": "evidence", "via": null,
+        "decision": "skipped", "layer": "robots", "reason": "robots_txt", "evidence": {"words": "evidence"}, "via": null,
     });
     assert_eq!(ledger[1], expected);
     let errors: Vec<ErrorRow> = rows(view.errors());
@@ -230,17 +230,8 @@ fn hosts_robots_ledger_and_errors_say_what_happened() {
 
 #[test]
 fn every_layer_has_the_name_that_records_give_it() {
-    for layer in [
-        Layer::Scope,
-        Layer::Robots,
-        Layer::Pace,
-        Layer::Fetch,
-        Layer::Address,
-        Layer::Directive,
-        Layer::Limit,
-        Layer::Stop,
-    ] {
-        assert_eq!(json!(crate::view::ledger::layer_name(layer)), serde_json::to_value(layer).unwrap());
+    for layer in Layer::ALL {
+        assert_eq!(json!(layer.as_str()), serde_json::to_value(layer).unwrap());
     }
 }
 

@@ -1,0 +1,347 @@
+//! A stored value of tree `ledger`: a run of entries in columns, between the chain's heads before and after them.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::columns::{Column, Reader, Texts, Writer, pull, push};
+use super::{Bad, Head};
+use crate::record::{
+    Decision, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
+    RobotsEvidence, Versions,
+};
+
+/// Form of the value.
+const FORM: u8 = 2;
+
+/// Octets before the packed columns: form and two heads.
+const HEADER: usize = 1 + 2 * 32;
+
+/// A run of entries as stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// The chain's head before the first entry.
+    pub before: Head,
+    /// The chain's head after the last entry.
+    pub after: Head,
+    /// The entries.
+    pub decisions: Vec<Decision>,
+}
+
+/// Packs a run of entries.
+pub(super) fn write(before: Head, after: Head, decisions: &[Decision]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER + 32 * decisions.len());
+    out.push(FORM);
+    out.extend(before.0);
+    out.extend(after.0);
+    let mut plain = Vec::new();
+    push(&mut plain, decisions.len() as u64);
+    let mut state = State::default();
+    let mut writer = Writer::new();
+    let mut robots = Vec::new();
+    for decision in decisions {
+        put(&mut writer, &mut state, &mut robots, decision);
+    }
+    plain.extend(writer.finish());
+    out.extend(crate::packed::pack(plain));
+    out
+}
+
+/// Reads a stored value.
+pub fn read(value: &[u8]) -> Result<Block, Bad> {
+    let (before, after, plain) = open(value)?;
+    let mut plain = plain.as_slice();
+    let count = pull(&mut plain)?;
+    let mut reader = Reader::open(plain)?;
+    let mut state = State::default();
+    let mut robots = Vec::new();
+    let mut decisions = Vec::new();
+    for _ in 0..count {
+        decisions.push(get(&mut reader, &mut state, &mut robots)?);
+    }
+    if !reader.is_at_end() {
+        return Err(Bad::Form);
+    }
+    Ok(Block { before, after, decisions })
+}
+
+/// True if an entry of the value may be about `url`, or was found on it, or leads there; false is certain. Costs the
+/// unpacking, but no entry is put together.
+pub fn may_mention(value: &[u8], url: &str) -> Result<bool, Bad> {
+    let (_, _, plain) = open(value)?;
+    let mut plain = plain.as_slice();
+    pull(&mut plain)?;
+    let reader = Reader::open(plain)?;
+    let (origin, path) = split(url);
+    Ok(reader.may_hold(Texts::Paths, path) && reader.may_hold(Texts::Origins, origin))
+}
+
+fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
+    let (header, packed) = value.split_at_checked(HEADER).ok_or(Bad::Form)?;
+    let (form, heads) = header.split_first().ok_or(Bad::Form)?;
+    if *form != FORM {
+        return Err(Bad::Form);
+    }
+    let head = |octets: &[u8]| <[u8; 32]>::try_from(octets).map(Head).map_err(|_| Bad::Form);
+    let plain = crate::packed::unpack(packed).map_err(|_| Bad::Form)?;
+    Ok((head(&heads[..32])?, head(&heads[32..])?, plain))
+}
+
+/// What numbers are told relative to.
+#[derive(Debug, Default)]
+struct State {
+    at: i64,
+    /// Of the last request: wall clock less the clock that never jumps.
+    offset: i64,
+}
+
+/// Parts of an entry that are there; the bits are part of the stored form.
+mod part {
+    pub(super) const HOST: u64 = 1;
+    pub(super) const VIA: u64 = 1 << 1;
+    pub(super) const WORDS: u64 = 1 << 2;
+    pub(super) const REQUEST: u64 = 1 << 3;
+    pub(super) const ROBOTS: u64 = 1 << 4;
+    pub(super) const EFFECTS: u64 = 1 << 5;
+    pub(super) const DIRECTIVE: u64 = 1 << 6;
+    pub(super) const LIMIT: u64 = 1 << 7;
+    pub(super) const PAUSE: u64 = 1 << 8;
+    pub(super) const VERSIONS: u64 = 1 << 9;
+    pub(super) const TO: u64 = 1 << 10;
+}
+
+fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, decision: &Decision) {
+    let Decision { at, url, host, decision, layer, reason, evidence, via } = decision;
+    let Evidence { words, request, robots, effects, directive, limit, pause, versions, to: target } =
+        evidence;
+    let bit = |there: bool, part: u64| if there { part } else { 0 };
+    to.number(
+        Column::Parts,
+        bit(host != host_of(url), part::HOST)
+            | bit(via.is_some(), part::VIA)
+            | bit(words.is_some(), part::WORDS)
+            | bit(request.is_some(), part::REQUEST)
+            | bit(robots.is_some(), part::ROBOTS)
+            | bit(effects.is_some(), part::EFFECTS)
+            | bit(directive.is_some(), part::DIRECTIVE)
+            | bit(limit.is_some(), part::LIMIT)
+            | bit(pause.is_some(), part::PAUSE)
+            | bit(versions.is_some(), part::VERSIONS)
+            | bit(target.is_some(), part::TO),
+    );
+    let at = at.as_microsecond();
+    to.signed(Column::At, at - state.at);
+    state.at = at;
+    put_url(to, Column::UrlOrigin, Column::UrlPath, url);
+    if host != host_of(url) {
+        to.text(Column::Host, Texts::Origins, host);
+    }
+    to.text(Column::Decision, Texts::Words, decision);
+    to.number(Column::Layer, Layer::ALL.iter().position(|known| known == layer).unwrap_or_default() as u64);
+    to.text(Column::Reason, Texts::Words, reason);
+    if let Some(via) = via {
+        put_url(to, Column::ViaOrigin, Column::ViaPath, via);
+    }
+    if let Some(words) = words {
+        to.text(Column::Words, Texts::Words, words);
+    }
+    if let Some(request) = request {
+        put_request(to, state, request);
+    }
+    if let Some(robots) = robots {
+        put_robots(to, known, robots);
+    }
+    if let Some(EffectsTaken { indexed, archived, followed }) = effects {
+        to.number(
+            Column::Effects,
+            u64::from(*indexed) | u64::from(*archived) << 1 | u64::from(*followed) << 2,
+        );
+    }
+    if let Some(DirectiveSaid { directive, source }) = directive {
+        to.text(Column::Directive, Texts::Words, directive);
+        to.text(Column::DirectiveSource, Texts::Words, source);
+    }
+    if let Some(LimitReached { name, value }) = limit {
+        to.text(Column::LimitName, Texts::Words, name);
+        to.text(Column::LimitValue, Texts::Words, value);
+    }
+    if let Some(PauseSet { length, reason }) = pause {
+        to.number(Column::PauseLength, micros(*length));
+        to.text(Column::PauseReason, Texts::Words, reason);
+    }
+    if let Some(Versions { before, after }) = versions {
+        to.text(Column::VersionBefore, Texts::Words, before.as_deref().unwrap_or_default());
+        to.text(Column::VersionAfter, Texts::Words, after.as_deref().unwrap_or_default());
+    }
+    if let Some(target) = target {
+        put_url(to, Column::ToOrigin, Column::ToPath, target);
+    }
+}
+
+fn put_request(to: &mut Writer, state: &mut State, request: &RequestMade) {
+    let RequestMade { started, took, clock, status, bytes, gap, gap_reason } = request;
+    let started = started.as_microsecond();
+    to.signed(Column::RequestStarted, state.at - started);
+    to.number(Column::RequestTook, micros(*took));
+    let offset = started.wrapping_sub(i64::try_from(micros(*clock)).unwrap_or(i64::MAX));
+    to.signed(Column::RequestClock, offset.wrapping_sub(state.offset));
+    state.offset = offset;
+    to.number(Column::RequestStatus, status.map_or(0, u64::from));
+    to.number(Column::RequestBytes, *bytes);
+    to.number(Column::RequestGap, micros(*gap));
+    to.text(Column::RequestGapReason, Texts::Words, gap_reason);
+}
+
+fn put_robots(to: &mut Writer, known: &mut Vec<RobotsEvidence>, robots: &RobotsEvidence) {
+    if let Some(place) = known.iter().rposition(|known| known == robots) {
+        to.number(Column::Robots, place as u64 + 1);
+        return;
+    }
+    to.number(Column::Robots, 0);
+    known.push(robots.clone());
+    let RobotsEvidence { line, rule, group, dialect, reason, digest } = robots;
+    to.number(Column::RobotsLine, line.map_or(0, u64::from));
+    put_optional(to, Column::RobotsRule, rule.as_deref());
+    put_optional(to, Column::RobotsGroup, group.as_deref());
+    to.text(Column::RobotsDialect, Texts::Words, &dialect.to_string());
+    to.text(Column::RobotsReason, Texts::Words, reason);
+    put_optional(to, Column::RobotsDigest, digest.as_deref());
+}
+
+fn put_optional(to: &mut Writer, column: Column, text: Option<&str>) {
+    to.number(column, u64::from(text.is_some()));
+    if let Some(text) = text {
+        to.text(column, Texts::Words, text);
+    }
+}
+
+fn put_url(to: &mut Writer, origin: Column, path: Column, url: &str) {
+    let (start, rest) = split(url);
+    to.text(origin, Texts::Origins, start);
+    to.text(path, Texts::Paths, rest);
+}
+
+fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>) -> Result<Decision, Bad> {
+    let parts = from.number(Column::Parts)?;
+    let has = |part: u64| parts & part != 0;
+    state.at = state.at.checked_add(from.signed(Column::At)?).ok_or(Bad::Form)?;
+    let at = Timestamp::from_microsecond(state.at).map_err(|_| Bad::Form)?;
+    let url = get_url(from, Column::UrlOrigin, Column::UrlPath)?;
+    let host =
+        if has(part::HOST) { from.text(Column::Host, Texts::Origins)? } else { host_of(&url) }.to_owned();
+    let decision = from.text(Column::Decision, Texts::Words)?.to_owned();
+    let layer =
+        usize::try_from(from.number(Column::Layer)?).ok().and_then(|place| Layer::ALL.get(place).copied());
+    let layer = layer.ok_or(Bad::Form)?;
+    let reason = from.text(Column::Reason, Texts::Words)?.to_owned();
+    let via = if has(part::VIA) { Some(get_url(from, Column::ViaOrigin, Column::ViaPath)?) } else { None };
+    let mut evidence = Evidence::default();
+    if has(part::WORDS) {
+        evidence.words = Some(from.text(Column::Words, Texts::Words)?.to_owned());
+    }
+    if has(part::REQUEST) {
+        evidence.request = Some(get_request(from, state)?);
+    }
+    if has(part::ROBOTS) {
+        evidence.robots = Some(get_robots(from, known)?);
+    }
+    if has(part::EFFECTS) {
+        let flags = from.number(Column::Effects)?;
+        let (indexed, archived, followed) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0);
+        evidence.effects = Some(EffectsTaken { indexed, archived, followed });
+    }
+    if has(part::DIRECTIVE) {
+        let directive = from.text(Column::Directive, Texts::Words)?.to_owned();
+        let source = from.text(Column::DirectiveSource, Texts::Words)?.to_owned();
+        evidence.directive = Some(DirectiveSaid { directive, source });
+    }
+    if has(part::LIMIT) {
+        let name = from.text(Column::LimitName, Texts::Words)?.to_owned();
+        let value = from.text(Column::LimitValue, Texts::Words)?.to_owned();
+        evidence.limit = Some(LimitReached { name, value });
+    }
+    if has(part::PAUSE) {
+        let length = Duration::from_micros(from.number(Column::PauseLength)?);
+        let reason = Cow::Owned(from.text(Column::PauseReason, Texts::Words)?.to_owned());
+        evidence.pause = Some(PauseSet { length, reason });
+    }
+    if has(part::VERSIONS) {
+        let digest = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let before = digest(from.text(Column::VersionBefore, Texts::Words)?);
+        let after = digest(from.text(Column::VersionAfter, Texts::Words)?);
+        evidence.versions = Some(Versions { before, after });
+    }
+    if has(part::TO) {
+        evidence.to = Some(get_url(from, Column::ToOrigin, Column::ToPath)?);
+    }
+    Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
+}
+
+fn get_request(from: &mut Reader<'_>, state: &mut State) -> Result<RequestMade, Bad> {
+    let started = state.at.checked_sub(from.signed(Column::RequestStarted)?).ok_or(Bad::Form)?;
+    let took = Duration::from_micros(from.number(Column::RequestTook)?);
+    state.offset = state.offset.wrapping_add(from.signed(Column::RequestClock)?);
+    let clock = u64::try_from(started.wrapping_sub(state.offset)).map_err(|_| Bad::Form)?;
+    let status = u16::try_from(from.number(Column::RequestStatus)?).map_err(|_| Bad::Form)?;
+    Ok(RequestMade {
+        started: Timestamp::from_microsecond(started).map_err(|_| Bad::Form)?,
+        took,
+        clock: Duration::from_micros(clock),
+        status: (status > 0).then_some(status),
+        bytes: from.number(Column::RequestBytes)?,
+        gap: Duration::from_micros(from.number(Column::RequestGap)?),
+        gap_reason: Cow::Owned(from.text(Column::RequestGapReason, Texts::Words)?.to_owned()),
+    })
+}
+
+fn get_robots(from: &mut Reader<'_>, known: &mut Vec<RobotsEvidence>) -> Result<RobotsEvidence, Bad> {
+    let place = usize::try_from(from.number(Column::Robots)?).map_err(|_| Bad::Form)?;
+    if place > 0 {
+        return known.get(place - 1).cloned().ok_or(Bad::Form);
+    }
+    let line = u32::try_from(from.number(Column::RobotsLine)?).map_err(|_| Bad::Form)?;
+    let robots = RobotsEvidence {
+        line: (line > 0).then_some(line),
+        rule: get_optional(from, Column::RobotsRule)?,
+        group: get_optional(from, Column::RobotsGroup)?,
+        dialect: robots::Dialect::from_str(from.text(Column::RobotsDialect, Texts::Words)?)
+            .map_err(|_| Bad::Form)?,
+        reason: from.text(Column::RobotsReason, Texts::Words)?.to_owned(),
+        digest: get_optional(from, Column::RobotsDigest)?,
+    };
+    known.push(robots.clone());
+    Ok(robots)
+}
+
+fn get_optional(from: &mut Reader<'_>, column: Column) -> Result<Option<String>, Bad> {
+    let there = from.number(column)? != 0;
+    there.then(|| from.text(column, Texts::Words).map(str::to_owned)).transpose()
+}
+
+fn get_url(from: &mut Reader<'_>, origin: Column, path: Column) -> Result<String, Bad> {
+    let start = from.text(origin, Texts::Origins)?;
+    Ok(format!("{start}{}", from.text(path, Texts::Paths)?))
+}
+
+/// Scheme, host and port, and the rest.
+fn split(url: &str) -> (&str, &str) {
+    let after_scheme = url.find("://").map_or(0, |place| place + 3);
+    let path = url[after_scheme..].find('/').map_or(url.len(), |place| after_scheme + place);
+    if after_scheme == 0 { ("", url) } else { url.split_at(path) }
+}
+
+/// The host in a URL's text; empty where there is none.
+fn host_of(url: &str) -> &str {
+    let (origin, _) = split(url);
+    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+    if authority.ends_with(']') {
+        return authority;
+    }
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
+}
+
+fn micros(length: Duration) -> u64 {
+    u64::try_from(length.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,260 @@
+//! Columns of numbers and texts that a run of entries is split into: what repeats from entry to entry stands side by
+//! side and packs to nearly nothing.
+
+use std::collections::HashMap;
+
+use super::Bad;
+
+/// Where a number goes. The order is part of the stored form: a new column goes to the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    At,
+    Parts,
+    UrlOrigin,
+    UrlPath,
+    Host,
+    Decision,
+    Layer,
+    Reason,
+    ViaOrigin,
+    ViaPath,
+    Words,
+    RequestStarted,
+    RequestTook,
+    RequestClock,
+    RequestStatus,
+    RequestBytes,
+    RequestGap,
+    RequestGapReason,
+    Robots,
+    RobotsLine,
+    RobotsRule,
+    RobotsGroup,
+    RobotsDialect,
+    RobotsReason,
+    RobotsDigest,
+    Effects,
+    Directive,
+    DirectiveSource,
+    LimitName,
+    LimitValue,
+    PauseLength,
+    PauseReason,
+    VersionBefore,
+    VersionAfter,
+    ToOrigin,
+    ToPath,
+}
+
+/// Columns of numbers.
+const COLUMNS: usize = Column::ToPath as usize + 1;
+
+/// Which list a text stands in; texts that are alike in how they repeat share one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// Scheme, host and port of URLs.
+    Origins,
+    /// The rest of URLs.
+    Paths,
+    /// All others.
+    Words,
+}
+
+const TEXTS: usize = Texts::Words as usize + 1;
+
+/// Takes entries apart.
+#[derive(Debug)]
+pub(super) struct Writer {
+    columns: [Vec<u8>; COLUMNS],
+    known: [HashMap<Box<str>, u64>; TEXTS],
+    lengths: [Vec<u8>; TEXTS],
+    octets: [Vec<u8>; TEXTS],
+}
+
+impl Writer {
+    pub(super) fn new() -> Self {
+        Self {
+            columns: std::array::from_fn(|_| Vec::new()),
+            known: Default::default(),
+            lengths: Default::default(),
+            octets: Default::default(),
+        }
+    }
+
+    pub(super) fn number(&mut self, column: Column, number: u64) {
+        push(&mut self.columns[column as usize], number);
+    }
+
+    /// A number of either sign; small ones are short.
+    pub(super) fn signed(&mut self, column: Column, number: i64) {
+        self.number(column, ((number << 1) ^ (number >> 63)).cast_unsigned());
+    }
+
+    /// A text: 0 for one that is new, else its place in its list, from 1.
+    pub(super) fn text(&mut self, column: Column, texts: Texts, text: &str) {
+        let known = &mut self.known[texts as usize];
+        if let Some(place) = known.get(text) {
+            let place = *place;
+            self.number(column, place);
+            return;
+        }
+        let place = known.len() as u64 + 1;
+        known.insert(text.into(), place);
+        push(&mut self.lengths[texts as usize], text.len() as u64);
+        self.octets[texts as usize].extend(text.as_bytes());
+        self.number(column, 0);
+    }
+
+    /// Puts the columns behind one another, each behind its length.
+    pub(super) fn finish(self) -> Vec<u8> {
+        let parts = || self.columns.iter().chain(&self.lengths).chain(&self.octets);
+        let mut out = Vec::with_capacity(parts().map(|part| part.len() + 4).sum());
+        push(&mut out, COLUMNS as u64);
+        for part in parts() {
+            push(&mut out, part.len() as u64);
+            out.extend(part);
+        }
+        out
+    }
+}
+
+/// Puts entries together again.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    columns: Vec<&'a [u8]>,
+    texts: [Vec<&'a str>; TEXTS],
+    lengths: [&'a [u8]; TEXTS],
+    octets: [&'a str; TEXTS],
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn open(mut plain: &'a [u8]) -> Result<Self, Bad> {
+        let count = pull(&mut plain)?;
+        // An older form has fewer columns; those that it lacks are empty, and nothing asks for them.
+        let count = usize::try_from(count).ok().filter(|count| *count <= COLUMNS).ok_or(Bad::Form)?;
+        let mut part = || -> Result<&'a [u8], Bad> {
+            let length = usize::try_from(pull(&mut plain)?).map_err(|_| Bad::Form)?;
+            let (part, rest) = plain.split_at_checked(length).ok_or(Bad::Form)?;
+            plain = rest;
+            Ok(part)
+        };
+        let mut columns = Vec::with_capacity(COLUMNS);
+        for _ in 0..count {
+            columns.push(part()?);
+        }
+        columns.resize(COLUMNS, &[]);
+        let mut lengths: [&[u8]; TEXTS] = [&[]; TEXTS];
+        for list in &mut lengths {
+            *list = part()?;
+        }
+        let mut octets = [""; TEXTS];
+        for list in &mut octets {
+            *list = std::str::from_utf8(part()?).map_err(|_| Bad::Form)?;
+        }
+        if plain.is_empty() {
+            Ok(Self { columns, texts: Default::default(), lengths, octets })
+        } else {
+            Err(Bad::Form)
+        }
+    }
+
+    /// True when every number was read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.columns.iter().all(|column| column.is_empty())
+    }
+
+    pub(super) fn number(&mut self, column: Column) -> Result<u64, Bad> {
+        pull(&mut self.columns[column as usize])
+    }
+
+    pub(super) fn signed(&mut self, column: Column) -> Result<i64, Bad> {
+        let number = self.number(column)?;
+        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    pub(super) fn text(&mut self, column: Column, texts: Texts) -> Result<&'a str, Bad> {
+        let place = usize::try_from(self.number(column)?).map_err(|_| Bad::Form)?;
+        let list = &mut self.texts[texts as usize];
+        if place > 0 {
+            return list.get(place - 1).copied().ok_or(Bad::Form);
+        }
+        let length = usize::try_from(pull(&mut self.lengths[texts as usize])?).map_err(|_| Bad::Form)?;
+        let (text, rest) = self.octets[texts as usize].split_at_checked(length).ok_or(Bad::Form)?;
+        self.octets[texts as usize] = rest;
+        list.push(text);
+        Ok(text)
+    }
+
+    /// True if the texts of one list hold this anywhere, across their borders too: cheap, and never wrongly false.
+    pub(super) fn may_hold(&self, texts: Texts, text: &str) -> bool {
+        memchr::memmem::find(self.octets[texts as usize].as_bytes(), text.as_bytes()).is_some()
+    }
+}
+
+/// LEB128.
+pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+pub(super) fn pull(from: &mut &[u8]) -> Result<u64, Bad> {
+    let mut number = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (octet, rest) = from.split_first().ok_or(Bad::Form)?;
+        *from = rest;
+        number |= u64::from(octet & 0x7f) << shift;
+        if octet & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(Bad::Form)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_of_any_size_and_sign_come_back(numbers: Vec<u64>, signed: Vec<i64>, texts: Vec<String>) {
+            let mut writer = Writer::new();
+            for number in &numbers {
+                writer.number(Column::At, *number);
+            }
+            for number in &signed {
+                writer.signed(Column::RequestClock, *number);
+            }
+            for text in texts.iter().chain(&texts) {
+                writer.text(Column::Words, Texts::Words, text);
+            }
+            let plain = writer.finish();
+            let mut reader = Reader::open(&plain).unwrap();
+            for number in &numbers {
+                prop_assert_eq!(reader.number(Column::At).unwrap(), *number);
+            }
+            for number in &signed {
+                prop_assert_eq!(reader.signed(Column::RequestClock).unwrap(), *number);
+            }
+            for text in texts.iter().chain(&texts) {
+                prop_assert!(reader.may_hold(Texts::Words, text) || reader.texts[Texts::Words as usize].contains(&text.as_str()));
+                prop_assert_eq!(reader.text(Column::Words, Texts::Words).unwrap(), text);
+            }
+            prop_assert!(reader.is_at_end());
+            prop_assert!(reader.number(Column::At).is_err());
+        }
+
+        #[test]
+        fn any_octets_are_read_or_refused(octets: Vec<u8>) {
+            if let Ok(mut reader) = Reader::open(&octets) {
+                for _ in 0..100 {
+                    let _ = reader.text(Column::At, Texts::Paths);
+                }
+            }
+        }
+    }
+}

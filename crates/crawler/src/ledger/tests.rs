@@ -1,0 +1,280 @@
+//! Entries of every kind come back; the chain goes on over restarts and shows whatever is done to it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::{
+    DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade, RobotsEvidence,
+    Versions,
+};
+use crate::store::{MemoryStore, Store, Tree, Write};
+
+fn micros() -> impl Strategy<Value = Duration> {
+    (0u64..1 << 40).prop_map(Duration::from_micros)
+}
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    (0i64..1 << 51).prop_map(|at| Timestamp::from_microsecond(at).unwrap())
+}
+
+fn url() -> impl Strategy<Value = String> {
+    prop_oneof!["https?://(a|b\\.test|\\[::1\\])(:8080)?/[a-c/?=]{0,12}", "mailto:.{0,9}", "\\PC{0,20}",]
+}
+
+prop_compose! {
+    fn request()(started in time(), took in micros(), clock in micros(), status in proptest::option::of(1u16..999),
+            bytes: u64, gap in micros(), reason in "[a-z-]{1,12}") -> RequestMade {
+        RequestMade { started, took, clock, status, bytes, gap, gap_reason: Cow::Owned(reason) }
+    }
+}
+
+prop_compose! {
+    fn robots()(line in proptest::option::of(1u32..90), rule in proptest::option::of("[A-Z]{0,2}"),
+            group in proptest::option::of("[*a]"), reason in "[a-z]{0,3}", digest in proptest::option::of("[a-b]{1,2}"))
+            -> RobotsEvidence {
+        RobotsEvidence { line, rule, group, dialect: robots::Dialect::Hardened, reason, digest }
+    }
+}
+
+prop_compose! {
+    fn evidence()(words in proptest::option::of("\\PC{0,9}"), request in proptest::option::of(request()),
+            robots in proptest::option::of(robots()), flags in proptest::option::of(any::<[bool; 3]>()),
+            directive in proptest::option::of(("[a-z]{1,8}", "\\PC{0,9}")), limit in proptest::option::of(("[a-z]{1,8}", "[0-9]{1,4}")),
+            pause in proptest::option::of((micros(), "[a-z]{1,8}")),
+            versions in proptest::option::of((proptest::option::of("[a-f]{1,4}"), proptest::option::of("[a-f]{1,4}"))),
+            to in proptest::option::of(url())) -> Evidence {
+        Evidence {
+            words, request, robots,
+            effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
+            directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),
+            limit: limit.map(|(name, value)| LimitReached { name, value }),
+            pause: pause.map(|(length, reason)| PauseSet { length, reason: Cow::Owned(reason) }),
+            versions: versions.map(|(before, after)| Versions { before, after }),
+            to,
+        }
+    }
+}
+
+prop_compose! {
+    fn entry()(at in time(), url in url(), host in "(a|b\\.test|)", decision in "[a-z]{0,8}", layer in 0..Layer::ALL.len(),
+            reason in "[a-z]{0,8}", evidence in evidence(), via in proptest::option::of(url())) -> Decision {
+        Decision { at, url, host, decision, layer: Layer::ALL[layer], reason, evidence, via }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_kind_of_entry_comes_back_as_it_was(entries in proptest::collection::vec(entry(), 1..20)) {
+        let (before, after) = (Head([1; 32]), Head([2; 32]));
+        let value = block::write(before, after, &entries);
+        for entry in &entries {
+            prop_assert!(may_mention(&value, &entry.url).unwrap());
+        }
+        prop_assert_eq!(read(&value).unwrap(), Block { before, after, decisions: entries });
+    }
+
+    #[test]
+    fn octets_of_any_kind_are_read_or_refused(octets: Vec<u8>, entries in proptest::collection::vec(entry(), 1..4), at: prop::sample::Index, flip in 1u8..) {
+        drop(read(&octets));
+        let mut value = block::write(Head([1; 32]), Head([2; 32]), &entries);
+        let place = at.index(value.len());
+        value[place] ^= flip;
+        drop(read(&value));
+    }
+}
+
+fn numbered(number: u64) -> Decision {
+    let url = format!("http://h{}.test/page/{number}", number % 3);
+    Decision {
+        at: Timestamp::from_millisecond(1_700_000_000_000 + number.cast_signed()).unwrap(),
+        host: format!("h{}.test", number % 3),
+        url,
+        decision: "skipped".to_owned(),
+        layer: Layer::Robots,
+        reason: "robots_txt".to_owned(),
+        evidence: Evidence::from(format!("evidence {number}")),
+        via: Some("http://h0.test/".to_owned()),
+    }
+}
+
+/// A store with a ledger of so many commits of `size` entries; opened anew before each commit if `restarts`.
+fn filled(commits: u64, size: u64, restarts: bool) -> MemoryStore {
+    let store = MemoryStore::default();
+    store.commit(vec![Write::put(Tree::Meta, "crawl_id", "one")]).unwrap();
+    let mut ledger = Ledger::open(&store).unwrap();
+    for commit in 0..commits {
+        if restarts {
+            ledger = Ledger::open(&store).unwrap();
+        }
+        let entries = (commit * size..(commit + 1) * size).map(numbered).collect();
+        store.commit(ledger.append(entries).unwrap()).unwrap();
+    }
+    store
+}
+
+fn entries(store: &MemoryStore) -> Vec<Decision> {
+    store.scan(Tree::Ledger, &[]).flat_map(|pair| read(&pair.unwrap().1).unwrap().decisions).collect()
+}
+
+#[test]
+fn entries_stay_in_order_whatever_comes_at_once_and_over_restarts() {
+    for (commits, size) in [(1, 1), (15, 1), (16, 1), (17, 1), (100, 1), (40, 30), (3, 600), (2, 5000)] {
+        let expected: Vec<_> = (0..commits * size).map(numbered).collect();
+        let mut heads = Vec::new();
+        for restarts in [false, true] {
+            let store = filled(commits, size, restarts);
+            assert_eq!(entries(&store), expected, "{commits} x {size}");
+            let verdict = verify(&store).unwrap();
+            assert_eq!(
+                (verdict.intact, verdict.entries),
+                (true, commits * size),
+                "{commits} x {size}: {verdict}"
+            );
+            assert!(
+                verdict.values <= 16 + commits * size / 256,
+                "{commits} x {size}: {} values",
+                verdict.values
+            );
+            heads.push(verdict.head);
+        }
+        assert_eq!(heads[0], heads[1], "the same entries make the same head");
+    }
+}
+
+#[test]
+fn a_ledger_without_entries_is_intact() {
+    let store = MemoryStore::default();
+    assert_eq!(Ledger::open(&store).unwrap().append(Vec::new()), Ok(Vec::new()));
+    assert!(verify(&store).unwrap().intact);
+}
+
+/// The first entries of the stored values.
+fn values(store: &MemoryStore) -> Vec<u64> {
+    let keys = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().0);
+    keys.map(|key| u64::from_be_bytes(key.try_into().unwrap())).collect()
+}
+
+fn value(store: &MemoryStore, first: u64) -> Vec<u8> {
+    store.get(Tree::Ledger, &first.to_be_bytes()).unwrap().unwrap()
+}
+
+fn put(store: &MemoryStore, first: u64, value: Vec<u8>) {
+    store.commit(vec![Write::put(Tree::Ledger, first.to_be_bytes(), value)]).unwrap();
+}
+
+fn remove(store: &MemoryStore, first: u64) {
+    store.commit(vec![Write::remove(Tree::Ledger, first.to_be_bytes())]).unwrap();
+}
+
+/// Writes a value again with other entries, keeping its heads, or with heads that fit the new entries.
+fn rewrite(store: &MemoryStore, first: u64, fitting: bool, change: fn(&mut Vec<Decision>)) {
+    let Block { before, after, mut decisions } = read(&value(store, first)).unwrap();
+    change(&mut decisions);
+    let fits = (first..).zip(&decisions).fold(before, |head, (seq, entry)| head.after(seq, entry).unwrap());
+    put(store, first, block::write(before, if fitting { fits } else { after }, &decisions));
+}
+
+#[test]
+fn whatever_is_done_to_the_chain_shows() {
+    type Deed = fn(&MemoryStore, &[u64]);
+    let deeds: [(&str, Deed, &str); 12] = [
+        (
+            "an entry edited",
+            |s, v| rewrite(s, v[1], false, |all| all[3].reason = "other".to_owned()),
+            "altered",
+        ),
+        (
+            "edited with its head",
+            |s, v| rewrite(s, v[1], true, |all| all[3].evidence = Evidence::default()),
+            "unlinked",
+        ),
+        (
+            "the last one edited with its head",
+            |s, v| rewrite(s, v[v.len() - 1], true, |all| all[0].url.push('x')),
+            "head",
+        ),
+        ("two entries exchanged", |s, v| rewrite(s, v[0], false, |all| all.swap(1, 2)), "altered"),
+        ("an entry taken out", |s, v| rewrite(s, v[0], false, |all| drop(all.remove(5))), "altered"),
+        ("a value taken out", |s, v| remove(s, v[1]), "missing"),
+        ("the last value taken out", |s, v| remove(s, v[v.len() - 1]), "count"),
+        (
+            "two values exchanged",
+            |s, v| {
+                let (one, two) = (value(s, v[0]), value(s, v[1]));
+                put(s, v[0], two);
+                put(s, v[1], one);
+            },
+            "unlinked",
+        ),
+        (
+            "a value of another crawl",
+            |s, v| {
+                let store = MemoryStore::default();
+                store
+                    .commit(Ledger::open(&store).unwrap().append((0..512).map(numbered).collect()).unwrap())
+                    .unwrap();
+                put(s, v[0], value(&store, 0));
+            },
+            "unlinked",
+        ),
+        (
+            "a damaged value",
+            |s, v| {
+                let mut octets = value(s, v[0]);
+                octets.truncate(200);
+                put(s, v[0], octets);
+            },
+            "unreadable",
+        ),
+        (
+            "the state taken out",
+            |s, _| s.commit(vec![Write::remove(Tree::Meta, "ledger")]).unwrap(),
+            "no_state",
+        ),
+        ("everything taken out", |s, v| v.iter().for_each(|first| remove(s, *first)), "count"),
+    ];
+    for (what, deed, fault) in deeds {
+        let store = filled(9, 128, false);
+        let values = values(&store);
+        assert!(values.len() >= 3, "{values:?}");
+        assert!(verify(&store).unwrap().intact);
+        deed(&store, &values);
+        let verdict = verify(&store).unwrap();
+        let found = serde_json::to_value(&verdict).unwrap();
+        assert!(!verdict.intact, "{what}");
+        let faults: Vec<_> =
+            found["faults"].as_array().unwrap().iter().map(|f| f["fault"].as_str().unwrap()).collect();
+        assert!(faults.contains(&fault), "{what}: {faults:?}");
+        assert!(verdict.to_string().starts_with("the chain of"), "{verdict}");
+    }
+}
+
+#[test]
+fn a_damaged_tail_is_left_as_evidence_and_the_chain_goes_on_behind_it() {
+    let store = filled(3, 4, false);
+    let mut octets = value(&store, 4);
+    octets.truncate(100);
+    put(&store, 4, octets.clone());
+    let mut ledger = Ledger::open(&store).unwrap();
+    for round in 0..40 {
+        store.commit(ledger.append(vec![numbered(12 + round)]).unwrap()).unwrap();
+    }
+    assert_eq!(value(&store, 4), octets);
+    let verdict = verify(&store).unwrap();
+    assert_eq!(verdict.entries, 48);
+    assert_eq!(
+        verdict.faults,
+        [Fault::Unreadable { first: Some(4) }, Fault::Count { written: 52, found: 48 }]
+    );
+}
+
+#[test]
+fn a_thousand_like_entries_take_little_room() {
+    let store = filled(10, 100, false);
+    let octets: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
+    assert!(octets < 20_000, "{octets}");
+}

@@ -1,0 +1,156 @@
+//! Appends entries. What a commit brings stands in a value of its own first; when several such loose values have
+//! gathered they are folded into one, so that few, well packed values are kept and none is written often.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bad, Head, block};
+use crate::record::Decision;
+use crate::record::evidence::whole_micros;
+use crate::store::{Store, StoreError, Tree, Write};
+
+/// Key of the chain's state in tree `meta`.
+pub(super) const STATE: &str = "ledger";
+
+/// Loose values are folded when there are so many of them, or of their entries.
+const FOLD_VALUES: usize = 16;
+const FOLD_ENTRIES: usize = 512;
+
+/// Most entries of a value.
+const MOST_ENTRIES: usize = 1024;
+
+/// How far the chain has come; JSON in `meta`, written with every value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Entries so far: the number of the next one.
+    pub count: u64,
+    /// The chain's head after the last of them.
+    pub head: Head,
+    /// The first entry of the values that aren't folded yet.
+    pub loose: u64,
+}
+
+/// The writing end.
+#[derive(Debug)]
+pub struct Ledger {
+    state: State,
+    /// The chain's head before the first loose entry.
+    before: Head,
+    /// The loose entries, each with the head after it.
+    loose: Vec<(Decision, Head)>,
+    /// First entries of the loose values.
+    values: Vec<u64>,
+}
+
+impl Ledger {
+    /// Takes up a store's ledger. Loose values that are damaged are left as they are, as evidence.
+    pub fn open<S: Store>(store: &S) -> Result<Self, StoreError> {
+        let crawl_id = store.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
+        let first = Head::first(&crawl_id);
+        let Some(value) = store.get(Tree::Meta, STATE.as_bytes())? else {
+            if store.last(Tree::Ledger, &[])?.is_some() {
+                return Err(form("the ledger has entries, but no head"));
+            }
+            let state = State { count: 0, head: first, loose: 0 };
+            return Ok(Self { state, before: first, loose: Vec::new(), values: Vec::new() });
+        };
+        let state: State = serde_json::from_slice(&value).map_err(|error| form(&error.to_string()))?;
+        let fresh = Self {
+            state: State { loose: state.count, ..state },
+            before: state.head,
+            loose: Vec::new(),
+            values: Vec::new(),
+        };
+        Ok(Self::restore(store, state)?.unwrap_or(fresh))
+    }
+
+    /// Reads the loose values; none if they aren't what the chain says.
+    fn restore<S: Store>(store: &S, state: State) -> Result<Option<Self>, StoreError> {
+        let mut ledger = Self { state, before: state.head, loose: Vec::new(), values: Vec::new() };
+        let mut seq = state.loose;
+        let mut head = None;
+        while seq < state.count {
+            let Some(value) = store.get(Tree::Ledger, &seq.to_be_bytes())? else { return Ok(None) };
+            let Ok(block) = block::read(&value) else { return Ok(None) };
+            if head.is_some_and(|head| head != block.before) || block.decisions.is_empty() {
+                return Ok(None);
+            }
+            if head.is_none() {
+                ledger.before = block.before;
+            }
+            ledger.values.push(seq);
+            let mut now = block.before;
+            for decision in block.decisions {
+                let Ok(next) = now.after(seq, &decision) else { return Ok(None) };
+                now = next;
+                ledger.loose.push((decision, now));
+                seq += 1;
+            }
+            if now != block.after {
+                return Ok(None);
+            }
+            head = Some(now);
+        }
+        Ok((seq == state.count && head.is_none_or(|head| head == state.head)).then_some(ledger))
+    }
+
+    /// How far the chain has come.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Appends entries: the changes that have to be committed together. Without entries there are none.
+    pub fn append(&mut self, decisions: Vec<Decision>) -> Result<Vec<Write>, Bad> {
+        if decisions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (first, before) = (self.state.count, self.state.head);
+        let added = decisions.len();
+        for decision in decisions {
+            let decision = Decision { at: whole_micros(decision.at), ..decision };
+            self.state.head = self.state.head.after(self.state.count, &decision)?;
+            self.state.count += 1;
+            self.loose.push((decision, self.state.head));
+        }
+        let mut writes = Vec::new();
+        if self.values.len() + 1 >= FOLD_VALUES || self.loose.len() >= FOLD_ENTRIES {
+            self.fold(&mut writes);
+        } else {
+            let entries: Vec<_> =
+                self.loose[self.loose.len() - added..].iter().map(|(entry, _)| entry).cloned().collect();
+            writes.push(put(first, block::write(before, self.state.head, &entries)));
+            self.values.push(first);
+        }
+        let state = serde_json::to_vec(&self.state).map_err(|_| Bad::Entry)?;
+        writes.push(Write::put(Tree::Meta, STATE, state));
+        Ok(writes)
+    }
+
+    fn fold(&mut self, writes: &mut Vec<Write>) {
+        for value in self.values.drain(..) {
+            writes.push(Write::remove(Tree::Ledger, value.to_be_bytes()));
+        }
+        let mut seq = self.state.loose;
+        let mut before = self.before;
+        let mut entries = Vec::with_capacity(self.loose.len().min(MOST_ENTRIES));
+        let last = self.loose.len().saturating_sub(1);
+        for (index, (decision, head)) in self.loose.drain(..).enumerate() {
+            entries.push(decision);
+            if entries.len() == MOST_ENTRIES || index == last {
+                writes.push(put(seq, block::write(before, head, &entries)));
+                seq += entries.len() as u64;
+                before = head;
+                entries.clear();
+            }
+        }
+        self.state.loose = self.state.count;
+        self.before = self.state.head;
+    }
+}
+
+fn put(first: u64, value: Vec<u8>) -> Write {
+    Write::put(Tree::Ledger, first.to_be_bytes(), value)
+}
+
+fn form(detail: &str) -> StoreError {
+    StoreError::Form { tree: Tree::Ledger.name(), detail: detail.to_owned() }
+}
