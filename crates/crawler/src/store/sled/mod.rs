@@ -371,6 +371,16 @@ fn remove_unfinished_snapshots(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The system's own error, where sled has wrapped its debugging form as a text.
+fn plain(error: std::io::Error) -> std::io::Error {
+    let text = error.to_string();
+    let code = text.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
+    match code {
+        Some(code) if error.raw_os_error().is_none() => std::io::Error::from_raw_os_error(code),
+        _ => error,
+    }
+}
+
 fn from_sled(path: &Path, error: sled::Error) -> StoreError {
     let path = path.to_owned();
     match error {
@@ -382,7 +392,7 @@ fn from_sled(path: &Path, error: sled::Error) -> StoreError {
         {
             StoreError::InUse { path }
         }
-        sled::Error::Io(source) => StoreError::Io { path, source },
+        sled::Error::Io(source) => StoreError::Io { path, source: plain(source) },
         sled::Error::Corruption { .. } => {
             StoreError::Damaged { path, detail: "a checksum doesn't fit".to_owned() }
         }

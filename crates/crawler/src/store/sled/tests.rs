@@ -147,3 +147,11 @@ fn a_record_that_went_missing_in_silence_ends_the_scan_with_an_error() {
     let last = SledStore::open(&path).unwrap().scan(Tree::Pages, &[]).last().unwrap();
     assert!(last.is_err(), "nor after opening again");
 }
+
+#[test]
+fn the_system_is_told_in_its_own_words() {
+    let wrapped =
+        std::io::Error::other("Os { code: 28, kind: StorageFull, message: \"No space left on device\" }");
+    assert_eq!(plain(wrapped).kind(), std::io::ErrorKind::StorageFull);
+    assert_eq!(plain(std::io::Error::other("elsewhere")).to_string(), "elsewhere");
+}
