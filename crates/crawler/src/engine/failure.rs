@@ -1,7 +1,6 @@
 //! Visits that brought no response: another try, or a record of the failure; and visits that were cut off.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use super::Engine;
 use super::settle::Gap;
@@ -11,10 +10,7 @@ use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{Layer, PageRecord, RobotsEvidence};
 use crate::store::Store;
-use crate::visit::{Requested, Visited};
-
-/// How long a host rests when this machine itself had no means to ask it.
-const LOCAL_PAUSE: Duration = Duration::from_secs(1);
+use crate::visit::{LOCAL_PAUSE, Requested, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn failed(

@@ -40,6 +40,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), Some(evidence));
                 let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
                 self.give_back(permit, false, None, gap);
+                if let Work::Errand(errand) = lease.work {
+                    // It was taken out of its host's list when it was leased.
+                    self.frontier.send(lease.host, errand);
+                }
             }
             Event::TooSlow(asked) => {
                 let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());

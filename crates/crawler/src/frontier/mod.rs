@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use self::host::{Host, Leased};
 use self::overlay::Overlay;
-use self::persist::form;
+use self::persist::{form, lost};
 use self::queue::Head;
 use crate::clock::Now;
 use crate::pace::{Delay, HostPace, Why};
@@ -126,20 +126,28 @@ impl<S: Store> Frontier<S> {
             durable: 0,
             fold_until: 0,
         };
+        let mut ends = Vec::new();
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
             let record: HostRecord =
                 serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
             let id = HostId(frontier.hosts.len() as u32);
             if key != id.key() {
-                return Err(form(Tree::Hosts, &format!("key {key:?} where {:?} was expected", id.key())));
+                return Err(lost(Tree::Hosts, &format!("host {}", id.0)));
             }
+            ends.push((record.queues.map(|ends| ends.tail), record.seen.count));
             frontier.ids.insert(record.host.as_str().into(), id);
             frontier.hosts.push(Host::restore(&record, now));
         }
         for pair in store.scan(Tree::Journal, &[]) {
             let (key, value) = pair?;
             frontier.replay(&key, &value)?;
+        }
+        for (host, (tails, seen)) in frontier.hosts.iter().zip(ends) {
+            let short = host.queues.iter().zip(tails).any(|(queue, tail)| queue.tail() < tail);
+            if short || host.seen.count() < seen {
+                return Err(lost(Tree::Journal, &format!("URLs of {}", host.name)));
+            }
         }
         for index in 0..frontier.hosts.len() {
             let id = HostId(index as u32);

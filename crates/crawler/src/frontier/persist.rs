@@ -31,7 +31,7 @@ impl<S: Store> Frontier<S> {
             postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
         for part in parts {
             let Some(host) = self.hosts.get_mut(part.host.0 as usize) else {
-                return Err(form(Tree::Journal, &format!("host {} is unknown", part.host.0)));
+                return Err(lost(Tree::Hosts, &format!("host {}", part.host.0)));
             };
             for (queue, first, urls) in part.queues {
                 let Some(queue) = host.queues.get_mut(usize::from(queue)) else { continue };
@@ -61,13 +61,13 @@ impl<S: Store> Frontier<S> {
             self.chunks_loaded = 0;
         }
         let chunk = read_chunk(&self.view, id, priority, number)?
-            .ok_or_else(|| form(Tree::Queue, &format!("chunk {number} of host {} is missing", id.0)))?;
+            .ok_or_else(|| lost(Tree::Queue, &format!("chunk {number} of host {}", id.0)))?;
         let queue = self.hosts[id.0 as usize].queue(priority);
         queue.load(chunk);
         self.chunks_loaded += 1;
         // A chunk that doesn't hold its own head would be read for ever.
         if matches!(queue.head(), Head::Chunk(_)) {
-            return Err(form(Tree::Queue, &format!("chunk {number} of host {} is short", id.0)));
+            return Err(lost(Tree::Queue, &format!("URLs of chunk {number} of host {}", id.0)));
         }
         Ok(())
     }
@@ -200,7 +200,16 @@ impl<S: Store> Frontier<S> {
     pub(super) fn load_seen(&mut self, id: HostId) -> Result<(), StoreError> {
         let view = &self.view;
         let host = &mut self.hosts[id.0 as usize];
-        host.seen.load(|number| read_block(view, id, number))?;
+        let sealed = host.seen.ends().sealed;
+        host.seen.load(|number| {
+            let block = read_block(view, id, number)?;
+            let whole = BLOCK.min(sealed.saturating_sub(number * BLOCK));
+            // A URL that is forgotten would be fetched again.
+            if (block.len() as u64) < whole {
+                return Err(lost(Tree::Seen, &format!("fingerprints of block {number} of host {}", id.0)));
+            }
+            Ok(block)
+        })?;
         self.ticks += 1;
         host.seen.used = self.ticks;
         self.seen_loaded += host.seen.loaded();
@@ -232,6 +241,10 @@ impl<S: Store> Frontier<S> {
 
 pub(super) fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
     StoreError::Form { tree: tree.name(), detail: detail.to_string() }
+}
+
+pub(super) fn lost(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Lost { tree: tree.name(), detail: detail.to_string() }
 }
 
 /// `www.example.org` as `org.example.www`: the hosts of one domain are neighbours. Address literals stay.

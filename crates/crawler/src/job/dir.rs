@@ -16,7 +16,7 @@ pub enum DirError {
     #[error("{} already holds a crawl: go on with it by `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
     HoldsCrawl(PathBuf),
     /// Something else is there.
-    #[error("{} holds a database without its crawl.toml; it isn't touched: choose another --out, or put crawl.toml back", .0.display())]
+    #[error("{} holds a database without its crawl.toml; it isn't touched: choose another --out, put crawl.toml back, or `crawl repair {} --out NEWDIR` saves what can be read", .0.display(), .0.display())]
     NoSettings(PathBuf),
     /// No crawl is there.
     #[error("{} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
@@ -82,7 +82,8 @@ impl CrawlDir {
     /// Takes the directory of a crawl that was started before.
     pub fn open(root: &Path) -> Result<Self, DirError> {
         if !root.join("crawl.toml").is_file() {
-            return Err(DirError::NoCrawl(root.to_owned()));
+            let damaged = root.join("db").exists();
+            return Err(if damaged { DirError::NoSettings } else { DirError::NoCrawl }(root.to_owned()));
         }
         let dir = Self::lock(root)?;
         dir.finish_scrub()?;
@@ -276,7 +277,7 @@ mod tests {
         assert!(CrawlDir::open(&root).is_ok());
         fs::remove_file(root.join("crawl.toml")).unwrap();
         assert!(matches!(CrawlDir::create(&root), Err(DirError::NoSettings(_))));
-        assert!(matches!(CrawlDir::open(&root), Err(DirError::NoCrawl(_))));
+        assert!(matches!(CrawlDir::open(&root), Err(DirError::NoSettings(_))));
         assert!(root.join("db").exists(), "nothing is touched");
     }
 }

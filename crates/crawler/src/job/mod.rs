@@ -1,5 +1,6 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
+mod descriptors;
 mod dir;
 mod revisit;
 mod scrub;
@@ -248,7 +249,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
     let limits = &settings.limits;
     EngineSettings {
         pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
-        concurrency: pace.concurrency,
+        concurrency: pace.concurrency.min(descriptors::room()),
         retries: settings.fetch.retries,
         max_redirects: limits.max_redirects,
         max_pages: limits.max_pages,

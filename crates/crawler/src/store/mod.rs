@@ -10,7 +10,7 @@ mod sled;
 
 pub use self::crash::CrashStore;
 pub use self::memory::MemoryStore;
-pub use self::sled::SledStore;
+pub use self::sled::{SledStore, is_caught};
 
 use std::path::PathBuf;
 
@@ -152,6 +152,11 @@ impl<S: Store> Store for std::sync::Arc<S> {
     }
 }
 
+/// The crawl's directory that a database lies in, as a command line takes it.
+fn crawl_dir(path: &std::path::Path) -> String {
+    path.parent().map_or_else(|| "DIR".to_owned(), |dir| dir.display().to_string())
+}
+
 /// Says what happened to the database, and where.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -170,9 +175,10 @@ pub enum StoreError {
         /// The database directory.
         path: PathBuf,
     },
-    /// The directory or its files are damaged or incomplete. Nothing was changed.
+    /// The directory or its files are damaged or incomplete. Nothing was removed; nothing is ever started over.
     #[error(
-        "the database {path} is damaged ({detail}); nothing was changed: keep it, and work on a copy of the directory"
+        "the database {} is damaged ({detail}); keep it as it is: `crawl repair {} --out NEWDIR` saves what can be read",
+        path.display(), crawl_dir(path)
     )]
     Damaged {
         /// The database directory.
@@ -187,6 +193,16 @@ pub enum StoreError {
         path: PathBuf,
         /// The system's words.
         source: std::io::Error,
+    },
+    /// A record that others refer to isn't there: the database lost it.
+    #[error(
+        "the database is damaged: tree `{tree}` lacks {detail}; `crawl repair DIR --out NEWDIR` saves what can be read"
+    )]
+    Lost {
+        /// The tree's name.
+        tree: &'static str,
+        /// What is missing.
+        detail: String,
     },
     /// A record has a form that this version doesn't know.
     #[error("record in tree `{tree}` has an unknown form ({detail}); it was written by another version")]

@@ -90,7 +90,7 @@ impl View<SledStore> {
         if dir.is_unfinished() {
             return Err(ViewError::Unfinished(root.to_owned()));
         }
-        let view = Self::over(SledStore::open(&dir.db())?)?;
+        let view = Self::over(SledStore::open_to_read(&dir.db())?)?;
         Ok(Self { dir: Some(dir), ..view })
     }
 }

@@ -24,6 +24,9 @@ use crate::robots_cache::{Entry, Known, RobotsCache, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
 
+/// How long a host rests when this machine itself had no means to ask it.
+pub(crate) const LOCAL_PAUSE: Duration = Duration::from_secs(1);
+
 /// What every visit of a crawl shares.
 #[derive(Debug)]
 pub struct VisitContext<F, S> {
@@ -271,6 +274,13 @@ async fn ask_robots<F: Fetch, S: Store>(
     request.headers = RobotsCache::<S>::conditions(&known);
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
+    if let Err(error) = &answer
+        && error.kind == ErrorKind::Local
+    {
+        // This machine had no means to ask: that says nothing about the site.
+        let wait = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
+        return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
+    }
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
     let requested = Some(Requested { started, ended, bytes });
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {

@@ -57,10 +57,35 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
         }
         cause = error.source();
     }
-    if matches!(error, JobError::Commit(_)) {
-        what.push_str("; what was counted is safe, and `crawl resume` goes on once there is room");
-    }
+    what.push_str(advice(error));
     Stop::new(code, what).into()
+}
+
+/// What to do about an error of the disk, where its own words don't say so.
+fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
+    use crawler::{commit::CommitError, store::StoreError, warc};
+    let causes = || std::iter::successors(Some(error), |error| error.source());
+    let short = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(
+            cause.downcast_ref::<warc::Error>(),
+            Some(warc::Error::Short { .. } | warc::Error::Record { .. } | warc::Error::Name(_))
+        )
+    };
+    let refused = |cause: &(dyn std::error::Error + 'static)| {
+        let store = cause.downcast_ref::<StoreError>();
+        cause.is::<io::Error>() || matches!(store, Some(StoreError::Io { .. } | StoreError::Stopped))
+    };
+    if causes().any(short) {
+        "; the archive is damaged: `crawl repair DIR --out NEWDIR` saves what can be read"
+    } else if matches!(
+        error.downcast_ref::<JobError>(),
+        Some(JobError::Commit(CommitError::Store(_) | CommitError::Warc(_)))
+    ) && causes().any(refused)
+    {
+        "; what was counted is safe, and `crawl resume` goes on once this is mended"
+    } else {
+        ""
+    }
 }
 
 /// The first SIGINT or SIGTERM asks to finish what is in flight, the second to end at once.

@@ -78,7 +78,9 @@ fn level(talk: Talk) -> LevelFilter {
 /// Lets our own crates speak at a level, others at most warn.
 fn targets(level: LevelFilter) -> Targets {
     let ours = ["crawl", "crawler", "robots", "meta"].map(|name| (name, level));
-    Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(ours)
+    // What sled complains of comes back as an error of ours, with what to do about it.
+    let targets = Targets::new().with_default(level.min(LevelFilter::WARN)).with_targets(ours);
+    if level < LevelFilter::DEBUG { targets.with_target("sled", LevelFilter::OFF) } else { targets }
 }
 
 #[cfg(test)]

@@ -32,6 +32,13 @@ fn main() -> ExitCode {
         Err(code) => return exit::status(code),
     };
     let talk = cli.global.talk();
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        // What the database's engine gives up on comes back as an error with its words.
+        if !crawler::store::is_caught() {
+            usual(panic);
+        }
+    }));
     let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, talk))) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error, talk),

@@ -36,6 +36,12 @@ impl ResumeArgs {
         let file = self.dir.join("crawl.toml");
         if !file.is_file() {
             let dir = path_text(&self.dir);
+            if self.dir.join("db").exists() || self.dir.join("warc").exists() {
+                let what = format!(
+                    "{dir} holds a crawl without its crawl.toml: put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
+                );
+                return Err(Stop::new(exit::STORAGE, what).into());
+            }
             let what = format!(
                 "{dir} holds no crawl (no crawl.toml in it): `crawl --seed FILE --out {dir}` starts one"
             );

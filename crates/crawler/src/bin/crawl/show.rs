@@ -110,6 +110,10 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
 
 /// An error with its causes; all of them are of storage or disk.
 pub(crate) fn told(error: &ViewError) -> anyhow::Error {
-    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-    Stop::new(exit::STORAGE, format!("{error}{cause}")).into()
+    let mut what = error.to_string();
+    if let Some(cause) = error.source().map(ToString::to_string).filter(|cause| !what.contains(cause)) {
+        what.push_str(": ");
+        what.push_str(&cause);
+    }
+    Stop::new(exit::STORAGE, what).into()
 }

@@ -1,0 +1,67 @@
+//! sled panics on some damage. Here a panic becomes an error with sled's own words.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use super::from_sled;
+use crate::store::{Pair, StoreError};
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Answers, within a panic hook, whether the panic is one of sled's that comes back as an error: nobody has to be told twice.
+pub fn is_caught() -> bool {
+    let of_sled = || std::thread::current().name().is_some_and(|name| name.starts_with("sled"));
+    GUARDED.with(Cell::get) || of_sled()
+}
+
+/// Calls sled.
+pub(super) fn guarded<T>(path: &Path, call: impl FnOnce() -> sled::Result<T>) -> Result<T, StoreError> {
+    guarded_io(path, call)?.map_err(|error| from_sled(path, error))
+}
+
+/// Calls sled, where the error isn't sled's own.
+pub(super) fn guarded_io<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, StoreError> {
+    let outer = GUARDED.with(|guarded| guarded.replace(true));
+    let result = catch_unwind(AssertUnwindSafe(call));
+    GUARDED.with(|guarded| guarded.set(outer));
+    result.map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        let detail = format!("sled gave up: {}", crate::clean::clean_to(words, 200));
+        StoreError::Damaged { path: path.to_owned(), detail }
+    })
+}
+
+/// Iterates over a stretch of a tree, from its beginning or its end, up to the first error.
+pub(super) struct Guarded<'a> {
+    path: &'a Path,
+    pairs: Option<sled::Iter>,
+    backwards: bool,
+}
+
+impl<'a> Guarded<'a> {
+    pub(super) fn new(path: &'a Path, pairs: sled::Iter, backwards: bool) -> Self {
+        Self { path, pairs: Some(pairs), backwards }
+    }
+}
+
+impl Iterator for Guarded<'_> {
+    type Item = Result<Pair, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let pairs = self.pairs.as_mut()?;
+        let backwards = self.backwards;
+        let next = || if backwards { pairs.next_back() } else { pairs.next() }.transpose();
+        match guarded(self.path, next) {
+            Ok(pair) => pair.map(|(key, value)| Ok((key.to_vec(), value.to_vec()))),
+            Err(error) => {
+                // Behind an unreadable node sled would give the same error for ever.
+                self.pairs = None;
+                Some(Err(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! [`Store`] on sled 0.34.7: one multi-tree transaction a commit, then `flush` and a real `fsync`.
+
+mod count;
+mod guard;
+mod seal;
+#[cfg(test)]
+mod tests;
+
+pub use self::guard::is_caught;
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use sled::Transactional;
+use sled::transaction::TransactionError;
+
+use self::count::{Count, Counting};
+use self::guard::{Guarded, guarded, guarded_io};
+use self::seal::{Seal, Sealed};
+use super::{Pair, Store, StoreError, Tree, Write};
+
+/// Fixed for the life of a database; measured to write 5-10 times less than sled's default.
+const SEGMENT_SIZE: usize = 128 * 1024;
+
+/// What sled is told, in octets. It counts about a third of what it uses.
+const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
+
+/// Key in tree `meta`: how many commits were made. What the seal beside the database is compared with.
+const COMMITS: &[u8] = b"commits";
+
+/// Key in tree `meta`: the entries of the counted trees.
+const ENTRIES: &[u8] = b"entries";
+
+/// A crawl's database directory, open in this process alone.
+///
+/// sled panics on some damage; each call of it is guarded, and a panic becomes [`StoreError::Damaged`].
+pub struct SledStore {
+    open: Option<Open>,
+    /// The file `db`: sled's `flush` hands pages to the kernel, `sync_all` on this file makes them survive a power cut.
+    /// Stands behind `open`, so that it is dropped after it.
+    file: DbFile,
+    seal: Seal,
+    commits: AtomicU64,
+    count: Count,
+    path: PathBuf,
+    stopped: AtomicBool,
+    /// Where the database is a copy that goes with the store; dropped last.
+    place: Option<tempfile::TempDir>,
+}
+
+struct Open {
+    trees: Vec<sled::Tree>,
+    db: sled::Db,
+}
+
+impl Drop for SledStore {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        // What could be told was told by the commits; a damaged database may panic once more when it is let go.
+        drop(guarded(&self.path, || {
+            drop(open);
+            Ok(())
+        }));
+    }
+}
+
+/// sled's background threads may hold its lock for a moment longer than the last handle lives. Dropping a store waits
+/// for them, so that the next to open the directory isn't told that it is in use.
+struct DbFile(File);
+
+impl Drop for DbFile {
+    fn drop(&mut self) {
+        let (_never, pause) = std::sync::mpsc::channel::<()>();
+        for _ in 0..500 {
+            match self.0.try_lock() {
+                Err(TryLockError::WouldBlock) => drop(pause.recv_timeout(Duration::from_millis(4))),
+                _ => return,
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for SledStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SledStore({})", self.path.display())
+    }
+}
+
+impl SledStore {
+    /// Makes a new database. An existing one is an error: nothing is ever started over.
+    pub fn create(path: &Path) -> Result<Self, StoreError> {
+        if path.join("db").exists() || path.join("conf").exists() {
+            return Err(StoreError::Damaged {
+                path: path.to_owned(),
+                detail: "a database is there already".to_owned(),
+            });
+        }
+        let store = Self::open_with(path)?;
+        store.seal.write(&store.path, Sealed { commits: 0, octets: store.octets()? })?;
+        // The directory entries must survive a power cut as well as the files.
+        for dir in [path, path.parent().unwrap_or(path)] {
+            if let Ok(handle) = File::open(dir) {
+                handle.sync_all().map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+            }
+        }
+        Ok(store)
+    }
+
+    /// Opens an existing database; finishes what a crash left unfinished. One that lacks commits is refused.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        expect_files(path)?;
+        let sealed = Seal::read(path)?;
+        if sealed.octets > octets(&path.join("db"), path)? {
+            // sled may have given room back, or somebody cut the file. To find out, a copy is opened: opening changes files.
+            let copy = Self::open_copy(path)?;
+            copy.lacks(sealed)?.map_or(Ok(()), |lack| Err(damaged(path, &lack)))?;
+        }
+        let store = Self::open_with(path)?;
+        match store.lacks(sealed)? {
+            Some(lack) => Err(damaged(path, &lack)),
+            None => Ok(store),
+        }
+    }
+
+    /// As [`SledStore::open`], to look at only: a copy that was made while the crawl ran may lack its last commits, which
+    /// is told in the log.
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        expect_files(path)?;
+        let sealed = Seal::read(path)?;
+        let cut = sealed.octets > octets(&path.join("db"), path)?;
+        let store = if cut { Self::open_copy(path)? } else { Self::open_with(path)? };
+        match store.lacks(sealed)? {
+            Some(lack) if store.commits() == 0 => return Err(damaged(path, &lack)),
+            Some(lack) => tracing::warn!(
+                "the database is incomplete ({lack}): all right in a copy of a crawl that was running; otherwise it is damaged, and `crawl repair {} --out NEWDIR` saves what can be read",
+                super::crawl_dir(path)
+            ),
+            None => {}
+        }
+        Ok(store)
+    }
+
+    /// Opens a copy of the database in a place that is removed with the store. Needs the room of the database.
+    fn open_copy(path: &Path) -> Result<Self, StoreError> {
+        let io = |source| StoreError::Io { path: path.to_owned(), source };
+        let place = tempfile::Builder::new().prefix("db.check").tempdir_in(path.parent().unwrap_or(path));
+        let place = place.map_err(io)?;
+        copy_database(path, place.path()).map_err(io)?;
+        let mut copy = Self::open_with(place.path()).map_err(|error| match error {
+            StoreError::Damaged { detail, .. } => damaged(path, &detail),
+            error => error,
+        })?;
+        copy.place = Some(place);
+        Ok(copy)
+    }
+
+    /// How many commits the database has seen.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
+    /// What the database lacks of what was committed, in words.
+    fn lacks(&self, sealed: Sealed) -> Result<Option<String>, StoreError> {
+        let found = self.commits();
+        Ok(if found < sealed.commits {
+            Some(format!("the last {} of its {} commits are missing", sealed.commits - found, sealed.commits))
+        } else if self.get(Tree::Meta, b"format")?.is_none() && !self.opened()?.db.was_recovered() {
+            Some("nothing could be recovered from it".to_owned())
+        } else {
+            None
+        })
+    }
+
+    fn open_with(path: &Path) -> Result<Self, StoreError> {
+        remove_unfinished_snapshots(path)?;
+        let open = guarded(path, || {
+            let db = sled::Config::new()
+                .path(path)
+                .segment_size(SEGMENT_SIZE)
+                .cache_capacity(CACHE_CAPACITY)
+                .flush_every_ms(None)
+                .open()?;
+            let trees =
+                Tree::ALL.iter().map(|tree| db.open_tree(tree.name())).collect::<Result<Vec<_>, _>>()?;
+            Ok(Open { trees, db })
+        })?;
+        let file =
+            File::open(path.join("db")).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+        let store = Self {
+            open: Some(open),
+            file: DbFile(file),
+            seal: Seal::open(path)?,
+            commits: AtomicU64::new(0),
+            count: Count::default(),
+            path: path.to_owned(),
+            stopped: AtomicBool::new(false),
+            place: None,
+        };
+        let commits = store.get(Tree::Meta, COMMITS)?.and_then(|value| <[u8; 8]>::try_from(value).ok());
+        store.commits.store(commits.map_or(0, u64::from_be_bytes), Ordering::Release);
+        let entries = store.get(Tree::Meta, ENTRIES)?;
+        let is_new = entries.is_none() && store.get(Tree::Meta, b"format")?.is_none();
+        store.count.set(entries.and_then(|value| count::read(&value)).or(is_new.then(Default::default)));
+        Ok(store)
+    }
+
+    fn opened(&self) -> Result<&Open, StoreError> {
+        self.open.as_ref().ok_or(StoreError::Stopped)
+    }
+
+    fn octets(&self) -> Result<u64, StoreError> {
+        let found = self.file.0.metadata();
+        found.map(|found| found.len()).map_err(|source| StoreError::Io { path: self.path.clone(), source })
+    }
+
+    fn tree(&self, tree: Tree) -> Result<&sled::Tree, StoreError> {
+        Ok(&self.opened()?.trees[tree as usize])
+    }
+
+    fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let commits = self.commits.load(Ordering::Acquire) + 1;
+        let mut batches: Vec<Option<sled::Batch>> = (0..Tree::ALL.len()).map(|_| None).collect();
+        let counts = self.count.after(&writes, |tree, key| {
+            let tree = self.tree(tree)?;
+            guarded(&self.path, || tree.contains_key(key))
+        })?;
+        let own = [
+            Some(Write::put(Tree::Meta, COMMITS, commits.to_be_bytes())),
+            counts.map(|counts| Write::put(Tree::Meta, ENTRIES, count::write(counts))),
+        ];
+        for Write { tree, key, value } in writes.into_iter().chain(own.into_iter().flatten()) {
+            let batch = batches[tree as usize].get_or_insert_with(sled::Batch::default);
+            match value {
+                Some(value) => batch.insert(key, value),
+                None => batch.remove(key),
+            }
+        }
+        let Open { trees, db } = self.opened()?;
+        let touched: Vec<(&sled::Tree, sled::Batch)> = batches
+            .into_iter()
+            .zip(trees)
+            .filter_map(|(batch, tree)| batch.map(|batch| (tree, batch)))
+            .collect();
+        let trees: Vec<&sled::Tree> = touched.iter().map(|(tree, _)| *tree).collect();
+        let result = guarded_io(&self.path, || {
+            trees.as_slice().transaction(|views| {
+                for (view, (_, batch)) in views.iter().zip(&touched) {
+                    view.apply_batch(batch)?;
+                }
+                Ok(())
+            })
+        })?;
+        result.map_err(|error: TransactionError<()>| match error {
+            TransactionError::Storage(error) => from_sled(&self.path, error),
+            TransactionError::Abort(()) => StoreError::Stopped,
+        })?;
+        guarded(&self.path, || db.flush().map(drop))?;
+        self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
+        // Behind the sync: the seal never promises more than the disk holds.
+        self.seal.write(&self.path, Sealed { commits, octets: self.octets()? })?;
+        self.commits.store(commits, Ordering::Release);
+        self.count.set(counts);
+        Ok(())
+    }
+}
+
+impl Store for SledStore {
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let tree = self.tree(tree)?;
+        guarded(&self.path, || Ok(tree.get(key)?.map(|octets| octets.to_vec())))
+    }
+
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+        let tree = self.tree(tree)?;
+        let found = guarded(&self.path, || tree.scan_prefix(prefix).next_back().transpose())?;
+        Ok(found.map(|(key, value)| (key.to_vec(), value.to_vec())))
+    }
+
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        let pairs = match self.tree(tree) {
+            Ok(tree) => Guarded::new(&self.path, tree.scan_prefix(prefix), false),
+            Err(error) => return Box::new(std::iter::once(Err(error))),
+        };
+        match self.count.of(tree).filter(|_| prefix.is_empty()) {
+            Some(least) => {
+                Box::new(Counting { pairs, tree, found: 0, begun_with: Some(least), now: &self.count })
+            }
+            None => Box::new(pairs),
+        }
+    }
+
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        if self.stopped.load(Ordering::Acquire) {
+            return Err(StoreError::Stopped);
+        }
+        let result = self.write(writes);
+        if result.is_err() {
+            self.stopped.store(true, Ordering::Release);
+        }
+        result
+    }
+}
+
+fn octets(file: &Path, path: &Path) -> Result<u64, StoreError> {
+    let found = fs::metadata(file).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+    Ok(found.len())
+}
+
+fn damaged(path: &Path, detail: &str) -> StoreError {
+    StoreError::Damaged { path: path.to_owned(), detail: detail.to_owned() }
+}
+
+/// sled makes what is missing, and takes what is empty for new.
+fn expect_files(path: &Path) -> Result<(), StoreError> {
+    for name in ["db", "conf"] {
+        match fs::metadata(path.join(name)) {
+            Ok(found) if found.len() > 0 => {}
+            Ok(_) => return Err(damaged(path, &format!("its file `{name}` is empty"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_dir() => {
+                return Err(damaged(path, &format!("its file `{name}` is missing")));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(StoreError::Missing { path: path.to_owned() });
+            }
+            Err(source) => return Err(StoreError::Io { path: path.to_owned(), source }),
+        }
+    }
+    Ok(())
+}
+
+/// Copies the files of a database that nobody has open: everything beside what sled hasn't finished.
+pub(crate) fn copy_database(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_database(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes snapshots that a crash cut off while they were written. sled fails to open with one of them present
+/// (spacejam/sled issues 1527 and 1533); the log that they sum up is complete without them.
+fn remove_unfinished_snapshots(path: &Path) -> Result<(), StoreError> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(StoreError::Io { path: path.to_owned(), source }),
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with("snap.") && name.ends_with(".generating") {
+            fs::remove_file(entry.path())
+                .map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+        }
+    }
+    Ok(())
+}
+
+/// The system's own error, where sled has wrapped its debugging form as a text.
+fn plain(error: std::io::Error) -> std::io::Error {
+    let text = error.to_string();
+    let code = text.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
+    match code {
+        Some(code) if error.raw_os_error().is_none() => std::io::Error::from_raw_os_error(code),
+        _ => error,
+    }
+}
+
+fn from_sled(path: &Path, error: sled::Error) -> StoreError {
+    let path = path.to_owned();
+    match error {
+        // sled wraps the lock's error in one of kind Other and keeps the system's words.
+        sled::Error::Io(source)
+            if source.kind() == std::io::ErrorKind::WouldBlock
+                || source.to_string().contains("WouldBlock")
+                || source.to_string().contains("could not acquire lock") =>
+        {
+            StoreError::InUse { path }
+        }
+        sled::Error::Io(source) => StoreError::Io { path, source: plain(source) },
+        sled::Error::Corruption { .. } => {
+            StoreError::Damaged { path, detail: "a checksum doesn't fit".to_owned() }
+        }
+        other => StoreError::Damaged { path, detail: other.to_string() },
+    }
+}
