@@ -288,6 +288,8 @@ fn hostile_pages_are_read_through() {
         ("images", format!("<img srcset='{}'>", "x,".repeat(250_000))),
         ("lesser-than signs", "<".repeat(2_000_000)),
         ("nulls", "\0".repeat(2_000_000)),
+        ("parts", "<nav><div role=main><table><td>".repeat(50_000)),
+        ("ends of a part", format!("<nav>{}{}", "<div>".repeat(300), "</main></aside></li>".repeat(80_000))),
         ("a million links", million),
     ];
     let limits = ExtractLimits::default();

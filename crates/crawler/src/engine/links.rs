@@ -39,6 +39,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 text: link.text.clone(),
                 nofollow: link.nofollow,
                 outcome,
+                position: link.position,
+                hreflang: link.hreflang.clone(),
             });
         }
         Ok(records)

@@ -25,6 +25,7 @@ pub(super) enum Attr {
     Poster,
     Property,
     Rel,
+    Role,
     Src,
     Srcset,
     Title,
@@ -33,7 +34,7 @@ pub(super) enum Attr {
     XmlLang,
 }
 
-const ATTRS: usize = 23;
+const ATTRS: usize = 24;
 const NAME_BYTES: usize = 16;
 
 /// Names a set of attributes.
@@ -86,6 +87,7 @@ impl Attr {
             b"poster" => Attr::Poster,
             b"property" => Attr::Property,
             b"rel" => Attr::Rel,
+            b"role" => Attr::Role,
             b"src" => Attr::Src,
             b"srcset" => Attr::Srcset,
             b"title" => Attr::Title,

@@ -102,6 +102,8 @@ pub(super) const SPECIAL: u8 = 16;
 pub(super) const FORMATTING: u8 = 32;
 /// Bounds the scope in which end tags look for their element.
 pub(super) const SCOPE: u8 = 64;
+/// Names a part of the page: `<nav>`, `<main>` and so on.
+pub(super) const LANDMARK: u8 = 128;
 
 /// Holds what is known of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -174,9 +176,11 @@ impl Element {
             b"video" => (Kind::Video, 0),
             b"xmp" => (Kind::Xmp, P_BLOCK),
 
-            b"address" | b"article" | b"aside" | b"details" | b"dir" | b"fieldset" | b"figcaption"
-            | b"figure" | b"footer" | b"header" | b"hgroup" | b"main" | b"nav" | b"search" | b"section"
-            | b"summary" => (Kind::Other, P_BLOCK),
+            b"article" | b"aside" | b"footer" | b"header" | b"main" | b"nav" | b"section" => {
+                (Kind::Other, P_BLOCK | LANDMARK)
+            }
+            b"address" | b"details" | b"dir" | b"fieldset" | b"figcaption" | b"figure" | b"hgroup"
+            | b"search" | b"summary" => (Kind::Other, P_BLOCK),
             b"blockquote" | b"center" | b"div" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6"
             | b"listing" | b"pre" => (Kind::Other, P_BLOCK | BREAKOUT),
             b"body" | b"head" => (Kind::Other, BLOCK | SPECIAL | BREAKOUT),

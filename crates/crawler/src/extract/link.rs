@@ -59,6 +59,38 @@ impl LinkKind {
     }
 }
 
+/// Names the part of a page where a link stands, by the elements and ARIA roles around it, the innermost of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum Position {
+    /// The head of the document.
+    Head,
+    /// `<header>` of the page, `role=banner`.
+    Header,
+    /// `<nav>`, `role=navigation`.
+    Nav,
+    /// `<main>`, `role=main`; `<article>` and `role=article` that stand in no other part.
+    Content,
+    /// `<aside>`, `role=complementary`.
+    Aside,
+    /// `<footer>` of the page, `role=contentinfo`.
+    Footer,
+}
+
+impl Position {
+    /// Gives the name as it stands in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Position::Head => "head",
+            Position::Header => "header",
+            Position::Nav => "nav",
+            Position::Content => "content",
+            Position::Aside => "aside",
+            Position::Footer => "footer",
+        }
+    }
+}
+
 /// `rel` values that make a `<link>` a resource of the page or a hint to the browser, not a way to another page.
 const RESOURCE_RELS: [&str; 23] = [
     "stylesheet",
@@ -148,6 +180,8 @@ pub struct Link {
     pub text: String,
     /// The language that `hreflang` announces.
     pub hreflang: Option<String>,
+    /// The part of the page it stands in; `None` where the page doesn't say, and for `Link` headers.
+    pub position: Option<Position>,
 }
 
 impl Link {

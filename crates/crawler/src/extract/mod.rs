@@ -10,6 +10,7 @@ mod link;
 mod link_header;
 mod page;
 mod places;
+mod position;
 mod prescan;
 mod refresh;
 mod region;
@@ -22,7 +23,7 @@ mod tree_cost;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use limits::{ExtractLimits, LimitHit};
-pub use link::{Link, LinkKind, Rel};
+pub use link::{Link, LinkKind, Position, Rel};
 pub use select::{BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Take, select};
 
 use meta::MetaTag;

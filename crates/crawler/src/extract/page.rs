@@ -10,7 +10,8 @@ use super::element::{BLOCK, Element, Kind, Name};
 use super::fold::Folded;
 use super::foreign::Namespace;
 use super::limits::{ExtractLimits, LimitHit};
-use super::link::LinkKind;
+use super::link::{LinkKind, Position};
+use super::position::Landmarks;
 use super::tags::{StartTag, TagSink};
 use super::text::VisibleText;
 
@@ -24,6 +25,7 @@ pub(super) struct RawLink {
     pub(super) nofollow: bool,
     pub(super) text: String,
     pub(super) hreflang: Option<String>,
+    pub(super) position: Option<Position>,
 }
 
 /// Gathers what a page says.
@@ -51,6 +53,7 @@ pub(super) struct Page<'l> {
     /// One of them may be queued, should a base follow that makes it lead elsewhere.
     pub(super) may_lead_to_base: bool,
     pub(super) other_schemes: u32,
+    pub(super) landmarks: Landmarks,
     pub(super) language: Option<String>,
     pub(super) text: Option<VisibleText>,
     pub(super) json_ld: Vec<String>,
@@ -78,6 +81,7 @@ impl<'l> Page<'l> {
             to_itself: 0,
             may_lead_to_base: false,
             other_schemes: 0,
+            landmarks: Landmarks::new(),
             language: None,
             text: want_text.then(|| VisibleText::new(limits.text_bytes)),
             json_ld: Vec::new(),
@@ -156,6 +160,7 @@ impl<'l> Page<'l> {
             nofollow,
             text,
             hreflang,
+            position: self.landmarks.position(),
         });
         Some(self.links.len() - 1)
     }
@@ -185,7 +190,7 @@ pub(super) struct About {
 impl TagSink for Page<'_> {
     #[inline]
     fn wants(&self, element: Element) -> AttrSet {
-        let wanted = Attr::wanted_of(element);
+        let wanted = Attr::wanted_of(element).with(Landmarks::wants(element));
         if self.text.is_some() { wanted.with(VisibleText::wants()) } else { wanted }
     }
 
@@ -196,6 +201,7 @@ impl TagSink for Page<'_> {
 
     #[inline]
     fn start(&mut self, tag: &StartTag<'_>) {
+        self.landmarks.start(tag);
         if let Some(text) = &mut self.text {
             text.start(tag);
         }
@@ -216,6 +222,7 @@ impl TagSink for Page<'_> {
 
     #[inline]
     fn end(&mut self, name: Name, element: Element, _position: usize) {
+        self.landmarks.end(name, element);
         if let Some(text) = &mut self.text {
             text.end(name, element);
         }
@@ -231,6 +238,7 @@ impl TagSink for Page<'_> {
     #[inline]
     fn text(&mut self, text: &[u8], within: Kind, _namespace: Namespace) {
         if within == Kind::Other {
+            self.landmarks.text(text);
             if self.open_anchor.is_some() {
                 self.anchor.push(text);
             }

@@ -57,6 +57,7 @@ fn link(raw: RawLink, target: Result<Url, String>) -> Link {
         rel: Rel::new(&raw.rel),
         text: raw.text,
         hreflang: raw.hreflang,
+        position: raw.position,
     }
 }
 
@@ -81,6 +82,7 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
             nofollow: !meta::link_rel(&found.rel).may_queue(),
             text,
             hreflang: found.hreflang,
+            position: None,
         });
     }
     (links, other_schemes)

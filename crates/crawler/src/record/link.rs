@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
+use crate::extract::Position;
 
 /// What became of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,9 +78,31 @@ pub struct LinkRecord {
     pub nofollow: bool,
     /// What became of it.
     pub outcome: LinkOutcome,
+    /// The part of the page it stands in, where the page says.
+    pub position: Option<Position>,
+    /// `hreflang` as written; none on pages under noindex.
+    pub hreflang: Option<String>,
 }
 
-const FORM: u8 = 1;
+const FORM: u8 = 2;
+
+/// Form 1, which knew neither position nor `hreflang`.
+#[derive(Serialize, Deserialize)]
+struct FirstForm {
+    to: String,
+    kind: String,
+    rel: String,
+    text: String,
+    nofollow: bool,
+    outcome: LinkOutcome,
+}
+
+impl From<FirstForm> for LinkRecord {
+    fn from(link: FirstForm) -> Self {
+        let FirstForm { to, kind, rel, text, nofollow, outcome } = link;
+        Self { to, kind, rel, text, nofollow, outcome, position: None, hreflang: None }
+    }
+}
 
 /// Packs a page's links.
 pub fn write_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
@@ -93,6 +116,40 @@ pub fn read_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
     let plain = crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?;
     match plain.split_first() {
         Some((&FORM, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
+        Some((1, rest)) => {
+            let links: Vec<FirstForm> =
+                postcard::from_bytes(rest).map_err(|error| RecordError::new(&error))?;
+            Ok(links.into_iter().map(LinkRecord::from).collect())
+        }
         _ => Err(RecordError::new(&"links of an unknown form")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_come_back_and_those_of_the_first_form_without_what_it_didnt_know() {
+        let link = LinkRecord {
+            to: "http://a.test/x".to_owned(),
+            kind: "a".to_owned(),
+            rel: "next".to_owned(),
+            text: "x".to_owned(),
+            nofollow: true,
+            outcome: LinkOutcome::RelNofollow,
+            position: Some(Position::Footer),
+            hreflang: Some("de".to_owned()),
+        };
+        let packed = write_links(std::slice::from_ref(&link)).unwrap();
+        assert_eq!(read_links(&packed).unwrap(), std::slice::from_ref(&link));
+
+        let LinkRecord { to, kind, rel, text, nofollow, outcome, .. } = link.clone();
+        let first = [FirstForm { to, kind, rel, text, nofollow, outcome }];
+        let mut plain = vec![1];
+        plain.extend(postcard::to_stdvec(&first[..]).unwrap());
+        let read = read_links(&crate::packed::pack(plain)).unwrap();
+        assert_eq!(read, [LinkRecord { position: None, hreflang: None, ..link }]);
+        assert!(read_links(&crate::packed::pack(vec![3, 0])).is_err());
     }
 }

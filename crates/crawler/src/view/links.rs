@@ -3,6 +3,7 @@
 use super::lookup::stored_page;
 use super::open::{View, ViewError, split_host};
 use super::row::row;
+use crate::extract::Position;
 use crate::record::read_links;
 use crate::store::{Pair, Store, Tree};
 use crate::url::Fingerprint;
@@ -24,6 +25,10 @@ row! {
         outcome: &'static str,
         /// The element: `a`, `img`, `redirect` ...
         kind: String,
+        /// The part of the page it stands in.
+        position: Option<&'static str>,
+        /// `hreflang` as written.
+        hreflang: Option<String>,
     }
 }
 
@@ -55,6 +60,8 @@ impl<S: Store> View<S> {
             nofollow: link.nofollow,
             outcome: link.outcome.as_str(),
             kind: link.kind,
+            position: link.position.map(Position::name),
+            hreflang: link.hreflang,
         };
         Ok(links.into_iter().map(row).collect())
     }

@@ -10,7 +10,9 @@ use url::Url;
 use super::{Requested, revisit};
 use crate::clean;
 use crate::consent::Said;
-use crate::extract::{self, ExtractInput, ExtractLimits, Extracted, LinkKind, SelectLimits, SelectRule};
+use crate::extract::{
+    self, ExtractInput, ExtractLimits, Extracted, LinkKind, Position, SelectLimits, SelectRule,
+};
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{About, Archived, LinkOutcome, PageRecord, RobotsEvidence};
@@ -54,6 +56,10 @@ pub struct FoundLink {
     pub rel: String,
     /// Anchor text; empty where it may not be kept.
     pub text: String,
+    /// The part of the page it stands in.
+    pub position: Option<Position>,
+    /// `hreflang` as written; none where it may not be kept.
+    pub hreflang: Option<String>,
     /// The author forbids to follow it.
     pub nofollow: bool,
     /// Set where the link is not to be queued.
@@ -300,7 +306,16 @@ fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>) -> FoundL
         let fingerprint = url.fingerprint(&rules.key);
         (url, fingerprint)
     });
-    FoundLink { target, kind: "redirect", rel: String::new(), text: String::new(), nofollow: false, skip }
+    FoundLink {
+        target,
+        kind: "redirect",
+        rel: String::new(),
+        text: String::new(),
+        position: None,
+        hreflang: None,
+        nofollow: false,
+        skip,
+    }
 }
 
 fn found(rules: &PageRules, link: &extract::Link, follow: bool, keep_text: bool) -> FoundLink {
@@ -328,6 +343,12 @@ fn found(rules: &PageRules, link: &extract::Link, follow: bool, keep_text: bool)
         kind: link.kind.name(),
         rel: link.rel.as_str().to_owned(),
         text: if keep_text { link.text.clone() } else { String::new() },
+        position: link.position,
+        hreflang: link
+            .hreflang
+            .as_ref()
+            .filter(|_| keep_text)
+            .map(|lang| clean::clean_to(lang, LONGEST_TEXT)),
         nofollow: link.nofollow || !follow,
         skip,
     }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::{Form, Row, Table, View, ViewError, write_table};
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
+use crate::extract::Position;
 use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{
@@ -198,6 +199,8 @@ fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
         text: "anchor".to_owned(),
         nofollow: outcome == LinkOutcome::RelNofollow,
         outcome,
+        position: Some(Position::Nav),
+        hreflang: None,
     }
 }
 

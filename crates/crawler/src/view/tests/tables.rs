@@ -186,6 +186,7 @@ fn links_name_their_page_and_their_fate() {
         ]
     );
     assert_eq!((&links[0]["text"], &links[0]["kind"]), (&json!("anchor"), &json!("a")));
+    assert_eq!((&links[0]["position"], &links[0]["hreflang"]), (&json!("nav"), &json!(null)));
 }
 
 #[test]
