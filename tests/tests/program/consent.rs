@@ -104,6 +104,11 @@ fn a_mining_crawl_asks_tdmrep_first_and_obeys_file_header_and_page() {
         assert_eq!(page["indexed"], kept, "{path}");
         assert_eq!(page["serves"].as_array().map(Vec::len), Some(usize::from(kept)), "{path}");
     }
+    let served =
+        scene.look("export", &["--table", "pages", "--format", "jsonl", "--purpose", "tdm"]).expect(0).json();
+    let served = sorted(served.iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect());
+    assert_eq!(served, ["http://a.test/open/b", "http://a.test/said", "http://b.test/"]);
+    scene.look("export", &["--table", "links", "--format", "csv", "--purpose", "tdm"]).expect(2);
     assert!(files_with(&scene.out(), &["mtaken", "msilent", "mfront"]).is_empty());
     let skipped = scene.table("skipped");
     let closed = skipped.iter().find(|row| row["url"] == "http://a.test/closed/a").expect("a reason");

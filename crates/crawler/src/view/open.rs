@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use meta::consent::Purpose;
 
 use crate::clock::Clock;
 use crate::frontier::HostId;
@@ -76,6 +77,8 @@ pub struct View<S> {
     key: FingerprintKey,
     /// The time at which it is looked at.
     now: Timestamp,
+    /// The purpose that pages must serve to be shown.
+    purpose: Option<Purpose>,
     /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
     dir: Option<CrawlDir>,
 }
@@ -102,7 +105,17 @@ impl<S: Store> View<S> {
             JobError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
-        Ok(Self { store, key, now: Clock::system().now().wall, dir: None })
+        Ok(Self { store, key, now: Clock::system().now().wall, purpose: None, dir: None })
+    }
+
+    /// Shows in table `pages` only what may serve a purpose that the crawl declared.
+    #[must_use]
+    pub fn serving(self, purpose: Option<Purpose>) -> Self {
+        Self { purpose, ..self }
+    }
+
+    pub(super) fn purpose(&self) -> Option<Purpose> {
+        self.purpose
     }
 
     /// The directory, where there is one.

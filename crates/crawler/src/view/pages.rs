@@ -200,6 +200,9 @@ impl<S: Store> View<S> {
         self.page_records().filter_map(move |record| {
             let row = record.and_then(|record| {
                 let Some(status) = record.status else { return Ok(None) };
+                if self.purpose().is_some_and(|purpose| !record.serves.contains(&purpose)) {
+                    return Ok(None);
+                }
                 let via = urls.of(self, record.via)?;
                 Ok(Some(page_row(record, status, via)))
             });

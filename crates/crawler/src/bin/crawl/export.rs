@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use crawler::store::SledStore;
 use crawler::view::{self, Form, View, ViewError, write_table};
+use meta::consent::Purpose;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -28,6 +29,9 @@ pub(crate) struct ExportArgs {
     /// Form in which it is written
     #[arg(long, value_name = "FORMAT")]
     format: Format,
+    /// Writes only pages that may serve this purpose; the crawl must have declared it
+    #[arg(long, value_name = "PURPOSE")]
+    purpose: Option<Purpose>,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -45,7 +49,10 @@ pub(crate) enum Format {
 /// Exports a table.
 pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    let view = show::open(&args.dir)?;
+    if args.purpose.is_some() && args.table != Table::Pages {
+        return Err(Stop::new(exit::USAGE, "--purpose goes with --table pages alone").into());
+    }
+    let view = show::open(&args.dir)?.serving(args.purpose);
     let form = match args.format {
         Format::Csv => Form::Csv,
         Format::Jsonl => Form::Jsonl,
