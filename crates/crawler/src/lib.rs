@@ -1,5 +1,6 @@
 //! The polite crawler: frontier, robots cache, pace, fetch, page directives, store. `docs/ARCHITECTURE.md` is the map.
 
+pub mod audit;
 pub mod clean;
 pub mod clock;
 pub mod commit;

@@ -61,6 +61,15 @@ pub(super) fn codings<'a>(values: impl Iterator<Item = &'a str>) -> Result<Vec<C
     Ok(codings)
 }
 
+/// Undoes the content codings of a stored body, at most 64 MiB of it; a body that can't be decoded is given as it is.
+pub fn decode_body(content_encoding: Option<&str>, body: &[u8]) -> Bytes {
+    const MOST: u64 = 64 << 20;
+    let wire = Bytes::copy_from_slice(body);
+    let decoded =
+        codings(content_encoding.into_iter()).and_then(|codings| decode(&wire, &codings, MOST, true));
+    decoded.map_or(wire, |decoded| decoded.body)
+}
+
 /// Undoes `codings` on `wire`; reads at most `limit` octets out of each.
 ///
 /// With `is_partial` the input may end early, and what it holds is decoded. Takes time and memory in the order of

@@ -24,6 +24,7 @@ mod trust;
 
 use std::future::Future;
 
+pub use decode::decode_body;
 pub use error::{ErrorKind, FetchError, SetupError};
 pub use guard::{AddressClass, BlockedAddress};
 pub use http::HttpFetch;

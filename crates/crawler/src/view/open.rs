@@ -123,7 +123,8 @@ impl<S: Store> View<S> {
         self.dir.as_ref()
     }
 
-    pub(super) fn store(&self) -> &S {
+    /// The store that is read.
+    pub fn store(&self) -> &S {
         &self.store
     }
 

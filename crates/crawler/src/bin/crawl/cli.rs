@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
 use crate::terminal::{Color, Talk};
-use crate::{completions, config_show, demo, export, man, page_check, resume, robots_check, run, show};
+use crate::{audit, completions, config_show, demo, export, man, page_check, resume, robots_check, run, show};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +47,7 @@ Exit codes:
   10  a limit was reached; can be resumed
   11  interrupted (Ctrl-C, SIGTERM); can be resumed
   12  forced to stop (second Ctrl-C); can be resumed
+  14  audit found a violation
 
 Output directory:
   db/ the database, warc/ the bodies, log/ the log, crawl.toml the settings in force";
@@ -84,6 +85,8 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     /// Writes a table of a crawl as CSV or JSON lines
     Export(export::ExportArgs),
+    /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
+    Audit(audit::AuditArgs),
     /// Reads pages for what they ask of a robot
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Page {

@@ -28,6 +28,8 @@ pub(crate) const LIMIT: i32 = 10;
 pub(crate) const INTERRUPTED: i32 = 11;
 /// Stopped at once by a second signal.
 pub(crate) const FORCED: i32 = 12;
+/// `audit` found a violation.
+pub(crate) const VIOLATION: i32 = 14;
 
 /// An error that ends the program with a code of its own.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The command `crawl`: one file for each subcommand, the work itself is in the library.
 
+mod audit;
 mod cli;
 mod completions;
 mod config_show;
@@ -57,6 +58,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Demo(args)) => demo::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
+        Some(Command::Audit(args)) => audit::run(&args, talk),
         Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, talk),
         Some(Command::Robots { command: RobotsCommand::Check(args) }) => robots_check::run(&args, talk),
         Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),

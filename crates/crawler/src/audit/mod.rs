@@ -1,0 +1,173 @@
+//! A second reading of a crawl's output: was it polite, and does it hold only what it may?
+//!
+//! Works from the records alone: the ledger's requests, the stored robots.txt versions, page records, links, queue and
+//! archive. Of the crawl itself it uses the readers of those records and the parsers (`robots`, `meta`, `extract`), and nothing
+//! that decides anything: a mistake of frontier, pace or pipeline shows here.
+
+mod accounts;
+mod archive;
+mod content;
+mod links;
+mod pace;
+mod report;
+mod requests;
+mod robots_txt;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use meta::consent::Policy;
+use serde::Serialize;
+
+use crate::ledger;
+use crate::store::{Store, StoreError, Tree};
+use crate::url::FingerprintKey;
+
+/// Violations of one check that are told in full; further ones are counted.
+pub const TOLD: usize = 20;
+
+/// What the audit has to know of the crawl beside its records.
+#[derive(Debug)]
+pub struct AuditRules {
+    /// The robot, as robots.txt groups name it.
+    pub agent: robots::Agent,
+    /// How robots.txt is read.
+    pub options: robots::Options,
+    /// Whose page directives bind the crawl.
+    pub page_agent: meta::Agent,
+    /// The purposes that were declared.
+    pub policy: Policy,
+    /// The configured delay, where a run has none on record.
+    pub delay: Duration,
+    /// The seeds.
+    pub seeds: Vec<String>,
+    /// The crawl's fingerprint key.
+    pub key: FingerprintKey,
+}
+
+/// Something that should not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// The URL, origin or file concerned.
+    pub subject: String,
+    /// When, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// One promise, judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// Its name.
+    pub name: &'static str,
+    /// The promise in words.
+    pub promise: &'static str,
+    /// How many cases were judged.
+    pub judged: u64,
+    /// By how many seconds the closest case kept the promise; negative where it was broken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin_s: Option<f64>,
+    /// How many cases broke it.
+    pub violations: u64,
+    /// The first of them.
+    pub first: Vec<Violation>,
+    /// Why nothing could be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str, promise: &'static str) -> Self {
+        Self { name, promise, judged: 0, margin_s: None, violations: 0, first: Vec::new(), unjudged: None }
+    }
+
+    /// Counts a case.
+    fn case(&mut self) {
+        self.judged += 1;
+    }
+
+    /// Counts a case that has a margin in seconds; true if it kept the promise.
+    fn margin(&mut self, seconds: f64) -> bool {
+        self.case();
+        self.margin_s = Some(self.margin_s.map_or(seconds, |least| least.min(seconds)));
+        seconds >= 0.0
+    }
+
+    fn broken(&mut self, subject: impl Into<String>, at: Option<Timestamp>, what: impl Into<String>) {
+        self.violations += 1;
+        if self.first.len() < TOLD {
+            self.first.push(Violation { subject: subject.into(), at, what: what.into() });
+        }
+    }
+}
+
+/// What an audit found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The promises, in the order of the promises' document.
+    pub checks: Vec<Check>,
+}
+
+impl Report {
+    /// All violations together.
+    pub fn violations(&self) -> u64 {
+        self.checks.iter().map(|check| check.violations).sum()
+    }
+}
+
+/// Says why an audit couldn't be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuditError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A record can't be read.
+    #[error("a record of tree `{tree}` can't be read: {detail}")]
+    Record {
+        /// The tree.
+        tree: &'static str,
+        /// What is wrong.
+        detail: String,
+    },
+}
+
+impl AuditError {
+    fn record(tree: Tree) -> impl Fn(&dyn std::fmt::Display) -> Self {
+        move |detail| Self::Record { tree: tree.name(), detail: detail.to_string() }
+    }
+}
+
+/// Judges a crawl. Cost: one pass over every tree and every archive file; memory about 100 octets a request and 16 a URL.
+pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Result<Report, AuditError> {
+    let mut checks = vec![chain(store)?];
+    let log = requests::read(store, rules)?;
+    checks.push(requests::complete(store, &log)?);
+    checks.extend(pace::judge(&log));
+    checks.extend(robots_txt::judge(store, &log, rules)?);
+    let pages = content::judge(store, rules)?;
+    checks.extend(pages.checks);
+    checks.push(links::judge(store, rules)?);
+    if let Some(warc) = warc {
+        checks.extend(archive::judge(store, warc, rules)?);
+    }
+    checks.push(accounts::judge(store, rules)?);
+    Ok(Report { checks })
+}
+
+fn chain<S: Store>(store: &S) -> Result<Check, AuditError> {
+    let mut check = Check::new("ledger", "the ledger's chain is whole");
+    let verdict = ledger::verify(store)?;
+    check.judged = verdict.entries;
+    for fault in &verdict.faults {
+        let what = serde_json::to_string(fault).unwrap_or_else(|_| format!("{fault:?}"));
+        check.broken("ledger", None, what);
+    }
+    check.violations = check.violations.max(verdict.fault_count);
+    Ok(check)
+}

@@ -1,0 +1,47 @@
+//! The audit's report as text: one line a check, then the violations in full.
+
+use std::io::{self, Write};
+
+use super::{Report, TOLD};
+use crate::clean::clean;
+
+impl Report {
+    /// Writes the report for people, 100 columns or so. Text from the web is cleaned.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        let width = self.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
+        writeln!(out, "{:width$}  {:>10}  {:>12}  verdict", "check", "judged", "least margin")?;
+        for check in &self.checks {
+            let margin = check.margin_s.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
+            let verdict = match (&check.unjudged, check.violations) {
+                (Some(why), _) => format!("not judged: {why}"),
+                (None, 0) => "kept".to_owned(),
+                (None, 1) => "BROKEN once".to_owned(),
+                (None, many) => format!("BROKEN {many} times"),
+            };
+            writeln!(out, "{:width$}  {:>10}  {margin:>12}  {verdict}", check.name, check.judged)?;
+        }
+        for check in self.checks.iter().filter(|check| check.violations > 0) {
+            writeln!(out, "\n{}: {}", check.name, check.promise)?;
+            for violation in &check.first {
+                let at = violation.at.map(|at| format!("{at:.3}  ")).unwrap_or_default();
+                writeln!(out, "  {at}{}\n    {}", clean(&violation.subject), clean(&violation.what))?;
+            }
+            if check.violations > check.first.len() as u64 {
+                writeln!(
+                    out,
+                    "  and {} more; the first {TOLD} are told",
+                    check.violations - check.first.len() as u64
+                )?;
+            }
+        }
+        let broken = self.violations();
+        let unjudged = self.checks.iter().filter(|check| check.unjudged.is_some()).count();
+        writeln!(out)?;
+        match (broken, unjudged) {
+            (0, 0) => writeln!(out, "Nothing violated."),
+            (0, some) => writeln!(out, "Nothing violated; {some} checks could not be judged."),
+            (1, _) => writeln!(out, "1 violation."),
+            (many, _) => writeln!(out, "{many} violations."),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads the ledger into requests, by host and time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{AuditError, AuditRules, Check};
+use crate::commit::Totals;
+use crate::ledger;
+use crate::record::{Decision, Layer};
+use crate::store::{Store, Tree};
+use crate::url::{CrawlUrl, Origin};
+
+/// A request as the ledger holds it.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) url: String,
+    pub(super) origin: Option<Origin>,
+    /// Number of the run, from 1.
+    pub(super) run: u32,
+    /// Times on the run's own clock.
+    pub(super) from: Duration,
+    pub(super) to: Duration,
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    /// The gap that the ledger says was in force.
+    pub(super) gap: Duration,
+    pub(super) gap_reason: String,
+    /// A request for robots.txt, or a hop of one.
+    pub(super) is_robots: bool,
+    /// The delay that the operator set for the run.
+    pub(super) configured: Duration,
+}
+
+/// A pause that the ledger says a host was to be left in peace for.
+#[derive(Debug, Clone)]
+pub(super) struct Pause {
+    pub(super) at: Timestamp,
+    pub(super) length: Duration,
+    pub(super) reason: String,
+}
+
+/// The requests and pauses of one host, in order.
+#[derive(Debug, Default)]
+pub(super) struct HostLog {
+    pub(super) asked: Vec<Asked>,
+    pub(super) pauses: Vec<Pause>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) hosts: BTreeMap<String, HostLog>,
+    pub(super) requests: u64,
+    /// Set where the ledger holds no requests although some were made.
+    pub(super) silent: Option<String>,
+}
+
+pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, AuditError> {
+    let mut log = Log::default();
+    let mut run = 0;
+    let mut configured = rules.delay;
+    for pair in store.scan(Tree::Ledger, &[]) {
+        let (_, value) = pair?;
+        // What can't be read is a fault of the chain, and told there.
+        let Ok(block) = ledger::read(&value) else { continue };
+        for entry in block.decisions {
+            if entry.layer == Layer::Stop && matches!(entry.decision.as_str(), "started" | "resumed") {
+                run += 1;
+                configured = entry.evidence.words.as_deref().and_then(delay_of).unwrap_or(rules.delay);
+                continue;
+            }
+            take(&mut log, entry, run, configured);
+        }
+    }
+    for host in log.hosts.values_mut() {
+        host.asked.sort_by_key(|asked| (asked.run, asked.from));
+        host.pauses.sort_by_key(|pause| pause.at);
+    }
+    let made = totals(store)?.requests;
+    if log.requests == 0 && made > 0 {
+        log.silent = Some("the ledger was off: no request is on record".to_owned());
+    }
+    Ok(log)
+}
+
+fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration) {
+    let Decision { at, url, host, decision, layer, evidence, .. } = entry;
+    if decision == "paused"
+        && let Some(pause) = evidence.pause
+    {
+        let reason = pause.reason.into_owned();
+        log.hosts.entry(host.clone()).or_default().pauses.push(Pause { at, length: pause.length, reason });
+    }
+    let Some(request) = evidence.request else { return };
+    log.requests += 1;
+    let is_robots = layer == Layer::Robots;
+    let parsed = CrawlUrl::parse(&url).ok();
+    // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
+    let asked = Asked {
+        origin: parsed.map(|url| url.origin()),
+        run,
+        from: request.clock,
+        to: request.clock + request.took,
+        started: request.started,
+        ended: request.ended(),
+        gap: request.gap,
+        gap_reason: request.gap_reason.into_owned(),
+        is_robots,
+        configured,
+        url,
+    };
+    log.hosts.entry(host).or_default().asked.push(asked);
+}
+
+/// `run 1; delay 0.02 s, ...`
+fn delay_of(words: &str) -> Option<Duration> {
+    let (_, rest) = words.split_once("delay ")?;
+    let (number, _) = rest.split_once(" s")?;
+    Duration::try_from_secs_f64(number.parse().ok()?).ok()
+}
+
+/// Seconds from one request's end to the next one's start; on the run's own clock where both are of one run.
+pub(super) fn between(before: &Asked, after: &Asked) -> f64 {
+    if before.run == after.run {
+        after.from.as_secs_f64() - before.to.as_secs_f64()
+    } else {
+        after.started.duration_since(before.ended).as_secs_f64()
+    }
+}
+
+fn totals<S: Store>(store: &S) -> Result<Totals, AuditError> {
+    let value = store.get(Tree::Meta, b"totals")?;
+    let totals = value.map(|value| serde_json::from_slice(&value)).transpose();
+    Ok(totals.map_err(|error| AuditError::record(Tree::Meta)(&error))?.unwrap_or_default())
+}
+
+/// Every request that was counted is on record.
+pub(super) fn complete<S: Store>(store: &S, log: &Log) -> Result<Check, AuditError> {
+    let mut check = Check::new("requests", "every request that was counted stands in the ledger");
+    let counted = totals(store)?.requests;
+    check.judged = counted;
+    if log.silent.is_some() {
+        check.unjudged.clone_from(&log.silent);
+    } else if counted != log.requests {
+        let what = format!("{counted} requests were counted, {} stand in the ledger", log.requests);
+        check.broken("ledger", None, what);
+    }
+    Ok(check)
+}
+
+/// A duration as the calendar counts it.
+pub(super) fn signed(length: Duration) -> SignedDuration {
+    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_of_a_run_is_read_from_its_start() {
+        let words = "run 2; delay 0.02 s, adaptive 5, max-delay 30 s";
+        assert_eq!(delay_of(words), Some(Duration::from_millis(20)));
+        assert_eq!(delay_of("run 2"), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! `crawl audit`: a second reading of a crawl's output.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::audit::{self, AuditRules, Report};
+use crawler::config::{self, CliOverrides, load};
+use crawler::job;
+use crawler::store::SledStore;
+use crawler::view::{ViewError, write_json_line};
+use serde::Serialize;
+
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show;
+use crate::terminal::Talk;
+
+/// Options of `audit`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Exit code 0: nothing violated; 14: something was, the first violations of each kind are told in full.
+
+Examples:
+  crawl audit crawl-data
+  crawl audit crawl-data --json | jq '.checks[] | {name, judged, margin_s}'")]
+pub(crate) struct AuditArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+}
+
+/// Judges a crawl.
+pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let view = show::open(&args.dir)?;
+    let (settings, record) = settings(args)?;
+    let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
+    let rules = AuditRules {
+        agent: robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
+        options: robots::Options::from(settings.robots.dialect),
+        page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+        policy: job::consent_rules(&settings).policy,
+        delay: settings.pace.delay,
+        seeds: record.seeds,
+        key,
+    };
+    let warc = args.dir.join("warc");
+    let report = audit::audit::<SledStore>(view.store(), warc.is_dir().then_some(&warc), &rules)
+        .map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if talk.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
+    let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    show::finish(written)?;
+    Ok(if report.violations() > 0 { exit::VIOLATION } else { exit::COMPLETE })
+}
+
+fn settings(args: &AuditArgs) -> anyhow::Result<(config::Settings, config::Record)> {
+    let file = args.dir.join("crawl.toml");
+    let mut overrides = CliOverrides::default();
+    overrides.set("out", path_text(&args.dir));
+    let settings = load(&overrides, [], Some(&file))?.settings;
+    Ok((settings, config::read_record(&file)?))
+}
+
+fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'a> {
+        v: u32,
+        violations: u64,
+        #[serde(flatten)]
+        report: &'a Report,
+    }
+    write_json_line(out, &Whole { v: 1, violations: report.violations(), report })
+}
