@@ -61,6 +61,8 @@ pub struct Requested {
     pub ended: Now,
     /// Octets of the body as sent.
     pub bytes: u64,
+    /// The status; none if no response came.
+    pub status: Option<u16>,
 }
 
 /// What happened.
@@ -131,7 +133,7 @@ pub async fn visit<F: Fetch, S: Store>(
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            let request = Some(Requested { started, ended, bytes: 0 });
+            let request = Some(Requested { started, ended, bytes: 0, status: None });
             return Ok(Outcome {
                 request,
                 asked,
@@ -140,7 +142,8 @@ pub async fn visit<F: Fetch, S: Store>(
             });
         }
     };
-    let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
+    let (bytes, status) = (response.wire_body.len() as u64, Some(response.status));
+    let requested = Requested { started, ended, bytes, status };
 
     // Layer two: what the page says about itself. Read off the async threads.
     let page = Page {
@@ -189,7 +192,8 @@ async fn ask_robots<F: Fetch, S: Store>(
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
-    let requested = Some(Requested { started, ended, bytes });
+    let status = answer.as_ref().ok().map(|response| response.status);
+    let requested = Some(Requested { started, ended, bytes, status });
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
         Step::Known(entry) => {
             let asked = asked_gap(&entry, ended);
