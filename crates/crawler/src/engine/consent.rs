@@ -7,7 +7,7 @@ use super::settle::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decision, Layer};
+use crate::record::{Decision, Evidence, Layer};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -23,7 +23,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
-        let SiteFileAnswer { file, record, status, retry_after, failure } = answer;
+        let SiteFileAnswer { file, url, record, status, retry_after, failure } = answer;
         let pause = if failure.is_some() {
             let jitter = self.jitter.draw();
             let (pace, _) = self.frontier.pace_and_counts(lease.host);
@@ -34,26 +34,31 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(pause) = pause {
             gap = gap.or_later(ended, pause);
         }
+        let words = match (&record, status, failure) {
+            (Some(record), ..) => record.reason.clone(),
+            (None, Some(status), _) => format!("status {status}; asked again"),
+            (None, None, Some(kind)) => format!("{}; asked again", kind.as_str()),
+            (None, None, None) => String::new(),
+        };
+        let decision = match &record {
+            Some(record) if record.unreachable => "file_unreachable",
+            Some(_) => "file_known",
+            None => "retry",
+        };
+        let evidence = Evidence::from(words).with_request(self.made.take());
+        self.decide(Decision {
+            at: ended.wall,
+            url: url.to_string(),
+            host: lease.url.host().to_owned(),
+            decision: decision.to_owned(),
+            layer: Layer::Consent,
+            reason: file.path().to_owned(),
+            evidence,
+            via: None,
+        });
         if let Some(record) = record {
-            self.decide(Decision {
-                at: record.fetched_at,
-                url: record.url.clone(),
-                host: lease.url.host().to_owned(),
-                decision: if record.unreachable { "file_unreachable" } else { "file_known" }.to_owned(),
-                layer: Layer::Consent,
-                reason: file.path().to_owned(),
-                evidence: record.reason.clone().into(),
-                via: None,
-            });
             self.touch(record.body.as_ref().map_or(0, String::len) + 256);
             self.batch.site_files.push(record);
-        } else {
-            let what = match (status, failure) {
-                (Some(status), _) => format!("status {status}"),
-                (None, Some(kind)) => kind.as_str().to_owned(),
-                (None, None) => String::new(),
-            };
-            self.decided(&lease, now, "retry", Layer::Consent, file.path(), Some(what));
         }
         self.give_back(permit, false, None, gap);
     }
