@@ -5,6 +5,7 @@ mod bulk;
 mod consent;
 mod crawl;
 mod demo;
+mod directives;
 mod export;
 mod robot_directives;
 mod robots_fields;

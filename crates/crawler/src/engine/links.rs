@@ -114,16 +114,19 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.totals.skipped += 1;
         let layer = match outcome {
-            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow => Layer::Directive,
+            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => {
+                Layer::Directive
+            }
             LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
             _ => Layer::Scope,
         };
-        let evidence = match outcome {
-            LinkOutcome::PageNofollow => {
-                page.directives.iter().find(|because| because.directive == "nofollow")
-            }
+        let directive = match outcome {
+            LinkOutcome::PageNofollow => Some("nofollow"),
+            LinkOutcome::NoImageIndex => Some("noimageindex"),
             _ => None,
         };
+        let evidence = directive
+            .and_then(|directive| page.directives.iter().find(|because| because.directive == directive));
         let evidence = match evidence {
             Some(because) => because.source.to_string(),
             None if link.rel.is_empty() => link.kind.to_owned(),

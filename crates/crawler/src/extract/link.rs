@@ -180,6 +180,9 @@ pub struct Link {
     pub text: String,
     /// The language that `hreflang` announces.
     pub hreflang: Option<String>,
+    /// Whether it is an image of the page: `<img>`, `<source srcset>` of a picture, `<input type=image>`, `poster` of a
+    /// video, svg `<image>`.
+    pub is_image: bool,
     /// The part of the page it stands in; `None` where the page doesn't say, and for `Link` headers.
     pub position: Option<Position>,
 }

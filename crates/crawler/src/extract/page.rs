@@ -25,6 +25,7 @@ pub(super) struct RawLink {
     pub(super) nofollow: bool,
     pub(super) text: String,
     pub(super) hreflang: Option<String>,
+    pub(super) is_image: bool,
     pub(super) position: Option<Position>,
 }
 
@@ -135,6 +136,7 @@ impl<'l> Page<'l> {
             let other: &RawLink = &self.links[at];
             other.kind == kind
                 && other.nofollow == nofollow
+                && other.is_image == about.is_image
                 // A style sheet may be the next page as well, an alternate the canonical address.
                 && (kind != LinkKind::Link || other.rel == about.rel)
                 && before_fragment(&self.addresses[other.address.clone()]) == without_fragment
@@ -152,7 +154,7 @@ impl<'l> Page<'l> {
         self.by_address.insert_unique(hash, self.links.len(), rehash);
         let start = self.addresses.len();
         self.addresses.push_str(address);
-        let About { rel, text, hreflang } = about;
+        let About { rel, text, hreflang, is_image } = about;
         self.links.push(RawLink {
             kind,
             address: start..self.addresses.len(),
@@ -160,6 +162,7 @@ impl<'l> Page<'l> {
             nofollow,
             text,
             hreflang,
+            is_image,
             position: self.landmarks.position(),
         });
         Some(self.links.len() - 1)
@@ -185,6 +188,7 @@ pub(super) struct About {
     pub(super) rel: String,
     pub(super) text: String,
     pub(super) hreflang: Option<String>,
+    pub(super) is_image: bool,
 }
 
 impl TagSink for Page<'_> {

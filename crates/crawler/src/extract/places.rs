@@ -24,7 +24,8 @@ impl Page<'_> {
     ) -> Option<usize> {
         let href = attributes.get(address)?;
         let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
-        let about = About { text, ..About::of(attributes) };
+        let is_image = kind == LinkKind::Img || address == Attr::Poster || attributes.has(Attr::Srcset);
+        let about = About { text, is_image, ..About::of(attributes) };
         self.add_link(kind, &href, about)
     }
 
@@ -44,7 +45,7 @@ impl Page<'_> {
         self.note_link(kind, attributes, Attr::Src, Attr::Alt);
         if let Some(set) = attributes.get(Attr::Srcset) {
             for address in srcset::addresses(&set) {
-                self.add_link(kind, address, About::default());
+                self.add_link(kind, address, About { is_image: true, ..About::default() });
             }
         }
         if self.open_anchor.is_some()
@@ -160,6 +161,7 @@ impl About {
             rel: attributes.get(Attr::Rel).map_or(String::new(), std::borrow::Cow::into_owned),
             text: String::new(),
             hreflang: hreflang.map(std::borrow::Cow::into_owned),
+            is_image: false,
         }
     }
 }

@@ -57,6 +57,7 @@ fn link(raw: RawLink, target: Result<Url, String>) -> Link {
         rel: Rel::new(&raw.rel),
         text: raw.text,
         hreflang: raw.hreflang,
+        is_image: raw.is_image,
         position: raw.position,
     }
 }
@@ -82,6 +83,7 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
             nofollow: !meta::link_rel(&found.rel).may_queue(),
             text,
             hreflang: found.hreflang,
+            is_image: false,
             position: None,
         });
     }

@@ -35,6 +35,8 @@ pub enum LinkOutcome {
     TooManyRedirects,
     /// Neither http nor https, or no URL at all.
     NotHttp,
+    /// An image of a page under noimageindex.
+    NoImageIndex,
 }
 
 impl LinkOutcome {
@@ -54,6 +56,7 @@ impl LinkOutcome {
             Self::TooLong => "too_long",
             Self::TooManyRedirects => "too_many_redirects",
             Self::NotHttp => "not_http",
+            Self::NoImageIndex => "no_image_index",
         }
     }
 

@@ -126,7 +126,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         links.push(redirect_link(rules, target));
     }
     if ok && let Some(page) = &html {
-        links.extend(page.links.iter().map(|link| found(rules, link, enqueue_links, store_text)));
+        let imageindex = directives.imageindex;
+        links.extend(page.links.iter().map(|link| found(rules, link, enqueue_links, imageindex, store_text)));
     }
     let warc = (rules.archive && store_text && store_body && response.status != 304)
         .then(|| archive(url, response, requested));
@@ -318,7 +319,13 @@ fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>) -> FoundL
     }
 }
 
-fn found(rules: &PageRules, link: &extract::Link, follow: bool, keep_text: bool) -> FoundLink {
+fn found(
+    rules: &PageRules,
+    link: &extract::Link,
+    follow: bool,
+    imageindex: bool,
+    keep_text: bool,
+) -> FoundLink {
     let target = match &link.target {
         Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| clean::clean_to(url.as_str(), LONGEST_TEXT)),
         Err(text) => Err(clean::clean_to(text, LONGEST_TEXT)),
@@ -335,6 +342,8 @@ fn found(rules: &PageRules, link: &extract::Link, follow: bool, keep_text: bool)
         Some(LinkOutcome::RelNofollow)
     } else if !(link.is_navigational() || rules.resources && link.kind != LinkKind::Form) {
         Some(LinkOutcome::Resource)
+    } else if link.is_image && !imageindex {
+        Some(LinkOutcome::NoImageIndex)
     } else {
         None
     };

@@ -1,0 +1,3 @@
+//! What authors say on pages, in headers and about links, obeyed down to the octets of what the crawl leaves.
+
+mod links;
