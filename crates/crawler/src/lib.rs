@@ -18,6 +18,7 @@ pub mod robots_cache;
 pub mod scope;
 pub mod seeds;
 pub mod store;
+pub mod trap;
 pub mod url;
 pub mod view;
 pub mod visit;

@@ -10,3 +10,4 @@ mod robots_fields;
 mod scene;
 mod stop;
 mod surface;
+mod traps;

@@ -28,5 +28,5 @@ pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
     AgentSettings, ExtractRule, FetchSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeMode,
-    ScopeSettings, Settings, WarcSettings,
+    ScopeSettings, Settings, TrapSettings, WarcSettings,
 };

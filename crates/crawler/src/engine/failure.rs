@@ -65,7 +65,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.errors += 1;
         self.totals.failed += 1;
-        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+        let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None, mark: None };
         self.store_page(&lease, lease.url.fingerprint(&self.key), visited, Vec::new());
         self.give_back(permit, true, None, gap);
     }
@@ -83,7 +83,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Work::Visit(item) = &lease.work {
             let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
             let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
-            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None };
+            let visited = Visited { record, links: Vec::new(), warc: None, retry_after: None, mark: None };
             self.totals.failed += 1;
             self.store_page(lease, lease.url.fingerprint(&self.key), visited, Vec::new());
         }

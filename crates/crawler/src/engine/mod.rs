@@ -4,6 +4,7 @@ mod failure;
 mod links;
 mod progress;
 mod settle;
+mod traps;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use self::progress::Pages;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::config::TrapSettings;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
@@ -23,6 +25,7 @@ use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::Decision;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
+use crate::trap::Domains;
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, Outcome, VisitContext};
 
@@ -60,6 +63,8 @@ pub struct EngineSettings {
     pub max_bytes: Option<u64>,
     /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
     pub max_wait: Duration,
+    /// Budgets against spaces of URLs without end.
+    pub traps: TrapSettings,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -122,6 +127,7 @@ pub struct Engine<F, S> {
     totals: Totals,
     durable: Totals,
     skips: crate::frontier::FingerprintSet,
+    domains: Domains,
     scope_added: Vec<String>,
     jitter: Jitter,
     listener: Listener,
@@ -172,6 +178,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
+        frontier.set_traps(settings.traps);
+        let domains = traps::count_domains(&frontier, &context.seed_hosts);
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -187,6 +195,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             totals,
             durable: totals,
             skips: crate::frontier::FingerprintSet::default(),
+            domains,
             scope_added: added.urls,
             jitter,
             listener,
@@ -240,6 +249,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 });
                 running.insert(task.id(), lease);
             }
+            self.enter_held(now)?;
             if now.mono >= next_tick {
                 next_tick = now.mono + Duration::from_secs(1);
                 self.tick(now);

@@ -201,6 +201,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
         }
         let pages = counts.pages;
+        if let Some(mark) = visited.mark {
+            self.frontier.page_said(lease.host, &lease.url, mark);
+        }
         self.totals.indexed += u64::from(visited.record.indexed);
         self.totals.archived += u64::from(visited.record.archived);
         self.store_page(&lease, fingerprint, visited, links);
@@ -233,7 +236,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// The URL of a page that was stored before.
-    fn url_of(&self, via: Via) -> Option<String> {
+    pub(super) fn url_of(&self, via: Via) -> Option<String> {
         let key = page_key(via.host, via.page, 0);
         let value = self.frontier.store().get(Tree::Pages, &key).ok()??;
         serde_json::from_slice::<PageRecord>(&value).ok().map(|record| record.url)

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, Record, ScopeSettings, Settings};
+use crate::config::{self, Record, ScopeSettings, Settings, TrapSettings};
 use crate::engine::{Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
 use crate::fetch::{FetchSettings, HttpFetch, ResolveRule, SetupError};
@@ -221,11 +221,18 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_time: limits.max_time,
         max_bytes: limits.max_bytes,
         max_wait: pace.max_wait,
+        traps: traps(settings),
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
         ]),
     }
+}
+
+/// The budgets of the trap guard. Who says how deep the crawl goes has said it.
+fn traps(settings: &Settings) -> TrapSettings {
+    let depth = settings.traps.depth.filter(|_| settings.limits.max_depth.is_none());
+    TrapSettings { depth, ..settings.traps }
 }
 
 /// The robots.txt files of a crawl.

@@ -34,6 +34,22 @@ pub enum LinkOutcome {
     TooManyRedirects,
     /// Neither http nor https, or no URL at all.
     NotHttp,
+    /// Held back: more links from a seed than `traps.depth`.
+    TrapDepth,
+    /// Held back: more segments than `traps.segments`.
+    TrapSegments,
+    /// Held back: its path repeats itself.
+    TrapRepeats,
+    /// Held back: its host has enough URLs.
+    TrapHost,
+    /// Held back: its domain has enough hosts.
+    TrapDomain,
+    /// Held back: enough URLs differ from it in the query alone.
+    TrapQuery,
+    /// Held back: enough URLs differ from it in digits alone.
+    TrapShape,
+    /// Held back: pages like it go on saying the same.
+    TrapSame,
 }
 
 impl LinkOutcome {
@@ -53,6 +69,14 @@ impl LinkOutcome {
             Self::TooLong => "too_long",
             Self::TooManyRedirects => "too_many_redirects",
             Self::NotHttp => "not_http",
+            Self::TrapDepth => "trap_depth",
+            Self::TrapSegments => "trap_segments",
+            Self::TrapRepeats => "trap_repeats",
+            Self::TrapHost => "trap_host",
+            Self::TrapDomain => "trap_domain",
+            Self::TrapQuery => "trap_query",
+            Self::TrapShape => "trap_shape",
+            Self::TrapSame => "trap_same",
         }
     }
 

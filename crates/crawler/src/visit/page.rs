@@ -67,6 +67,8 @@ pub struct Visited {
     pub warc: Option<Encoded>,
     /// `Retry-After` of the response, unparsed.
     pub retry_after: Option<String>,
+    /// The mark of what an HTML page says, for the trap guard. Never stored.
+    pub mark: Option<u32>,
 }
 
 /// What is known of a page before it is read.
@@ -161,7 +163,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         tries: item.tries + 1,
     };
     let retry_after = response.header("retry-after").map(str::to_owned);
-    Visited { record, links, warc, retry_after }
+    let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
+    Visited { record, links, warc, retry_after, mark }
 }
 
 /// HTML and XHTML by their media type; without one, what begins like HTML.
