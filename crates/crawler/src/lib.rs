@@ -22,6 +22,7 @@ pub mod robots_history;
 pub mod scope;
 pub mod seeds;
 pub mod store;
+pub mod trap;
 pub mod url;
 pub mod view;
 pub mod visit;

@@ -99,7 +99,7 @@ impl Scope {
 }
 
 /// The registrable domain by the public suffix list; the host itself for address literals and bare suffixes.
-fn domain(host: &str) -> &str {
+pub(crate) fn domain(host: &str) -> &str {
     if host.starts_with('[') || host.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.') {
         return host;
     }

@@ -12,4 +12,5 @@ mod robots_fields;
 mod scene;
 mod stop;
 mod surface;
+mod traps;
 mod withdrawal;

@@ -28,5 +28,6 @@ pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
     AgentSettings, ConsentSettings, ExtractRule, FetchSettings, LaterDenial, LedgerLevel, LedgerSettings,
-    LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings, WarcSettings,
+    LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings, TrapSettings,
+    WarcSettings,
 };

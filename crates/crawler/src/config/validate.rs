@@ -92,7 +92,19 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("fetch.retries", u64::from(fetch.retries), 0, 100),
         ("warc.max_file_size", settings.warc.max_file_size, 1 << 20, 1 << 50),
     ];
-    for (path, value, least, most) in counts {
+    let traps = &settings.traps;
+    let budgets = [
+        ("traps.depth", traps.depth.map(u64::from)),
+        ("traps.segments", traps.segments.map(u64::from)),
+        ("traps.repeats", traps.repeats.map(u64::from)),
+        ("traps.urls_per_host", traps.urls_per_host),
+        ("traps.hosts_per_domain", traps.hosts_per_domain),
+        ("traps.query_variants", traps.query_variants),
+        ("traps.shape_variants", traps.shape_variants),
+        ("traps.same_pages", traps.same_pages),
+    ];
+    let budgets = budgets.map(|(path, value)| (path, value.unwrap_or(1), 1, u64::MAX));
+    for (path, value, least, most) in counts.into_iter().chain(budgets) {
         if value < least {
             return Err(places.refuse(path, format_args!("{value} is too little: at least {least}")));
         }

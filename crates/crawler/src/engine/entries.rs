@@ -68,7 +68,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// The URL of a page that was stored before.
-    fn url_of(&self, via: Via) -> Option<String> {
+    pub(super) fn url_of(&self, via: Via) -> Option<String> {
         self.stored_page(via.host, via.page).map(|record| record.url)
     }
 

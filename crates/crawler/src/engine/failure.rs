@@ -85,6 +85,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             status: None,
             keeps_links: false,
             withdrawn: Vec::new(),
+            mark: None,
         };
         self.store_page(lease, fingerprint, visited, Vec::new());
     }

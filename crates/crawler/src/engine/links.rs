@@ -7,8 +7,21 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Lease, Priority, QueuedUrl, Via};
 use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::store::{Store, Tree};
+use crate::trap::Held;
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{FoundLink, Visited};
+
+/// What became of a link, or why it is held back.
+pub(super) enum Judged {
+    Known(LinkOutcome),
+    Held(Held),
+}
+
+impl From<LinkOutcome> for Judged {
+    fn from(outcome: LinkOutcome) -> Self {
+        Self::Known(outcome)
+    }
+}
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn admit_links(
@@ -22,12 +35,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let via = Via { host: lease.host, page };
         let mut records = Vec::with_capacity(visited.links.len());
         for link in &visited.links {
-            let outcome = match &link.target {
-                Ok((url, fingerprint)) => self.admit_link(lease, item, via, link, url, *fingerprint)?,
-                Err(_) => LinkOutcome::NotHttp,
+            let (outcome, held) = match &link.target {
+                Ok((url, fingerprint)) => {
+                    match self.admit_link(lease, item, via, link, url, *fingerprint)? {
+                        Judged::Known(outcome) => (outcome, None),
+                        Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(url))),
+                    }
+                }
+                Err(_) => (LinkOutcome::NotHttp, None),
             };
             if outcome.is_skip() {
-                self.skip_link(lease, &visited.record, link, outcome, now);
+                self.skip_link(lease, &visited.record, link, outcome, held, now);
             } else if let Ok((url, _)) = &link.target {
                 self.enter_link(lease, url.as_str(), url.host(), outcome, now);
             }
@@ -56,9 +74,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         link: &FoundLink,
         url: &CrawlUrl,
         fingerprint: Fingerprint,
-    ) -> Result<LinkOutcome, CommitError> {
+    ) -> Result<Judged, CommitError> {
         if let Some(outcome) = link.skip {
-            return Ok(outcome);
+            return Ok(outcome.into());
         }
         let redirect = link.kind == "redirect";
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
@@ -67,7 +85,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             queued.redirects = item.redirects.saturating_add(1);
             queued.seed = item.seed;
             if u32::from(queued.redirects) > self.settings.max_redirects {
-                return Ok(LinkOutcome::TooManyRedirects);
+                return Ok(LinkOutcome::TooManyRedirects.into());
             }
             // Where a seed redirects to belongs to the crawl as the seed does.
             if item.seed && self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
@@ -77,15 +95,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
         }
         if let Some(outcome) = self.scope.judge(url, depth) {
-            return Ok(outcome);
+            return Ok(outcome.into());
         }
-        let host =
-            if url.host() == lease.url.host() { lease.host } else { self.frontier.host_id(url.host()) };
+        let host = match self.host_within_budgets(lease, &queued, url) {
+            Ok(host) => host,
+            Err(held) => return Ok(Judged::Held(held)),
+        };
         let priority = if redirect { Priority::First } else { Priority::Link };
         Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
-            Admitted::Queued => LinkOutcome::Queued,
-            Admitted::Seen => LinkOutcome::Seen,
-            Admitted::Untested => LinkOutcome::Untested,
+            Admitted::Queued => LinkOutcome::Queued.into(),
+            Admitted::Seen => LinkOutcome::Seen.into(),
+            Admitted::Untested => LinkOutcome::Untested.into(),
+            Admitted::Held(held) => Judged::Held(held),
         })
     }
 
@@ -96,6 +117,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         page: &PageRecord,
         link: &FoundLink,
         outcome: LinkOutcome,
+        held: Option<String>,
         now: Now,
     ) {
         let (url, host, mark) = match &link.target {
@@ -118,6 +140,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Layer::Directive
             }
             LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
+            _ if held.is_some() => Layer::Trap,
             _ => Layer::Scope,
         };
         let directive = match outcome {
@@ -128,6 +151,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let evidence = directive
             .and_then(|directive| page.directives.iter().find(|because| because.directive == directive));
         let evidence = match evidence {
+            _ if held.is_some() => held.unwrap_or_default(),
             Some(because) => because.source.to_string(),
             None if link.rel.is_empty() => link.kind.to_owned(),
             None => format!("{} rel=\"{}\"", link.kind, link.rel),

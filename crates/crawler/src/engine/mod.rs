@@ -6,6 +6,7 @@ mod failure;
 mod links;
 mod progress;
 mod settle;
+mod traps;
 mod withdraw;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use self::progress::Pages;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::config::LedgerLevel;
+use crate::config::TrapSettings;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
@@ -28,6 +30,7 @@ use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::RequestMade;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
+use crate::trap::Domains;
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, Outcome, VisitContext};
 
@@ -67,6 +70,8 @@ pub struct EngineSettings {
     pub max_wait: Duration,
     /// A stored page that robots.txt forbids when it is visited again loses its content.
     pub withdraw_when_denied: bool,
+    /// Budgets against spaces of URLs without end.
+    pub traps: TrapSettings,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -131,6 +136,7 @@ pub struct Engine<F, S> {
     totals: Totals,
     durable: Totals,
     skips: crate::frontier::FingerprintSet,
+    domains: Domains,
     scope_added: Vec<String>,
     jitter: Jitter,
     listener: Listener,
@@ -186,6 +192,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
+        frontier.set_traps(settings.traps);
+        let domains = traps::count_domains(&frontier, &context.seed_hosts);
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -201,6 +209,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             totals,
             durable: totals,
             skips: crate::frontier::FingerprintSet::default(),
+            domains,
             scope_added: added.urls,
             jitter,
             listener,
@@ -259,6 +268,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 });
                 running.insert(task.id(), lease);
             }
+            self.enter_held(now)?;
             if now.mono >= next_tick {
                 next_tick = now.mono + Duration::from_secs(1);
                 self.tick(now);

@@ -204,6 +204,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
         }
         let pages = counts.pages;
+        if let Some(mark) = visited.mark {
+            self.frontier.page_said(lease.host, &lease.url, mark);
+        }
         self.totals.indexed += u64::from(visited.record.indexed);
         self.totals.archived += u64::from(visited.record.archived);
         self.store_page(&lease, fingerprint, visited, links);

@@ -7,10 +7,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::item::QueuedUrl;
+use super::persist::form;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::clock::Now;
 use crate::pace::{Delay, HostPace, Why};
+use crate::store::{StoreError, Tree};
+use crate::trap::{Groups, StoredGroup};
 use crate::url::{CrawlUrl, Origin};
 
 /// Which of a host's queues a URL waits in. A lower one is leased first.
@@ -89,6 +92,9 @@ pub struct HostRecord {
     pub queues: [QueueEnds; 3],
     /// Ends of the seen set.
     pub seen: SeenEnds,
+    /// What many of the host's URLs have in common.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<StoredGroup>,
 }
 
 #[derive(Debug)]
@@ -96,6 +102,7 @@ pub(crate) struct Host {
     pub(crate) name: Box<str>,
     pub(crate) queues: [Queue; 3],
     pub(crate) seen: Seen,
+    pub(crate) groups: Groups,
     pub(crate) errands: VecDeque<Errand>,
     pub(crate) not_before: Duration,
     pub(crate) wait: Delay,
@@ -132,6 +139,7 @@ impl Host {
             name: name.into(),
             queues: Default::default(),
             seen: Seen::default(),
+            groups: Groups::default(),
             errands: VecDeque::new(),
             not_before: Duration::ZERO,
             wait: Delay { length: Duration::ZERO, why: Why::Configured },
@@ -160,6 +168,7 @@ impl Host {
             *queue = Queue::restore(ends);
         }
         host.seen = Seen::restore(record.seen);
+        host.groups = Groups::restore(&record.groups);
         let left = record.next_at.duration_since(now.wall);
         let left =
             Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
@@ -195,7 +204,13 @@ impl Host {
             counts: self.counts,
             queues: [self.queues[0].ends(), self.queues[1].ends(), self.queues[2].ends()],
             seen: self.seen.ends(),
+            groups: self.groups.stored(),
         }
+    }
+
+    /// The whole URL of what waits here.
+    pub(crate) fn url_of(&self, item: &QueuedUrl) -> Result<CrawlUrl, StoreError> {
+        item.url(&self.name).map_err(|error| form(Tree::Queue, &error))
     }
 
     pub(crate) fn queue(&mut self, priority: Priority) -> &mut Queue {

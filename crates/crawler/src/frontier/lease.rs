@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::host::Errand;
 use super::item::{HostId, QueuedUrl};
 use crate::pace::{Delay, Why};
+use crate::trap::Held;
 use crate::url::CrawlUrl;
 
 /// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
@@ -76,6 +77,8 @@ pub enum Admitted {
     Seen,
     /// It is queued, and will be tested when its host wakes.
     Untested,
+    /// It is new, and held back: a budget of its host is used up. It isn't remembered as seen.
+    Held(Held),
 }
 
 /// The frontier's figures.

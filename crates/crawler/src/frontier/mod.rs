@@ -17,6 +17,9 @@ mod read;
 mod seen;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trap_tests;
+mod traps;
 
 pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
@@ -37,8 +40,10 @@ use self::overlay::Overlay;
 use self::persist::{form, lost};
 use self::queue::Head;
 use crate::clock::Now;
+use crate::config::TrapSettings;
 use crate::pace::{Delay, HostPace, Why};
 use crate::store::{Store, StoreError, Tree};
+use crate::trap::Held;
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// Sizes that bound the frontier's memory.
@@ -93,6 +98,10 @@ pub struct Frontier<S> {
     undurable: Vec<HostId>,
     durable: u64,
     fold_until: u64,
+    /// Budgets; none holds nothing back.
+    traps: Option<TrapSettings>,
+    /// What was held back when its host woke or was to be asked.
+    held: Vec<(HostId, QueuedUrl, Held)>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -125,6 +134,8 @@ impl<S: Store> Frontier<S> {
             undurable: Vec::new(),
             durable: 0,
             fold_until: 0,
+            traps: None,
+            held: Vec::new(),
         };
         let mut ends = Vec::new();
         for pair in store.scan(Tree::Hosts, &[]) {
@@ -212,9 +223,15 @@ impl<S: Store> Frontier<S> {
         let ticks = self.ticks;
         let host = &mut self.hosts[id.0 as usize];
         host.seen.used = ticks;
-        if !host.seen.insert(fingerprint) {
+        if host.seen.contains(fingerprint) {
             return Ok(Admitted::Seen);
         }
+        if let Some(rules) = &self.traps
+            && let Some(held) = traps::admit(rules, host, &url)
+        {
+            return Ok(Admitted::Held(held));
+        }
+        host.seen.insert(fingerprint);
         self.seen_loaded += 1;
         self.host_mut(id).push(priority, url);
         self.queued += 1;
@@ -290,10 +307,16 @@ impl<S: Store> Frontier<S> {
             }
             match host.queue(priority).head() {
                 Head::Empty => return Ok(None),
-                Head::Here(item) => match item.url(&host.name) {
-                    Ok(url) => return Ok(Some((priority, item, url))),
-                    Err(error) => return Err(form(Tree::Queue, &error)),
-                },
+                Head::Here(item) => {
+                    if priority == Priority::Link
+                        && let Some(held) = self.exhausted(id, &item)
+                    {
+                        self.hold(id, priority, item, held);
+                        continue;
+                    }
+                    let url = self.hosts[id.0 as usize].url_of(&item);
+                    return url.map(|url| Some((priority, item, url)));
+                }
                 Head::Chunk(number) => self.load_chunk(id, priority, number)?,
             }
         }
@@ -316,7 +339,11 @@ impl<S: Store> Frontier<S> {
                     self.mark(id);
                     self.queued -= 1;
                     let fingerprint = url.fingerprint(&self.key);
-                    self.admit(id, fingerprint, item, Priority::Link, true)?;
+                    if let Admitted::Held(held) =
+                        self.admit(id, fingerprint, item.clone(), Priority::Link, true)?
+                    {
+                        self.held.push((id, item, held));
+                    }
                 }
             }
         }

@@ -235,6 +235,7 @@ impl<S: Store> Frontier<S> {
             }
             self.seen_loaded -= self.hosts[index].seen.loaded();
             self.hosts[index].seen.evict();
+            self.hosts[index].groups.shrink();
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, ConsentSettings, LaterDenial, Record, ScopeSettings, Settings};
+use crate::config::{self, ConsentSettings, LaterDenial, Record, ScopeSettings, Settings, TrapSettings};
 use crate::consent::{ConsentCache, ConsentRules};
 use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
@@ -259,11 +259,18 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_wait: pace.max_wait,
         withdraw_when_denied: settings.robots.on_later_denial == LaterDenial::Withdraw,
         ledger: settings.ledger.level,
+        traps: traps(settings),
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
         ]),
     }
+}
+
+/// The budgets of the trap guard. Who says how deep the crawl goes has said it.
+fn traps(settings: &Settings) -> TrapSettings {
+    let depth = settings.traps.depth.filter(|_| settings.limits.max_depth.is_none());
+    TrapSettings { depth, ..settings.traps }
 }
 
 /// The robots.txt files of a crawl.

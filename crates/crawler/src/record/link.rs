@@ -37,6 +37,22 @@ pub enum LinkOutcome {
     NotHttp,
     /// An image of a page under noimageindex.
     NoImageIndex,
+    /// Held back: more links from a seed than `traps.depth`.
+    TrapDepth,
+    /// Held back: more segments than `traps.segments`.
+    TrapSegments,
+    /// Held back: its path repeats itself.
+    TrapRepeats,
+    /// Held back: its host has enough URLs.
+    TrapHost,
+    /// Held back: its domain has enough hosts.
+    TrapDomain,
+    /// Held back: enough URLs differ from it in the query alone.
+    TrapQuery,
+    /// Held back: enough URLs differ from it in digits alone.
+    TrapShape,
+    /// Held back: pages like it go on saying the same.
+    TrapSame,
 }
 
 impl LinkOutcome {
@@ -57,6 +73,14 @@ impl LinkOutcome {
             Self::TooManyRedirects => "too_many_redirects",
             Self::NotHttp => "not_http",
             Self::NoImageIndex => "no_image_index",
+            Self::TrapDepth => "trap_depth",
+            Self::TrapSegments => "trap_segments",
+            Self::TrapRepeats => "trap_repeats",
+            Self::TrapHost => "trap_host",
+            Self::TrapDomain => "trap_domain",
+            Self::TrapQuery => "trap_query",
+            Self::TrapShape => "trap_shape",
+            Self::TrapSame => "trap_same",
         }
     }
 

@@ -83,6 +83,8 @@ pub struct Visited {
     pub keeps_links: bool,
     /// Captures of earlier visits that have to leave the archive.
     pub withdrawn: Vec<Archived>,
+    /// The mark of what an HTML page says, for the trap guard. Never stored.
+    pub mark: Option<u32>,
 }
 
 /// What is known of a page before it is read.
@@ -211,8 +213,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     };
     let retry_after = response.header("retry-after").map(str::to_owned);
     let status = Some(response.status);
+    let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let visited =
-        Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn: Vec::new() };
+        Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn: Vec::new(), mark };
     match previous {
         Some(previous) => revisit::after(*previous, visited, effects),
         None => visited,

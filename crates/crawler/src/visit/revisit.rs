@@ -25,7 +25,7 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited.record);
-    let Visited { mut record, links, warc, retry_after, status: response_status, .. } = visited;
+    let Visited { mut record, links, warc, retry_after, status: response_status, mark, .. } = visited;
     let visits_before = previous.visits_before + 1;
     let status = record.status.unwrap_or_default();
     if status == 304 || matches!(status, 408 | 429 | 500..) {
@@ -54,6 +54,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             status: response_status,
             keeps_links: true,
             withdrawn,
+            mark: None,
         };
     }
     record.visits_before = visits_before;
@@ -66,7 +67,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
         withdrawn = previous.captures().cloned().collect();
         record.withdrawn = Some(Withdrawn { at, because });
     }
-    Visited { record, links, warc, retry_after, status: response_status, keeps_links: false, withdrawn }
+    Visited { record, links, warc, retry_after, status: response_status, keeps_links: false, withdrawn, mark }
 }
 
 /// The first word of the author that keeps content out, with its place.

@@ -1,0 +1,70 @@
+//! The engine's side of the trap guard: budgets that one host can't know, and ledger entries for what waits no longer.
+
+use std::collections::HashSet;
+
+use super::Engine;
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{Frontier, HostId, Lease, QueuedUrl};
+use crate::record::{Decision, Layer};
+use crate::store::Store;
+use crate::trap::{Domains, Held, by_form};
+use crate::url::CrawlUrl;
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// The host of a URL, unless the URL's form or the number of its domain's hosts holds it back.
+    pub(super) fn host_within_budgets(
+        &mut self,
+        lease: &Lease,
+        queued: &QueuedUrl,
+        url: &CrawlUrl,
+    ) -> Result<HostId, Held> {
+        if !queued.seed
+            && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
+        {
+            return Err(held);
+        }
+        if url.host() == lease.url.host() {
+            return Ok(lease.host);
+        }
+        if let Some(host) = self.frontier.known(url.host()) {
+            return Ok(host);
+        }
+        if !queued.seed
+            && let Some(held) = self.domains.judge(self.settings.traps.hosts_per_domain, url.host())
+        {
+            return Err(held);
+        }
+        self.domains.add(url.host());
+        Ok(self.frontier.host_id(url.host()))
+    }
+
+    /// Enters what was held back when its host woke or was to be asked.
+    pub(super) fn enter_held(&mut self, now: Now) -> Result<(), CommitError> {
+        for (id, url, item, held) in self.frontier.take_held()? {
+            self.totals.skipped += 1;
+            let via = item.via.and_then(|via| self.url_of(via));
+            self.decide(Decision {
+                at: now.wall,
+                url: url.to_string(),
+                host: self.frontier.name(id).to_owned(),
+                decision: "skipped".to_owned(),
+                layer: Layer::Trap,
+                reason: held.budget.outcome().as_str().to_owned(),
+                evidence: held.evidence(&url).into(),
+                via,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Counts the hosts known by domain, without those that a seed names.
+pub(super) fn count_domains<S: Store>(frontier: &Frontier<S>, seeds: &HashSet<Box<str>>) -> Domains {
+    let mut domains = Domains::default();
+    for host in frontier.names().filter(|host| !seeds.contains(*host)) {
+        domains.add(host);
+    }
+    domains
+}

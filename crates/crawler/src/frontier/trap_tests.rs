@@ -1,0 +1,115 @@
+//! Budgets in the frontier: counted once for each new URL, kept over a restart, and never for a seed.
+
+use super::*;
+use crate::store::MemoryStore;
+use crate::trap::Budget;
+
+const KEY: FingerprintKey = FingerprintKey([3; 32]);
+
+fn now() -> Now {
+    Now { mono: Duration::from_secs(1_000), wall: jiff::Timestamp::UNIX_EPOCH }
+}
+
+fn rules() -> TrapSettings {
+    TrapSettings { query_variants: Some(150), same_pages: Some(20), ..TrapSettings::default() }
+}
+
+fn open(store: &Arc<MemoryStore>, seen_loaded_for_links: u64) -> Frontier<MemoryStore> {
+    let limits = FrontierLimits { seen_loaded_for_links, ..FrontierLimits::default() };
+    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let mut frontier = Frontier::open(store, limits, gap, KEY, now()).unwrap();
+    frontier.set_traps(rules());
+    frontier
+}
+
+fn offer(frontier: &mut Frontier<MemoryStore>, n: u32, own_host: bool) -> Admitted {
+    let url = CrawlUrl::parse(&format!("http://a.test/cal?month={n}")).unwrap();
+    let id = frontier.host_id("a.test");
+    let item = QueuedUrl::link(&url, 1, None);
+    frontier.admit(id, url.fingerprint(&KEY), item, Priority::Link, own_host).unwrap()
+}
+
+fn commit(frontier: &mut Frontier<MemoryStore>) {
+    let (generation, writes) = frontier.cut(now()).unwrap();
+    frontier.store().commit(writes).unwrap();
+    frontier.committed(generation);
+}
+
+fn take(frontier: &mut Frontier<MemoryStore>) -> Option<CrawlUrl> {
+    let permit = frontier.lease(now()).unwrap()?;
+    let url = permit.lease().url.clone();
+    let wait = Delay { length: Duration::ZERO, why: Why::Configured };
+    let done = Settlement { done: true, asked: false, again: None, not_before: Duration::ZERO, wait };
+    frontier.settle(permit, done);
+    Some(url)
+}
+
+fn held(admitted: Admitted) -> Option<Held> {
+    if let Admitted::Held(held) = admitted { Some(held) } else { None }
+}
+
+#[test]
+fn a_budget_counts_new_urls_alone_and_survives_a_restart() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    for n in 0..140 {
+        assert_eq!(offer(&mut frontier, n, true), Admitted::Queued);
+        assert_eq!(offer(&mut frontier, n, true), Admitted::Seen);
+    }
+    commit(&mut frontier);
+    let mut frontier = open(&store, 9_999);
+    for n in 140..150 {
+        assert_eq!(offer(&mut frontier, n, true), Admitted::Queued);
+    }
+    let full = held(offer(&mut frontier, 150, true)).unwrap();
+    assert_eq!((full.budget, full.limit, full.count), (Budget::QueryVariants, 150, 150));
+    assert_eq!(offer(&mut frontier, 149, true), Admitted::Seen, "what is known isn't held back");
+    assert_eq!(frontier.counts().queued, 150);
+    let seed = CrawlUrl::parse("http://a.test/cal?month=151").unwrap();
+    let id = frontier.host_id("a.test");
+    let admitted = frontier.admit(id, seed.fingerprint(&KEY), QueuedUrl::seed(&seed), Priority::First, true);
+    assert_eq!(admitted.unwrap(), Admitted::Queued);
+}
+
+#[test]
+fn what_waits_untested_is_counted_when_its_host_wakes() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 0);
+    offer(&mut frontier, 0, true);
+    commit(&mut frontier);
+    let mut frontier = open(&store, 0);
+    for n in (0..200).chain(0..200) {
+        assert_eq!(offer(&mut frontier, n, false), Admitted::Untested);
+    }
+    let mut taken = std::collections::BTreeSet::new();
+    while let Some(url) = take(&mut frontier) {
+        assert!(taken.insert(url.to_string()));
+    }
+    assert_eq!(taken.len(), 1 + 150, "a count below 100 doesn't outlive a restart");
+    let held = frontier.take_held().unwrap();
+    assert_eq!(held.len(), 2 * 49, "each of them was found twice");
+    assert!(held.iter().all(|(_, url, _, held)| held.limit == 150 && !taken.contains(url.as_str())));
+    assert_eq!(frontier.counts().queued, 0);
+}
+
+#[test]
+fn what_waits_is_held_once_its_group_goes_on_saying_the_same() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    for n in 0..100 {
+        offer(&mut frontier, n, true);
+    }
+    let mut taken = 0;
+    while let Some(url) = take(&mut frontier) {
+        taken += 1;
+        let id = frontier.known("a.test").unwrap();
+        frontier.page_said(id, &url, 7);
+    }
+    assert_eq!(taken, 21, "the first said something new, twenty more didn't");
+    let held = frontier.take_held().unwrap();
+    assert_eq!(held.len(), 79);
+    assert!(held.iter().all(|(.., held)| held.budget == Budget::SamePages));
+    assert_eq!(frontier.counts().queued, 0);
+    commit(&mut frontier);
+    assert_eq!(store.scan(Tree::Queue, &[]).count(), 0, "an empty queue leaves no chunk");
+}

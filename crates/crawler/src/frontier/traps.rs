@@ -1,0 +1,64 @@
+//! The frontier's side of the trap guard: a host's budgets are asked when a URL is new, and when it is to be asked for.
+
+use super::host::{Host, Priority};
+use super::item::{HostId, QueuedUrl};
+use super::{Frontier, Held};
+use crate::config::TrapSettings;
+use crate::store::{Store, StoreError};
+use crate::url::CrawlUrl;
+
+impl<S: Store> Frontier<S> {
+    /// Sets the budgets. Without them nothing is held back, and nothing is counted.
+    pub fn set_traps(&mut self, rules: TrapSettings) {
+        self.traps = Some(rules);
+    }
+
+    /// The id of a host that is known.
+    pub fn known(&self, host: &str) -> Option<HostId> {
+        self.ids.get(host).copied()
+    }
+
+    /// The names of all hosts known.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().map(|host| &*host.name)
+    }
+
+    /// Takes in what a page says, by its mark.
+    pub fn page_said(&mut self, id: HostId, url: &CrawlUrl, mark: u32) {
+        if self.traps.is_some() {
+            self.host_mut(id).groups.page(url.path_and_query(), mark);
+        }
+    }
+
+    /// What was held back since the last call when its host woke or was to be asked: to be entered in the ledger.
+    pub fn take_held(&mut self) -> Result<Vec<(HostId, CrawlUrl, QueuedUrl, Held)>, StoreError> {
+        let held = std::mem::take(&mut self.held).into_iter();
+        held.map(|(id, item, held)| Ok((id, self.hosts[id.0 as usize].url_of(&item)?, item, held))).collect()
+    }
+
+    pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<Held> {
+        let rules = self.traps.as_ref()?;
+        if item.seed {
+            return None;
+        }
+        self.hosts[id.0 as usize].groups.exhausted(rules, &item.path)
+    }
+
+    /// Takes the URL at the head of a queue out of it.
+    pub(super) fn hold(&mut self, id: HostId, priority: Priority, item: QueuedUrl, held: Held) {
+        let done = self.host_mut(id).queue(priority).advance();
+        self.drop_chunk(id, priority, done);
+        self.queued -= 1;
+        self.held.push((id, item, held));
+    }
+}
+
+/// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is.
+pub(super) fn admit(rules: &TrapSettings, host: &mut Host, url: &QueuedUrl) -> Option<Held> {
+    if url.seed {
+        host.groups.note(&url.path, url.depth);
+        return None;
+    }
+    let have = host.seen.count();
+    host.groups.admit(rules, &url.path, url.depth, have)
+}

