@@ -47,6 +47,8 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
         }
         assert!(deaths < 2_000, "seed {seed}, step {step}: no progress");
     }
+    let audit = crawl.audit(archive);
+    assert!(audit.is_empty(), "seed {seed}, step {step}, lands {lands}:\n{}", audit.join("\n"));
     let counts = sim.page_counts();
     let asked: BTreeSet<String> = counts.keys().cloned().collect();
     assert_eq!(asked, truth.requested, "seed {seed}, step {step}, lands {lands}");

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crawler::audit::{AuditRules, audit};
 use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
 use crawler::config::Settings;
@@ -101,6 +102,25 @@ impl<S: Store> Crawl<S> {
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
             .await
             .expect("the crawl ends by itself")
+    }
+
+    /// What the audit says of the crawl's records.
+    pub(crate) fn audit(&self, archive: Option<&Path>) -> Vec<String> {
+        let settings = settings();
+        let rules = AuditRules {
+            agent: robots::Agent::new(&settings.agent.product),
+            options: robots::Options::from(settings.robots.dialect),
+            page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+            policy: job::consent_rules(&settings).policy,
+            delay: DELAY,
+            seeds: self.sim.web().seeds.clone(),
+            key: KEY,
+        };
+        let report = audit(&*self.store, archive, &rules).expect("the records can be read");
+        let told =
+            report.checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
+        told.map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
+            .collect()
     }
 
     /// When the last commit was acknowledged, on the web's clock.

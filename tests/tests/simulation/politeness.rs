@@ -61,6 +61,7 @@ async fn crawl(seed: u64, size: Size) -> Vec<String> {
     for request in log.iter().filter(|r| r.host.starts_with("outside") && r.purpose == Purpose::Page) {
         wrong.push(format!("seed {seed}: outside the scope: {request}"));
     }
+    wrong.extend(crawl.audit(None).into_iter().map(|what| format!("seed {seed}: {what}")));
     wrong
 }
 
