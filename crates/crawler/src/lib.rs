@@ -17,6 +17,7 @@ pub mod pace;
 pub mod packed;
 pub mod record;
 pub mod robots_cache;
+pub mod robots_history;
 pub mod scope;
 pub mod seeds;
 pub mod store;

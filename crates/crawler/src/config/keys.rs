@@ -78,6 +78,7 @@ pub const KEYS: &[Key] = &[
     key("fetch.allow_net", "allow-net", Kind::List),
     key("warc.enabled", "warc", Kind::Switch),
     toml_only("warc.max_file_size", Kind::Text),
+    key("ledger.level", "ledger", Kind::Text),
     toml_only("extract", Kind::Tables),
 ];
 

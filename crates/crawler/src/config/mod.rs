@@ -27,6 +27,6 @@ pub use record::{Record, read_record, to_toml};
 pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
-    AgentSettings, ConsentSettings, ExtractRule, FetchSettings, LaterDenial, LimitSettings, PaceSettings,
-    RobotsSettings, ScopeMode, ScopeSettings, Settings, WarcSettings,
+    AgentSettings, ConsentSettings, ExtractRule, FetchSettings, LaterDenial, LedgerLevel, LedgerSettings,
+    LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings, WarcSettings,
 };

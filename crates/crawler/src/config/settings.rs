@@ -36,6 +36,8 @@ pub struct Settings {
     pub fetch: FetchSettings,
     /// What is archived.
     pub warc: WarcSettings,
+    /// What is entered in the ledger.
+    pub ledger: LedgerSettings,
     /// Fields that the researcher names, put into the page record. Default: none.
     pub extract: Vec<ExtractRule>,
 }
@@ -53,6 +55,7 @@ impl Default for Settings {
             limits: LimitSettings::default(),
             fetch: FetchSettings::default(),
             warc: WarcSettings::default(),
+            ledger: LedgerSettings::default(),
             extract: Vec::new(),
         }
     }
@@ -295,6 +298,27 @@ impl Default for WarcSettings {
     fn default() -> Self {
         Self { enabled: true, max_file_size: 1 << 30 }
     }
+}
+
+/// What is entered in the ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LedgerSettings {
+    /// How much of it. Default: every decision.
+    pub level: LedgerLevel,
+}
+
+/// How much is entered in the ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LedgerLevel {
+    /// Nothing. What was left out, and why, can't be told afterwards.
+    Off,
+    /// Every decision, with its evidence. The default.
+    #[default]
+    Decisions,
+    /// Also each link that was queued or known already, and each ordinary gap.
+    Full,
 }
 
 /// One field that the researcher names.

@@ -63,6 +63,7 @@ fn every_variable_is_read() {
         "scope.include" | "scope.exclude" => "/a/ /b/",
         "scope.resources" => "yes",
         "warc.enabled" => "no",
+        "ledger.level" => "full",
         "pace.adaptive" => "2.5",
         "pace.concurrency"
         | "limits.max_pages"

@@ -7,7 +7,7 @@ use super::settle::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decision, Layer};
+use crate::record::{Decision, Evidence, Layer};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -35,6 +35,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             gap = gap.or_later(ended, pause);
         }
         if let Some(record) = record {
+            let evidence = Evidence::from(record.reason.clone()).with_request(self.made.take());
             self.decide(Decision {
                 at: record.fetched_at,
                 url: record.url.clone(),
@@ -42,7 +43,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 decision: if record.unreachable { "file_unreachable" } else { "file_known" }.to_owned(),
                 layer: Layer::Consent,
                 reason: file.path().to_owned(),
-                evidence: record.reason.clone().into(),
+                evidence,
                 via: None,
             });
             self.touch(record.body.as_ref().map_or(0, String::len) + 256);
@@ -53,7 +54,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 (None, Some(kind)) => kind.as_str().to_owned(),
                 (None, None) => String::new(),
             };
-            self.decided(&lease, now, "retry", Layer::Consent, file.path(), Some(what));
+            let evidence = Evidence::from(what).with_request(self.made.take());
+            self.decided(&lease, now, "retry", Layer::Consent, file.path(), evidence);
         }
         self.give_back(permit, false, None, gap);
     }

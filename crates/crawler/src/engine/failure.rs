@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Layer, PageRecord, RobotsEvidence};
+use crate::record::{Evidence, Layer, PageRecord, RobotsEvidence};
 use crate::store::Store;
 use crate::visit::{LOCAL_PAUSE, Requested, Visited};
 
@@ -30,7 +30,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let ended = request.map_or(now, |request| request.ended);
         if error.kind == ErrorKind::Local {
             let pause = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
-            self.decided(&lease, now, "paused", Layer::Fetch, "local", Some(error.detail.clone()));
+            let evidence =
+                Evidence::from(pause).with_words(error.detail.clone()).with_request(self.made.take());
+            self.decided(&lease, now, "paused", Layer::Fetch, "local", evidence);
             self.give_back(permit, false, None, gap.or_later(ended, pause));
             return;
         }
@@ -50,13 +52,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             gap = gap.or_later(ended, pause);
         }
         if passing && let Some(again) = self.again(item) {
-            let evidence = format!("{error}, try {}", again.tries);
-            self.decided(&lease, now, "retry", Layer::Fetch, error.kind.as_str(), Some(evidence));
+            let evidence = Evidence::from(evidence)
+                .with_words(format!("{error}, try {}", again.tries))
+                .with_request(self.made.take());
+            self.decided(&lease, now, "retry", Layer::Fetch, error.kind.as_str(), evidence);
             self.give_back(permit, true, Some(again), gap);
             return;
         }
         let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
-        self.decided(&lease, now, "failed", layer, error.kind.as_str(), Some(error.detail.clone()));
+        let said =
+            Evidence::from(evidence.clone()).with_words(error.detail.clone()).with_request(self.made.take());
+        self.decided(&lease, now, "failed", layer, error.kind.as_str(), said);
         let record = failure_record(&lease, item, error, evidence, ended);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.errors += 1;
@@ -92,7 +98,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
     pub(super) fn settle_panicked(&mut self, lease: &Lease) {
         let now = self.clock.now();
-        self.decided(lease, now, "failed", Layer::Fetch, "internal", Some("the visit panicked".to_owned()));
+        self.decided(lease, now, "failed", Layer::Fetch, "internal", "the visit panicked");
         if let Work::Visit(item) = &lease.work {
             let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
             let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
@@ -109,6 +115,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
         let now = self.clock.now();
         for (_, lease) in running.drain() {
+            self.enter_cut_off(&lease, now);
             let delay = self.frontier.gap(lease.host);
             let not_before = now.mono + delay.length;
             self.frontier.complete(

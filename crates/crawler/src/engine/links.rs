@@ -28,6 +28,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             };
             if outcome.is_skip() {
                 self.skip_link(lease, &visited.record, link, outcome, now);
+            } else if let Ok((url, _)) = &link.target {
+                self.enter_link(lease, url.as_str(), url.host(), outcome, now);
             }
             records.push(LinkRecord {
                 to: match &link.target {

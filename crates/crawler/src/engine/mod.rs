@@ -1,6 +1,7 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
 mod consent;
+mod entries;
 mod failure;
 mod links;
 mod progress;
@@ -15,14 +16,16 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use self::entries::EndRecord;
 use self::progress::Pages;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::config::LedgerLevel;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
-use crate::record::Decision;
+use crate::record::RequestMade;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -68,6 +71,8 @@ pub struct EngineSettings {
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
     pub jitter: u64,
+    /// What is entered in the ledger.
+    pub ledger: LedgerLevel,
 }
 
 /// What the crawl is asked to do.
@@ -132,6 +137,9 @@ pub struct Engine<F, S> {
     pages: Pages,
     /// The earliest date at which a stored page becomes unavailable.
     next_due: Option<jiff::Timestamp>,
+    /// The request of the visit that is being settled, until an entry of the ledger has taken it.
+    made: Option<RequestMade>,
+    end_entered: bool,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -198,6 +206,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             listener,
             pages: Pages::default(),
             next_due: Some(jiff::Timestamp::MIN),
+            made: None,
+            end_entered: false,
         })
     }
 
@@ -211,7 +221,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut drain_until = Duration::MAX;
         let mut next_tick = Duration::ZERO;
         // The run is on record before its first request: a process that dies at once leaves hosts that the next one rests.
-        if let Some(commit) = self.start_commit(self.clock.now())? {
+        let now = self.clock.now();
+        self.enter_start(now)?;
+        if let Some(commit) = self.start_commit(now)? {
             let done = commit.await;
             self.committed(done)?;
         }
@@ -264,8 +276,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 committing = Some(commit);
             }
             if over && committing.is_none() && self.batch_since.is_none() {
-                let end = stopping.or_else(|| self.parked(now)).unwrap_or(End::Complete);
-                return Ok(self.summary(end, now));
+                let end = stopping.clone().or_else(|| self.parked(now)).unwrap_or(End::Complete);
+                let summary = self.summary(end, now);
+                if self.enter_end(&summary, now)? {
+                    continue;
+                }
+                return Ok(summary);
             }
 
             let wake = self
@@ -395,13 +411,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             .collect();
         left.sort();
         Summary { end, totals: self.totals, queued: self.frontier.counts().queued, left }
-    }
-
-    /// Enters a decision.
-    fn decide(&mut self, decision: Decision) {
-        self.touch(120);
-        (self.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
-        self.batch.decisions.push(decision);
     }
 }
 

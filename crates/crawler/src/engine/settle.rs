@@ -7,9 +7,9 @@ use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Via, Work};
+use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Evidence, Layer, LinkRecord, PageRecord, page_key};
+use crate::record::{Evidence, Layer, LimitReached, LinkRecord, PageRecord, page_key};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -21,10 +21,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         self.touch(64);
+        self.note_request(&lease, outcome.request);
         let gap = self.gap_after(&lease, &outcome);
+        self.enter_gap(&lease, now, gap.delay);
         match outcome.event {
-            Event::Robots(entry) => self.robots_known(permit, &entry, outcome.asked, outcome.request, gap),
-            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),
+            Event::Robots(entry) => {
+                self.robots_known(permit, &entry, outcome.asked, outcome.request, gap)?;
+            }
+            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now),
             Event::Denied(evidence) => {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
                 counts.skipped += 1;
@@ -36,19 +40,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::SiteFile(answer) => self.site_file(permit, *answer, outcome.request, gap),
             Event::Refused(statements) => self.refused(permit, &statements, gap, now),
             Event::Wait(wait, why) => {
-                let evidence = format!("{why}; {:.0} s", wait.length.as_secs_f64());
-                self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), Some(evidence));
+                let evidence = Evidence::from(wait).with_words(why);
+                self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), evidence);
                 let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
                 self.give_back(permit, false, None, gap);
-                if let Work::Errand(errand) = lease.work {
+                if let Work::Errand(errand) = &lease.work {
                     // It was taken out of its host's list when it was leased.
-                    self.frontier.send(lease.host, errand);
+                    self.frontier.send(lease.host, errand.clone());
                 }
             }
             Event::TooSlow(asked) => {
                 let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
                 self.frontier.park(lease.host, &reason);
-                self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", Some(reason));
+                let evidence = Evidence { limit: Some(self.max_crawl_delay()), ..Evidence::from(asked) };
+                self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", evidence);
                 self.give_back(permit, false, None, gap);
             }
             Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
@@ -56,13 +61,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.failed(permit, &error, evidence, outcome.request, gap, now);
             }
         }
+        self.enter_request(&lease, now);
         Ok(())
     }
 
     /// Counts the request and gives the host's next time by the ordinary gap.
     fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
-        let Some(Requested { started, ended, bytes }) = outcome.request else {
-            let delay = self.frontier.gap(lease.host);
+        let Some(Requested { started, ended, bytes, .. }) = outcome.request else {
+            // What the host has waited for since its last answer stays what its next request had to wait for.
+            let delay = self.frontier.waited(lease.host).or_longer(self.frontier.gap(lease.host));
             return Gap { not_before: self.frontier.not_before(lease.host), delay, asked: false };
         };
         let took = ended.mono.saturating_sub(started.mono);
@@ -92,6 +99,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.settle(permit, settlement);
     }
 
+    /// The limit that a Crawl-delay may not pass.
+    fn max_crawl_delay(&self) -> LimitReached {
+        let value = format!("{}s", self.context.max_crawl_delay.as_secs());
+        LimitReached { name: "max-crawl-delay".to_owned(), value }
+    }
+
     fn robots_known(
         &mut self,
         permit: Permit,
@@ -99,7 +112,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         asked: Option<Delay>,
         request: Option<Requested>,
         mut gap: Gap,
-    ) {
+    ) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
@@ -113,17 +126,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Work::Visit(_) => lease.host,
         };
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
-        let at = record.fetched_at;
-        self.decide(Decision {
-            at,
-            url: record.origin.clone(),
-            host: self.frontier.name(origin_host).to_owned(),
-            decision: format!("robots_{}", record.access),
-            layer: Layer::Robots,
-            reason: record.reason.clone(),
-            evidence: record.digest.clone().into(),
-            via: None,
-        });
+        let host = self.frontier.name(origin_host).to_owned();
+        self.enter_robots(&lease, &record, &host, entry.digest.as_ref())?;
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
         // 429 and 503 on any URL pause the whole host for as long as it says (spec 2.6 rule 3), robots.txt included.
@@ -136,11 +140,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.give_back(permit, false, None, gap);
+        Ok(())
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
-    fn robots_elsewhere(&mut self, permit: Permit, errand: Errand, gap: Gap) {
+    fn robots_elsewhere(&mut self, permit: Permit, errand: Errand, gap: Gap, now: Now) {
         let lease = permit.lease().clone();
+        self.enter_robots_hop(&lease, &errand, now);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
         let origin_host = self.frontier.host_id(&errand.origin.host);
@@ -174,12 +180,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if matches!(status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
             && let Some(again) = self.again(item)
         {
-            let evidence = format!("http_{status}, try {}", again.tries);
-            self.decided(&lease, now, "retry", Layer::Fetch, "status", Some(evidence));
+            let evidence = Evidence { robots: Some(visited.record.robots), ..Evidence::default() };
+            let evidence = evidence
+                .with_words(format!("http_{status}, try {}", again.tries))
+                .with_request(self.made.take());
+            self.decided(&lease, now, "retry", Layer::Fetch, "status", evidence);
             self.give_back(permit, true, Some(again), gap);
             return Ok(());
         }
         let fingerprint = lease.url.fingerprint(&self.key);
+        self.enter_page(&lease, &visited, now);
         let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         match status {
@@ -200,7 +210,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.settings.max_pages_per_host.is_some_and(|most| pages >= most) {
             let reason = format!("max-pages-per-host {pages}");
             self.frontier.park(lease.host, &reason);
-            self.decided(&lease, now, "parked", Layer::Limit, "max_pages_per_host", Some(reason));
+            let evidence = Evidence::limit("max-pages-per-host", pages.to_string());
+            self.decided(&lease, now, "parked", Layer::Limit, "max_pages_per_host", evidence);
         }
         self.give_back(permit, true, None, gap);
         Ok(())
@@ -225,8 +236,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 retry_after.map(|length| Delay { length, why: Why::RetryAfter })
             }
         }?;
-        let evidence = format!("status {status}; {:.0} s", pause.length.as_secs_f64());
-        self.decided(lease, now, "paused", Layer::Pace, pause.why.as_str(), Some(evidence));
+        let evidence = Evidence::from(pause).with_words(format!("status {status}"));
+        self.decided(lease, now, "paused", Layer::Pace, pause.why.as_str(), evidence);
         Some(pause)
     }
 
@@ -259,36 +270,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn stored_page(&self, host: HostId, page: Fingerprint) -> Option<PageRecord> {
         let value = self.frontier.store().get(Tree::Pages, &page_key(host, page, 0)).ok()??;
         serde_json::from_slice(&value).ok()
-    }
-
-    /// The URL of a page that was stored before.
-    fn url_of(&self, via: Via) -> Option<String> {
-        self.stored_page(via.host, via.page).map(|record| record.url)
-    }
-
-    pub(super) fn decided(
-        &mut self,
-        lease: &Lease,
-        now: Now,
-        decision: &str,
-        layer: Layer,
-        reason: &str,
-        evidence: impl Into<Evidence>,
-    ) {
-        let via = match &lease.work {
-            Work::Visit(QueuedUrl { via: Some(via), .. }) => self.url_of(*via),
-            _ => None,
-        };
-        self.decide(Decision {
-            at: now.wall,
-            url: lease.url.to_string(),
-            host: lease.url.host().to_owned(),
-            decision: decision.to_owned(),
-            layer,
-            reason: reason.to_owned(),
-            evidence: evidence.into(),
-            via,
-        });
     }
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Host {
     pub(crate) not_before: Duration,
     pub(crate) wait: Delay,
     pub(crate) gap: Delay,
+    /// The wait that was over when the lease in force was given out.
+    pub(crate) waited: Delay,
     pub(crate) pace: HostPace,
     pub(crate) counts: HostCounts,
     pub(crate) robots_status: Option<Box<str>>,
@@ -134,6 +136,7 @@ impl Host {
             not_before: Duration::ZERO,
             wait: Delay { length: Duration::ZERO, why: Why::Configured },
             gap,
+            waited: Delay { length: Duration::ZERO, why: Why::Configured },
             pace: HostPace::default(),
             counts: HostCounts::default(),
             robots_status: None,

@@ -255,6 +255,7 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             host.token += 1;
+            host.waited = host.wait;
             let token = host.token;
             if let Some(errand) = host.errands.pop_front() {
                 host.leased = Some(Leased::Errand);
@@ -440,6 +441,11 @@ impl<S: Store> Frontier<S> {
     /// The gap in force.
     pub fn gap(&self, id: HostId) -> Delay {
         self.hosts[id.0 as usize].gap
+    }
+
+    /// The wait that a lease in force, or the last one, had to sit out.
+    pub fn waited(&self, id: HostId) -> Delay {
+        self.hosts[id.0 as usize].waited
     }
 
     /// When the host may be asked again.

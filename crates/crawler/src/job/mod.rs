@@ -258,6 +258,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_bytes: limits.max_bytes,
         max_wait: pace.max_wait,
         withdraw_when_denied: settings.robots.on_later_denial == LaterDenial::Withdraw,
+        ledger: settings.ledger.level,
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],

@@ -70,6 +70,8 @@ pub struct Requested {
     pub ended: Now,
     /// Octets of the body as sent.
     pub bytes: u64,
+    /// The status; none if no response came.
+    pub status: Option<u16>,
 }
 
 /// What happened.
@@ -171,7 +173,7 @@ pub async fn visit<F: Fetch, S: Store>(
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            let request = Some(Requested { started, ended, bytes: 0 });
+            let request = Some(Requested { started, ended, bytes: 0, status: None });
             return Ok(Outcome {
                 request,
                 asked,
@@ -180,7 +182,8 @@ pub async fn visit<F: Fetch, S: Store>(
             });
         }
     };
-    let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
+    let (bytes, status) = (response.wire_body.len() as u64, Some(response.status));
+    let requested = Requested { started, ended, bytes, status };
 
     // Layer two: what the page says about itself. Read off the async threads.
     let page = Page {
@@ -247,7 +250,7 @@ async fn ask_file<F: Fetch, S: Store>(
         failure: answer.as_ref().err().map(|error| error.kind),
     };
     Outcome {
-        request: Some(Requested { started, ended, bytes }),
+        request: Some(Requested { started, ended, bytes, status: answer.status }),
         asked,
         half_rate: entry.half_rate,
         event: Event::SiteFile(Box::new(answer)),
@@ -282,7 +285,8 @@ async fn ask_robots<F: Fetch, S: Store>(
         return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
     }
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
-    let requested = Some(Requested { started, ended, bytes });
+    let status = answer.as_ref().ok().map(|response| response.status);
+    let requested = Some(Requested { started, ended, bytes, status });
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
         Step::Known(entry) => {
             let asked = asked_gap(&entry, ended);

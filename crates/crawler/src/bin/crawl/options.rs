@@ -13,6 +13,10 @@ pub(crate) struct AdjustableArgs {
     #[arg(long, value_name = "URL|EMAIL", help_heading = "Who we are")]
     contact: Option<String>,
 
+    /// What is entered in the ledger: nothing, every decision, or each link and gap as well [default: decisions]
+    #[arg(long, value_name = "LEVEL", value_parser = ["off", "decisions", "full"], help_heading = "What and where")]
+    ledger: Option<String>,
+
     /// Least pause after a response before the same host is asked again [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Pace")]
     delay: Option<String>,
@@ -77,6 +81,7 @@ impl AdjustableArgs {
     pub(crate) fn add_to(&self, overrides: &mut CliOverrides) {
         let texts = [
             ("agent.contact", &self.contact),
+            ("ledger.level", &self.ledger),
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),

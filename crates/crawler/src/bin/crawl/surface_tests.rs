@@ -109,6 +109,7 @@ fn every_option_reaches_its_setting() {
             "agent.contact" => (Some("ann@example.org"), "ann@example.org"),
             "robots.dialect" => (Some("strictest"), "strictest"),
             "scope.mode" => (Some("prefix"), "prefix"),
+            "ledger.level" => (Some("full"), "full"),
             "scope.include" | "scope.exclude" => (Some("^a b$"), "^a b$"),
             "fetch.resolve" => (Some("a.test:127.0.0.1:80"), "a.test:127.0.0.1:80"),
             "consent.purpose" => (Some("tdm"), "tdm"),

@@ -1,0 +1,307 @@
+//! What the engine enters in the ledger: each request once, what robots.txt and the page said, starts and ends.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{End, Engine, Summary};
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::config::LedgerLevel;
+use crate::event::CrawlEvent;
+use crate::fetch::Fetch;
+use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
+use crate::record::{
+    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsRecord, Versions,
+};
+use crate::robots_history;
+use crate::store::{Store, Tree};
+use crate::visit::{Requested, Visited};
+
+/// How the last run ended; JSON in tree `meta`, key `end`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndRecord {
+    /// `running`, `complete`, `limit`, `interrupted` or `forced`. A run that was killed leaves `running`.
+    pub end: String,
+    /// The limit's name and value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Key of [`EndRecord`].
+pub(crate) const END: &str = "end";
+
+/// Directives that keep a page's content out; what goes on behind the word isn't compared.
+const AGAINST_INDEX: [&str; 4] = ["noindex", "none", "unavailable_after", "document-state"];
+/// Those that keep its body out.
+const AGAINST_ARCHIVE: [&str; 6] =
+    ["noindex", "none", "unavailable_after", "document-state", "noarchive", "nocache"];
+/// Those that keep its links out.
+const AGAINST_FOLLOW: [&str; 2] = ["nofollow", "none"];
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Enters a decision.
+    pub(super) fn decide(&mut self, decision: Decision) {
+        (self.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
+        if self.settings.ledger == LedgerLevel::Off {
+            return;
+        }
+        self.touch(120);
+        self.batch.decisions.push(decision);
+    }
+
+    /// Enters a decision about a lease's URL.
+    pub(super) fn decided(
+        &mut self,
+        lease: &Lease,
+        now: Now,
+        decision: &str,
+        layer: Layer,
+        reason: &str,
+        evidence: impl Into<Evidence>,
+    ) {
+        let via = match &lease.work {
+            Work::Visit(QueuedUrl { via: Some(via), .. }) => self.url_of(*via),
+            _ => None,
+        };
+        self.decide(Decision { via, ..about(lease, now, decision, layer, reason, evidence.into()) });
+    }
+
+    /// The URL of a page that was stored before.
+    fn url_of(&self, via: Via) -> Option<String> {
+        self.stored_page(via.host, via.page).map(|record| record.url)
+    }
+
+    /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.
+    pub(super) fn note_request(&mut self, lease: &Lease, request: Option<Requested>) {
+        let gap = self.frontier.waited(lease.host);
+        self.made = request.map(|Requested { started, ended, bytes, status }| {
+            RequestMade::new(started, ended, status, bytes, gap)
+        });
+    }
+
+    /// Enters a request that no other entry took.
+    pub(super) fn enter_request(&mut self, lease: &Lease, now: Now) {
+        if let Some(request) = self.made.take() {
+            let evidence = Evidence::default().with_request(Some(request));
+            self.decide(about(lease, now, "asked", Layer::Fetch, "request", evidence));
+        }
+    }
+
+    /// Enters an ordinary gap; `full` alone.
+    pub(super) fn enter_gap(&mut self, lease: &Lease, now: Now, delay: crate::pace::Delay) {
+        if self.settings.ledger == LedgerLevel::Full {
+            let name = self.frontier.name(lease.host).to_owned();
+            let why = delay.why.as_str();
+            let entry = about(lease, now, "waits", Layer::Pace, why, delay.into());
+            self.decide(Decision { url: name, ..entry });
+        }
+    }
+
+    /// Enters what became of a page: the visit itself, and each thing that its directives forbid.
+    pub(super) fn enter_page(&mut self, lease: &Lease, visited: &Visited, now: Now) {
+        if self.settings.ledger == LedgerLevel::Off {
+            return;
+        }
+        let record = &visited.record;
+        let PageRecord { indexed, archived, followed, .. } = *record;
+        let status = visited.status.unwrap_or_default();
+        let is_page = matches!(status, 200..300 | 304);
+        let evidence = Evidence {
+            request: self.made.take(),
+            robots: Some(record.robots.clone()),
+            effects: is_page.then_some(EffectsTaken { indexed, archived, followed }),
+            to: record.redirect.clone(),
+            ..Evidence::default()
+        };
+        let entry = about(lease, now, "fetched", Layer::Fetch, &format!("http_{status}"), evidence);
+        self.decide(entry);
+        let archive = self.context.pages.archive;
+        for (allowed, decision, kinds, expected) in [
+            (indexed, "not_indexed", &AGAINST_INDEX[..], is_page),
+            (archived, "not_archived", &AGAINST_ARCHIVE[..], is_page && archive),
+            (followed, "not_followed", &AGAINST_FOLLOW[..], is_page),
+        ] {
+            if !allowed && let Some((layer, reason, evidence)) = cause(record, kinds, expected) {
+                let entry = about(lease, now, decision, layer, &reason, evidence);
+                self.decide(entry);
+            }
+        }
+    }
+
+    /// Enters what became of a link that isn't left out; `full` alone.
+    pub(super) fn enter_link(
+        &mut self,
+        lease: &Lease,
+        url: &str,
+        host: &str,
+        outcome: LinkOutcome,
+        now: Now,
+    ) {
+        if self.settings.ledger != LedgerLevel::Full {
+            return;
+        }
+        let layer = if outcome == LinkOutcome::Queued { Layer::Scope } else { Layer::Seen };
+        let entry = about(lease, now, "link", layer, outcome.as_str(), Evidence::default());
+        let via = Some(lease.url.to_string());
+        self.decide(Decision { url: url.to_owned(), host: host.to_owned(), via, ..entry });
+    }
+
+    /// Enters an answer to a request for robots.txt, and whether the rules changed by it.
+    pub(super) fn enter_robots(
+        &mut self,
+        lease: &Lease,
+        record: &RobotsRecord,
+        host: &str,
+        digest: Option<&String>,
+    ) -> Result<(), CommitError> {
+        if self.settings.ledger == LedgerLevel::Off {
+            return Ok(());
+        }
+        let now = Now { wall: record.fetched_at, mono: std::time::Duration::ZERO };
+        let request = self.made.take();
+        let (own, elsewhere) = if lease.url.host() == host { (request, None) } else { (None, request) };
+        if let Some(request) = elsewhere {
+            let evidence = Evidence::default().with_request(Some(request));
+            self.decide(about(lease, now, "asked", Layer::Robots, "robots_elsewhere", evidence));
+        }
+        let about_origin = |decision: String, reason: String, evidence: Evidence| Decision {
+            at: record.fetched_at,
+            url: record.origin.clone(),
+            host: host.to_owned(),
+            decision,
+            layer: Layer::Robots,
+            reason,
+            evidence,
+            via: None,
+        };
+        let before = robots_history::in_force(&**self.frontier.store(), &record.origin)?;
+        let after = digest.cloned().filter(|_| matches!(record.access.as_str(), "rules" | "stored"));
+        let versions = Versions { before: before.as_ref().and_then(|before| before.digest.clone()), after };
+        let evidence = Evidence { versions: Some(versions.clone()), ..Evidence::default().with_request(own) };
+        self.decide(about_origin(format!("robots_{}", record.access), record.reason.clone(), evidence));
+        if let Some(before) = before
+            && record.access != "defer"
+            && !before.is_same(&record.access, versions.after.as_deref())
+        {
+            let words = format!("{} before, {} now: {}", before.access, record.access, record.reason);
+            let evidence = Evidence { versions: Some(versions), ..Evidence::from(words) };
+            self.decide(about_origin("robots_changed".to_owned(), "other_version".to_owned(), evidence));
+        }
+        Ok(())
+    }
+
+    /// Enters a hop of a robots.txt that redirects.
+    pub(super) fn enter_robots_hop(&mut self, lease: &Lease, errand: &Errand, now: Now) {
+        let evidence = Evidence { to: Some(errand.url.to_string()), ..Evidence::default() };
+        let evidence = evidence.with_request(self.made.take());
+        let entry = about(lease, now, "redirected", Layer::Robots, "robots_txt", evidence);
+        let url = errand.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
+        self.decide(Decision { url, ..entry });
+    }
+
+    /// Enters a request that was cut off: it may have reached its host.
+    pub(super) fn enter_cut_off(&mut self, lease: &Lease, now: Now) {
+        let words = "the request may have reached the host; the URL stays queued";
+        self.decide(about(lease, now, "cut_off", Layer::Stop, "stopped", words.into()));
+    }
+
+    /// Enters the start of a run.
+    pub(super) fn enter_start(&mut self, now: Now) -> Result<(), CommitError> {
+        let (decision, pace) = (if self.totals.runs > 1 { "resumed" } else { "started" }, self.settings.pace);
+        let words = format!(
+            "run {}; delay {} s, adaptive {}, max-delay {} s",
+            self.totals.runs,
+            pace.delay.as_secs_f64(),
+            pace.adaptive,
+            pace.max_delay.as_secs_f64()
+        );
+        self.enter_run(decision, "run", words.into(), now);
+        self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
+    }
+
+    /// Enters the end of a run and puts it on record. False if that was done before.
+    pub(super) fn enter_end(&mut self, summary: &Summary, now: Now) -> Result<bool, CommitError> {
+        if std::mem::replace(&mut self.end_entered, true) {
+            return Ok(false);
+        }
+        let (reason, limit) = match &summary.end {
+            End::Complete => ("complete", None),
+            End::Limit(limit) => ("limit", Some(limit.clone())),
+            End::Interrupted => ("interrupted", None),
+            End::Forced => ("forced", None),
+        };
+        let words = format!("{} URLs still queued", summary.queued);
+        let evidence = match limit.as_deref().and_then(|limit| limit.split_once(' ')) {
+            Some((name, value)) => Evidence::limit(name, value).with_words(words),
+            None => words.into(),
+        };
+        self.enter_run("ended", reason, evidence, now);
+        self.put_end(&EndRecord { end: reason.to_owned(), limit, at: now.wall })?;
+        self.touch(64);
+        Ok(true)
+    }
+
+    fn enter_run(&mut self, decision: &str, reason: &str, evidence: Evidence, now: Now) {
+        self.decide(Decision {
+            at: now.wall,
+            url: String::new(),
+            host: String::new(),
+            decision: decision.to_owned(),
+            layer: Layer::Stop,
+            reason: reason.to_owned(),
+            evidence,
+            via: None,
+        });
+    }
+
+    fn put_end(&mut self, record: &EndRecord) -> Result<(), CommitError> {
+        self.frontier.put(Tree::Meta, END.into(), serde_json::to_vec(record)?);
+        Ok(())
+    }
+}
+
+fn about(
+    lease: &Lease,
+    now: Now,
+    decision: &str,
+    layer: Layer,
+    reason: &str,
+    evidence: Evidence,
+) -> Decision {
+    Decision {
+        at: now.wall,
+        url: lease.url.to_string(),
+        host: lease.url.host().to_owned(),
+        decision: decision.to_owned(),
+        layer,
+        reason: reason.to_owned(),
+        evidence,
+        via: None,
+    }
+}
+
+/// What of a page's statements forbids something: a directive of these kinds, else what it says to its uses. None where
+/// nothing does and nothing is `expected` to.
+fn cause(record: &PageRecord, kinds: &[&str], expected: bool) -> Option<(Layer, String, Evidence)> {
+    let word = |directive: &str| directive.split([':', '=', ' ']).next().unwrap_or_default().to_owned();
+    if let Some(said) = record.directives.iter().find(|said| kinds.contains(&word(&said.directive).as_str()))
+    {
+        return Some((Layer::Directive, word(&said.directive), Evidence::directive(said)));
+    }
+    let denials: Vec<_> = record
+        .consent
+        .iter()
+        .filter(|statement| statement.claim.verdict_name() != "allow")
+        .map(|statement| {
+            let claim = &statement.claim;
+            format!("{} {} ({})", claim.purpose_name(), claim.verdict_name(), statement.source)
+        })
+        .collect();
+    if !denials.is_empty() {
+        return Some((Layer::Consent, "consent".to_owned(), denials.join("; ").into()));
+    }
+    let said: Vec<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
+    expected.then(|| (Layer::Directive, "directive".to_owned(), Evidence::from(said.join("; "))))
+}
