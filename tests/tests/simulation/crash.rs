@@ -39,9 +39,9 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
             }
             Err(error) => panic!("seed {seed}, step {step}: {error}"),
         }
-        if (step == 1 || step == 2 && !lands) && deaths > 3 {
-            // A process that dies at its first commits (the first one says that it runs) never gets anywhere; one that
-            // lives must find everything.
+        if step <= 2 && deaths > if step == 2 && lands { 300 } else { 3 } {
+            // A process that dies at its first commits (the first one says that it runs, the last one that it ended)
+            // never gets to its end; one that lives must find everything.
             crawl.run(archive).await.expect("the crawl ends well");
             break;
         }

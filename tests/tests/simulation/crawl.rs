@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crawler::audit::{AuditRules, audit};
+use crawler::audit::{AuditRules, Report, audit};
 use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
 use crawler::config::Settings;
@@ -32,6 +32,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) sim: SimWeb,
     pub(crate) store: Arc<S>,
     clock: Clock,
+    /// An engine that reads less in robots.txt and pages than their authors say.
+    pub(crate) impolite: bool,
     /// The decisions of all runs.
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
@@ -49,13 +51,15 @@ impl<S: Store> Crawl<S> {
         }
         let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
-        Self { sim: sim.clone(), store, clock, decisions: Arc::default(), committed: Arc::default() }
+        let (decisions, committed) = (Arc::default(), Arc::default());
+        Self { sim: sim.clone(), store, clock, impolite: false, decisions, committed }
     }
 
     /// The same crawl taken up by a new process, whose store may be another view of the same data.
     pub(crate) fn on<T: Store>(&self, store: Arc<T>) -> Crawl<T> {
         let (decisions, committed) = (Arc::clone(&self.decisions), Arc::clone(&self.committed));
-        Crawl { sim: self.sim.clone(), store, clock: self.clock, decisions, committed }
+        let impolite = self.impolite;
+        Crawl { sim: self.sim.clone(), store, clock: self.clock, impolite, decisions, committed }
     }
 
     /// Runs to the end of the crawl, or of the store.
@@ -69,7 +73,13 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
+        let mut settings = settings;
         let mut rules = job::page_rules(&settings, Vec::new(), KEY);
+        if self.impolite {
+            // Reads neither wildcards nor what came after 1997.
+            settings.robots.dialect = robots::Dialect::Koster1994;
+            rules.dialect = meta::Dialect::LycosRu;
+        }
         rules.archive = archive.is_some();
         let context = Arc::new(VisitContext {
             fetch: self.sim.clone(),
@@ -106,6 +116,14 @@ impl<S: Store> Crawl<S> {
 
     /// What the audit says of the crawl's records.
     pub(crate) fn audit(&self, archive: Option<&Path>) -> Vec<String> {
+        let checks = self.audit_report(archive).checks;
+        let told = checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
+        told.map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
+            .collect()
+    }
+
+    /// The audit's own report.
+    pub(crate) fn audit_report(&self, archive: Option<&Path>) -> Report {
         let settings = settings();
         let rules = AuditRules {
             agent: robots::Agent::new(&settings.agent.product),
@@ -116,11 +134,7 @@ impl<S: Store> Crawl<S> {
             seeds: self.sim.web().seeds.clone(),
             key: KEY,
         };
-        let report = audit(&*self.store, archive, &rules).expect("the records can be read");
-        let told =
-            report.checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
-        told.map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
-            .collect()
+        audit(&*self.store, archive, &rules).expect("the records can be read")
     }
 
     /// When the last commit was acknowledged, on the web's clock.

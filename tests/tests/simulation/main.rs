@@ -1,5 +1,6 @@
 //! Whole crawls on the simulated web.
 
+mod audit;
 mod crash;
 mod crawl;
 mod plain_robot;

@@ -15,7 +15,7 @@ use crate::record::{
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
-use crate::visit::Requested;
+use crate::visit::{Requested, Visited};
 
 /// How the last run ended; JSON in tree `meta`, key `end`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +34,9 @@ pub(crate) const END: &str = "end";
 
 /// Directives that keep a page's content out; what goes on behind the word isn't compared.
 const AGAINST_INDEX: [&str; 4] = ["noindex", "none", "unavailable_after", "document-state"];
-/// Those that keep its body out beside them.
-const AGAINST_ARCHIVE: [&str; 2] = ["noarchive", "nocache"];
+/// Those that keep its body out.
+const AGAINST_ARCHIVE: [&str; 6] =
+    ["noindex", "none", "unavailable_after", "document-state", "noarchive", "nocache"];
 /// Those that keep its links out.
 const AGAINST_FOLLOW: [&str; 2] = ["nofollow", "none"];
 
@@ -99,12 +100,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Enters what became of a page: the visit itself, and each thing that its directives forbid.
-    pub(super) fn enter_page(&mut self, lease: &Lease, record: &PageRecord, status: u16, now: Now) {
+    pub(super) fn enter_page(&mut self, lease: &Lease, visited: &Visited, now: Now) {
         if self.settings.ledger == LedgerLevel::Off {
             return;
         }
+        let record = &visited.record;
         let PageRecord { indexed, archived, followed, .. } = *record;
-        let is_page = (200..300).contains(&status);
+        let status = visited.status.unwrap_or_default();
+        let is_page = matches!(status, 200..300 | 304);
         let evidence = Evidence {
             request: self.made.take(),
             robots: Some(record.robots.clone()),
@@ -117,36 +120,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let archive = self.context.pages.archive;
         for (allowed, decision, kinds, expected) in [
             (indexed, "not_indexed", &AGAINST_INDEX[..], is_page),
-            (
-                archived,
-                "not_archived",
-                &[&AGAINST_INDEX[..], &AGAINST_ARCHIVE[..]].concat()[..],
-                is_page && archive,
-            ),
+            (archived, "not_archived", &AGAINST_ARCHIVE[..], is_page && archive),
             (followed, "not_followed", &AGAINST_FOLLOW[..], is_page),
         ] {
-            if allowed {
-                continue;
+            if !allowed && let Some((layer, reason, evidence)) = cause(record, kinds, expected) {
+                let entry = about(lease, now, decision, layer, &reason, evidence);
+                self.decide(entry);
             }
-            let cause = record.directives.iter().find(|said| {
-                let directive = said.directive.as_str();
-                let word = directive.split([':', '=', ' ']).next().unwrap_or_default();
-                kinds.contains(&word)
-            });
-            let (reason, evidence) = match cause {
-                Some(said) => {
-                    (said.directive.split(':').next().unwrap_or_default(), Evidence::directive(said))
-                }
-                None if expected => match denials(record) {
-                    Some(words) => {
-                        self.decide(about(lease, now, decision, Layer::Consent, "consent", words.into()));
-                        continue;
-                    }
-                    None => ("directive", all_directives(record)),
-                },
-                None => continue,
-            };
-            self.decide(about(lease, now, decision, Layer::Directive, reason, evidence));
         }
     }
 
@@ -302,25 +282,30 @@ fn about(
     }
 }
 
-/// What the site says against the declared uses, if it does, or what its silence means.
-fn denials(record: &PageRecord) -> Option<String> {
-    let against: Vec<String> = record
+/// What of a page's statements forbids something: a directive of these kinds, else what it says to its uses. None where
+/// nothing does and nothing is `expected` to.
+fn cause(record: &PageRecord, kinds: &[&str], expected: bool) -> Option<(Layer, String, Evidence)> {
+    let word = |directive: &str| directive.split([':', '=', ' ']).next().unwrap_or_default().to_owned();
+    if let Some(said) = record.directives.iter().find(|said| kinds.contains(&word(&said.directive).as_str()))
+    {
+        return Some((Layer::Directive, word(&said.directive), Evidence::directive(said)));
+    }
+    let denials: Vec<_> = record
         .consent
         .iter()
         .filter(|statement| statement.claim.verdict_name() != "allow")
         .map(|statement| {
-            let (purpose, verdict) = (statement.claim.purpose_name(), statement.claim.verdict_name());
-            format!("{purpose} {verdict} ({})", statement.source)
+            let claim = &statement.claim;
+            format!("{} {} ({})", claim.purpose_name(), claim.verdict_name(), statement.source)
         })
         .collect();
-    match (against.is_empty(), record.serves.is_empty()) {
-        (false, _) => Some(against.join("; ")),
-        (true, true) => Some("no declared purpose is permitted by silence".to_owned()),
-        (true, false) => None,
+    if denials.is_empty() && record.serves.is_empty() && expected {
+        let words = "no declared purpose is permitted by silence";
+        return Some((Layer::Consent, "consent".to_owned(), words.into()));
     }
-}
-
-fn all_directives(record: &PageRecord) -> Evidence {
+    if !denials.is_empty() {
+        return Some((Layer::Consent, "consent".to_owned(), denials.join("; ").into()));
+    }
     let said: Vec<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
-    if said.is_empty() { Evidence::default() } else { said.join("; ").into() }
+    expected.then(|| (Layer::Directive, "directive".to_owned(), Evidence::from(said.join("; "))))
 }

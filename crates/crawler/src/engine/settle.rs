@@ -189,7 +189,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         let fingerprint = lease.url.fingerprint(&self.key);
-        self.enter_page(&lease, &visited.record, status, now);
+        self.enter_page(&lease, &visited, now);
         let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         match status {

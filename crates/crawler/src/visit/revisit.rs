@@ -30,7 +30,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
     let status = record.status.unwrap_or_default();
     if status == 304 || matches!(status, 408 | 429 | 500..) {
         // Only what restricts further is taken over from such an answer.
-        let mut kept = PageRecord { visits_before, ..previous };
+        let mut kept = PageRecord { visits_before, robots: record.robots.clone(), ..previous };
         if status == 304 {
             kept.checked_at = Some(at);
             if kept
