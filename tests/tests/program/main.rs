@@ -1,6 +1,7 @@
 //! The binary as a user runs it, against a real HTTP server on loopback.
 
 mod adverse;
+mod audit;
 mod bulk;
 mod consent;
 mod crawl;
