@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crawler::record::RobotsRecord;
+use crawler::store::{SledStore, Store as _, Tree, Write};
 use serde_json::Value;
 use whole_program::output_dir::{archived_responses, files_with};
 use whole_program::program::{Output, binary};
@@ -169,4 +171,43 @@ fn a_page_is_withheld_from_the_date_of_unavailable_after_on_and_leaves_at_the_ne
     assert!(record(&scene, "/soon")["withdrawn_because"].as_str().unwrap().starts_with("unavailable_after"));
     assert_eq!(record(&scene, "/later")["title"], "T mlater");
     assert!(!files_with(&scene.out().join("warc"), &["mlater"]).is_empty());
+}
+
+#[test]
+fn a_page_that_robots_txt_forbids_later_stays_or_goes_as_the_operator_chose() {
+    for (choice, kept) in [("keep", true), ("withdraw", false)] {
+        let sites = Sites::new()
+            .page("a.test", "/robots.txt", Answer::content("text/plain", "User-agent: *\nDisallow:\n"))
+            .page("a.test", "/robots.txt", Answer::content("text/plain", "User-agent: *\nDisallow: /x\n"))
+            .page("a.test", "/", Answer::html("<a href=/x>x</a>"))
+            .page("a.test", "/x", page("mlater", ""));
+        let scene = Scene::new(sites);
+        scene.crawl().run().expect(0);
+        // Its robots.txt was fetched a day ago, as far as the crawl knows.
+        {
+            let store = SledStore::open(&scene.out().join("db")).expect("the database opens");
+            let (key, value) = store.last(Tree::Robots, b"http://a.test\0").unwrap().expect("a version");
+            let record = RobotsRecord::read(&value).unwrap();
+            let record = RobotsRecord { expires: record.fetched_at, ..record };
+            store.commit(vec![Write::put(Tree::Robots, key, record.write().unwrap())]).unwrap();
+        }
+        let settings = scene.out().join("crawl.toml");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        let chosen = text.replace("on_later_denial = \"keep\"", &format!("on_later_denial = \"{choice}\""));
+        std::fs::write(&settings, chosen).unwrap();
+        revisit(&scene).expect(0);
+        let asked = scene.server.log();
+        assert_eq!(
+            asked.iter().filter(|hit| hit.url().ends_with("/x")).count(),
+            1,
+            "it isn't asked for again"
+        );
+        assert_eq!(!files_with(&scene.out(), &["mlater"]).is_empty(), kept, "{choice}");
+        let record = record(&scene, "/x");
+        assert_eq!(record["title"] == "T mlater", kept);
+        if !kept {
+            let because = record["withdrawn_because"].as_str().unwrap();
+            assert!(because.starts_with("robots.txt") && because.contains("Disallow: /x"), "{because}");
+        }
+    }
 }
