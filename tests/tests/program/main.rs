@@ -7,6 +7,7 @@ mod consent;
 mod crawl;
 mod demo;
 mod directives;
+mod duplicates;
 mod export;
 mod robot_directives;
 mod robots_fields;

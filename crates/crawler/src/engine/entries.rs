@@ -120,7 +120,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let archive = self.context.pages.archive;
         for (allowed, decision, kinds, expected) in [
             (indexed, "not_indexed", &AGAINST_INDEX[..], is_page),
-            (archived, "not_archived", &AGAINST_ARCHIVE[..], is_page && archive),
+            (
+                archived,
+                "not_archived",
+                &AGAINST_ARCHIVE[..],
+                is_page && archive && record.duplicate_of.is_none(),
+            ),
             (followed, "not_followed", &AGAINST_FOLLOW[..], is_page),
         ] {
             if !allowed && let Some((layer, reason, evidence)) = cause(record, kinds, expected) {

@@ -1,6 +1,7 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
 mod consent;
+mod duplicate;
 mod entries;
 mod failure;
 mod links;

@@ -162,7 +162,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn page(
         &mut self,
         permit: Permit,
-        visited: Visited,
+        mut visited: Visited,
         request: Option<Requested>,
         mut gap: Gap,
     ) -> Result<(), CommitError> {
@@ -189,6 +189,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         let fingerprint = lease.url.fingerprint(&self.key);
+        self.leave_duplicate(&lease, &mut visited, now);
         self.enter_page(&lease, &visited, now);
         let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
         let (_, counts) = self.frontier.pace_and_counts(lease.host);

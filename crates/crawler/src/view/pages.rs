@@ -124,6 +124,8 @@ row! {
         withdrawn_at: Option<Moment>,
         /// By whose word.
         withdrawn_because: Option<String>,
+        /// The page's canonical one, where that holds the same body: this one's isn't kept.
+        duplicate_of: Option<String>,
     }
 }
 
@@ -327,6 +329,7 @@ fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
         visits: record.visits_before + 1,
         checked_at: record.checked_at.map(Moment),
         withdrawn_at: record.withdrawn.as_ref().map(|withdrawn| Moment(withdrawn.at)),
+        duplicate_of: record.duplicate_of.filter(|_| open),
         withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
     }
 }

@@ -209,6 +209,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         earlier: Vec::new(),
         visits_before: 0,
         checked_at: None,
+        duplicate_of: None,
         withdrawn: None,
     };
     let retry_after = response.header("retry-after").map(str::to_owned);

@@ -95,7 +95,7 @@ fn pages_are_what_was_answered() {
         "og_title": null, "og_description": null, "twitter_title": null, "twitter_description": null, "json_ld": [],
         "document_state": null, "meta_url": null, "base": null, "revisit_after_days": null, "max_excerpt": null,
         "unavailable_after": null, "consent": [], "serves": [], "headers": [], "visits": 1, "checked_at": null,
-        "withdrawn_at": null, "withdrawn_because": null,
+        "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
     });
     expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     assert_eq!(of("http://a.test/two"), &expected);
