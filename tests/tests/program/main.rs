@@ -10,6 +10,7 @@ mod export;
 mod robot_directives;
 mod robots_fields;
 mod scene;
+mod sitemaps;
 mod stop;
 mod surface;
 mod traps;

@@ -6,6 +6,7 @@ mod failure;
 mod links;
 mod progress;
 mod settle;
+mod sitemaps;
 mod traps;
 mod withdraw;
 
@@ -25,7 +26,7 @@ use crate::config::LedgerLevel;
 use crate::config::TrapSettings;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::RequestMade;
 use crate::scope::Scope;
@@ -72,6 +73,8 @@ pub struct EngineSettings {
     pub withdraw_when_denied: bool,
     /// Budgets against spaces of URLs without end.
     pub traps: TrapSettings,
+    /// Whether sitemaps are looked for.
+    pub sitemaps: bool,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -137,6 +140,8 @@ pub struct Engine<F, S> {
     durable: Totals,
     skips: crate::frontier::FingerprintSet,
     domains: Domains,
+    /// Sitemaps known, by host.
+    sitemaps: HashMap<HostId, usize>,
     scope_added: Vec<String>,
     jitter: Jitter,
     listener: Listener,
@@ -194,6 +199,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let jitter = Jitter::new(settings.jitter);
         frontier.set_traps(settings.traps);
         let domains = traps::count_domains(&frontier, &context.seed_hosts);
+        let sitemaps = sitemaps::restore(&mut frontier)?;
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -210,6 +216,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             durable: totals,
             skips: crate::frontier::FingerprintSet::default(),
             domains,
+            sitemaps,
             scope_added: added.urls,
             jitter,
             listener,
