@@ -21,6 +21,7 @@ pub mod robots_cache;
 pub mod robots_history;
 pub mod scope;
 pub mod seeds;
+pub mod sitemap;
 pub mod store;
 pub mod trap;
 pub mod url;

@@ -71,6 +71,19 @@ impl Scope {
         }
     }
 
+    /// True where some URL of this one's origin may belong to the crawl, whatever its path.
+    pub fn has_host(&self, url: &CrawlUrl) -> bool {
+        match self.mode {
+            ScopeMode::Any => true,
+            ScopeMode::Host => self.hosts.contains(url.host()),
+            ScopeMode::Domain => self.domains.contains(domain(url.host())),
+            ScopeMode::Prefix => {
+                let origin = format!("{}/", url.origin());
+                self.prefixes.iter().any(|prefix| prefix.starts_with(&origin))
+            }
+        }
+    }
+
     /// Says why a URL stays outside; none lets it in.
     pub fn judge(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
         if url.as_str().len() > self.max_url_length {
@@ -145,6 +158,22 @@ mod tests {
         ];
         for (mode, target, expected) in cases {
             assert_eq!(scope(mode, &[], &[]).judge(&url(target), 1), expected, "{mode:?} {target}");
+        }
+    }
+
+    #[test]
+    fn a_host_belongs_to_the_scope_whatever_the_path() {
+        let inside = |mode, target: &str| scope(mode, &["/a/"], &[]).has_host(&url(target));
+        for (mode, target, expected) in [
+            (ScopeMode::Host, "http://www.shop.co.uk/sitemap.xml", true),
+            (ScopeMode::Host, "http://shop.co.uk/sitemap.xml", false),
+            (ScopeMode::Domain, "http://shop.co.uk/sitemap.xml", true),
+            (ScopeMode::Domain, "http://other.co.uk/sitemap.xml", false),
+            (ScopeMode::Prefix, "http://www.shop.co.uk/sitemap.xml", true),
+            (ScopeMode::Prefix, "https://www.shop.co.uk/sitemap.xml", false),
+            (ScopeMode::Any, "http://else.example/sitemap.xml", true),
+        ] {
+            assert_eq!(inside(mode, target), expected, "{mode:?} {target}");
         }
     }
 

@@ -12,6 +12,7 @@ mod export;
 mod robot_directives;
 mod robots_fields;
 mod scene;
+mod sitemaps;
 mod stop;
 mod surface;
 mod traps;

@@ -34,7 +34,7 @@ fn all_pages() -> Vec<String> {
 }
 
 /// Waits without looking at a clock: nobody ever sends.
-fn pause(time: Duration) {
+pub(crate) fn pause(time: Duration) {
     let (_keep, receiver) = channel::<()>();
     assert!(receiver.recv_timeout(time).is_err());
 }

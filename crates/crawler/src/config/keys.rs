@@ -61,6 +61,7 @@ pub const KEYS: &[Key] = &[
     key("scope.include", "include", Kind::List),
     key("scope.exclude", "exclude", Kind::List),
     key("scope.resources", "resources", Kind::Switch),
+    key("scope.sitemaps", "sitemaps", Kind::Switch),
     key("limits.max_pages", "max-pages", Kind::Text),
     key("limits.max_pages_per_host", "max-pages-per-host", Kind::Text),
     key("limits.max_depth", "max-depth", Kind::Text),

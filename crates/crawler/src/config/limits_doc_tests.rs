@@ -6,6 +6,7 @@ use super::units::{format_duration, format_size};
 use super::{CliOverrides, load};
 use crate::extract::ExtractLimits;
 use crate::fetch::FetchSettings;
+use crate::sitemap::SitemapLimits;
 
 /// Rows of the document: name to value.
 fn documented() -> BTreeMap<String, String> {
@@ -31,6 +32,8 @@ fn the_document_holds_the_limits_with_their_defaults() {
     }
     let fetch = FetchSettings::new("SuperRobot/1.0");
     let page = ExtractLimits::default();
+    let sitemap = SitemapLimits::default();
+    assert_eq!(sitemap.octets as u64, fetch.max_sitemap);
     let size = |octets: usize| format_size(octets as u64);
     for (name, value) in [
         ("max_robots", format!("{}B", fetch.max_robots)),
@@ -47,6 +50,12 @@ fn the_document_holds_the_limits_with_their_defaults() {
         ("metas", page.metas.to_string()),
         ("meta_value_bytes", size(page.meta_value_bytes)),
         ("json_ld_bytes", size(page.json_ld_bytes)),
+        ("max_sitemap", format_size(fetch.max_sitemap)),
+        ("sitemaps.urls", sitemap.urls.to_string()),
+        ("sitemaps.per_host", sitemap.per_host.to_string()),
+        ("sitemaps.nesting", sitemap.nesting.to_string()),
+        ("sitemaps.elements", sitemap.elements.to_string()),
+        ("sitemaps.value_bytes", size(sitemap.value_bytes)),
     ] {
         assert_eq!(rows.remove(name).as_deref(), Some(value.as_str()), "{name}");
     }

@@ -205,6 +205,8 @@ pub struct ScopeSettings {
     pub exclude: Vec<String>,
     /// Whether images, scripts, style sheets and other resources are fetched as well. Default: no.
     pub resources: bool,
+    /// Whether the sitemaps that robots.txt names, and `/sitemap.xml`, are read for URLs. Default: no.
+    pub sitemaps: bool,
 }
 
 /// Where the crawl, a page or a response ends.

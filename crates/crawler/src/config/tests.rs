@@ -61,7 +61,7 @@ fn every_variable_is_read() {
         "scope.mode" => "domain",
         "robots.dialect" => "strictest",
         "scope.include" | "scope.exclude" => "/a/ /b/",
-        "scope.resources" => "yes",
+        "scope.resources" | "scope.sitemaps" => "yes",
         "warc.enabled" => "no",
         "ledger.level" => "full",
         "pace.adaptive" => "2.5",
@@ -314,6 +314,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     include: scope.1.clone(),
                     exclude: scope.1,
                     resources: scope.2,
+                    sitemaps: !scope.2,
                 },
                 limits: LimitSettings {
                     max_pages,

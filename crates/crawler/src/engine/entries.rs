@@ -11,7 +11,8 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
 use crate::record::{
-    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsRecord, Versions,
+    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsRecord,
+    SitemapRecord, Versions, link_key,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -70,7 +71,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// The URL of a page that was stored before.
     pub(super) fn url_of(&self, via: Via) -> Option<String> {
-        self.stored_page(via.host, via.page).map(|record| record.url)
+        if let Some(record) = self.stored_page(via.host, via.page) {
+            return Some(record.url);
+        }
+        let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
+        SitemapRecord::read(&value).ok().map(|record| record.url)
     }
 
     /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.

@@ -36,14 +36,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.give_back(permit, false, None, gap.or_later(ended, pause));
             return;
         }
-        let passing = matches!(
-            error.kind,
-            ErrorKind::Timeout
-                | ErrorKind::Connection
-                | ErrorKind::Dns
-                | ErrorKind::Truncated
-                | ErrorKind::Protocol
-        );
+        let passing = may_pass(error.kind);
         let mut gap = gap;
         if passing {
             let jitter = self.jitter.draw();
@@ -126,6 +119,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.touch(64);
         }
     }
+}
+
+/// True for failures that another try may not meet.
+pub(super) fn may_pass(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Timeout
+            | ErrorKind::Connection
+            | ErrorKind::Dns
+            | ErrorKind::Truncated
+            | ErrorKind::Protocol
+    )
 }
 
 fn failure_record(

@@ -110,6 +110,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         })
     }
 
+    /// True the first time that a URL is left out for a reason, as far as memory reaches.
+    pub(super) fn is_new_skip(&mut self, mark: Fingerprint, outcome: LinkOutcome) -> bool {
+        if self.skips.len() >= super::SKIPS_REMEMBERED {
+            self.skips.clear();
+        }
+        self.skips.insert(Fingerprint(mark.0 ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    }
+
     /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.
     fn skip_link(
         &mut self,
@@ -128,10 +136,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 (text.clone(), String::new(), mark)
             }
         };
-        if self.skips.len() >= super::SKIPS_REMEMBERED {
-            self.skips.clear();
-        }
-        if !self.skips.insert(Fingerprint(mark ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))) {
+        if !self.is_new_skip(Fingerprint(mark), outcome) {
             return;
         }
         self.totals.skipped += 1;

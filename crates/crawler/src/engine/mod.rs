@@ -7,6 +7,7 @@ mod failure;
 mod links;
 mod progress;
 mod settle;
+mod sitemaps;
 mod traps;
 mod withdraw;
 
@@ -26,7 +27,7 @@ use crate::config::LedgerLevel;
 use crate::config::TrapSettings;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, FrontierLimits, Lease, Permit};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::RequestMade;
 use crate::scope::Scope;
@@ -73,6 +74,8 @@ pub struct EngineSettings {
     pub withdraw_when_denied: bool,
     /// Budgets against spaces of URLs without end.
     pub traps: TrapSettings,
+    /// Whether sitemaps are looked for.
+    pub sitemaps: bool,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -138,6 +141,8 @@ pub struct Engine<F, S> {
     durable: Totals,
     skips: crate::frontier::FingerprintSet,
     domains: Domains,
+    /// Sitemaps known, by host.
+    sitemaps: HashMap<HostId, usize>,
     scope_added: Vec<String>,
     jitter: Jitter,
     listener: Listener,
@@ -195,6 +200,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let jitter = Jitter::new(settings.jitter);
         frontier.set_traps(settings.traps);
         let domains = traps::count_domains(&frontier, &context.seed_hosts);
+        let sitemaps = sitemaps::restore(&mut frontier)?;
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -211,6 +217,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             durable: totals,
             skips: crate::frontier::FingerprintSet::default(),
             domains,
+            sitemaps,
             scope_added: added.urls,
             jitter,
             listener,

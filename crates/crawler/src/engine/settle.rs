@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, sitemaps};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
@@ -24,6 +24,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.note_request(&lease, outcome.request);
         let gap = self.gap_after(&lease, &outcome);
         self.enter_gap(&lease, now, gap.delay);
+        let outcome = match (&lease.work, outcome) {
+            (Work::Sitemap(sitemap), outcome) if sitemaps::is_end(&outcome.event) => {
+                return self.sitemap_over(permit, (**sitemap).clone(), outcome, gap);
+            }
+            (_, outcome) => outcome,
+        };
         match outcome.event {
             Event::Robots(entry) => {
                 self.robots_known(permit, &entry, outcome.asked, outcome.request, gap)?;
@@ -56,6 +62,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", evidence);
                 self.give_back(permit, false, None, gap);
             }
+            Event::Sitemap(_) => self.give_back(permit, true, None, gap),
             Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
             Event::Failed(error, evidence) => {
                 self.failed(permit, &error, evidence, outcome.request, gap, now);
@@ -123,13 +130,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let record = entry.record.clone();
         let origin_host = match &lease.work {
             Work::Errand(errand) => self.frontier.host_id(&errand.origin.host),
-            Work::Visit(_) => lease.host,
+            Work::Visit(_) | Work::Sitemap(_) => lease.host,
         };
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
         self.enter_robots(&lease, &record, &host, entry.digest.as_ref())?;
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
+        self.look_for_sitemaps(entry)?;
         // 429 and 503 on any URL pause the whole host for as long as it says (spec 2.6 rule 3), robots.txt included.
         if let (Some(429 | 503), Some(request)) = (entry.record.status, request)
             && let Some((_, value)) = entry.record.headers.iter().find(|(name, _)| name == "retry-after")

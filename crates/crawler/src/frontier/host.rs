@@ -12,6 +12,7 @@ use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::clock::Now;
 use crate::pace::{Delay, HostPace, Why};
+use crate::record::SitemapRecord;
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
 use crate::url::{CrawlUrl, Origin};
@@ -104,6 +105,7 @@ pub(crate) struct Host {
     pub(crate) seen: Seen,
     pub(crate) groups: Groups,
     pub(crate) errands: VecDeque<Errand>,
+    pub(crate) sitemaps: VecDeque<SitemapRecord>,
     pub(crate) not_before: Duration,
     pub(crate) wait: Delay,
     pub(crate) gap: Delay,
@@ -131,6 +133,7 @@ pub(crate) struct Host {
 pub(crate) enum Leased {
     Head(Priority),
     Errand,
+    Sitemap,
 }
 
 impl Host {
@@ -141,6 +144,7 @@ impl Host {
             seen: Seen::default(),
             groups: Groups::default(),
             errands: VecDeque::new(),
+            sitemaps: VecDeque::new(),
             not_before: Duration::ZERO,
             wait: Delay { length: Duration::ZERO, why: Why::Configured },
             gap,
@@ -223,7 +227,9 @@ impl Host {
 
     pub(crate) fn has_work(&self) -> bool {
         !self.errands.is_empty()
-            || (self.parked.is_none() && !self.held && self.queues.iter().any(|queue| !queue.is_empty()))
+            || (self.parked.is_none()
+                && !self.held
+                && (!self.sitemaps.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())))
     }
 
     pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {

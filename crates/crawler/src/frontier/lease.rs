@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::host::Errand;
 use super::item::{HostId, QueuedUrl};
 use crate::pace::{Delay, Why};
+use crate::record::SitemapRecord;
 use crate::trap::Held;
 use crate::url::CrawlUrl;
 
@@ -41,6 +42,8 @@ pub enum Work {
     Visit(QueuedUrl),
     /// Fetch a hop of another origin's robots.txt.
     Errand(Errand),
+    /// Fetch a sitemap.
+    Sitemap(Box<SitemapRecord>),
 }
 
 /// What became of a lease, as far as the frontier is concerned.

@@ -15,6 +15,7 @@ mod persist;
 mod queue;
 mod read;
 mod seen;
+mod sitemaps;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -45,6 +46,9 @@ use crate::pace::{Delay, HostPace, Why};
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Held;
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+
+/// When a host looks again whether its sitemap may be fetched.
+const SITEMAP_TURN: Duration = Duration::from_millis(250);
 
 /// Sizes that bound the frontier's memory.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +90,7 @@ pub struct Frontier<S> {
     dirty: Vec<HostId>,
     queued: u64,
     in_flight: u64,
+    sitemaps_leased: usize,
     seen_loaded: usize,
     chunks_loaded: usize,
     ticks: u64,
@@ -125,6 +130,7 @@ impl<S: Store> Frontier<S> {
             dirty: Vec::new(),
             queued: 0,
             in_flight: 0,
+            sitemaps_leased: 0,
             seen_loaded: 0,
             chunks_loaded: 0,
             ticks: 0,
@@ -280,10 +286,18 @@ impl<S: Store> Frontier<S> {
                 let url = errand.url.clone();
                 return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand) })));
             }
+            if let Some(permit) = self.lease_sitemap(id) {
+                return Ok(Some(permit));
+            }
             if let Some((priority, item, url)) = self.head(id)? {
                 self.hosts[id.0 as usize].leased = Some(Leased::Head(priority));
                 self.in_flight += 1;
                 return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item) })));
+            }
+            if !self.hosts[id.0 as usize].sitemaps.is_empty() {
+                // Only sitemaps are left, and enough of them are under way.
+                self.host_mut(id).not_before = now.mono + SITEMAP_TURN;
+                self.schedule(id);
             }
         }
         Ok(None)
@@ -367,6 +381,12 @@ impl<S: Store> Frontier<S> {
         }
         self.in_flight -= 1;
         let id = lease.host;
+        if leased == Leased::Sitemap {
+            self.sitemaps_leased -= 1;
+            if settlement.done {
+                host.sitemaps.pop_front();
+            }
+        }
         if let (Leased::Head(priority), true) = (leased, settlement.done) {
             let dropped = host.queue(priority).advance();
             self.drop_chunk(id, priority, dropped);

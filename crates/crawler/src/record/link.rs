@@ -53,6 +53,8 @@ pub enum LinkOutcome {
     TrapShape,
     /// Held back: pages like it go on saying the same.
     TrapSame,
+    /// A sitemap names it that doesn't speak for its host.
+    SitemapHost,
 }
 
 impl LinkOutcome {
@@ -81,6 +83,7 @@ impl LinkOutcome {
             Self::TrapQuery => "trap_query",
             Self::TrapShape => "trap_shape",
             Self::TrapSame => "trap_same",
+            Self::SitemapHost => "sitemap_other_host",
         }
     }
 

@@ -6,6 +6,7 @@ mod link;
 mod page;
 pub(crate) mod robots;
 mod site_file;
+mod sitemap;
 mod withdrawal;
 
 pub use self::decision::{Decision, Layer};
@@ -16,6 +17,7 @@ pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::robots::RobotsRecord;
 pub use self::site_file::{SiteFile, SiteFileRecord};
+pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
 pub use self::withdrawal::Withdrawal;
 
 use crate::frontier::HostId;

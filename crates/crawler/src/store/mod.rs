@@ -43,11 +43,13 @@ pub enum Tree {
     Due,
     /// Captures that had to leave the archive.
     Withdrawn,
+    /// Sitemaps.
+    Sitemaps,
 }
 
 impl Tree {
     /// All trees, in the order of their declaration.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Meta,
         Self::HostId,
         Self::Hosts,
@@ -61,6 +63,7 @@ impl Tree {
         Self::SiteFiles,
         Self::Due,
         Self::Withdrawn,
+        Self::Sitemaps,
     ];
 
     /// The tree's name in the database.
@@ -79,6 +82,7 @@ impl Tree {
             Self::SiteFiles => "site_files",
             Self::Due => "due",
             Self::Withdrawn => "withdrawn",
+            Self::Sitemaps => "sitemaps",
         }
     }
 }

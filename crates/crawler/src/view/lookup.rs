@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::open::{View, ViewError};
 use crate::frontier::{HostId, Via, reversed};
-use crate::record::link_key;
+use crate::record::{SitemapRecord, link_key};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use jiff::Timestamp;
@@ -28,7 +28,10 @@ impl PageUrls {
         if let Some(url) = self.0.get(&(host, page)) {
             return Ok(url.clone());
         }
-        let url = stored_page(view, host, page)?.map(|page| page.url);
+        let url = match stored_page(view, host, page)? {
+            Some(page) => Some(page.url),
+            None => stored_sitemap(view, host, page)?,
+        };
         if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
@@ -65,6 +68,17 @@ pub(super) fn stored_page<S: Store>(
             serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Pages, &error))
         })
         .transpose()
+}
+
+/// The URL of a sitemap, by the key that a page would have.
+fn stored_sitemap<S: Store>(
+    view: &View<S>,
+    host: HostId,
+    page: Fingerprint,
+) -> Result<Option<String>, ViewError> {
+    let Some(value) = view.store().get(Tree::Sitemaps, &link_key(host, page))? else { return Ok(None) };
+    let record = SitemapRecord::read(&value).map_err(ViewError::packed(Tree::Sitemaps))?;
+    Ok(Some(record.url))
 }
 
 /// The ids of hosts by their names.

@@ -8,6 +8,7 @@ use super::cell::Moment;
 use super::hosts::{queued, seconds};
 use super::open::{View, ViewError};
 use super::pages::is_withheld;
+use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
 use crate::config::{CliOverrides, load, read_record};
 use crate::frontier::HostRecord;
@@ -15,6 +16,9 @@ use crate::store::{Store, Tree};
 
 /// Hosts that the summary tells of one by one; the others are counted.
 const HOSTS_TOLD: usize = 200;
+
+/// Sitemaps that the summary tells of one by one; the others are counted.
+const SITEMAPS_TOLD: usize = 200;
 
 /// What `crawl show DIR` prints, as `--json` gives it.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +53,10 @@ pub struct Summary {
     pub followed: u64,
     /// URLs left out, by reason, the most frequent first.
     pub skipped: Vec<Counted>,
+    /// Sitemaps known.
+    pub sitemaps_known: u64,
+    /// Sitemaps one by one, at most 200.
+    pub sitemaps: Vec<SitemapSummary>,
     /// Origins by what their latest robots.txt meant and why, the most frequent first.
     pub robots: Vec<Counted>,
     /// Hosts known.
@@ -133,6 +141,8 @@ impl<S: Store> View<S> {
             archived: 0,
             followed: 0,
             skipped: self.skip_reasons()?,
+            sitemaps_known: 0,
+            sitemaps: Vec::new(),
             robots: self.robots_states()?,
             hosts_known: 0,
             hosts_complete: 0,
@@ -140,6 +150,12 @@ impl<S: Store> View<S> {
         };
         self.count_pages(&mut summary)?;
         self.count_hosts(&mut summary)?;
+        for sitemap in self.sitemaps() {
+            summary.sitemaps_known += 1;
+            if summary.sitemaps.len() < SITEMAPS_TOLD {
+                summary.sitemaps.push(sitemap?);
+            }
+        }
         summary.complete = summary.queued == 0;
         Ok(summary)
     }

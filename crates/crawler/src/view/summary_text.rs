@@ -30,6 +30,7 @@ impl Summary {
         let left_out: u64 = self.skipped.iter().map(|counted| counted.count).sum();
         page.counts(&format!("Left out: {}", urls(left_out)), &self.skipped)?;
         page.counts("Latest robots.txt by origin", &self.robots)?;
+        self.sitemaps(&mut page)?;
         self.hosts(&mut page)?;
         self.completeness(&mut page)
     }
@@ -67,6 +68,20 @@ impl Summary {
         )?;
         page.wrapped("status", self.statuses.iter().map(|(status, count)| format!("{status}: {count}")))?;
         page.wrapped("errors", self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")))
+    }
+
+    fn sitemaps(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+        if self.sitemaps.is_empty() {
+            return Ok(());
+        }
+        page.title(&format!("Sitemaps: {}", self.sitemaps_known))?;
+        for sitemap in self.sitemaps.iter().take(SITEMAPS_NAMED) {
+            page.line(&sitemap.line())?;
+        }
+        match self.sitemaps_known.saturating_sub(SITEMAPS_NAMED as u64) {
+            0 => Ok(()),
+            more => page.line(&format!("  ... and {more} more: see --json")),
+        }
     }
 
     fn hosts(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
@@ -126,6 +141,9 @@ fn host_line(
 fn urls(count: u64) -> String {
     format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
 }
+
+/// Sitemaps that are named.
+const SITEMAPS_NAMED: usize = 20;
 
 /// Lines that are clean and not too long.
 struct Page<'a, W> {

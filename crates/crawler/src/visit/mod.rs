@@ -4,9 +4,12 @@
 
 mod page;
 mod revisit;
+mod sitemap;
 
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
+pub use self::sitemap::SitemapRead;
+use self::sitemap::ask_sitemap;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -93,6 +96,8 @@ pub enum Event {
     TooSlow(Delay),
     /// A response came, and was read.
     Page(Box<Visited>),
+    /// The answer to a request for a sitemap came, and was read.
+    Sitemap(Box<SitemapRead>),
     /// No response came.
     Failed(FetchError, RobotsEvidence),
 }
@@ -122,7 +127,8 @@ pub async fn visit<F: Fetch, S: Store>(
     let now = context.clock.now();
     let item = match &lease.work {
         Work::Errand(errand) => return ask_robots(context, errand.clone()).await,
-        Work::Visit(item) => item,
+        Work::Visit(item) => Some(item),
+        Work::Sitemap(_) => None,
     };
 
     // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
@@ -155,6 +161,10 @@ pub async fn visit<F: Fetch, S: Store>(
         let wait = Delay { length, why: Why::VisitTime };
         return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
     }
+
+    let Some(item) = item else {
+        return Ok(ask_sitemap(context, &entry, lease, asked, evidence).await);
+    };
 
     // Consent, as far as it is known before the page: robots.txt and the site's files.
     let said = match context.consent.before(&entry, &lease.url, now.wall)? {

@@ -297,7 +297,7 @@ fn resolve(
     meta::resolve(&sources, &rules.agent, rules.dialect, requested.ended.wall)
 }
 
-fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
+pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
     if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }

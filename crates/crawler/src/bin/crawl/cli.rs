@@ -8,7 +8,9 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
 use crate::terminal::{Color, Talk};
-use crate::{audit, completions, config_show, demo, export, man, page_check, resume, robots_check, run, show};
+use crate::{
+    audit, completions, config_show, demo, export, man, page_check, resume, robots_check, run, show,
+};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -22,6 +22,7 @@ const TOLD: usize = 20;
 
 /// Options of a crawl.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArgs {
     /// File with one URL a line, - for standard input; blank lines and # comments are skipped
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
@@ -55,6 +56,9 @@ pub(crate) struct RunArgs {
     /// Fetches images, scripts, style sheets and other resources too [default: false]
     #[arg(long, help_heading = "Scope")]
     resources: bool,
+    /// Reads the sitemaps that robots.txt names, and /sitemap.xml, for URLs [default: false]
+    #[arg(long, help_heading = "Scope")]
+    sitemaps: bool,
     /// How robots.txt is read [default: hardened]
     #[arg(long, value_name = "DIALECT", value_parser = Dialect::ALL.map(Dialect::name), help_heading = "Scope")]
     dialect: Option<String>,
@@ -98,6 +102,7 @@ impl RunArgs {
         }
         let switches = [
             ("scope.resources", self.resources, true),
+            ("scope.sitemaps", self.sitemaps, true),
             ("warc.enabled", self.warc, true),
             ("warc.enabled", self.no_warc, false),
         ];

@@ -101,7 +101,7 @@ fn every_option_reaches_its_setting() {
     for key in KEYS {
         let Some(long) = key.option else { continue };
         let (value, expected) = match key.path {
-            "scope.resources" => (None, "true"),
+            "scope.resources" | "scope.sitemaps" => (None, "true"),
             // The default is true.
             "warc.enabled" => continue,
             "seed" | "out" | "fetch.resolve_file" => (Some("some/file"), "some/file"),

@@ -1,0 +1,418 @@
+//! Sitemaps: found by robots.txt, asked for like pages, their URLs admitted like links. A sitemap is no page: it has a
+//! record of its own, stands in no table of pages and in no archive.
+
+use std::collections::HashMap;
+
+use super::Engine;
+use super::links::Judged;
+use super::settle::Gap;
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::{ErrorKind, Fetch};
+use crate::frontier::{Admitted, Frontier, HostId, Lease, Permit, Priority, QueuedUrl, Via};
+use crate::pace::{Delay, Why};
+use crate::record::{
+    Decision, Evidence, Layer, LinkOutcome, RobotsEvidence, SitemapFound, SitemapRecord, SitemapState,
+    link_key,
+};
+use crate::robots_cache::Entry;
+use crate::sitemap::{Fault, Form, Sitemap, SitemapLimits};
+use crate::store::{Store, Tree};
+use crate::url::{CrawlUrl, Fingerprint};
+use crate::visit::{Event, Outcome, SitemapRead};
+
+/// Links from the root of a site to a URL of its sitemap: one, as from its front page.
+const DEPTH: u32 = 1;
+
+/// True for outcomes that say something about the sitemap itself; the others are about its host.
+pub(super) fn is_end(event: &Event) -> bool {
+    matches!(event, Event::Denied(_) | Event::Sitemap(_) | Event::Failed(..))
+}
+
+/// Takes up the sitemaps that wait, and counts all by host.
+pub(super) fn restore<S: Store>(frontier: &mut Frontier<S>) -> Result<HashMap<HostId, usize>, CommitError> {
+    let mut known: HashMap<HostId, usize> = HashMap::new();
+    let store = std::sync::Arc::clone(frontier.store());
+    for pair in store.scan(Tree::Sitemaps, &[]) {
+        let (key, value) = pair?;
+        let Some((id, _)) = key.split_first_chunk::<4>() else { continue };
+        let id = HostId(u32::from_be_bytes(*id));
+        let record = SitemapRecord::read(&value)?;
+        *known.entry(id).or_default() += 1;
+        if record.state == SitemapState::Waits {
+            frontier.send_sitemap(id, record);
+        }
+    }
+    Ok(known)
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// A robots.txt became known: queues the sitemaps that it names, and `/sitemap.xml`.
+    pub(super) fn look_for_sitemaps(&mut self, entry: &Entry) -> Result<(), CommitError> {
+        if !self.settings.sitemaps || entry.deferred {
+            return Ok(());
+        }
+        let origin = &entry.record.origin;
+        let Ok(root) = CrawlUrl::parse(origin) else { return Ok(()) };
+        let at = entry.record.fetched_at;
+        let named = entry.robots.sitemaps().to_vec();
+        for text in named {
+            // The protocol wants a whole URL; a path is what many write.
+            match CrawlUrl::join(root.as_url(), &text) {
+                Ok(url) => {
+                    let from = format!("{origin}/robots.txt");
+                    let mut record = SitemapRecord::found(url.to_string(), SitemapFound::RobotsTxt, from, at);
+                    record.speaks_for.push(root.host().to_owned());
+                    self.queue_sitemap(&url, record)?;
+                }
+                Err(_) => {
+                    self.refuse_sitemap(&text, root.host(), Layer::Scope, "not_http", Evidence::default())
+                }
+            }
+        }
+        if let Ok(url) = CrawlUrl::join(root.as_url(), "/sitemap.xml") {
+            let from = origin.clone();
+            self.queue_sitemap(
+                &url,
+                SitemapRecord::found(url.to_string(), SitemapFound::WellKnown, from, at),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn queue_sitemap(&mut self, url: &CrawlUrl, record: SitemapRecord) -> Result<(), CommitError> {
+        if !self.scope.has_host(url) {
+            let from = Evidence::from(record.from);
+            self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, "other_host", from);
+            return Ok(());
+        }
+        let limits = SitemapLimits::default();
+        let host = self.frontier.host_id(url.host());
+        let key = link_key(host, url.fingerprint(&self.key));
+        if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
+            return self.speak_for(host, url.host(), key, SitemapRecord::read(&value)?, record.speaks_for);
+        }
+        let known = self.sitemaps.entry(host).or_default();
+        let refused = if *known >= limits.per_host {
+            Some(("sitemaps_per_host", Evidence::limit("sitemaps.per_host", limits.per_host.to_string())))
+        } else if record.nesting > limits.nesting {
+            Some((
+                "sitemap_nesting",
+                Evidence::limit("sitemaps.nesting", limits.nesting.to_string())
+                    .with_words(record.from.clone()),
+            ))
+        } else if u32::from(record.redirects) > self.settings.max_redirects {
+            Some(("too_many_redirects", Evidence::from(record.from.clone())))
+        } else {
+            *known += 1;
+            None
+        };
+        if let Some((reason, evidence)) = refused {
+            self.refuse_sitemap(url.as_str(), url.host(), Layer::Limit, reason, evidence);
+            return Ok(());
+        }
+        self.touch(256);
+        self.frontier.put(Tree::Sitemaps, key, record.write()?);
+        self.frontier.send_sitemap(host, record);
+        Ok(())
+    }
+
+    /// A sitemap that is known already may speak for one more host from now on. What it said of that host before was
+    /// refused; as long as it waits nothing is lost.
+    fn speak_for(
+        &mut self,
+        host: HostId,
+        name: &str,
+        key: Vec<u8>,
+        mut known: SitemapRecord,
+        hosts: Vec<String>,
+    ) -> Result<(), CommitError> {
+        let more: Vec<_> = hosts.into_iter().filter(|host| !known.speaks_for.contains(host)).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let is_of_others = more.iter().any(|host| host != name);
+        known.speaks_for.extend(more);
+        // What was read already is read once more, for those hosts.
+        if known.state == SitemapState::Read && is_of_others {
+            known.state = SitemapState::Waits;
+            self.frontier.send_sitemap(host, known.clone());
+        }
+        self.touch(256);
+        self.frontier.put(Tree::Sitemaps, key, known.write()?);
+        Ok(())
+    }
+
+    /// Takes in what became of a sitemap.
+    pub(super) fn sitemap_over(
+        &mut self,
+        permit: Permit,
+        record: SitemapRecord,
+        outcome: Outcome,
+        mut gap: Gap,
+    ) -> Result<(), CommitError> {
+        let lease = permit.lease().clone();
+        let now = self.clock.now();
+        let ended = outcome.request.map_or(now, |request| request.ended);
+        let key = link_key(lease.host, lease.url.fingerprint(&self.key));
+        // Another robots.txt may have named it since it was leased.
+        let mut record = match self.frontier.get(Tree::Sitemaps, &key)? {
+            Some(value) => SitemapRecord { tries: record.tries, ..SitemapRecord::read(&value)? },
+            None => record,
+        };
+        record.at = ended.wall;
+        record.tries = record.tries.saturating_add(1);
+        let mut again = false;
+        let mut robots = None;
+        match outcome.event {
+            Event::Denied(evidence) => {
+                record.state = SitemapState::Denied;
+                record.detail = Some(evidence.to_string());
+                let (url, host) = (lease.url.as_str(), lease.url.host());
+                self.refuse_sitemap(url, host, Layer::Robots, "robots_txt", evidence.into());
+            }
+            Event::Failed(error, _) if error.kind == ErrorKind::Local => {
+                let pause = Delay { length: crate::visit::LOCAL_PAUSE, why: Why::BackOff };
+                self.give_back(permit, false, None, gap.or_later(ended, pause));
+                return Ok(());
+            }
+            Event::Failed(error, evidence) => {
+                robots = Some(evidence);
+                record.status = error.status;
+                record.state = SitemapState::Failed;
+                record.detail = Some(error.to_string());
+                if super::failure::may_pass(error.kind) {
+                    let jitter = self.jitter.draw();
+                    let (pace, _) = self.frontier.pace_and_counts(lease.host);
+                    gap = gap.or_later(ended, pace.failed(jitter));
+                    again = u32::from(record.tries) <= self.settings.retries;
+                }
+            }
+            Event::Sitemap(read) => {
+                let retry_after = read.retry_after.as_deref();
+                if let Some(pause) = self.pause_after(&lease, read.status, retry_after, ended, now) {
+                    gap = gap.or_later(ended, pause);
+                }
+                robots = Some(read.robots.clone());
+                record.status = Some(read.status);
+                record.bytes = read.bytes;
+                again = matches!(read.status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
+                    && u32::from(record.tries) <= self.settings.retries;
+                self.sitemap_answered(&lease, &mut record, *read, now)?;
+            }
+            _ => {}
+        }
+        self.touch(512);
+        if again {
+            record.state = SitemapState::Waits;
+            self.enter_request(&lease, now);
+        } else {
+            self.enter_sitemap(&lease, &record, robots, now);
+        }
+        self.frontier.put(Tree::Sitemaps, key, record.write()?);
+        self.give_back(permit, true, None, gap);
+        if again {
+            self.frontier.send_sitemap(lease.host, record);
+        }
+        Ok(())
+    }
+
+    fn sitemap_answered(
+        &mut self,
+        lease: &Lease,
+        record: &mut SitemapRecord,
+        read: SitemapRead,
+        now: Now,
+    ) -> Result<(), CommitError> {
+        record.state = SitemapState::Failed;
+        if let Some(target) = read.redirect {
+            record.state = SitemapState::Redirects;
+            match target {
+                Ok(url) => {
+                    record.detail = Some(url.to_string());
+                    let mut next = SitemapRecord::found(
+                        url.to_string(),
+                        SitemapFound::Redirect,
+                        record.url.clone(),
+                        now.wall,
+                    );
+                    next.redirects = record.redirects.saturating_add(1);
+                    next.nesting = record.nesting;
+                    next.speaks_for.clone_from(&record.speaks_for);
+                    self.queue_sitemap(&url, next)?;
+                }
+                Err(text) => {
+                    let host = lease.url.host();
+                    self.refuse_sitemap(&text, host, Layer::Scope, "not_http", record.url.clone().into());
+                    record.detail = Some(text);
+                }
+            }
+            return Ok(());
+        }
+        let Some(sitemap) = read.sitemap else {
+            record.detail = Some(format!("http_{}", read.status));
+            return Ok(());
+        };
+        record.detail = sitemap.fault.as_ref().map(ToString::to_string);
+        record.form = Some(sitemap.form.as_str().to_owned());
+        if sitemap.form == Form::Other {
+            return Ok(());
+        }
+        record.state = SitemapState::Read;
+        record.urls = sitemap.urls.len() as u64;
+        // A sitemap that is read once more counts anew.
+        (record.queued, record.seen, record.refused) = (0, 0, sitemap.bad);
+        if let Some(fault @ (Fault::Octets | Fault::Urls | Fault::Elements)) = &sitemap.fault {
+            self.decided(lease, now, "cut", Layer::Limit, fault.as_str(), fault.to_string());
+        }
+        if sitemap.form == Form::Index {
+            return self.queue_children(record, sitemap, now);
+        }
+        let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
+        for entry in sitemap.urls {
+            let fingerprint = entry.url.fingerprint(&self.key);
+            match self.admit_from_sitemap(lease, record, via, &entry.url, fingerprint)? {
+                Judged::Known(LinkOutcome::Queued | LinkOutcome::Untested) => record.queued += 1,
+                Judged::Known(LinkOutcome::Seen) => record.seen += 1,
+                Judged::Known(outcome) => {
+                    record.refused += 1;
+                    self.refuse_url(lease, &entry.url, fingerprint, outcome, None, now);
+                }
+                Judged::Held(held) => {
+                    record.refused += 1;
+                    let evidence = Some(held.evidence(&entry.url));
+                    self.refuse_url(lease, &entry.url, fingerprint, held.budget.outcome(), evidence, now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn queue_children(
+        &mut self,
+        record: &mut SitemapRecord,
+        index: Sitemap,
+        now: Now,
+    ) -> Result<(), CommitError> {
+        for child in index.urls {
+            let mut next = SitemapRecord::found(
+                child.url.to_string(),
+                SitemapFound::Index,
+                record.url.clone(),
+                now.wall,
+            );
+            next.nesting = record.nesting.saturating_add(1);
+            next.speaks_for.clone_from(&record.speaks_for);
+            self.queue_sitemap(&child.url, next)?;
+        }
+        Ok(())
+    }
+
+    fn admit_from_sitemap(
+        &mut self,
+        lease: &Lease,
+        record: &SitemapRecord,
+        via: Via,
+        url: &CrawlUrl,
+        fingerprint: Fingerprint,
+    ) -> Result<Judged, CommitError> {
+        let is_own = url.host() == lease.url.host();
+        if !is_own && !record.speaks_for.iter().any(|host| host == url.host()) {
+            return Ok(LinkOutcome::SitemapHost.into());
+        }
+        if let Some(outcome) = self.scope.judge(url, DEPTH) {
+            return Ok(outcome.into());
+        }
+        let queued = QueuedUrl::link(url, DEPTH, Some(via));
+        let host = match self.host_within_budgets(lease, &queued, url) {
+            Ok(host) => host,
+            Err(held) => return Ok(Judged::Held(held)),
+        };
+        Ok(match self.frontier.admit(host, fingerprint, queued, Priority::Link, is_own)? {
+            Admitted::Queued => LinkOutcome::Queued.into(),
+            Admitted::Seen => LinkOutcome::Seen.into(),
+            Admitted::Untested => LinkOutcome::Untested.into(),
+            Admitted::Held(held) => Judged::Held(held),
+        })
+    }
+
+    /// Enters a URL of a sitemap that stays out, once for each URL and reason as far as memory reaches.
+    fn refuse_url(
+        &mut self,
+        lease: &Lease,
+        url: &CrawlUrl,
+        fingerprint: Fingerprint,
+        outcome: LinkOutcome,
+        held: Option<String>,
+        now: Now,
+    ) {
+        if !self.is_new_skip(fingerprint, outcome) {
+            return;
+        }
+        self.totals.skipped += 1;
+        let layer = match outcome {
+            LinkOutcome::TooLong | LinkOutcome::TooDeep => Layer::Limit,
+            _ if held.is_some() => Layer::Trap,
+            _ => Layer::Scope,
+        };
+        self.decide(Decision {
+            at: now.wall,
+            url: url.to_string(),
+            host: url.host().to_owned(),
+            decision: "skipped".to_owned(),
+            layer,
+            reason: outcome.as_str().to_owned(),
+            evidence: held.unwrap_or_else(|| "sitemap".to_owned()).into(),
+            via: Some(lease.url.to_string()),
+        });
+    }
+
+    /// Enters a sitemap that isn't asked for.
+    fn refuse_sitemap(&mut self, url: &str, host: &str, layer: Layer, reason: &str, evidence: Evidence) {
+        self.decide(Decision {
+            at: self.clock.now().wall,
+            url: crate::clean::clean_to(url, 2_048),
+            host: host.to_owned(),
+            decision: "sitemap_refused".to_owned(),
+            layer,
+            reason: reason.to_owned(),
+            evidence,
+            via: None,
+        });
+    }
+
+    /// Enters what a sitemap brought.
+    fn enter_sitemap(
+        &mut self,
+        lease: &Lease,
+        record: &SitemapRecord,
+        robots: Option<RobotsEvidence>,
+        now: Now,
+    ) {
+        if record.state == SitemapState::Denied {
+            return;
+        }
+        let SitemapRecord { urls, queued, seen, refused, .. } = record;
+        let mut words = match record.state {
+            SitemapState::Read => format!("{urls} URLs: {queued} queued, {seen} known, {refused} refused"),
+            _ => String::new(),
+        };
+        if let Some(detail) = &record.detail {
+            words.push_str(if words.is_empty() { "" } else { "; " });
+            words.push_str(detail);
+        }
+        let reason = record.form.as_deref().filter(|_| record.state == SitemapState::Read);
+        let evidence = Evidence::from(Some(words).filter(|words| !words.is_empty()));
+        let evidence = Evidence { robots, ..evidence.with_request(self.made.take()) };
+        self.decide(Decision {
+            at: now.wall,
+            url: lease.url.to_string(),
+            host: lease.url.host().to_owned(),
+            decision: format!("sitemap_{}", record.state.as_str()),
+            layer: Layer::Fetch,
+            reason: reason.unwrap_or(record.found.as_str()).to_owned(),
+            evidence,
+            via: Some(record.from.clone()),
+        });
+    }
+}

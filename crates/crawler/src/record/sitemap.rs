@@ -1,0 +1,147 @@
+//! One sitemap of one host: how it was found, and what came of it. JSON.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RecordError;
+
+/// How a sitemap was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SitemapFound {
+    /// A `Sitemap` line of a robots.txt.
+    RobotsTxt,
+    /// Nobody names it: `/sitemap.xml`.
+    WellKnown,
+    /// An index lists it.
+    Index,
+    /// Another one redirects to it.
+    Redirect,
+}
+
+impl SitemapFound {
+    /// The name in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RobotsTxt => "robots_txt",
+            Self::WellKnown => "well_known",
+            Self::Index => "index",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+/// What became of a sitemap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SitemapState {
+    /// It is to be fetched.
+    Waits,
+    /// It was read, up to a limit perhaps.
+    Read,
+    /// It leads elsewhere.
+    Redirects,
+    /// robots.txt denies it.
+    Denied,
+    /// It can't be had, or isn't one.
+    Failed,
+}
+
+impl SitemapState {
+    /// The name in tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waits => "waits",
+            Self::Read => "read",
+            Self::Redirects => "redirects",
+            Self::Denied => "denied",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A sitemap.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SitemapRecord {
+    /// Form of this record: 1.
+    pub v: u32,
+    /// Its URL.
+    pub url: String,
+    /// How it was found.
+    pub found: SitemapFound,
+    /// The robots.txt or sitemap that named it.
+    pub from: String,
+    /// Hosts besides its own for which it may speak, because their robots.txt names it or an index above it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speaks_for: Vec<String>,
+    /// Indexes above it.
+    pub nesting: u8,
+    /// Redirects that led to it, in a row.
+    pub redirects: u8,
+    /// Tries so far.
+    pub tries: u8,
+    /// What became of it.
+    pub state: SitemapState,
+    /// When.
+    pub at: Timestamp,
+    /// The status code of the last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// `urlset`, `index`, `text`, `rss`, `atom`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
+    /// What was wrong with it, or where it was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Octets of the body as decoded.
+    #[serde(default)]
+    pub bytes: u64,
+    /// URLs in it; of an index: sitemaps.
+    #[serde(default)]
+    pub urls: u64,
+    /// URLs of it that were new, and queued.
+    #[serde(default)]
+    pub queued: u64,
+    /// URLs of it that were known already.
+    #[serde(default)]
+    pub seen: u64,
+    /// URLs of it that were refused: each stands in the ledger.
+    #[serde(default)]
+    pub refused: u64,
+}
+
+impl SitemapRecord {
+    /// A sitemap that was just found.
+    pub fn found(url: String, found: SitemapFound, from: String, at: Timestamp) -> Self {
+        Self {
+            v: 1,
+            url,
+            found,
+            from,
+            speaks_for: Vec::new(),
+            nesting: 0,
+            redirects: 0,
+            tries: 0,
+            state: SitemapState::Waits,
+            at,
+            status: None,
+            form: None,
+            detail: None,
+            bytes: 0,
+            urls: 0,
+            queued: 0,
+            seen: 0,
+            refused: 0,
+        }
+    }
+
+    /// Packs the record.
+    pub fn write(&self) -> Result<Vec<u8>, RecordError> {
+        serde_json::to_vec(self).map_err(|error| RecordError::new(&error))
+    }
+
+    /// Unpacks a record.
+    pub fn read(value: &[u8]) -> Result<Self, RecordError> {
+        serde_json::from_slice(value).map_err(|error| RecordError::new(&error))
+    }
+}

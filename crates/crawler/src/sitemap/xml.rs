@@ -1,0 +1,221 @@
+//! Sitemaps and feeds in XML, by its events.
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use url::Url;
+
+use super::{Fault, Form, Sitemap, SitemapLimits, SitemapUrl, date, text};
+
+/// Reads a document up to its end, its first fault, or a limit.
+pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
+    let mut reader = Reader::from_str(text);
+    // Names are compared here as far as they matter; a stack of all open names would be memory for the asking.
+    reader.config_mut().check_end_names = false;
+    let mut reading = Reading::new(base, limits);
+    loop {
+        let fault = match reader.read_event() {
+            Ok(Event::Eof) if reading.depth == 0 => return reading.end(),
+            Ok(Event::Eof) => Some(Fault::Broken("it ends early".to_owned())),
+            Ok(event) => reading.event(&event).err(),
+            Err(error) => Some(Fault::Broken(crate::clean::clean_to(&error.to_string(), 200))),
+        };
+        if let Some(fault) = fault {
+            let mut sitemap = reading.end();
+            sitemap.fault.get_or_insert(fault);
+            return sitemap;
+        }
+    }
+}
+
+struct Reading<'a> {
+    base: &'a Url,
+    limits: &'a SitemapLimits,
+    sitemap: Sitemap,
+    has_root: bool,
+    /// Open elements.
+    depth: usize,
+    /// Depth of the entry that is open: `url`, `sitemap`, `item`, `entry`.
+    entry: Option<usize>,
+    /// The field of the entry that is open.
+    field: Option<Field>,
+    value: String,
+    loc: Option<String>,
+    lastmod: String,
+    priority: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Loc,
+    LastMod,
+    Priority,
+}
+
+impl<'a> Reading<'a> {
+    fn new(base: &'a Url, limits: &'a SitemapLimits) -> Self {
+        Self {
+            base,
+            limits,
+            sitemap: Sitemap::of(Form::Other),
+            has_root: false,
+            depth: 0,
+            entry: None,
+            field: None,
+            value: String::new(),
+            loc: None,
+            lastmod: String::new(),
+            priority: String::new(),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Fault> {
+        match event {
+            Event::DocType(_) => return Err(Fault::DocType),
+            Event::Start(start) => {
+                self.depth += 1;
+                if self.depth > self.limits.elements {
+                    return Err(Fault::Elements);
+                }
+                self.open(start)?;
+            }
+            Event::Empty(start) => {
+                self.depth += 1;
+                self.open(start)?;
+                self.close()?;
+            }
+            Event::End(_) => self.close()?,
+            Event::Text(text) => self.take(text),
+            Event::CData(text) => self.take(text),
+            Event::GeneralRef(name) => {
+                let known = match &**name {
+                    "amp" => Some('&'),
+                    "lt" => Some('<'),
+                    "gt" => Some('>'),
+                    "quot" => Some('"'),
+                    "apos" => Some('\''),
+                    _ => name.resolve_char_ref().ok().flatten(),
+                };
+                match known {
+                    Some(c) => self.take(c.encode_utf8(&mut [0; 4])),
+                    // No entity is defined: it stays as it was written.
+                    None => self.take(&format!("&{};", &**name)),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, start: &BytesStart<'_>) -> Result<(), Fault> {
+        let name = start.local_name().into_inner();
+        if !self.has_root {
+            self.has_root = true;
+            self.sitemap.form = match name {
+                "urlset" => Form::UrlSet,
+                "sitemapindex" => Form::Index,
+                "rss" | "RDF" => Form::Rss,
+                "feed" => Form::Atom,
+                _ => return Err(Fault::NotOne),
+            };
+            return Ok(());
+        }
+        match self.entry {
+            None => {
+                let is_entry = match self.sitemap.form {
+                    Form::UrlSet => name == "url" && self.depth == 2,
+                    Form::Index => name == "sitemap" && self.depth == 2,
+                    Form::Rss => name == "item",
+                    Form::Atom => name == "entry",
+                    Form::Text | Form::Other => false,
+                };
+                self.entry = is_entry.then_some(self.depth);
+            }
+            // Fields stand right below their entry: `image:loc` is further down.
+            Some(entry) if self.depth == entry + 1 && !is_of_extension(start) => {
+                self.field = match (self.sitemap.form, name) {
+                    (Form::UrlSet | Form::Index, "loc") | (Form::Rss, "link") => Some(Field::Loc),
+                    (Form::UrlSet | Form::Index, "lastmod")
+                    | (Form::Rss, "pubDate" | "date")
+                    | (Form::Atom, "updated") => Some(Field::LastMod),
+                    (Form::UrlSet, "priority") => Some(Field::Priority),
+                    _ => None,
+                };
+                if self.sitemap.form == Form::Atom && name == "link" {
+                    self.atom_link(start);
+                }
+                self.value.clear();
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// `link` without `rel`, or with `rel="alternate"` (RFC 4287 section 4.2.7.2).
+    fn atom_link(&mut self, start: &BytesStart<'_>) {
+        let value = |name: &str| {
+            let attribute = start.try_get_attribute(name).ok()??;
+            attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
+        };
+        if self.loc.is_none() && value("rel").is_none_or(|rel| rel == "alternate") {
+            self.loc = value("href");
+        }
+    }
+
+    fn take(&mut self, text: &str) {
+        if self.field.is_some() {
+            // One octet too many is enough to see that it is too long.
+            let room = (self.limits.value_bytes + 1).saturating_sub(self.value.len());
+            let end = text.floor_char_boundary(room);
+            self.value.push_str(&text[..end]);
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        let entry = self.entry;
+        if entry.is_some_and(|entry| self.depth == entry + 1) {
+            let value = std::mem::take(&mut self.value);
+            match self.field.take() {
+                Some(Field::Loc) if self.loc.is_none() => self.loc = Some(value),
+                Some(Field::LastMod) => self.lastmod = value,
+                Some(Field::Priority) => self.priority = value,
+                _ => {}
+            }
+        } else if entry == Some(self.depth) {
+            self.entry = None;
+            self.push()?;
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+
+    fn push(&mut self) -> Result<(), Fault> {
+        let (lastmod, priority) = (std::mem::take(&mut self.lastmod), std::mem::take(&mut self.priority));
+        let is_feed = matches!(self.sitemap.form, Form::Rss | Form::Atom);
+        let url = self.loc.take().and_then(|loc| text::url(&loc, self.base, self.limits, is_feed));
+        let Some(url) = url else {
+            self.sitemap.bad += 1;
+            return Ok(());
+        };
+        if self.sitemap.urls.len() == self.limits.urls {
+            return Err(Fault::Urls);
+        }
+        let priority = priority.trim().parse::<f32>().ok().filter(|priority| (0.0..=1.0).contains(priority));
+        let lastmod = date::read(&lastmod);
+        self.sitemap.urls.push(SitemapUrl { url, lastmod, priority: priority.unwrap_or(0.5) });
+        Ok(())
+    }
+
+    fn end(self) -> Sitemap {
+        match self.sitemap.form {
+            Form::Other => Sitemap::faulty(Fault::NotOne),
+            _ => self.sitemap,
+        }
+    }
+}
+
+/// True for elements of the extensions for images, videos and languages, which have a `loc` or `link` of their own.
+fn is_of_extension(start: &BytesStart<'_>) -> bool {
+    ["image:", "video:", "news:", "xhtml:", "atom:", "media:"]
+        .iter()
+        .any(|prefix| start.name().into_inner().starts_with(prefix))
+}

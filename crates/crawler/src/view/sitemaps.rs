@@ -1,0 +1,85 @@
+//! The sitemaps of a crawl: how each was found, and what it brought. Stands in the summary.
+
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::open::{View, ViewError};
+use crate::record::{SitemapRecord, SitemapState};
+use crate::store::{Store, Tree};
+
+/// A sitemap, as the summary tells it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SitemapSummary {
+    /// Its URL.
+    pub url: String,
+    /// `waits`, `read`, `redirects`, `denied`, `failed`.
+    pub state: &'static str,
+    /// `robots_txt`, `well_known`, `index`, `redirect`.
+    pub found: &'static str,
+    /// The robots.txt or sitemap that named it.
+    pub from: String,
+    /// `urlset`, `index`, `text`, `rss`, `atom`; null where it wasn't read.
+    pub form: Option<String>,
+    /// The status code of the last answer.
+    pub status: Option<u16>,
+    /// URLs in it; of an index: sitemaps.
+    pub urls: u64,
+    /// URLs of it that were new, and queued.
+    pub queued: u64,
+    /// URLs of it that were known already.
+    pub seen: u64,
+    /// URLs of it that were refused; the ledger says why.
+    pub refused: u64,
+    /// Octets, as decoded.
+    pub bytes: u64,
+    /// When that was known.
+    pub at: Moment,
+    /// What is wrong with it, where it was cut, or where it leads.
+    pub detail: Option<String>,
+}
+
+impl<S: Store> View<S> {
+    /// The sitemaps, by host.
+    pub fn sitemaps(&self) -> impl Iterator<Item = Result<SitemapSummary, ViewError>> + '_ {
+        self.store().scan(Tree::Sitemaps, &[]).map(|pair| {
+            let (_, value) = pair?;
+            SitemapRecord::read(&value).map(SitemapSummary::from).map_err(ViewError::packed(Tree::Sitemaps))
+        })
+    }
+}
+
+impl From<SitemapRecord> for SitemapSummary {
+    fn from(record: SitemapRecord) -> Self {
+        Self {
+            url: record.url,
+            state: record.state.as_str(),
+            found: record.found.as_str(),
+            from: record.from,
+            form: record.form.filter(|_| record.state == SitemapState::Read),
+            status: record.status,
+            urls: record.urls,
+            queued: record.queued,
+            seen: record.seen,
+            refused: record.refused,
+            bytes: record.bytes,
+            at: Moment(record.at),
+            detail: record.detail,
+        }
+    }
+}
+
+impl SitemapSummary {
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let Self { url, state, urls, queued, seen, refused, .. } = self;
+        let detail = self.detail.as_ref().map(|detail| format!("; {detail}")).unwrap_or_default();
+        match (*state, self.form.as_deref()) {
+            ("read", Some("index")) => format!("  {url}  index of {urls}{detail}"),
+            ("read", form) => format!(
+                "  {url}  {}, {urls} URLs: {queued} queued, {seen} known, {refused} refused{detail}",
+                form.unwrap_or_default()
+            ),
+            _ => format!("  {url}  {state}{detail}"),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Reads the answer to a request for a sitemap, off the async threads.
+
+use std::sync::Arc;
+
+use super::{Event, Outcome, Requested, VisitContext, request};
+use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
+use crate::frontier::Lease;
+use crate::pace::Delay;
+use crate::record::RobotsEvidence;
+use crate::robots_cache::Entry;
+use crate::sitemap::{self, Sitemap, SitemapLimits};
+use crate::store::Store;
+use crate::url::CrawlUrl;
+
+/// The answer to a request for a sitemap, read.
+#[derive(Debug)]
+pub struct SitemapRead {
+    /// What robots.txt said.
+    pub robots: RobotsEvidence,
+    /// Its status.
+    pub status: u16,
+    /// Octets of the body as decoded.
+    pub bytes: u64,
+    /// `Retry-After`, unparsed.
+    pub retry_after: Option<String>,
+    /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
+    pub redirect: Option<Result<CrawlUrl, String>>,
+    /// What a status of 2xx brought.
+    pub sitemap: Option<Sitemap>,
+}
+
+/// Asks for a sitemap. Nothing but robots.txt speaks of the use of a sitemap: it is read for its URLs and not kept.
+pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    entry: &Entry,
+    lease: &Lease,
+    asked: Option<Delay>,
+    evidence: RobotsEvidence,
+) -> Outcome {
+    let started = context.clock.now();
+    let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Sitemap)).await;
+    let ended = context.clock.now();
+    let (bytes, status) = match &answer {
+        Ok(response) => (response.wire_body.len() as u64, Some(response.status)),
+        Err(_) => (0, None),
+    };
+    let event = match answer {
+        Ok(response) => match read(context, &lease.url, response, evidence.clone()).await {
+            Some(read) => Event::Sitemap(Box::new(read)),
+            None => {
+                Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the sitemap failed"), evidence)
+            }
+        },
+        Err(error) => Event::Failed(error, evidence),
+    };
+    let request = Some(Requested { started, ended, bytes, status });
+    Outcome { request, asked, half_rate: entry.half_rate, event }
+}
+
+async fn read<F, S>(
+    context: &Arc<VisitContext<F, S>>,
+    url: &CrawlUrl,
+    response: Response,
+    robots: RobotsEvidence,
+) -> Option<SitemapRead> {
+    let _slot = context.pages.at_once.acquire().await.ok()?;
+    let url = url.clone();
+    tokio::task::spawn_blocking(move || {
+        let ok = (200..300).contains(&response.status);
+        let is_cut = response.truncated.is_some();
+        let sitemap =
+            ok.then(|| sitemap::read(&response.body, is_cut, url.as_url(), &SitemapLimits::default()));
+        SitemapRead {
+            robots,
+            status: response.status,
+            bytes: response.body.len() as u64,
+            retry_after: response.header("retry-after").map(str::to_owned),
+            redirect: super::page::redirect_target(&url, &response),
+            sitemap,
+        }
+    })
+    .await
+    .ok()
+}

@@ -1,0 +1,192 @@
+//! `--sitemaps`: what robots.txt names is read, and its URLs are crawled by scope, robots.txt and order.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use serde_json::Value;
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::{Scene, sorted};
+use crate::stop::pause;
+
+fn robots(rules: Rules, sitemaps: &[&str]) -> Answer {
+    let mut answer = Answer::robots(rules);
+    for sitemap in sitemaps {
+        answer.body.extend(format!("Sitemap: {sitemap}\n").bytes());
+    }
+    answer
+}
+
+fn urlset(entries: &[(&str, &str)]) -> String {
+    let entry = |(url, more): &(&str, &str)| format!("<url><loc>{url}</loc>{more}</url>");
+    format!("<?xml version='1.0'?><urlset>{}</urlset>", entries.iter().map(entry).collect::<String>())
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+fn xml(text: impl Into<Vec<u8>>) -> Answer {
+    Answer::content("application/xml", text)
+}
+
+fn sites() -> Sites {
+    let index = "<sitemapindex><sitemap><loc>http://a.test/maps/one.xml.gz</loc></sitemap>\
+                 <sitemap><loc>http://a.test/maps/two.txt</loc></sitemap></sitemapindex>";
+    let one = urlset(&[
+        ("http://a.test/low", "<priority>0.1</priority>"),
+        ("http://a.test/old", "<lastmod>2020-01-01</lastmod>"),
+        ("http://a.test/new", "<lastmod>2024-01-01</lastmod>"),
+        ("http://a.test/high?a=1&amp;b=2", "<priority>1.0</priority>"),
+        ("http://a.test/private/x", ""),
+        ("http://b.test/stolen", ""),
+        ("http://out.test/x", ""),
+        ("http://a.test/", ""),
+    ]);
+    let names = [
+        "http://a.test/maps/index.xml",
+        "http://b.test/for-a.xml",
+        "http://out.test/s.xml",
+        "http://a.test/private/s.xml",
+    ];
+    let mut sites = Sites::new()
+        .page("a.test", "/robots.txt", robots(Rules::default().deny("/private/"), &names))
+        .page("a.test", "/maps/index.xml", xml(index))
+        .page("a.test", "/maps/one.xml.gz", Answer::content("application/x-gzip", gzip(&one)))
+        .page("a.test", "/maps/two.txt", Answer::content("text/plain", "http://a.test/from-text\n"))
+        .page("b.test", "/for-a.xml", xml(urlset(&[("http://a.test/from-b", ""), ("http://b.test/own", "")])))
+        .page(
+            "b.test",
+            "/sitemap.xml",
+            xml("<!DOCTYPE x [<!ENTITY y SYSTEM 'http://a.test/entity'>]><urlset/>"),
+        );
+    for (host, path) in [
+        ("a.test", "/"),
+        ("b.test", "/"),
+        ("a.test", "/from-b"),
+        ("a.test", "/from-text"),
+        ("b.test", "/own"),
+    ]
+    .into_iter()
+    .chain(["/low", "/old", "/new", "/high?a=1&b=2"].map(|path| ("a.test", path)))
+    {
+        sites = sites.page(host, path, Answer::html(format!("<title>{path}</title>")));
+    }
+    sites
+}
+
+#[test]
+fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
+    let scene = Scene::new(sites());
+    scene.crawl().args(["--sitemaps"]).run().expect(0);
+    scene.assert_polite();
+    let asked = scene.server.pages();
+    let expected = [
+        "http://a.test/",
+        "http://a.test/from-b",
+        "http://a.test/from-text",
+        "http://a.test/high?a=1&b=2",
+        "http://a.test/low",
+        "http://a.test/maps/index.xml",
+        "http://a.test/maps/one.xml.gz",
+        "http://a.test/maps/two.txt",
+        "http://a.test/new",
+        "http://a.test/old",
+        "http://a.test/sitemap.xml",
+        "http://b.test/",
+        "http://b.test/for-a.xml",
+        "http://b.test/own",
+        "http://b.test/sitemap.xml",
+    ];
+    assert_eq!(sorted(asked.clone()), expected);
+    let at = |path: &str| asked.iter().position(|url| url.ends_with(path)).unwrap();
+    assert!(at("b=2") < at("/new") && at("/new") < at("/old") && at("/old") < at("/low"), "{asked:?}");
+
+    let pages = scene.table("pages");
+    let urls: Vec<_> = pages.iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect();
+    let of_sitemaps = |url: &&str| !url.contains("/maps/") && !url.contains(".xml");
+    assert_eq!(
+        sorted(urls),
+        expected.into_iter().filter(of_sitemaps).collect::<Vec<_>>(),
+        "a sitemap is no page"
+    );
+    let page = pages.iter().find(|page| page["url"] == "http://a.test/low").unwrap();
+    assert_eq!((&page["via"], &page["depth"]), (&"http://a.test/maps/one.xml.gz".into(), &1.into()));
+
+    let skipped = scene.table("skipped");
+    let reason = |url: &str| {
+        let row =
+            skipped.iter().find(|row| row["url"] == url).unwrap_or_else(|| panic!("{url}: {skipped:?}"));
+        (row["reason"].as_str().unwrap(), row["via"].as_str().unwrap())
+    };
+    let one = "http://a.test/maps/one.xml.gz";
+    assert_eq!(reason("http://a.test/private/x"), ("robots_txt", one));
+    assert_eq!(reason("http://b.test/stolen"), ("sitemap_other_host", one));
+    assert_eq!(reason("http://out.test/x"), ("sitemap_other_host", one));
+    let ledger = scene.table("ledger");
+    let refused: Vec<_> = ledger
+        .iter()
+        .filter(|entry| entry["decision"] == "sitemap_refused")
+        .map(|entry| (entry["url"].as_str().unwrap(), entry["reason"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        refused,
+        [("http://out.test/s.xml", "other_host"), ("http://a.test/private/s.xml", "robots_txt")]
+    );
+
+    let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
+    let told = |url: &str| {
+        let list = summary["sitemaps"].as_array().unwrap();
+        list.iter().find(|sitemap| sitemap["url"] == url).cloned().unwrap_or(Value::Null)
+    };
+    for (url, state, found, urls, queued) in [
+        ("http://a.test/maps/index.xml", "read", "robots_txt", 2, 0),
+        (one, "read", "index", 8, 5),
+        ("http://a.test/maps/two.txt", "read", "index", 1, 1),
+        ("http://a.test/private/s.xml", "denied", "robots_txt", 0, 0),
+        ("http://a.test/sitemap.xml", "failed", "well_known", 0, 0),
+        ("http://b.test/for-a.xml", "read", "robots_txt", 2, 2),
+        ("http://b.test/sitemap.xml", "failed", "well_known", 0, 0),
+    ] {
+        let sitemap = told(url);
+        assert_eq!((&sitemap["state"], &sitemap["found"]), (&state.into(), &found.into()), "{url}");
+        assert_eq!((&sitemap["urls"], &sitemap["queued"]), (&urls.into(), &queued.into()), "{url}");
+    }
+    assert_eq!(summary["sitemaps_known"], 7);
+    assert!(scene.look("show", &[]).expect(0).stdout.contains("\nSitemaps: 7\n"));
+}
+
+#[test]
+fn without_the_option_no_sitemap_is_asked_for() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    assert_eq!(sorted(scene.server.pages()), ["http://a.test/", "http://b.test/"]);
+}
+
+#[test]
+fn a_sitemap_under_way_when_the_crawl_is_killed_is_read_by_the_next_run() {
+    let map = urlset(&[("http://a.test/1", ""), ("http://a.test/2", "")]);
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", robots(Rules::default(), &["/slow.xml"]))
+        .page("a.test", "/slow.xml", xml(map.clone()).after(Duration::from_secs(30)))
+        .page("a.test", "/slow.xml", xml(map))
+        .page("a.test", "/", Answer::html("<p>front"))
+        .page("a.test", "/1", Answer::html("<p>1"))
+        .page("a.test", "/2", Answer::html("<p>2"));
+    let scene = Scene::new(sites);
+    let running = scene.crawl().args(["--sitemaps"]).start();
+    while scene.server.count() == 0 {
+        pause(Duration::from_millis(20));
+    }
+    // robots.txt is on record, and the sitemap asked for.
+    pause(Duration::from_millis(1_500));
+    running.kill();
+    assert_eq!(scene.server.pages(), Vec::<String>::new());
+    scene.resume().args(scene.server.resolve()).run().expect(0);
+    let pages: Vec<_> =
+        scene.table("pages").iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(sorted(pages), ["http://a.test/", "http://a.test/1", "http://a.test/2"]);
+}
