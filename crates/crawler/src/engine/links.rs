@@ -64,6 +64,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if redirect {
             queued.redirects = item.redirects.saturating_add(1);
             queued.seed = item.seed;
+            if self.closes_a_loop(lease, item, fingerprint)? {
+                return Ok(LinkOutcome::RedirectLoop);
+            }
             if u32::from(queued.redirects) > self.settings.max_redirects {
                 return Ok(LinkOutcome::TooManyRedirects);
             }
@@ -113,7 +116,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.skipped += 1;
         let layer = match outcome {
             LinkOutcome::PageNofollow | LinkOutcome::RelNofollow => Layer::Directive,
-            LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
+            LinkOutcome::TooLong
+            | LinkOutcome::TooManyRedirects
+            | LinkOutcome::RedirectLoop
+            | LinkOutcome::TooDeep => Layer::Limit,
             _ => Layer::Scope,
         };
         let evidence = match outcome {

@@ -4,6 +4,7 @@ mod consent;
 mod failure;
 mod links;
 mod progress;
+mod redirect;
 mod settle;
 mod withdraw;
 

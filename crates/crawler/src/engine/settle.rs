@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, redirect};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
@@ -46,9 +46,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
             }
             Event::TooSlow(asked) => {
-                let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
-                self.frontier.park(lease.host, &reason);
-                self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", Some(reason));
+                self.too_slow(&lease, lease.host, asked, now);
                 self.give_back(permit, false, None, gap);
             }
             Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
@@ -133,9 +131,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
         }
+        if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
+            // Known now: waiting for the end of that gap, to find it too long then, could take for ever.
+            self.too_slow(&lease, origin_host, asked, self.clock.now());
+        }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.give_back(permit, false, None, gap);
+    }
+
+    /// A host asks for a longer gap than is waited for: it is left for another crawl.
+    fn too_slow(&mut self, lease: &Lease, host: HostId, asked: Delay, now: Now) {
+        let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
+        self.frontier.park(host, &reason);
+        self.decided(lease, now, "parked", Layer::Pace, "max_crawl_delay", Some(reason));
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
@@ -156,7 +165,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn page(
         &mut self,
         permit: Permit,
-        visited: Visited,
+        mut visited: Visited,
         request: Option<Requested>,
         mut gap: Gap,
     ) -> Result<(), CommitError> {
@@ -181,13 +190,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let fingerprint = lease.url.fingerprint(&self.key);
         let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
+        if let Some(kind) = redirect::error_of(&links) {
+            visited.record.error = Some(kind.to_owned());
+            visited.record.detail.clone_from(&visited.record.redirect);
+        }
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         match status {
-            200..300 => {
+            200..300 if visited.record.error.is_none() => {
                 counts.pages += 1;
                 self.totals.pages += 1;
             }
-            300..400 => self.totals.redirects += 1,
+            300..400 if visited.record.error.is_none() => self.totals.redirects += 1,
             _ => {
                 counts.errors += 1;
                 self.totals.failed += 1;

@@ -35,6 +35,8 @@ pub enum LinkOutcome {
     TooManyRedirects,
     /// Neither http nor https, or no URL at all.
     NotHttp,
+    /// A redirect back into the chain of redirects that it belongs to.
+    RedirectLoop,
 }
 
 impl LinkOutcome {
@@ -54,6 +56,7 @@ impl LinkOutcome {
             Self::TooLong => "too_long",
             Self::TooManyRedirects => "too_many_redirects",
             Self::NotHttp => "not_http",
+            Self::RedirectLoop => "redirect_loop",
         }
     }
 

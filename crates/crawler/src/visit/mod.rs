@@ -4,6 +4,7 @@
 
 mod page;
 mod revisit;
+mod signature;
 
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
@@ -194,7 +195,7 @@ pub async fn visit<F: Fetch, S: Store>(
     let visited = read(context, page, response, requested).await;
     let event = match visited {
         Some(visited) => Event::Page(Box::new(visited)),
-        None => Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the page failed"), evidence),
+        None => Event::Failed(FetchError::new(ErrorKind::Parse, "reading the page failed"), evidence),
     };
     Ok(Outcome { request: Some(requested), asked, half_rate: entry.half_rate, event })
 }
@@ -282,6 +283,13 @@ async fn ask_robots<F: Fetch, S: Store>(
         return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
     }
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    if let Err(error) = &answer
+        && error.kind == ErrorKind::BlockedAddress
+        && errand.hops.is_empty()
+    {
+        // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
+        return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
+    }
     let requested = Some(Requested { started, ended, bytes });
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
         Step::Known(entry) => {
