@@ -79,5 +79,7 @@ pub(super) fn without_robots(wire: &mut Wire) -> io::Result<()> {
     let mut last = stream.to_be_bytes().to_vec();
     last.extend_from_slice(&[0; 4]);
     octets.extend(frame(GOAWAY, 0, 0, &last));
-    wire.send(octets)
+    wire.send(octets)?;
+    // Closing with something unread would reset the connection, and the answer with it.
+    wire.hold()
 }

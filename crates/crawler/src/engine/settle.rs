@@ -144,7 +144,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn too_slow(&mut self, lease: &Lease, host: HostId, asked: Delay, now: Now) {
         let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
         self.frontier.park(host, &reason);
-        self.decided(lease, now, "parked", Layer::Pace, "max_crawl_delay", Some(reason));
+        self.decide(Decision {
+            at: now.wall,
+            url: lease.url.to_string(),
+            host: self.frontier.name(host).to_owned(),
+            decision: "parked".to_owned(),
+            layer: Layer::Pace,
+            reason: "max_crawl_delay".to_owned(),
+            evidence: Some(reason).into(),
+            via: None,
+        });
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
