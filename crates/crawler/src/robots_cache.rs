@@ -23,6 +23,9 @@ const IN_MEMORY: usize = 20_000;
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
 
+/// The error kind of pages whose robots.txt can't be had.
+const ROBOTS: &str = "robots";
+
 /// What is known of one origin.
 #[derive(Debug)]
 pub struct Entry {
@@ -178,7 +181,9 @@ impl<S: Store> RobotsCache<S> {
         {
             return match next_hop(errand, response) {
                 Ok(hop) => Ok(Step::Hop(hop)),
-                Err(bad) => self.judged(errand, known, &Outcome::Redirects(bad), Some(response), now),
+                Err(bad) => {
+                    self.judged(errand, known, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
+                },
             };
         }
         match answer {
@@ -189,9 +194,14 @@ impl<S: Store> RobotsCache<S> {
                     .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value).ok()?)));
                 let head = Head::new(response.status, headers);
                 let outcome = Outcome::Answer { head, body: &response.body };
-                self.judged(errand, known, &outcome, Some(response), now)
+                self.judged(errand, known, &outcome, Some(response), ROBOTS, now)
             }
-            Err(error) => self.judged(errand, known, &Outcome::Failed(failure(error.kind)), None, now),
+            Err(error) => {
+                // Without a connection it's the host that can't be had, not its robots.txt.
+                let of_host = !error.connected && errand.hops.is_empty();
+                let kind = if of_host { error.kind.as_str() } else { ROBOTS };
+                self.judged(errand, known, &Outcome::Failed(failure(error.kind)), None, kind, now)
+            }
         }
     }
 
@@ -201,6 +211,7 @@ impl<S: Store> RobotsCache<S> {
         known: &Known,
         outcome: &Outcome<'_>,
         response: Option<&Response>,
+        kind: &str,
         now: Timestamp,
     ) -> Result<Step, StoreError> {
         let before = match known {
@@ -230,6 +241,7 @@ impl<S: Store> RobotsCache<S> {
             first_failure: history.first_failure,
             failures: history.failures,
             good_copy: history.good_copy,
+            failure: (access == Access::Defer).then(|| kind.to_owned()),
         };
         if let Some(response) = response {
             record.set_body(&response.body);

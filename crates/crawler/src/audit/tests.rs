@@ -79,6 +79,7 @@ fn robots_txt(second: f64, body: &str, access: &str) -> RobotsRecord {
         first_failure: None,
         failures: 0,
         good_copy: None,
+        failure: None,
     };
     record.set_body(body.as_bytes());
     record

@@ -94,7 +94,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         self.decided(lease, now, "failed", Layer::Fetch, "internal", "the visit panicked");
         if let Work::Visit(item) = &lease.work {
-            let error = FetchError::new(ErrorKind::Protocol, "the visit panicked; please report it");
+            let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
             let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
             self.totals.failed += 1;
             self.store_failure(lease, record);

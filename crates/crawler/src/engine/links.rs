@@ -84,6 +84,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if redirect {
             queued.redirects = item.redirects.saturating_add(1);
             queued.seed = item.seed;
+            if self.closes_a_loop(lease, item, fingerprint)? {
+                return Ok(LinkOutcome::RedirectLoop.into());
+            }
             if u32::from(queued.redirects) > self.settings.max_redirects {
                 return Ok(LinkOutcome::TooManyRedirects.into());
             }
@@ -144,7 +147,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => {
                 Layer::Directive
             }
-            LinkOutcome::TooLong | LinkOutcome::TooManyRedirects | LinkOutcome::TooDeep => Layer::Limit,
+            LinkOutcome::TooLong
+            | LinkOutcome::TooManyRedirects
+            | LinkOutcome::RedirectLoop
+            | LinkOutcome::TooDeep => Layer::Limit,
             _ if held.is_some() => Layer::Trap,
             _ => Layer::Scope,
         };

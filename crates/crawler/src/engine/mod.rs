@@ -6,6 +6,7 @@ mod entries;
 mod failure;
 mod links;
 mod progress;
+mod redirect;
 mod settle;
 mod sitemaps;
 mod traps;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Engine, sitemaps};
+use super::{Engine, redirect, sitemaps};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Evidence, Layer, LimitReached, LinkRecord, PageRecord, page_key};
+use crate::record::{Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, page_key};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -56,10 +56,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
             }
             Event::TooSlow(asked) => {
-                let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
-                self.frontier.park(lease.host, &reason);
-                let evidence = Evidence { limit: Some(self.max_crawl_delay()), ..Evidence::from(asked) };
-                self.decided(&lease, now, "parked", Layer::Pace, "max_crawl_delay", evidence);
+                self.too_slow(&lease, lease.host, asked, now);
                 self.give_back(permit, false, None, gap);
             }
             Event::Sitemap(_) => self.give_back(permit, true, None, gap),
@@ -145,10 +142,30 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
         }
+        if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
+            // Known now: waiting for the end of that gap, to find it too long then, could take for ever.
+            self.too_slow(&lease, origin_host, asked, self.clock.now());
+        }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.give_back(permit, false, None, gap);
         Ok(())
+    }
+
+    /// A host asks for a longer gap than is waited for: it is left for another crawl.
+    fn too_slow(&mut self, lease: &Lease, host: HostId, asked: Delay, now: Now) {
+        let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
+        self.frontier.park(host, &reason);
+        self.decide(Decision {
+            at: now.wall,
+            url: lease.url.to_string(),
+            host: self.frontier.name(host).to_owned(),
+            decision: "parked".to_owned(),
+            layer: Layer::Pace,
+            reason: "max_crawl_delay".to_owned(),
+            evidence: Evidence { limit: Some(self.max_crawl_delay()), ..Evidence::from(asked) },
+            via: None,
+        });
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
@@ -200,13 +217,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.leave_duplicate(&lease, &mut visited, now);
         self.enter_page(&lease, &visited, now);
         let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
+        if let Some(kind) = redirect::error_of(&links) {
+            visited.record.error = Some(kind.to_owned());
+            visited.record.detail.clone_from(&visited.record.redirect);
+        }
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         match status {
-            200..300 => {
+            200..300 if visited.record.error.is_none() => {
                 counts.pages += 1;
                 self.totals.pages += 1;
             }
-            300..400 => self.totals.redirects += 1,
+            300..400 if visited.record.error.is_none() => self.totals.redirects += 1,
             _ => {
                 counts.errors += 1;
                 self.totals.failed += 1;

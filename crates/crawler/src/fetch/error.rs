@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Tls,
     /// The host name has no address.
     Dns,
+    /// The page came, but reading it failed.
+    Parse,
     /// Every address of the host is closed to this crawl.
     BlockedAddress,
     /// This machine has no file descriptor, port or memory left for a connection: the host isn't at fault, and the same
@@ -44,6 +46,7 @@ impl ErrorKind {
             Self::Connection => "connection",
             Self::Tls => "tls",
             Self::Dns => "dns",
+            Self::Parse => "parse",
             Self::BlockedAddress => "blocked_address",
             Self::Local => "local",
         }

@@ -55,6 +55,8 @@ pub enum LinkOutcome {
     TrapSame,
     /// A sitemap names it that doesn't speak for its host.
     SitemapHost,
+    /// A redirect back into the chain of redirects that it belongs to.
+    RedirectLoop,
 }
 
 impl LinkOutcome {
@@ -84,6 +86,7 @@ impl LinkOutcome {
             Self::TrapShape => "trap_shape",
             Self::TrapSame => "trap_same",
             Self::SitemapHost => "sitemap_other_host",
+            Self::RedirectLoop => "redirect_loop",
         }
     }
 

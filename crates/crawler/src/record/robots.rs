@@ -48,6 +48,10 @@ pub struct RobotsRecord {
     /// When the last good copy was fetched or confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_copy: Option<Timestamp>,
+    /// Why no page of the origin can be had, as an error kind: `robots` where robots.txt itself is at fault, else what
+    /// keeps the whole host from being asked. Set only with `defer`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl RobotsRecord {

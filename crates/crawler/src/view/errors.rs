@@ -3,11 +3,14 @@
 use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::store::Store;
+use crate::frontier::{StoredUrl, stored_queue};
+use crate::record::RobotsRecord;
+use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 row! {
-    /// A visit that failed: no response, a broken one, or status 4xx or 5xx.
+    /// A visit that failed: no response, a broken one, or status 4xx or 5xx; or a URL that waits because its host, or its
+    /// host's robots.txt, can't be had.
     ErrorRow {
         /// The URL.
         url: String,
@@ -27,8 +30,12 @@ row! {
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `errors`, by host and fingerprint.
+    /// The rows of table `errors`: the visits by host and fingerprint, then what waits for a robots.txt.
     pub fn errors(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
+        self.failed_visits().chain(self.unreachable())
+    }
+
+    fn failed_visits(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         self.page_records().filter_map(|record| {
             let record = match record {
                 Ok(record) => record,
@@ -46,5 +53,50 @@ impl<S: Store> View<S> {
                 host,
             }))
         })
+    }
+
+    /// The queued URLs whose origin's robots.txt couldn't be had when it was last asked for.
+    fn unreachable(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
+        let (stored, error) = match stored_queue(self.store()) {
+            Ok(stored) => (Some(stored), None),
+            Err(error) => (None, Some(Err(ViewError::from(error)))),
+        };
+        let mut last: Option<(String, Option<RobotsRecord>)> = None;
+        let rows = stored.into_iter().flatten().filter_map(move |stored| {
+            let row =
+                stored.map_err(ViewError::from).and_then(|stored| self.waits_in_vain(&stored, &mut last));
+            row.transpose()
+        });
+        rows.chain(error)
+    }
+
+    /// `last` is the origin that was asked for before this one, and its robots.txt.
+    fn waits_in_vain(
+        &self,
+        stored: &StoredUrl,
+        last: &mut Option<(String, Option<RobotsRecord>)>,
+    ) -> Result<Option<ErrorRow>, ViewError> {
+        let host = &stored.host.host;
+        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+        let origin = url.origin().to_string();
+        if last.as_ref().is_none_or(|(known, _)| *known != origin) {
+            let value = self.store().last(Tree::Robots, &RobotsRecord::prefix(&origin))?;
+            let record = value.map(|(_, value)| RobotsRecord::read(&value)).transpose();
+            let record = record.map_err(|error| ViewError::record(Tree::Robots, &error))?;
+            *last = Some((origin, record));
+        }
+        let Some((_, Some(record))) = last else { return Ok(None) };
+        let Some(kind) = record.failure.as_ref().filter(|_| record.access == "defer") else {
+            return Ok(None);
+        };
+        Ok(Some(ErrorRow {
+            url: url.to_string(),
+            kind: kind.clone(),
+            detail: Some(format!("robots.txt {}", record.reason)),
+            status: record.status,
+            at: Moment(record.fetched_at),
+            tries: stored.url.tries,
+            host: host.clone(),
+        }))
     }
 }

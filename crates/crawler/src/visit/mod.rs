@@ -4,6 +4,7 @@
 
 mod page;
 mod revisit;
+mod signature;
 mod sitemap;
 
 use self::page::Page;
@@ -209,7 +210,7 @@ pub async fn visit<F: Fetch, S: Store>(
     let visited = read(context, page, response, requested).await;
     let event = match visited {
         Some(visited) => Event::Page(Box::new(visited)),
-        None => Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the page failed"), evidence),
+        None => Event::Failed(FetchError::new(ErrorKind::Parse, "reading the page failed"), evidence),
     };
     Ok(Outcome { request: Some(requested), asked, half_rate: entry.half_rate, event })
 }
@@ -298,6 +299,13 @@ async fn ask_robots<F: Fetch, S: Store>(
         return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
     }
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    if let Err(error) = &answer
+        && error.kind == ErrorKind::BlockedAddress
+        && errand.hops.is_empty()
+    {
+        // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
+        return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
+    }
     let status = answer.as_ref().ok().map(|response| response.status);
     let requested = Some(Requested { started, ended, bytes, status });
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {

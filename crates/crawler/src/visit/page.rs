@@ -7,7 +7,7 @@ use meta::{Because, Directives, Effects, MetaTag, Sources};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::{Requested, revisit};
+use super::{Requested, revisit, signature};
 use crate::clean;
 use crate::consent::Said;
 use crate::extract::{
@@ -107,8 +107,10 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let url = &url;
     let ok = (200..300).contains(&response.status);
     let content_type = response.content_type().map(|value| clean::clean_to(value, LONGEST_TEXT));
-    let html =
-        is_html(content_type.as_deref(), &response.body).then(|| extract_html(rules, url.as_url(), response));
+    let is_html = is_html(content_type.as_deref(), &response.body);
+    // A picture or an archive that is sent as HTML isn't read: its octets would be taken for links and text.
+    let lie = if is_html && ok { signature::binary(&response.body) } else { None };
+    let html = (is_html && lie.is_none()).then(|| extract_html(rules, url.as_url(), response));
     let headers = text_headers(response);
     let mut directives = resolve(rules, &headers, html.as_ref(), requested);
     if let Some(because) = noindex {
@@ -151,8 +153,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         v: 1,
         url: url.to_string(),
         status: Some(response.status),
-        error: (response.status >= 400).then(|| format!("http_{}", response.status)),
-        detail: None,
+        error: match lie {
+            Some(_) => Some("mime".to_owned()),
+            None => (response.status >= 400).then(|| format!("http_{}", response.status)),
+        },
+        detail: lie.map(|found| format!("sent as HTML, but it is {found}")),
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
         title: kept.and_then(|page| page.title.clone()),
@@ -176,7 +181,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             .iter()
             .map(|warning| format!("{}: {}", warning.message, warning.source))
             .collect(),
-        indexed: ok && store_text,
+        indexed: ok && store_text && lie.is_none(),
         archived: warc.is_some(),
         followed: enqueue_links,
         canonical: kept

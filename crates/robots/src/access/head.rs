@@ -111,6 +111,8 @@ fn delta_seconds(value: &str) -> Option<Duration> {
     Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)))
 }
 
+/// Reads an HTTP date; the last hours of the year 9999, which a [`Timestamp`] can't hold, are its last moment.
 fn http_date(value: &str) -> Option<Timestamp> {
-    httpdate::parse_http_date(value.trim()).ok().and_then(|at| Timestamp::try_from(at).ok())
+    let at = httpdate::parse_http_date(value.trim()).ok()?;
+    Some(Timestamp::try_from(at).unwrap_or(Timestamp::MAX))
 }

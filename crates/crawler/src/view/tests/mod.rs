@@ -223,6 +223,7 @@ fn robots(origin: &str, second: i64, access: &str) -> RobotsRecord {
         first_failure: None,
         failures: 0,
         good_copy: None,
+        failure: None,
     }
 }
 

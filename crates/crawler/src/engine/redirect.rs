@@ -1,0 +1,50 @@
+//! Redirects that lead nowhere: back into their own chain, or on for longer than is followed.
+
+use super::Engine;
+use crate::fetch::Fetch;
+use crate::frontier::{Lease, QueuedUrl, Via};
+use crate::record::{LinkOutcome, LinkRecord, PageRecord, page_key};
+use crate::store::{Store, StoreError, Tree};
+use crate::url::Fingerprint;
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Says whether a redirect's target is the page itself or stands in the chain of redirects that led to it.
+    ///
+    /// Reads a record for each hop, ten at most by default.
+    pub(super) fn closes_a_loop(
+        &self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        target: Fingerprint,
+    ) -> Result<bool, StoreError> {
+        if target == lease.url.fingerprint(&self.key) {
+            return Ok(true);
+        }
+        let mut via = item.via;
+        for _ in 0..item.redirects {
+            match via {
+                Some(Via { page, .. }) if page == target => return Ok(true),
+                Some(hop) => via = self.via_of(hop)?,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// The page that led to a page. A record that isn't committed yet is found in the batch.
+    fn via_of(&self, hop: Via) -> Result<Option<Via>, StoreError> {
+        let waiting =
+            self.batch.pages.iter().rev().find(|page| page.host == hop.host && page.page == hop.page);
+        if let Some(page) = waiting {
+            return Ok(page.record.via);
+        }
+        let value = self.frontier.store().get(Tree::Pages, &page_key(hop.host, hop.page, 0))?;
+        Ok(value.and_then(|value| serde_json::from_slice::<PageRecord>(&value).ok()?.via))
+    }
+}
+
+/// The error kind of a page whose redirect isn't followed for its own fault.
+pub(super) fn error_of(links: &[LinkRecord]) -> Option<&'static str> {
+    let outcome = links.iter().find(|link| link.kind == "redirect")?.outcome;
+    matches!(outcome, LinkOutcome::RedirectLoop | LinkOutcome::TooManyRedirects).then(|| outcome.as_str())
+}

@@ -1,0 +1,55 @@
+//! The hazards that the scenarios stand for, and that each has one.
+
+use whole_program::hostile::Scenario;
+
+/// Key and rule. A scenario names the key.
+pub(crate) const HAZARDS: &[(&str, &str)] = &[
+    ("body", "a decoded body has no limit by itself: wire and decoded octets are limited each"),
+    ("tree", "the tree of a page amplifies: nodes and time are limited"),
+    ("redirect", "redirects go back to the frontier: robots.txt, pace and limits hold for each hop"),
+    ("deadline", "one deadline for a try; a connection doesn't outlive it"),
+    ("stale", "a kept connection that the server closed is replaced and doesn't count"),
+    ("cookie", "no cookies, no credentials, no userinfo"),
+    ("address", "links and redirects never lead to addresses that aren't public"),
+    ("robots", "robots.txt that can't be had closes a site; Retry-After is obeyed"),
+    ("limit", "header octets and count, URL length, links per page have limits with a name"),
+    ("framing", "what isn't HTTP, or breaks off, is an error of that URL with its kind"),
+    ("text", "any octets can be a page: charset, controls, types that lie"),
+    ("output", "nothing from the web steers a terminal, a spreadsheet, a WARC header or a file name"),
+    ("trap", "URL spaces without end are left at a budget"),
+    ("tls", "TLS errors are errors of that host, never ignored"),
+    ("pace", "a host that pushes back is left in peace"),
+];
+
+/// Every scenario of the suite.
+pub(crate) fn all() -> Vec<Scenario> {
+    let groups = [
+        crate::wire::SCENARIOS,
+        crate::head::SCENARIOS,
+        crate::codings::SCENARIOS,
+        crate::robots::SCENARIOS,
+        crate::redirects::SCENARIOS,
+        crate::addresses::SCENARIOS,
+        crate::html::SCENARIOS,
+        crate::output::SCENARIOS,
+        crate::tls::SCENARIOS,
+    ];
+    groups.concat()
+}
+
+#[test]
+fn there_are_more_than_a_hundred_scenarios_and_one_at_least_for_each_hazard() {
+    let all = all();
+    assert!(all.len() > 100, "{}", all.len());
+    let mut names: Vec<_> = all.iter().map(|scenario| scenario.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all.len(), "two scenarios share a name");
+    for scenario in &all {
+        assert!(HAZARDS.iter().any(|(key, _)| *key == scenario.hazard), "{}", scenario.name);
+        assert!(!scenario.expect.is_empty(), "{} expects nothing", scenario.name);
+    }
+    for (key, rule) in HAZARDS {
+        assert!(all.iter().any(|scenario| scenario.hazard == *key), "no scenario for {key}: {rule}");
+    }
+}

@@ -1,0 +1,16 @@
+//! A hostile web against the binary in its default configuration: more than a hundred hosts that do what breaks crawlers, each with
+//! a row in a table. Every crawl is bounded in time and memory, and has a canary beside it: a well-behaved host that must be crawled
+//! whole and at full pace.
+
+mod addresses;
+mod codings;
+mod crawl;
+mod hazards;
+mod head;
+mod html;
+mod judge;
+mod output;
+mod redirects;
+mod robots;
+mod tls;
+mod wire;
