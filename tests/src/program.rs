@@ -46,6 +46,7 @@ fn build() -> PathBuf {
 pub struct Crawl {
     command: Command,
     stdin: Option<Vec<u8>>,
+    unread: bool,
 }
 
 impl Crawl {
@@ -58,7 +59,7 @@ impl Crawl {
                 command.env_remove(name);
             }
         }
-        Self { command, stdin: None }
+        Self { command, stdin: None, unread: false }
     }
 
     /// Adds arguments.
@@ -89,6 +90,32 @@ impl Crawl {
         self
     }
 
+    /// Runs the program behind a line of shell, for limits of the process: `ulimit -n 64`. It keeps its process id.
+    #[must_use]
+    pub fn under(mut self, line: &str) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{line}; exec \"$0\" \"$@\"")]);
+        shell.arg(self.command.get_program()).args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        if let Some(path) = self.command.get_current_dir() {
+            shell.current_dir(path);
+        }
+        self.command = shell;
+        self
+    }
+
+    /// Closes the other end of standard output at once, as `| head` does in the end.
+    #[must_use]
+    pub fn unread(mut self) -> Self {
+        self.unread = true;
+        self
+    }
+
     /// Starts the program.
     ///
     /// # Panics
@@ -103,7 +130,7 @@ impl Crawl {
             thread::spawn(move || pipe.write_all(&octets));
         }
         let pid = child.id();
-        let stdout = collect(child.stdout.take());
+        let stdout = collect(child.stdout.take().filter(|_| !self.unread));
         let stderr = collect(child.stderr.take());
         let (sender, ended) = channel();
         thread::spawn(move || sender.send(child.wait()));

@@ -5,17 +5,12 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use whole_program::output_dir::archived_responses;
-use whole_program::program::{Crawl, PATIENCE, Running};
-use whole_program::random::Random;
+use whole_program::program::{Crawl, PATIENCE};
 use whole_program::site::Sites;
 
 use crate::scene::{Scene, sorted};
 
 const PAGES: usize = 120;
-
-/// An answer is on record after this long: a group commit waits for 50 ms, the rest is a busy disk's.
-const UNACKNOWLEDGED: Duration = Duration::from_millis(300);
 
 fn scene() -> Scene {
     Scene::new(
@@ -61,49 +56,6 @@ fn refetched(scene: &Scene) -> usize {
         *counts.entry(url).or_default() += 1;
     }
     counts.values().map(|count| count - 1).sum()
-}
-
-#[test]
-fn killed_at_random_moments_it_goes_on_without_loss() {
-    let kills: usize = std::env::var("WHOLE_PROGRAM_KILLS").map_or(4, |text| text.parse().expect("a number"));
-    let seed = std::env::var("WHOLE_PROGRAM_SEED").map_or(1, |text| text.parse().expect("a number"));
-    let mut random = Random::new(seed);
-    let scene = scene();
-    let mut running: Running = scene.crawl().start();
-    let mut in_flight = 0;
-    for kill in 0..kills {
-        // In the first moments nothing is there to be resumed; after that any moment will do.
-        let begun = scene.server.count();
-        if kill == 0 {
-            wait_for(&scene, begun + 3);
-        }
-        pause(Duration::from_millis(random.between(0, 400)));
-        let (before, moment) = (scene.server.log(), scene.server.now());
-        let output = running.kill();
-        in_flight += 3 + before.iter().filter(|request| request.end + UNACKNOWLEDGED > moment).count();
-        assert!(matches!(output.code, None | Some(0)), "kill {kill} of seed {seed}: {output}");
-        running = scene.resume().start();
-    }
-    running.wait(PATIENCE).expect(0);
-    scene.resume().run().expect(0);
-    assert_eq!(
-        recorded(&scene),
-        all_pages(),
-        "the pages of a crawl that was killed {kills} times (seed {seed})"
-    );
-    assert_eq!(
-        sorted(archived_responses(&scene.out().join("warc"))),
-        all_pages(),
-        "each page stands in the archive once"
-    );
-    // What is lost by a kill: one request a host that was under way, and the answers that weren't acknowledged yet.
-    let refetched = refetched(&scene);
-    eprintln!("{kills} kills: {} pages, {refetched} fetched again, {in_flight} in flight", all_pages().len());
-    assert!(
-        refetched <= in_flight,
-        "{refetched} pages were fetched again, {in_flight} were in flight (seed {seed})"
-    );
-    scene.assert_polite();
 }
 
 #[test]

@@ -217,12 +217,13 @@ impl CrawlDir {
         File::options().create(true).append(true).open(&path).map_err(DirError::io("write", &path))
     }
 
-    /// Removes what a start that failed has made: nothing of it was a crawl yet.
+    /// Removes what a start that failed has made: nothing of it was a crawl yet, the database (which [`CrawlDir::create`] found
+    /// no other of) holds seeds at the most.
     pub fn undo(self) {
         for path in [self.settings(), self.root.join("crawl.toml.part"), self.root.join(".lock")] {
             drop(fs::remove_file(path));
         }
-        for path in [self.unfinished_db(), self.root.join("log"), self.warc()] {
+        for path in [self.unfinished_db(), self.db(), self.root.join("log"), self.warc()] {
             drop(fs::remove_dir_all(path));
         }
         drop(self.lock);

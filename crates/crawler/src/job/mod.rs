@@ -105,7 +105,7 @@ impl Job {
         let made = dir
             .write_settings(&text)
             .map_err(JobError::from)
-            .and_then(|()| seed_database(&dir, &prepared.scope, seeds, now));
+            .and_then(|()| seed_database(&dir, &prepared.scope, seeds, &text, now));
         match made {
             Ok((store, key)) => Ok(Self::new(dir, settings, prepared, store, key, now)),
             Err(error) => {
@@ -123,7 +123,8 @@ impl Job {
         let (store, key) = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
             dir.prepare_db()?;
-            seed_database(&dir, &prepared.scope, &seeds, now)?
+            let text = config::to_toml(&settings, record)?;
+            seed_database(&dir, &prepared.scope, &seeds, &text, now)?
         } else {
             let mut store = SledStore::open(&dir.db())?;
             let key = read_key(&store)?;
@@ -348,6 +349,7 @@ fn seed_database(
     dir: &CrawlDir,
     scope: &Scope,
     seeds: &[CrawlUrl],
+    text: &str,
     now: Timestamp,
 ) -> Result<(Arc<SledStore>, FingerprintKey), JobError> {
     let key = new_key();
@@ -358,6 +360,7 @@ fn seed_database(
             Write::put(Tree::Meta, "crawl_id", uuid::Uuid::new_v4().to_string()),
             Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
             Write::put(Tree::Meta, "started", now.to_string()),
+            Write::put(Tree::Meta, "settings", text),
         ];
         store.commit(about)?;
         plant(&store, scope, seeds, key, now)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use crawler::config::{CliOverrides, Loaded, load, units};
+use crawler::config::{CliOverrides, Loaded, Record, load, units};
 
 use crawler::job::Job;
 
@@ -31,8 +31,8 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// Builds the settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
-    pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
+    /// Refuses a directory without a crawl, and settings that are a part of the file: nothing may be done by them.
+    fn record(&self) -> anyhow::Result<Record> {
         let file = self.dir.join("crawl.toml");
         if !file.is_file() {
             let dir = path_text(&self.dir);
@@ -47,22 +47,35 @@ impl ResumeArgs {
             );
             return Err(Stop::new(exit::USAGE, what).into());
         }
+        let record = crawler::config::read_record(&file)?;
+        if record.seeds.is_empty() {
+            let dir = path_text(&self.dir);
+            let what = format!(
+                "{dir}/crawl.toml holds no seeds in its section [record]: it was cut or changed. Put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
+            );
+            return Err(Stop::new(exit::CONFIG, what).into());
+        }
+        Ok(record)
+    }
+
+    /// Builds the settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
+    pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
         let mut overrides = CliOverrides::default();
         // The directory may have moved since.
         overrides.set("out", path_text(&self.dir));
         self.adjustable.add_to(&mut overrides);
-        Ok(load(&overrides, adjustable_environment(), Some(&file))?)
+        Ok(load(&overrides, adjustable_environment(), Some(&self.dir.join("crawl.toml")))?)
     }
 }
 
 /// Goes on with a crawl.
 pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
+    let record = args.record()?;
     let loaded = args.load()?;
     loaded.product()?;
     for warning in &loaded.warnings {
         talk.warning(warning);
     }
-    let record = crawler::config::read_record(&args.dir.join("crawl.toml"))?;
     let now = jiff::Timestamp::now();
     let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
     if args.revisit.is_some() {

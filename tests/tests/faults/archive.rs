@@ -1,0 +1,94 @@
+//! The archive cut, gone, or with something behind it; the settings gone or unreadable.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use whole_program::output_dir::{archived_responses, files};
+use whole_program::site::Sites;
+
+use crate::ground::{copy, octets, pages, resume, told, tree};
+use crate::scene::{Scene, sorted};
+
+const PAGES: usize = 60;
+
+/// A crawl that stopped half way.
+fn half() -> Scene {
+    let scene = Scene::new(Sites::new().tree("a.test", PAGES, Duration::ZERO));
+    scene.crawl().args(["--max-pages", "30"]).run().expect(10);
+    scene
+}
+
+fn last_warc(out: &std::path::Path) -> PathBuf {
+    files(&out.join("warc")).pop().expect("an archive file")
+}
+
+#[test]
+fn an_archive_that_lacks_what_was_committed_is_named_and_left_alone() {
+    let scene = half();
+    for (fault, damage) in [
+        ("WARC cut to half", (|path: &PathBuf| cut(path, 2)) as fn(&PathBuf)),
+        ("WARC emptied", |path| cut(path, 0)),
+        ("WARC deleted", |path| fs::remove_file(path).unwrap()),
+    ] {
+        let out = scene.path("copy");
+        copy(&scene.out(), &out);
+        damage(&last_warc(&out));
+        let before = octets(&out.join("warc"));
+        let output = resume(&out).args(["--max-pages", "none"]).run();
+        let message = told(fault, &output, 5);
+        assert!(message.contains("were committed") && message.contains("crawl repair"), "{output}");
+        assert_eq!(octets(&out.join("warc")), before, "nothing is touched");
+        fs::remove_dir_all(&out).unwrap();
+    }
+}
+
+fn cut(path: &PathBuf, part: u64) {
+    let length = fs::metadata(path).unwrap().len();
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_len(length.checked_div(part).unwrap_or(0)).unwrap();
+}
+
+#[test]
+fn garbage_behind_the_archive_is_cut_off() {
+    let scene = half();
+    let path = last_warc(&scene.out());
+    let mut file = fs::File::options().append(true).open(&path).unwrap();
+    file.write_all(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xde, 0xad]).unwrap();
+    file.write_all(&vec![b'x'; 10_000]).unwrap();
+    drop(file);
+    let output = scene.resume().args(["--max-pages", "none"]).run();
+    told("garbage behind the WARC", &output, 0);
+    assert_eq!(pages(&scene.out()), tree("a.test", PAGES));
+    assert_eq!(sorted(archived_responses(&scene.out().join("warc"))), tree("a.test", PAGES));
+}
+
+#[test]
+fn settings_that_are_gone_or_unreadable_are_named() {
+    let scene = half();
+    let requests = scene.server.count();
+    let file = scene.out().join("crawl.toml");
+    let right = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    let message_of = |fault, code| told(fault, &scene.resume().run(), code).to_owned();
+    let message = message_of("crawl.toml missing", 5);
+    assert!(message.contains("crawl.toml") && message.contains("crawl repair"), "{message}");
+    told("show without crawl.toml", &scene.look("show", &[]), 5);
+    let output = scene.crawl().run();
+    assert!(told("a new crawl over it", &output, 2).contains("crawl.toml"), "{output}");
+    for (fault, octets) in [
+        ("crawl.toml garbled", b"\x00\xff\x13garbage = [".to_vec()),
+        ("crawl.toml cut", right[..right.len() / 2].to_vec()),
+        ("crawl.toml empty", Vec::new()),
+    ] {
+        fs::write(&file, &octets).unwrap();
+        let output = scene.resume().run();
+        let message = told(fault, &output, output.code.unwrap_or_default());
+        assert!(matches!(output.code, Some(2 | 3 | 5)) && message.contains("crawl.toml"), "{output}");
+    }
+    assert_eq!(scene.server.count(), requests, "nothing is asked for under unknown settings");
+    fs::write(&file, &right).unwrap();
+    scene.resume().args(["--max-pages", "none"]).run().expect(0);
+    assert_eq!(pages(&scene.out()), tree("a.test", PAGES));
+}

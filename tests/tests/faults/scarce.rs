@@ -1,0 +1,70 @@
+//! Few descriptors, little memory, and a directory that somebody else works on.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use whole_program::program::PATIENCE;
+use whole_program::site::{Answer, Sites};
+
+use crate::ground::{told, wait_for};
+use crate::scene::Scene;
+
+#[test]
+fn sixty_four_descriptors_are_enough_for_a_hundred_and_fifty_hosts() {
+    let hosts = (0..150).map(|n| format!("h{n}.test"));
+    let sites = hosts.fold(Sites::new(), |sites, host| sites.tree(&host, 3, Duration::from_millis(20)));
+    let scene = Scene::new(sites);
+    let output = scene.crawl().under("ulimit -n 64").run();
+    told("64 descriptors, 150 hosts", &output, 0);
+    assert_eq!(scene.table("pages").len(), 450);
+    assert_eq!(scene.server.pages().len(), 450, "nothing is asked for twice");
+    scene.assert_polite();
+}
+
+#[test]
+fn pages_of_two_thousand_new_links_fit_into_256_mb() {
+    // What a page links to isn't there: 600 pages of links, then 404s. The limit is on all writable memory of the process.
+    let mut sites = Sites::new();
+    for host in ["a.test", "b.test", "c.test"] {
+        for page in 0..200 {
+            let mut body = format!("<a href=\"/{}\">next</a>\n", page + 1);
+            for link in 0..2_000 {
+                let _ =
+                    writeln!(body, "<a href=\"/far/{page}/{link}/some/longer/path.html\">link {link}</a>");
+            }
+            let path = if page == 0 { "/".to_owned() } else { format!("/{page}") };
+            sites = sites.page(host, &path, Answer::html(body));
+        }
+    }
+    let scene = Scene::new(sites);
+    // The chain of pages would wait behind the links: it is given as seeds.
+    let seeds: String = ["a.test", "b.test", "c.test"]
+        .iter()
+        .flat_map(|host| (0..200).map(move |page| format!("http://{host}/{page}\n").replace("/0\n", "/\n")))
+        .collect();
+    std::fs::write(scene.seeds(), seeds).unwrap();
+    let output = scene.crawl().args(["--max-pages", "600"]).under("ulimit -d 262144").run();
+    told("256 MB, 2,000 new links a page", &output, 10);
+    let summary = scene.look("show", &["--json"]).expect(0).json();
+    assert_eq!(
+        summary[0]["queued"],
+        3 * 200 * 2_000 + 3,
+        "every link is queued, and the page behind each last one"
+    );
+    assert_eq!(scene.table("pages").len(), 600);
+}
+
+#[test]
+fn whoever_comes_second_to_a_directory_is_told_so() {
+    let scene = Scene::new(Sites::new().tree("a.test", 200, Duration::from_millis(10)));
+    let running = scene.crawl().start();
+    wait_for(&scene, 5);
+    let output = scene.resume().run();
+    assert!(told("resume beside a running crawl", &output, 5).contains("in use"), "{output}");
+    let output = scene.look("show", &[]);
+    assert!(told("show beside a running crawl", &output, 5).contains("running crawl"), "{output}");
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(11);
+    scene.resume().run().expect(0);
+    assert_eq!(scene.table("pages").len(), 200);
+}
