@@ -15,6 +15,7 @@ use crate::record::{
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
+use crate::visit::Held;
 use crate::warc::{self, Encoded, Position, WarcInfo, WarcWriter};
 
 /// What the crawl counted, over all its runs.
@@ -71,6 +72,8 @@ pub struct Batch {
     pub decisions: Vec<Decision>,
     /// The counters after all this.
     pub totals: Totals,
+    /// What all this takes in memory; free when it is committed.
+    pub held: Vec<Held>,
 }
 
 /// Says why a commit failed. Nothing of it is acknowledged.
@@ -124,7 +127,7 @@ impl<S: Store> Committer<S> {
 
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
-        let Batch { mut writes, mut pages, robots, decisions, totals, .. } = batch;
+        let Batch { mut writes, mut pages, robots, decisions, totals, held, .. } = batch;
         self.archive(&mut pages)?;
         for page in pages {
             writes.push(Write::put(
@@ -154,6 +157,7 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
+        drop(held);
         Ok(())
     }
 

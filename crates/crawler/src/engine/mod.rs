@@ -31,7 +31,7 @@ const GROUP_OCTETS: usize = 256 * 1024;
 const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// No more is leased while this much waits to be committed.
-const PENDING_OCTETS: usize = 32 * 1024 * 1024;
+const PENDING_OCTETS: usize = 24 * 1024 * 1024;
 
 /// How long requests in flight may take once the crawl was asked to stop.
 const DRAIN: Duration = Duration::from_secs(8);
@@ -286,6 +286,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
         in_flight < concurrency
             && self.batch_octets < PENDING_OCTETS
+            && self.context.pages.desk.has_room()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }
 
@@ -391,7 +392,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Enters a decision.
     fn decide(&mut self, decision: Decision) {
-        self.touch(120);
+        let texts = [&decision.via, &decision.evidence].into_iter().flatten().map(String::len).sum::<usize>();
+        self.touch(120 + decision.url.len() + texts);
         (self.listener)(CrawlEvent::Decided(decision.clone()));
         self.batch.decisions.push(decision);
     }

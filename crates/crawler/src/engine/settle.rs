@@ -22,6 +22,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         self.touch(64);
         let gap = self.gap_after(&lease, &outcome);
+        self.batch.held.push(outcome.held);
         match outcome.event {
             Event::Robots(entry) => self.robots_known(permit, &entry, outcome.asked, outcome.request, gap),
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),

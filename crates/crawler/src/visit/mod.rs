@@ -2,8 +2,10 @@
 //!
 //! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
 
+mod desk;
 mod page;
 
+pub use self::desk::{Desk, Held};
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
 
@@ -48,6 +50,8 @@ pub struct Outcome {
     pub asked: Option<Delay>,
     /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
     pub half_rate: bool,
+    /// What this takes in memory, until it is committed.
+    pub held: Held,
     /// What happened.
     pub event: Event,
 }
@@ -124,6 +128,10 @@ pub async fn visit<F: Fetch, S: Store>(
         return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
     }
 
+    let (half_rate, noindex) = (entry.half_rate, noindex(&entry, &lease.url));
+    // Rules may be large: nobody holds them while a server takes its time.
+    drop(entry);
+
     // One request, one hop.
     let started = context.clock.now();
     let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Page)).await;
@@ -135,7 +143,8 @@ pub async fn visit<F: Fetch, S: Store>(
             return Ok(Outcome {
                 request,
                 asked,
-                half_rate: entry.half_rate,
+                half_rate,
+                held: Held::default(),
                 event: Event::Failed(error, evidence),
             });
         }
@@ -143,18 +152,15 @@ pub async fn visit<F: Fetch, S: Store>(
     let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
 
     // Layer two: what the page says about itself. Read off the async threads.
-    let page = Page {
-        url: lease.url.clone(),
-        item: item.clone(),
-        robots: evidence.clone(),
-        noindex: noindex(&entry, &lease.url),
-    };
+    let page = Page { url: lease.url.clone(), item: item.clone(), robots: evidence.clone(), noindex };
     let visited = read(context, page, response, requested).await;
-    let event = match visited {
-        Some(visited) => Event::Page(Box::new(visited)),
-        None => Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the page failed"), evidence),
+    let (event, held) = if let Some((visited, held)) = visited {
+        (Event::Page(Box::new(visited)), held)
+    } else {
+        let error = FetchError::new(ErrorKind::Protocol, "reading the page failed");
+        (Event::Failed(error, evidence), Held::default())
     };
-    Ok(Outcome { request: Some(requested), asked, half_rate: entry.half_rate, event })
+    Ok(Outcome { request: Some(requested), asked, half_rate, held, event })
 }
 
 async fn read<F: Fetch, S: Store>(
@@ -162,10 +168,15 @@ async fn read<F: Fetch, S: Store>(
     page: Page,
     response: Response,
     requested: Requested,
-) -> Option<Visited> {
+) -> Option<(Visited, Held)> {
     let rules = Arc::clone(&context.pages);
-    let _slot = context.pages.at_once.acquire().await.ok()?;
-    tokio::task::spawn_blocking(move || page::read(&rules, page, &response, requested)).await.ok()
+    let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
+    let reading = move || {
+        let visited = page::read(&rules, page, &response, requested);
+        let held = rules.desk.hold(visited.octets());
+        (visited, held)
+    };
+    tokio::task::spawn_blocking(reading).await.ok()
 }
 
 /// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).
@@ -189,15 +200,31 @@ async fn ask_robots<F: Fetch, S: Store>(
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
     let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
-    let requested = Some(Requested { started, ended, bytes });
+    if let Err(error) = &answer
+        && error.kind == ErrorKind::Local
+        && errand.hops.is_empty()
+    {
+        // This machine couldn't ask: that says nothing about the site's robots.txt.
+        let failed = Event::Failed(error.clone(), RobotsEvidence::default());
+        let request = Some(Requested { started, ended, bytes });
+        return Ok(Outcome { request, ..without_request(None, failed) });
+    }
+    let request = Some(Requested { started, ended, bytes });
+    let octets = answer.as_ref().map_or(0, |response| response.body.len());
+    let _place = context.pages.desk.place(octets).await;
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
         Step::Known(entry) => {
             let asked = asked_gap(&entry, ended);
-            Outcome { request: requested, asked, half_rate: entry.half_rate, event: Event::Robots(entry) }
+            let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
+            Outcome { request, asked, half_rate: entry.half_rate, held, event: Event::Robots(entry) }
         }
-        Step::Hop(next) => {
-            Outcome { request: requested, asked: None, half_rate: false, event: Event::RobotsHop(next) }
-        }
+        Step::Hop(next) => Outcome {
+            request,
+            asked: None,
+            half_rate: false,
+            held: Held::default(),
+            event: Event::RobotsHop(next),
+        },
     })
 }
 
@@ -208,7 +235,7 @@ fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose)
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
-    Outcome { request: None, asked, half_rate: false, event }
+    Outcome { request: None, asked, half_rate: false, held: Held::default(), event }
 }
 
 fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {

@@ -1,5 +1,6 @@
 //! The command `crawl`: one file for each subcommand, the work itself is in the library.
 
+mod allocator;
 mod cli;
 mod completions;
 mod config_show;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
     };
+    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
+        allocator::begin_anew(std::env::args_os());
+    }
     let talk = cli.global.talk();
     let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, talk))) {
         Ok(Ok(code)) => code,
