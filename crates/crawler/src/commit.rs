@@ -16,6 +16,7 @@ use crate::record::{
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
+use crate::visit::Held;
 use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter};
 
 /// What the crawl counted, over all its runs.
@@ -82,6 +83,8 @@ pub struct Batch {
     pub decisions: Vec<Decision>,
     /// The counters after all this.
     pub totals: Totals,
+    /// What all this takes in memory; free when it is committed.
+    pub held: Vec<Held>,
 }
 
 /// Says why a commit failed. Nothing of it is acknowledged.
@@ -137,7 +140,7 @@ impl<S: Store> Committer<S> {
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
-        let Batch { decisions, totals, .. } = batch;
+        let Batch { decisions, totals, held, .. } = batch;
         self.archive(&mut pages)?;
         writes.extend(removes);
         for page in pages {
@@ -175,6 +178,7 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
+        drop(held);
         self.withdraw(withdrawals)
     }
 

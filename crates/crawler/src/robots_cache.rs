@@ -20,6 +20,9 @@ use crate::url::{CrawlUrl, Origin};
 /// Origins held in memory; the others are read again from the store.
 const IN_MEMORY: usize = 20_000;
 
+/// Octets of the files of these origins: a file of 500 KiB takes a few times as much once it is read.
+const OCTETS_IN_MEMORY: u64 = 4 << 20;
+
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
 
@@ -80,7 +83,13 @@ pub struct RobotsCache<S> {
     agent: Agent,
     options: Options,
     policy: Policy,
-    entries: Mutex<HashMap<Origin, Arc<Entry>>>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    of_origin: HashMap<Origin, Arc<Entry>>,
+    octets: u64,
 }
 
 impl<S: Store> RobotsCache<S> {
@@ -91,7 +100,8 @@ impl<S: Store> RobotsCache<S> {
 
     /// What is known of an origin.
     pub fn lookup(&self, origin: &Origin, now: Timestamp) -> Result<Known, StoreError> {
-        let cached = self.entries.lock().unwrap_or_else(PoisonError::into_inner).get(origin).cloned();
+        let cached =
+            self.entries.lock().unwrap_or_else(PoisonError::into_inner).of_origin.get(origin).cloned();
         let entry = match cached {
             Some(entry) => entry,
             None => match self.stored(origin)? {
@@ -107,10 +117,14 @@ impl<S: Store> RobotsCache<S> {
     fn keep(&self, origin: &Origin, entry: Entry) -> Arc<Entry> {
         let entry = Arc::new(entry);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= IN_MEMORY {
-            entries.clear();
+        let octets = entry.record.bytes;
+        if entries.of_origin.len() >= IN_MEMORY || entries.octets + octets > OCTETS_IN_MEMORY {
+            *entries = Entries::default();
         }
-        entries.insert(origin.clone(), Arc::clone(&entry));
+        entries.octets += octets;
+        if let Some(before) = entries.of_origin.insert(origin.clone(), Arc::clone(&entry)) {
+            entries.octets -= before.record.bytes;
+        }
         entry
     }
 

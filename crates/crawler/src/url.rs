@@ -131,7 +131,11 @@ fn normal_escapes(text: &str) -> String {
         {
             out.push_str(&text[rest..at]);
             let octet = high * 16 + low;
-            if octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~') {
+            // Behind a stray '%' a decoded octet would become part of an escape that nobody wrote.
+            let joins = at > rest && octets[at - 1] == b'%'
+                || at >= rest + 2 && octets[at - 2] == b'%' && hex(octets[at - 1]).is_some();
+            let unreserved = octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~');
+            if !joins && unreserved {
                 out.push(char::from(octet));
             } else {
                 out.push('%');
@@ -287,11 +291,19 @@ mod tests {
         );
     }
 
+    #[test]
+    fn an_octet_behind_a_stray_percent_sign_stays_escaped() {
+        for (text, normal) in
+            [("%%30a", "%%30a"), ("%3%61", "%3%61"), ("%%30%61", "%%30a"), ("%g%61", "%ga"), ("%41%61", "Aa")]
+        {
+            assert_eq!(normal_escapes(text), normal, "{text}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn normal_form_is_idempotent(text in "[a-z%0-9A-F/~.]{0,40}") {
             let once = normal_escapes(&text);
-            // A decoded octet may complete a new escape only through '%', which is never decoded.
             proptest::prop_assert_eq!(normal_escapes(&once), once);
         }
     }

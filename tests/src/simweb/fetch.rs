@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crawler::fetch::{
-    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response, Truncation,
+    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response, Room, Truncation,
 };
 use tokio::time::Instant;
 
@@ -86,5 +86,6 @@ fn response(
         remote: None,
         request_head: format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
         elapsed,
+        room: Room::default(),
     }
 }

@@ -9,6 +9,7 @@ mod demo;
 mod directives;
 mod duplicates;
 mod export;
+mod memory;
 mod robot_directives;
 mod robots_fields;
 mod scene;

@@ -28,6 +28,7 @@ fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
         remote: None,
         request_head: Vec::new(),
         elapsed: Duration::ZERO,
+        room: crate::fetch::Room::default(),
     }
 }
 

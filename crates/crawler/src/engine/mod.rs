@@ -42,7 +42,7 @@ const GROUP_OCTETS: usize = 256 * 1024;
 const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// No more is leased while this much waits to be committed.
-const PENDING_OCTETS: usize = 32 * 1024 * 1024;
+const PENDING_OCTETS: usize = 24 * 1024 * 1024;
 
 /// How long requests in flight may take once the crawl was asked to stop.
 const DRAIN: Duration = Duration::from_secs(8);
@@ -329,6 +329,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
         in_flight < concurrency
             && self.batch_octets < PENDING_OCTETS
+            && self.context.pages.desk.has_room()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }
 

@@ -17,12 +17,13 @@ use crate::visit::{Event, Outcome, Requested, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
-    pub(super) fn settle(&mut self, permit: Permit, outcome: Outcome) -> Result<(), CommitError> {
+    pub(super) fn settle(&mut self, permit: Permit, mut outcome: Outcome) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         self.touch(64);
         self.note_request(&lease, outcome.request);
         let gap = self.gap_after(&lease, &outcome);
+        self.batch.held.push(std::mem::take(&mut outcome.held));
         self.enter_gap(&lease, now, gap.delay);
         let outcome = match (&lease.work, outcome) {
             (Work::Sitemap(sitemap), outcome) if sitemaps::is_end(&outcome.event) => {

@@ -108,6 +108,11 @@ pub(super) fn decode(
     Ok(decoded)
 }
 
+/// Guesses the size of a body with its codings undone.
+pub(super) fn likely(wire: &[u8], codings: &[Coding], limit: u64) -> u64 {
+    codings.last().map_or(0, |&coding| likely_size(wire, coding, limit) as u64)
+}
+
 /// Guesses the decoded size, so that most bodies are decoded without moving; never above what the input can hold.
 fn likely_size(wire: &[u8], coding: Coding, limit: u64) -> usize {
     let guess = match (coding, wire.last_chunk::<4>()) {

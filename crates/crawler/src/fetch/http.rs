@@ -11,19 +11,19 @@ use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
 use super::clients::Clients;
-use super::decode::{self, Coding};
+use super::decode::{self, Coding, Decoded};
 use super::dial::Dial;
 use super::failure::{Stage, classify, is_stale};
 use super::head::{Identity, sent_url, written};
+use super::room::{Claim, MIDDLE, OWN, Rooms};
 use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
     SetupError, Truncation, trust,
 };
 
-/// Bodies up to this size, as decoded, are decoded where they were read; larger ones off the async threads.
-const DECODED_INLINE: u64 = 1 << 20;
-/// A robots.txt that grows by more than this factor to more than [`DECODED_INLINE`] is refused.
+/// A robots.txt that grows by more than this factor to more than [`MIDDLE`] is refused.
 const MAX_ROBOTS_EXPANSION: u64 = 20;
+
 /// Fetches over HTTP/1.1 and HTTP/2.
 ///
 /// Keeps one idle connection a host. Sends no cookies, uses no proxy, follows no redirect.
@@ -33,6 +33,7 @@ pub struct HttpFetch {
     identity: Identity,
     clients: Clients,
     in_flight: Semaphore,
+    rooms: Rooms,
 }
 
 impl HttpFetch {
@@ -41,7 +42,7 @@ impl HttpFetch {
         let identity = Identity::new(&settings)?;
         let clients = Clients::new(&settings, &trust::tls_config()?)?;
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
-        Ok(Self { settings, identity, clients, in_flight })
+        Ok(Self { settings, identity, clients, in_flight, rooms: Rooms::default() })
     }
 
     /// Does everything but keep the time; notes in `progress` what is known so far.
@@ -59,12 +60,28 @@ impl HttpFetch {
         let content_encoding = named_encoding(answer.headers());
 
         let limit = self.settings.body_limit(request.purpose);
-        let (wire_body, is_over) = read_body(&mut answer, limit).await.map_err(|error| {
+        // A robots.txt is decoded beyond its limit, to see by how much it grows.
+        let most = if request.purpose == Purpose::Robots { limit.max(MIDDLE) } else { limit };
+        let mut claim = Claim::new(&self.rooms, answer.content_length(), most, codings.len());
+        let read = read_body(&mut answer, limit, &mut claim, &mut progress.waits_for_room).await;
+        let (wire_body, is_over) = read.map_err(|error| {
             let (kind, detail) = classify(&error, Stage::Body);
             FetchError::new(kind, &detail)
         })?;
         let elapsed = progress.start.elapsed();
-        let (body, is_cut) = decode_body(&wire_body, codings, limit, is_over, request.purpose).await?;
+        let is_coded = !codings.is_empty();
+        let mut decoded = Decoded { body: wire_body.clone(), is_cut: false, taken: wire_body.len() };
+        if is_coded {
+            decoded =
+                decode_body(&wire_body, codings, most, is_over, &mut claim, &mut progress.waits_for_room)
+                    .await?;
+        }
+        if request.purpose == Purpose::Robots {
+            decoded = judge_robots(decoded, limit, most)?;
+        }
+        let Decoded { body, is_cut, .. } = decoded;
+        let held = if is_coded { wire_body.len() + body.len() } else { body.len() };
+        let room = claim.keep(held as u64);
         let (status, headers) = progress.head.take().unwrap_or_default();
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
@@ -82,6 +99,7 @@ impl HttpFetch {
             remote: answer.remote_addr(),
             request_head: written(&url, &fields),
             elapsed,
+            room,
         })
     }
 
@@ -156,7 +174,7 @@ impl Fetch for HttpFetch {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
         // Never closed, so this only ever waits; the time of the try begins after it.
         let _slot = self.in_flight.acquire().await;
-        let mut progress = Progress { start: Instant::now(), dial: None, head: None };
+        let mut progress = Progress { start: Instant::now(), dial: None, head: None, waits_for_room: false };
         let deadline = progress.start + self.settings.timeout;
         let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
         let error = match outcome {
@@ -174,6 +192,8 @@ struct Progress {
     start: Instant,
     dial: Option<Arc<Dial>>,
     head: Option<(u16, FieldLines)>,
+    /// The body is held up by us, not by the server.
+    waits_for_room: bool,
 }
 
 impl Progress {
@@ -182,6 +202,11 @@ impl Progress {
     }
 
     fn timed_out(&self, timeout: Duration) -> FetchError {
+        if self.waits_for_room {
+            let detail =
+                format!("no room in memory for the body within {timeout:?}: other hosts send large ones");
+            return FetchError::new(ErrorKind::Local, &detail);
+        }
         let missing = match (&self.head, self.is_connected()) {
             (Some(_), _) => "the body isn't complete",
             (None, true) => "no response",
@@ -198,13 +223,21 @@ impl Progress {
     }
 }
 
-/// Reads the body up to `limit` octets; says whether there is more.
-async fn read_body(answer: &mut reqwest::Response, limit: u64) -> Result<(Bytes, bool), reqwest::Error> {
+/// Reads the body up to `limit` octets; says whether there is more. Waits for room where it is large.
+async fn read_body(
+    answer: &mut reqwest::Response,
+    limit: u64,
+    claim: &mut Claim<'_>,
+    waits_for_room: &mut bool,
+) -> Result<(Bytes, bool), reqwest::Error> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let Some(mut first) = answer.chunk().await? else { return Ok((Bytes::new(), false)) };
     let announced = answer.content_length().map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
     let mut whole = BytesMut::new();
     loop {
+        *waits_for_room = true;
+        claim.wire((first.len() + whole.len()).min(limit) as u64).await;
+        *waits_for_room = false;
         if first.len() + whole.len() > limit {
             first.truncate(limit - whole.len());
             whole.extend_from_slice(&first);
@@ -213,7 +246,7 @@ async fn read_body(answer: &mut reqwest::Response, limit: u64) -> Result<(Bytes,
         let Some(next) = answer.chunk().await? else { break };
         if whole.is_empty() {
             // The announcement may be a lie, so it isn't trusted with more than a page's worth.
-            whole.reserve((first.len() + announced.max(next.len())).min(limit).min(1 << 20));
+            whole.reserve((first.len() + announced.max(next.len())).min(limit).min(OWN as usize));
         }
         whole.extend_from_slice(&first);
         first = next;
@@ -225,39 +258,47 @@ async fn read_body(answer: &mut reqwest::Response, limit: u64) -> Result<(Bytes,
     Ok((whole.freeze(), false))
 }
 
-/// Undoes the codings, off the async threads where it may take long; says whether there is more than the limit.
+/// Undoes the codings up to `most` octets, off the async threads where it may take long. Waits for room where the body
+/// is large.
 async fn decode_body(
     wire: &Bytes,
     codings: Vec<Coding>,
-    limit: u64,
+    most: u64,
     is_partial: bool,
-    purpose: Purpose,
-) -> Result<(Bytes, bool), FetchError> {
-    if codings.is_empty() {
-        return Ok((wire.clone(), false));
-    }
+    claim: &mut Claim<'_>,
+    waits_for_room: &mut bool,
+) -> Result<Decoded, FetchError> {
     let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &error.to_string());
-    // A robots.txt is decoded beyond its limit, to see by how much it grows.
-    let inline =
-        if purpose == Purpose::Robots { limit.max(DECODED_INLINE) } else { limit.min(DECODED_INLINE) };
-    let mut decoded = decode::decode(wire, &codings, inline, is_partial).map_err(broken)?;
-    if purpose == Purpose::Robots {
-        if decoded.is_cut && decoded.taken as u64 * MAX_ROBOTS_EXPANSION < inline {
-            let detail = format!("robots.txt grows from {} octets to more than {inline}", decoded.taken);
-            return Err(FetchError::new(ErrorKind::TooLarge, &detail));
+    let likely = decode::likely(wire, &codings, most.min(MIDDLE));
+    loop {
+        let now = claim.decoded_now().min(most);
+        if now > MIDDLE {
+            break;
         }
-        let is_over = decoded.body.len() as u64 > limit;
-        decoded.body.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        return Ok((decoded.body, is_over));
+        if likely <= now || now == most.min(MIDDLE) {
+            let decoded = decode::decode(wire, &codings, now, is_partial).map_err(broken)?;
+            if !decoded.is_cut || now == most {
+                return Ok(decoded);
+            }
+        }
+        *waits_for_room = true;
+        claim.decoded(wire.len() as u64).await;
+        *waits_for_room = false;
     }
-    if decoded.is_cut && inline < limit {
-        let wire = wire.clone();
-        let whole =
-            tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, limit, is_partial)).await;
-        decoded =
-            whole.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?.map_err(broken)?;
+    let wire = wire.clone();
+    let whole = tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, most, is_partial)).await;
+    whole.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?.map_err(broken)
+}
+
+/// Refuses a robots.txt that grows beyond reason, and cuts one that is over its limit.
+fn judge_robots(mut decoded: Decoded, limit: u64, most: u64) -> Result<Decoded, FetchError> {
+    if decoded.is_cut && decoded.taken as u64 * MAX_ROBOTS_EXPANSION < most {
+        let detail = format!("robots.txt grows from {} octets to more than {most}", decoded.taken);
+        return Err(FetchError::new(ErrorKind::TooLarge, &detail));
     }
-    Ok((decoded.body, decoded.is_cut))
+    decoded.is_cut = decoded.body.len() as u64 > limit;
+    decoded.body.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(decoded)
 }
 
 fn field_lines(headers: &HeaderMap) -> FieldLines {

@@ -19,6 +19,7 @@ mod http;
 mod request;
 mod resolver;
 mod response;
+mod room;
 mod settings;
 mod trust;
 
@@ -30,6 +31,7 @@ pub use guard::{AddressClass, BlockedAddress};
 pub use http::HttpFetch;
 pub use request::{FetchRequest, Purpose};
 pub use response::{FieldLines, Response, Truncation};
+pub use room::Room;
 pub use settings::{FetchSettings, ResolveRule, ResolveRuleError};
 
 /// What one request came to.

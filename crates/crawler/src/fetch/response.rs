@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::room::Room;
+
 /// A header section: names in lower case, values as sent, one entry a field line.
 ///
 /// In order of arrival by the first line of each name; lines of the same name stand together, in their order.
@@ -45,6 +47,8 @@ pub struct Response {
     pub request_head: Vec<u8>,
     /// The time from the call to the last octet of the body.
     pub elapsed: Duration,
+    /// What the bodies take of the room that all responses share; given back when the response is dropped.
+    pub room: Room,
 }
 
 /// Shows the sizes of the bodies only.

@@ -10,13 +10,12 @@ pub use self::dir::{CrawlDir, DirError};
 pub use self::seed::{Planted, plant};
 
 use std::collections::HashSet;
-use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use meta::consent::{Consent, Policy, Purpose};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
@@ -31,7 +30,7 @@ use crate::robots_cache::RobotsCache;
 use crate::scope::{PatternError, Scope};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
-use crate::visit::{PageRules, VisitContext};
+use crate::visit::{Desk, PageRules, VisitContext};
 use crate::warc::WarcInfo;
 
 /// The form of the database that this version writes.
@@ -312,7 +311,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         archive: settings.warc.enabled,
         resources: settings.scope.resources,
         key,
-        at_once: Semaphore::new(std::thread::available_parallelism().map_or(2, NonZero::get)),
+        desk: Desk::default(),
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
 
+mod desk;
 mod page;
 mod revisit;
 mod signature;
 mod sitemap;
 
+pub use self::desk::{Desk, Held};
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
 pub use self::sitemap::SitemapRead;
@@ -61,6 +63,8 @@ pub struct Outcome {
     pub asked: Option<Delay>,
     /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
     pub half_rate: bool,
+    /// What this takes in memory, until it is committed.
+    pub held: Held,
     /// What happened.
     pub event: Event,
 }
@@ -175,6 +179,9 @@ pub async fn visit<F: Fetch, S: Store>(
     if !context.consent.policy().may_fetch(said.before()) {
         return Ok(without_request(asked, Event::Refused(said.before().cloned().collect())));
     }
+    let (half_rate, noindex) = (entry.half_rate, noindex(&entry, &lease.url));
+    // Rules may be large: nobody holds them while a server takes its time.
+    drop(entry);
 
     // One request, one hop.
     let previous = previous(context, lease)?;
@@ -190,7 +197,8 @@ pub async fn visit<F: Fetch, S: Store>(
             return Ok(Outcome {
                 request,
                 asked,
-                half_rate: entry.half_rate,
+                half_rate,
+                held: Held::default(),
                 event: Event::Failed(error, evidence),
             });
         }
@@ -203,16 +211,18 @@ pub async fn visit<F: Fetch, S: Store>(
         url: lease.url.clone(),
         item: item.clone(),
         robots: evidence.clone(),
-        noindex: noindex(&entry, &lease.url),
+        noindex,
         said,
         previous,
     };
     let visited = read(context, page, response, requested).await;
-    let event = match visited {
-        Some(visited) => Event::Page(Box::new(visited)),
-        None => Event::Failed(FetchError::new(ErrorKind::Parse, "reading the page failed"), evidence),
+    let (event, held) = if let Some((visited, held)) = visited {
+        (Event::Page(Box::new(visited)), held)
+    } else {
+        let error = FetchError::new(ErrorKind::Parse, "reading the page failed");
+        (Event::Failed(error, evidence), Held::default())
     };
-    Ok(Outcome { request: Some(requested), asked, half_rate: entry.half_rate, event })
+    Ok(Outcome { request: Some(requested), asked, half_rate, held, event })
 }
 
 async fn read<F: Fetch, S: Store>(
@@ -220,10 +230,15 @@ async fn read<F: Fetch, S: Store>(
     page: Page,
     response: Response,
     requested: Requested,
-) -> Option<Visited> {
+) -> Option<(Visited, Held)> {
     let rules = Arc::clone(&context.pages);
-    let _slot = context.pages.at_once.acquire().await.ok()?;
-    tokio::task::spawn_blocking(move || page::read(&rules, page, &response, requested)).await.ok()
+    let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
+    let reading = move || {
+        let visited = page::read(&rules, page, &response, requested);
+        let held = rules.desk.hold(visited.octets());
+        (visited, held)
+    };
+    tokio::task::spawn_blocking(reading).await.ok()
 }
 
 /// The record of the last visit, in a crawl that visits again.
@@ -267,6 +282,7 @@ async fn ask_file<F: Fetch, S: Store>(
         request: Some(Requested { started, ended, bytes, status: answer.status }),
         asked,
         half_rate: entry.half_rate,
+        held: Held::default(),
         event: Event::SiteFile(Box::new(answer)),
     }
 }
@@ -307,15 +323,22 @@ async fn ask_robots<F: Fetch, S: Store>(
         return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
     }
     let status = answer.as_ref().ok().map(|response| response.status);
-    let requested = Some(Requested { started, ended, bytes, status });
+    let request = Some(Requested { started, ended, bytes, status });
+    let octets = answer.as_ref().map_or(0, |response| response.body.len());
+    let _place = context.pages.desk.place(octets).await;
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
         Step::Known(entry) => {
             let asked = asked_gap(&entry, ended);
-            Outcome { request: requested, asked, half_rate: entry.half_rate, event: Event::Robots(entry) }
+            let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
+            Outcome { request, asked, half_rate: entry.half_rate, held, event: Event::Robots(entry) }
         }
-        Step::Hop(next) => {
-            Outcome { request: requested, asked: None, half_rate: false, event: Event::RobotsHop(next) }
-        }
+        Step::Hop(next) => Outcome {
+            request,
+            asked: None,
+            half_rate: false,
+            held: Held::default(),
+            event: Event::RobotsHop(next),
+        },
     })
 }
 
@@ -326,7 +349,7 @@ fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose)
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
-    Outcome { request: None, asked, half_rate: false, event }
+    Outcome { request: None, asked, half_rate: false, held: Held::default(), event }
 }
 
 fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {

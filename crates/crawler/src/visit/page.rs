@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
 use meta::{Because, Directives, Effects, MetaTag, Sources};
-use tokio::sync::Semaphore;
 use url::Url;
 
-use super::{Requested, revisit, signature};
+use super::{Desk, Requested, revisit, signature};
 use crate::clean;
 use crate::consent::Said;
 use crate::extract::{
@@ -41,8 +40,8 @@ pub struct PageRules {
     pub resources: bool,
     /// The crawl's fingerprint key.
     pub key: FingerprintKey,
-    /// Pages that are read at the same time: as many as there are processors. More would only hold memory.
-    pub at_once: Semaphore,
+    /// Where they are read.
+    pub desk: Desk,
 }
 
 /// A link as found, with what the page's layer says about it.
@@ -85,6 +84,19 @@ pub struct Visited {
     pub withdrawn: Vec<Archived>,
     /// The mark of what an HTML page says, for the trap guard. Never stored.
     pub mark: Option<u32>,
+}
+
+impl Visited {
+    /// About how many octets this takes in memory, until it is committed.
+    pub(super) fn octets(&self) -> usize {
+        let link = |link: &FoundLink| {
+            let target = link.target.as_ref().map_or_else(String::len, |(url, _)| url.as_str().len());
+            // As a link found, as its record, and in the entry of a link that isn't queued, which names the page as well.
+            400 + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
+        };
+        4096 + self.links.iter().map(link).sum::<usize>()
+            + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
+    }
 }
 
 /// What is known of a page before it is read.

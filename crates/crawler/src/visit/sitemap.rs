@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, Outcome, Requested, VisitContext, request};
+use super::{Event, Held, Outcome, Requested, VisitContext, request};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
@@ -54,7 +54,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
         Err(error) => Event::Failed(error, evidence),
     };
     let request = Some(Requested { started, ended, bytes, status });
-    Outcome { request, asked, half_rate: entry.half_rate, event }
+    Outcome { request, asked, half_rate: entry.half_rate, held: Held::default(), event }
 }
 
 async fn read<F, S>(
@@ -63,7 +63,7 @@ async fn read<F, S>(
     response: Response,
     robots: RobotsEvidence,
 ) -> Option<SitemapRead> {
-    let _slot = context.pages.at_once.acquire().await.ok()?;
+    let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
     let url = url.clone();
     tokio::task::spawn_blocking(move || {
         let ok = (200..300).contains(&response.status);

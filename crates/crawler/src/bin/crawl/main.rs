@@ -1,5 +1,6 @@
 //! The command `crawl`: one file for each subcommand, the work itself is in the library.
 
+mod allocator;
 mod audit;
 mod cli;
 mod completions;
@@ -32,6 +33,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
     };
+    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
+        allocator::begin_anew(std::env::args_os());
+    }
     let talk = cli.global.talk();
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,0 +1,202 @@
+//! Room for bodies: what all responses together may hold in memory, whatever servers send.
+//!
+//! Every response has a little room of its own, so that small ones always get through. Beyond that it takes part of a
+//! pool, and beyond a megabyte of a second one, each at once and for the whole of what it may come to need there: nobody
+//! who waits for a pool holds part of it, so that none can wait for one another. The big ones take turns.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What every response has to itself, as sent and as decoded each.
+pub(super) const OWN: u64 = 64 << 10;
+/// What a response may have of the first pool, as sent and as decoded each.
+pub(super) const MIDDLE: u64 = 1 << 20;
+/// The first pool.
+const MIDDLE_POOL: u64 = 24 << 20;
+/// The second pool. A response that may need more than all of it takes all of it.
+const LARGE_POOL: u64 = 32 << 20;
+/// The unit of the pools.
+const UNIT: u64 = 1 << 10;
+
+/// The pools.
+#[derive(Debug)]
+pub(super) struct Rooms {
+    middle: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+}
+
+impl Default for Rooms {
+    fn default() -> Self {
+        let pool = |octets: u64| Arc::new(Semaphore::new((octets / UNIT) as usize));
+        Self { middle: pool(MIDDLE_POOL), large: pool(LARGE_POOL) }
+    }
+}
+
+/// How much of a pool is held, until the last copy of this is gone.
+#[derive(Clone, Default)]
+pub struct Room(#[expect(dead_code, reason = "held, not read")] Option<Arc<OwnedSemaphorePermit>>);
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Room")
+    }
+}
+
+/// The room of one response while it is read.
+#[derive(Debug)]
+pub(super) struct Claim<'a> {
+    rooms: &'a Rooms,
+    /// The most octets of the body as sent.
+    wire: u64,
+    /// The most octets of each body.
+    limit: u64,
+    /// How many bodies there are besides the one as sent: a coding makes another, and two of them are there at once.
+    copies: u64,
+    step: Step,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Own,
+    Middle,
+    Large,
+}
+
+impl<'a> Claim<'a> {
+    /// A claim of nothing yet. `announced` is Content-Length, `limit` the largest body, as sent and as decoded.
+    pub(super) fn new(rooms: &'a Rooms, announced: Option<u64>, limit: u64, codings: usize) -> Self {
+        let wire = announced.unwrap_or(limit).min(limit);
+        Self { rooms, wire, limit, copies: codings.min(2) as u64, step: Step::Own, held: None }
+    }
+
+    /// Takes room for `octets` of the body as sent, and waits for it.
+    pub(super) async fn wire(&mut self, octets: u64) {
+        if octets > MIDDLE {
+            self.step_to(Step::Large, self.wire + self.copies * self.limit).await;
+        } else if octets > OWN {
+            self.step_to(Step::Middle, self.wire.min(MIDDLE) + self.copies * MIDDLE).await;
+        }
+    }
+
+    /// Takes room for more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` octets were sent.
+    pub(super) async fn decoded(&mut self, wire: u64) {
+        if self.step < Step::Middle {
+            self.step_to(Step::Middle, wire + self.copies * MIDDLE).await;
+        } else {
+            self.step_to(Step::Large, wire + self.copies * self.limit).await;
+        }
+    }
+
+    /// How many octets of the decoded body there may be now.
+    pub(super) fn decoded_now(&self) -> u64 {
+        match self.step {
+            Step::Own => OWN.min(self.limit),
+            Step::Middle => MIDDLE.min(self.limit),
+            Step::Large => self.limit,
+        }
+    }
+
+    async fn step_to(&mut self, step: Step, octets: u64) {
+        if step <= self.step {
+            return;
+        }
+        let (pool, size) = match step {
+            Step::Large => (&self.rooms.large, LARGE_POOL),
+            _ => (&self.rooms.middle, MIDDLE_POOL),
+        };
+        let units = octets.min(size).div_ceil(UNIT);
+        // The pools are never closed.
+        if let Ok(permit) = Arc::clone(pool).acquire_many_owned(units as u32).await {
+            // What was held of the first pool is part of what is held of the second.
+            self.held = Some(permit);
+        }
+        self.step = step;
+    }
+
+    /// Ends the claim: what isn't needed for `octets` is given back.
+    pub(super) fn keep(mut self, octets: u64) -> Room {
+        let Some(mut held) = self.held.take().filter(|_| octets > OWN) else { return Room::default() };
+        let units = octets.div_ceil(UNIT) as usize;
+        match held.split(units) {
+            Some(needed) => Room(Some(Arc::new(needed))),
+            // It was more than the whole pool.
+            None => Room(Some(Arc::new(held))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u64 = 10 << 20;
+
+    fn free(rooms: &Rooms) -> (u64, u64) {
+        (rooms.middle.available_permits() as u64 * UNIT, rooms.large.available_permits() as u64 * UNIT)
+    }
+
+    #[tokio::test]
+    async fn a_small_body_needs_no_pool_and_a_large_one_moves_from_the_first_to_the_second() {
+        let rooms = Rooms::default();
+        let mut claim = Claim::new(&rooms, None, LIMIT, 0);
+        claim.wire(OWN).await;
+        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL));
+        claim.wire(OWN + 1).await;
+        assert_eq!(free(&rooms), (MIDDLE_POOL - MIDDLE, LARGE_POOL));
+        claim.wire(MIDDLE + 1).await;
+        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - LIMIT));
+        let room = claim.keep(3 << 20);
+        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - (3 << 20)));
+        drop(room);
+        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_expands_has_room_for_both_forms() {
+        let rooms = Rooms::default();
+        let mut bomb = Claim::new(&rooms, Some(10_000), LIMIT, 1);
+        bomb.wire(10_000).await;
+        assert_eq!(bomb.decoded_now(), OWN);
+        bomb.decoded(10_000).await;
+        assert_eq!(bomb.decoded_now(), MIDDLE);
+        assert_eq!(free(&rooms), (MIDDLE_POOL - MIDDLE - 10 * UNIT, LARGE_POOL));
+        bomb.decoded(10_000).await;
+        assert_eq!(bomb.decoded_now(), LIMIT);
+        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - LIMIT - 10 * UNIT));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn large_bodies_take_turns_and_small_ones_pass() {
+        let rooms = Rooms::default();
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            let mut claim = Claim::new(&rooms, None, LIMIT, 0);
+            claim.wire(MIDDLE + 1).await;
+            held.push(claim);
+        }
+        let mut fourth = Claim::new(&rooms, None, LIMIT, 0);
+        let soon = std::time::Duration::from_secs(9);
+        assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_err(), "there is no room");
+        let mut middle = Claim::new(&rooms, None, LIMIT, 0);
+        assert!(tokio::time::timeout(soon, middle.wire(MIDDLE)).await.is_ok(), "a middling one passes");
+        held.pop();
+        assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_limit_over_the_pool_takes_all_of_it() {
+        let rooms = Rooms::default();
+        let mut claim = Claim::new(&rooms, None, 1 << 40, 1);
+        claim.wire(OWN + 1).await;
+        claim.wire(MIDDLE + 1).await;
+        assert_eq!(claim.decoded_now(), 1 << 40);
+        assert_eq!(free(&rooms), (MIDDLE_POOL, 0));
+        let room = claim.keep(LARGE_POOL + 1);
+        assert_eq!(free(&rooms).1, 0);
+        drop(room);
+        assert_eq!(free(&rooms).1, LARGE_POOL);
+    }
+}

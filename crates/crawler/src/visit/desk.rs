@@ -1,0 +1,120 @@
+//! Where responses are read: how many at the same time, and how much of what they gave may wait to be committed.
+//!
+//! What a server sends is bounded in the fetcher, what is made of it here: links and archive records of all visits
+//! together, from the moment they are made until they are on disk.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+
+/// Responses over this size are read one after the other: as text and as links they take several times their size.
+const LARGE: usize = 1 << 20;
+
+/// Nothing more is read while this much waits to be committed. What is being read then comes on top.
+const BACKLOG: usize = 24 << 20;
+
+/// The places where responses are read.
+#[derive(Debug)]
+pub struct Desk {
+    /// As many as there are processors. More would only hold memory.
+    places: Semaphore,
+    /// For large ones, so that small ones never wait for them.
+    large: Semaphore,
+    backlog: Arc<Backlog>,
+}
+
+#[derive(Debug, Default)]
+struct Backlog {
+    octets: AtomicUsize,
+    less: Notify,
+}
+
+/// Octets that wait to be committed, until this is dropped.
+#[derive(Debug, Default)]
+pub struct Held(Option<(Arc<Backlog>, usize)>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some((backlog, octets)) = self.0.take() {
+            backlog.octets.fetch_sub(octets, Ordering::AcqRel);
+            backlog.less.notify_waiters();
+        }
+    }
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self::new(std::thread::available_parallelism().map_or(2, NonZero::get))
+    }
+}
+
+impl Desk {
+    /// A desk with so many places for responses of ordinary size.
+    pub fn new(places: usize) -> Self {
+        Self { places: Semaphore::new(places), large: Semaphore::new(1), backlog: Arc::default() }
+    }
+
+    /// Waits for a place, and until less than the most waits to be committed.
+    pub(super) async fn place(&self, octets: usize) -> Option<SemaphorePermit<'_>> {
+        let places = if octets > LARGE { &self.large } else { &self.places };
+        let place = places.acquire().await.ok()?;
+        self.less().await;
+        Some(place)
+    }
+
+    /// Waits until less than the most waits to be committed.
+    async fn less(&self) {
+        loop {
+            let less = self.backlog.less.notified();
+            if self.has_room() {
+                return;
+            }
+            less.await;
+        }
+    }
+
+    /// Whether less than the most waits to be committed.
+    pub(crate) fn has_room(&self) -> bool {
+        self.backlog.octets.load(Ordering::Acquire) < BACKLOG
+    }
+
+    /// Counts what was made, until the value that this returns is dropped.
+    pub(super) fn hold(&self, octets: usize) -> Held {
+        self.backlog.octets.fetch_add(octets, Ordering::AcqRel);
+        Held(Some((Arc::clone(&self.backlog), octets)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_read_while_too_much_waits() {
+        let desk = Desk::new(2);
+        let first = desk.hold(BACKLOG - 1);
+        assert!(desk.has_room());
+        let second = desk.hold(1);
+        let soon = Duration::from_secs(9);
+        assert!(tokio::time::timeout(soon, desk.place(1)).await.is_err());
+        let waiting = async { desk.place(1).await.is_some() };
+        let freeing = async { drop(second) };
+        assert!(tokio::time::timeout(soon, async { tokio::join!(waiting, freeing).0 }).await.unwrap());
+        drop(first);
+        assert_eq!(desk.backlog.octets.load(Ordering::Acquire), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_small_response_doesnt_wait_for_large_ones() {
+        let desk = Desk::new(1);
+        let large = desk.place(LARGE + 1).await;
+        let soon = Duration::from_secs(9);
+        assert!(tokio::time::timeout(soon, desk.place(LARGE + 1)).await.is_err());
+        assert!(tokio::time::timeout(soon, desk.place(LARGE)).await.is_ok());
+        drop(large);
+        assert!(tokio::time::timeout(soon, desk.place(LARGE + 1)).await.is_ok());
+    }
+}
