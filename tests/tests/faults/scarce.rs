@@ -27,7 +27,7 @@ fn pages_of_two_thousand_new_links_fit_into_256_mb() {
     let mut sites = Sites::new();
     for host in ["a.test", "b.test", "c.test"] {
         for page in 0..200 {
-            let mut body = format!("<a href=\"/{}\">next</a>\n", page + 1);
+            let mut body = format!("<a href=\"/{}\">page {page}, next</a>\n", page + 1);
             for link in 0..2_000 {
                 // In letters: pages that differ in digits alone would be held back by the trap guard some day.
                 let word: String =
