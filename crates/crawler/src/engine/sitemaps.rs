@@ -66,7 +66,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.queue_sitemap(&url, record)?;
                 }
                 Err(_) => {
-                    self.refuse_sitemap(&text, root.host(), Layer::Scope, "not_http", Evidence::default())
+                    self.refuse_sitemap(&text, root.host(), Layer::Scope, "not_http", Evidence::default());
                 }
             }
         }
