@@ -43,8 +43,11 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Reads the preface and gives our empty SETTINGS.
+/// Reads the preface and gives our empty SETTINGS; nothing where that was done.
 pub fn greet(wire: &mut Wire) -> io::Result<()> {
+    if std::mem::replace(&mut wire.greeted, true) {
+        return Ok(());
+    }
     wire.read_exact(PREFACE)?;
     wire.send(frame(SETTINGS, 0, 0, &[]))
 }
@@ -70,16 +73,9 @@ pub fn read(wire: &mut Wire) -> io::Result<(u8, u8, u32, Vec<u8>)> {
     Ok((head[3], head[4], stream, wire.read_exact(length)?))
 }
 
-/// Answers the first request, which is the one for robots.txt, with 404, says that no more are taken on this connection, and
-/// waits for its end.
+/// Answers the first request, which is the one for robots.txt, with 404. The connection stays.
 pub(super) fn without_robots(wire: &mut Wire) -> io::Result<()> {
     greet(wire)?;
     let stream = request(wire)?;
-    let mut octets = frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_404]);
-    let mut last = stream.to_be_bytes().to_vec();
-    last.extend_from_slice(&[0; 4]);
-    octets.extend(frame(GOAWAY, 0, 0, &last));
-    wire.send(octets)?;
-    // Closing with something unread would reset the connection, and the answer with it.
-    wire.hold()
+    wire.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_404]))
 }

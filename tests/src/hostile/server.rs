@@ -170,10 +170,14 @@ impl Host {
         };
         match (self.scenario.serve, self.scenario.at) {
             (Serve::Wire(treat), At::Everything) => treat(&mut wire(nth)?),
-            (Serve::Wire(treat), At::Pages) if nth > 0 => treat(&mut wire(nth - 1)?),
-            (Serve::Wire(_), At::Pages) if self.scenario.tls == Tls::Http2 => {
-                frames::without_robots(&mut wire(0)?)
+            (Serve::Wire(treat), At::Pages) if self.scenario.tls == Tls::Http2 => {
+                let mut wire = wire(nth)?;
+                if nth == 0 {
+                    frames::without_robots(&mut wire)?;
+                }
+                treat(&mut wire)
             }
+            (Serve::Wire(treat), At::Pages) if nth > 0 => treat(&mut wire(nth - 1)?),
             (Serve::Wire(_), At::Pages) => {
                 let mut wire = wire(0)?;
                 let _ask = wire.request()?;

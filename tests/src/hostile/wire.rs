@@ -48,6 +48,8 @@ pub struct Wire {
     /// How many connections the hostile part had before this one.
     pub nth: usize,
     kept: Vec<u8>,
+    /// The client's HTTP/2 preface was read.
+    pub(super) greeted: bool,
 }
 
 impl std::fmt::Debug for Wire {
@@ -69,7 +71,7 @@ impl Wire {
 
     fn new(stream: Stream, log: Arc<Log>, nth: usize) -> Self {
         let contact = log.begin();
-        Self { stream, log, contact, nth, kept: Vec::new() }
+        Self { stream, log, contact, nth, kept: Vec::new(), greeted: false }
     }
 
     fn tcp(&self) -> &TcpStream {
@@ -98,7 +100,7 @@ impl Wire {
 
     /// Reads exactly so many octets.
     pub fn read_exact(&mut self, count: usize) -> io::Result<Vec<u8>> {
-        let mut octets = Vec::new();
+        let mut octets = std::mem::take(&mut self.kept);
         while octets.len() < count {
             octets.extend(self.read(4096)?);
         }

@@ -19,7 +19,7 @@ pub(crate) fn scenario(scenario: &Scenario, crawled: &Crawled) -> Vec<String> {
     if readable && scenario.hazard != "stale" {
         wrong.extend(impolite(&contacts, crawled.delay).into_iter().map(|what| format!("impolite: {what}")));
     }
-    if scenario.at == At::Pages && !contacts.is_empty() && contacts.len() < 2 {
+    if readable && scenario.at == At::Pages && contacts.len() < 2 {
         wrong.push("the hostile part was never asked".to_owned());
     }
     wrong

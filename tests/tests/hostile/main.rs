@@ -9,6 +9,7 @@ mod hazards;
 mod head;
 mod html;
 mod judge;
+mod memory;
 mod output;
 mod redirects;
 mod robots;

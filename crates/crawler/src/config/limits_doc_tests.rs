@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::units::{format_duration, format_size};
 use super::{CliOverrides, load};
 use crate::extract::ExtractLimits;
-use crate::fetch::FetchSettings;
+use crate::fetch::{ErrorKind, FetchSettings};
+use crate::record::LinkOutcome;
 use crate::sitemap::SitemapLimits;
 
 /// Rows of the document: name to value.
@@ -60,4 +61,33 @@ fn the_document_holds_the_limits_with_their_defaults() {
         assert_eq!(rows.remove(name).as_deref(), Some(value.as_str()), "{name}");
     }
     assert_eq!(rows, BTreeMap::new());
+}
+
+#[test]
+fn the_document_tells_every_kind_of_failure() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/limits.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, section) = text.split_once("## Kinds of failure").unwrap();
+    let told: Vec<&str> = section
+        .lines()
+        .filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" | ")?.0))
+        .filter(|name| *name != "kind")
+        .collect();
+    let network = [
+        ErrorKind::Timeout,
+        ErrorKind::Connection,
+        ErrorKind::Dns,
+        ErrorKind::Tls,
+        ErrorKind::BlockedAddress,
+        ErrorKind::Protocol,
+        ErrorKind::TooLarge,
+        ErrorKind::Truncated,
+        ErrorKind::Decode,
+    ];
+    let redirects = [LinkOutcome::RedirectLoop, LinkOutcome::TooManyRedirects];
+    let mut kinds: Vec<&str> = network.iter().map(|kind| kind.as_str()).collect();
+    kinds.extend(["mime", ErrorKind::Parse.as_str()]);
+    kinds.extend(redirects.iter().map(|outcome| outcome.as_str()));
+    kinds.extend(["robots", "http_404 ..."]);
+    assert_eq!(told, kinds);
 }
