@@ -157,6 +157,7 @@ fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
     }
     assert_eq!(summary["sitemaps_known"], 7);
     assert!(scene.look("show", &[]).expect(0).stdout.contains("\nSitemaps: 7\n"));
+    scene.look("audit", &[]).expect(0);
 }
 
 #[test]

@@ -78,6 +78,7 @@ fn traps_end_by_themselves_and_say_why() {
         .map(|reason| (reason["what"].as_str().unwrap(), reason["count"].as_u64().unwrap()))
         .collect();
     assert_eq!(counted, BTreeMap::from([("trap_depth", 1), ("trap_repeats", 1), ("trap_same", 202)]));
+    scene.look("audit", &[]).expect(0);
     let resumed = scene.resume().args(scene.server.resolve()).run();
     resumed.expect(0);
     assert_eq!(
