@@ -1,8 +1,11 @@
 //! Looks into a crawl's output directory octet by octet, for what should not be there.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use crawler::store::{SledStore, Store, Tree};
 
 /// Gives every file under a directory that holds one of the texts, as it is or within gzip members or zstd frames.
 ///
@@ -49,6 +52,53 @@ pub fn archived_responses(directory: &Path) -> Vec<String> {
         for record in text.split("WARC/1.1\r\n").filter(|record| record.contains("WARC-Type: response\r\n")) {
             let uri = record.lines().find_map(|line| line.strip_prefix("WARC-Target-URI: "));
             found.extend(uri.map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Every value of a crawl's database, with the name of its tree and its key, as it is and with what was packed into it.
+///
+/// # Panics
+/// If the database can't be read.
+pub fn database_values(db: &Path) -> Vec<(String, Vec<u8>)> {
+    let store = SledStore::open(db).expect("the database can be opened");
+    let mut values = Vec::new();
+    for tree in Tree::ALL {
+        for pair in store.scan(tree, &[]) {
+            let (key, value) = pair.expect("the database can be read");
+            let place = format!("tree {} key {:x?}", tree.name(), key);
+            values.extend(unpacked(&value).into_iter().map(|form| (place.clone(), form)));
+            values.push((place, key));
+        }
+    }
+    values
+}
+
+/// Every text that stands between two words in octets, both included: `zq-` and `-qz` give `zq-page-title-qz`.
+pub fn marked(octets: &[u8], open: &str, close: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for at in memchr::memmem::find_iter(octets, open) {
+        let rest = &octets[at..(at + 80).min(octets.len())];
+        if let Some(end) = memchr::memmem::find(rest, close.as_bytes())
+            // One that was cut off has no end of its own.
+            && !has(&rest[open.len()..end.max(open.len())], open.as_bytes())
+        {
+            found.insert(String::from_utf8_lossy(&rest[..end + close.len()]).into_owned());
+        }
+    }
+    found
+}
+
+/// The same in every file under a directory, as it is and with what was packed into it.
+///
+/// # Panics
+/// If the directory can't be read.
+pub fn marked_in_files(directory: &Path, open: &str, close: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for path in files(directory) {
+        for form in unpacked(&fs::read(&path).expect("a file that was just listed")) {
+            found.append(&mut marked(&form, open, close));
         }
     }
     found

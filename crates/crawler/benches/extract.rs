@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use crawler::extract::{
-    ExtractInput, ExtractLimits, HowMany, SelectLimits, SelectRule, Take, decode, extract, select,
+    ExtractInput, ExtractLimits, Extracted, HowMany, SelectLimits, SelectRule, Take, decode, extract, select,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use html5ever::tendril::StrTendril;
@@ -164,5 +164,132 @@ fn compare(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, compare);
+/// A page of 17 KB as many are: a head full of metas, links with `rel`, structured data, prose.
+fn published() -> Vec<u8> {
+    let mut html = String::from(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>A story | The Paper</title>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"description\" content=\"What the council decided on Tuesday, &amp; why the bridge stays closed.\">\n\
+         <meta name=\"keywords\" content=\"council, bridge, traffic, town hall, spending\">\n\
+         <meta name=\"robots\" content=\"index, follow, max-snippet:-1, max-image-preview:large, max-video-preview:-1\">\n\
+         <meta name=\"googlebot\" content=\"index, follow, unavailable_after: 2030-09-21\">\n\
+         <meta name=\"author\" content=\"Ann Author\">\n<meta property=\"og:type\" content=\"article\">\n\
+         <meta property=\"og:title\" content=\"A story\">\n\
+         <meta property=\"og:description\" content=\"What the council decided on Tuesday.\">\n\
+         <meta property=\"og:url\" content=\"https://paper.example/2026/01/story\">\n\
+         <meta property=\"og:image\" content=\"https://paper.example/i/story.jpg\">\n\
+         <meta name=\"twitter:card\" content=\"summary_large_image\">\n<meta name=\"twitter:title\" content=\"A story\">\n\
+         <meta name=\"twitter:description\" content=\"What the council decided.\">\n\
+         <meta name=\"theme-color\" content=\"#203040\">\n<meta name=\"tdm-reservation\" content=\"1\">\n\
+         <link rel=\"canonical\" href=\"https://paper.example/2026/01/story\">\n\
+         <link rel=\"alternate\" hreflang=\"de\" href=\"/de/story\">\n<link rel=\"stylesheet\" href=\"/style.css\">\n\
+         <script type=\"application/ld+json\">{\"@type\": \"NewsArticle\", \"headline\": \"A story\"}</script>\n\
+         </head>\n<body>\n<header role=\"banner\"><nav><ul class=\"menu\">\n",
+    );
+    for n in 0..24 {
+        html += &format!(
+            "<li class=\"menu-item\"><a class=\"item-link\" href=\"/section/{n}\">Section {n}</a></li>\n"
+        );
+    }
+    html += "</ul></nav></header>\n<main><article>\n";
+    for n in 0..30 {
+        html += &format!("<p class=\"story-text\" id=\"p{n}\">");
+        for word in 0..60 {
+            html += ["The ", "council ", "met ", "on ", "<em>Tuesday</em>, ", "again "][word % 6];
+        }
+        html += &format!(
+            "<a href=\"/2026/01/story-{n}\">more</a></p>\n<figure><img src=\"/i/{n}.jpg\" alt=\"\"></figure>\n"
+        );
+    }
+    html += "</article><aside>";
+    for n in 0..12 {
+        html += &format!(
+            "<a rel=\"sponsored nofollow noopener\" href=\"https://shop.example/{n}\">An offer</a>\n"
+        );
+    }
+    html +=
+        "</aside></main><footer><p><a rel=\"license\" href=\"/terms\">Terms</a></p></footer></body></html>\n";
+    html.into_bytes()
+}
+
+/// What reading the directives adds to the extract pass, measured in turns within one run: collecting the metas,
+/// `meta::resolve`, consent statements, and `rel` of each link.
+fn directives(c: &mut Criterion) {
+    let url = Url::parse("http://e.example/docs/howto/page.html").unwrap();
+    let agent = meta::Agent::new("SuperRobot/1.0", [""; 0]);
+    let now = "2026-01-01T00:00:00Z".parse().unwrap();
+    let headers: Vec<(String, String)> = [
+        ("content-type", "text/html; charset=utf-8"),
+        ("x-robots-tag", "max-image-preview:large, otherbot: noindex"),
+        ("cache-control", "max-age=60"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    let limits = ExtractLimits::default();
+    let without_metas = ExtractLimits { metas: 0, ..limits.clone() };
+    let page = |body: &[u8], limits: &ExtractLimits| {
+        let content_type = Some("text/html; charset=utf-8");
+        extract(&ExtractInput { body, content_type, url: &url, link_headers: &[], limits, want_text: false })
+    };
+    let judge = |page: &Extracted| {
+        let sources = meta::Sources { headers: &headers, metas: &page.metas };
+        let directives = meta::resolve(&sources, &agent, meta::Dialect::Strict, now);
+        black_box(meta::consent::page_statements(&headers, &directives, None, now));
+        black_box(directives);
+    };
+    for (name, pages) in
+        [("published", vec![published()]), ("generated", vec![generated()]), ("real", real())]
+    {
+        if pages.is_empty() {
+            eprintln!("SKIPPED: no real pages, REALWEB_ROOT isn't set");
+            continue;
+        }
+        let without = || pages.iter().for_each(|p| drop(black_box(page(p, &without_metas))));
+        let with = || pages.iter().for_each(|p| judge(&black_box(page(p, &limits))));
+        let rels: Vec<String> = pages
+            .iter()
+            .flat_map(|p| page(p, &limits).links)
+            .map(|link| link.rel.as_str().to_owned())
+            .filter(|rel| !rel.is_empty())
+            .collect();
+        let rel = || rels.iter().for_each(|rel| _ = black_box(meta::link_rel(rel)));
+        tell_share(name, &without, &with, &rel);
+        let mut group = c.benchmark_group(format!("directives {name}"));
+        group.throughput(Throughput::Bytes(pages.iter().map(|p| p.len() as u64).sum()));
+        group.sample_size(if name == "real" { 10 } else { 100 });
+        group.bench_function("extract without", |b| b.iter(without));
+        group.bench_function("extract with", |b| b.iter(with));
+        group.finish();
+    }
+}
+
+/// Measures in turns, so that a machine that slows down slows both, and tells the medians' difference.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+fn tell_share(name: &str, without: &dyn Fn(), with: &dyn Fn(), rel: &dyn Fn()) {
+    let time = |of: &dyn Fn()| {
+        let start = std::time::Instant::now();
+        of();
+        start.elapsed().as_secs_f64()
+    };
+    let calls = (0.002 / time(without)).ceil().clamp(1.0, 100.0) as usize;
+    let rounds = if calls == 1 { 31 } else { 301 };
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        for (times, of) in times.iter_mut().zip([without, with, rel]) {
+            times.push(time(&|| (0..calls).for_each(|_| of())));
+        }
+    }
+    let [without, with, rel] = times.map(|mut times| {
+        times.sort_unstable_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    let share = (with - without + rel) / with * 100.0;
+    eprintln!(
+        "directives {name}: {share:.2} % of the extract pass (metas and decision {:.2} %, rel {:.2} %)",
+        (with - without) / with * 100.0,
+        rel / with * 100.0
+    );
+}
+
+criterion_group!(benches, compare, directives);
 criterion_main!(benches);

@@ -44,9 +44,21 @@ fn vectors() -> Option<String> {
 #[test]
 fn every_vector_is_answered_as_expected() {
     let Some(text) = vectors() else { return };
+    assert!(text.lines().count() >= 75, "only {} vectors", text.lines().count());
+    assert_answers(&text);
+}
+
+#[test]
+fn more_pages_of_the_same_kinds_are_answered_as_the_specification_has_it() {
+    let text = include_str!("../../meta/tests/data/more_page_directives.jsonl");
+    assert!(text.lines().count() >= 40);
+    assert_answers(text);
+}
+
+/// Asks for each line of a table and compares every key that it expects.
+fn assert_answers(text: &str) {
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(cases.len() >= 75, "only {} vectors", cases.len());
-    let (answers, code) = batch(&text);
+    let (answers, code) = batch(text);
     assert_eq!((answers.len(), code), (cases.len(), 0));
     let mut failures = Vec::new();
     for (case, answer) in cases.iter().zip(&answers) {

@@ -21,6 +21,7 @@ mod summary;
 mod summary_text;
 #[cfg(test)]
 mod tests;
+mod visit;
 mod write;
 
 pub use self::cell::{Field, Kind, Moment};
@@ -37,6 +38,7 @@ pub use self::row::{Column, Row};
 pub use self::sitemaps::SitemapSummary;
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
+pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{Form, write_table};
 
 /// A table of a crawl.

@@ -3,6 +3,7 @@
 mod answer;
 mod batch;
 mod decide;
+mod stored;
 mod words;
 
 use std::fs::File;
@@ -17,6 +18,7 @@ use serde_json::json;
 use url::Url;
 
 use self::decide::Check;
+use self::stored::Asked;
 use crate::exit::{self, Stop};
 use crate::terminal::Talk;
 
@@ -28,11 +30,12 @@ const PAGE_LIMIT: u64 = 64 * 1024 * 1024;
 Examples:
   crawl page check --agent SuperRobot/1.0 page.html
   crawl page check --agent SuperRobot/1.0 --header 'X-Robots-Tag: noindex' --url https://example.org/a page.html
+  crawl page check --from crawl-data https://example.org/a
   curl -s https://example.org/ | crawl page check --agent SuperRobot/1.0 -
   crawl page check --batch cases.jsonl > answers.jsonl")]
 pub(crate) struct PageCheckArgs {
-    /// Name of the robot, with version or without
-    #[arg(long, value_name = "NAME", required_unless_present = "batch")]
+    /// Name of the robot, with version or without [default with --from: the crawl's own]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["batch", "from"])]
     agent: Option<String>,
     /// Another name whose directives the robot obeys; repeatable
     #[arg(long, value_name = "NAME")]
@@ -52,7 +55,10 @@ pub(crate) struct PageCheckArgs {
     /// File of checks, one JSON object a line; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "alias", "now", "url", "header", "file"])]
     batch: Option<PathBuf>,
-    /// HTML file; `-` is standard input; none: the header lines alone
+    /// Directory of a crawl: judges a URL that it visited, by what it kept of it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["batch", "url", "header"])]
+    from: Option<PathBuf>,
+    /// HTML file; `-` is standard input; none: the header lines alone; with --from the URL
     #[arg(value_name = "FILE", required_unless_present_any = ["batch", "header"])]
     file: Option<PathBuf>,
 }
@@ -60,10 +66,19 @@ pub(crate) struct PageCheckArgs {
 /// Checks one page, or a file of them.
 pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
     let out = &mut io::stdout().lock();
-    match &args.batch {
-        Some(file) => batch::run(&mut BufReader::new(open(file)?), out),
-        None => single(args, talk, out),
+    if let Some(file) = &args.batch {
+        return batch::run(&mut BufReader::new(open(file)?), out);
     }
+    let Some(dir) = &args.from else { return single(args, talk, out) };
+    let asked = Asked {
+        dir,
+        url: args.file.as_deref().and_then(Path::to_str).unwrap_or_default(),
+        agent: args.agent.as_deref(),
+        aliases: &args.alias,
+        dialect: args.dialect,
+        now: args.now.unwrap_or_else(Timestamp::now),
+    };
+    stored::run(&asked, talk, out)
 }
 
 /// Checks one page and tells it in words, or as JSON.

@@ -1,0 +1,252 @@
+//! A URL that a crawl visited: what it said then, and what the crawl did about it.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use crawler::clean::clean;
+use crawler::config::{CliOverrides, load};
+use crawler::record::PageRecord;
+use crawler::url::CrawlUrl;
+use crawler::view::StoredVisit;
+use jiff::Timestamp;
+use meta::{Agent, Because, Dialect, Directives, MetaTag, Origin, Sources};
+use serde_json::{Map, Value, json};
+
+use super::answer;
+use super::decide::{Check, Checked};
+use super::words;
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show;
+use crate::terminal::Talk;
+
+/// What is asked of a crawl's directory.
+pub(super) struct Asked<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) url: &'a str,
+    /// None: the crawl's own.
+    pub(super) agent: Option<&'a str>,
+    pub(super) aliases: &'a [String],
+    pub(super) dialect: Dialect,
+    pub(super) now: Timestamp,
+}
+
+/// How much of the page the answer rests on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The response in the archive.
+    Archive,
+    /// What was recorded when it was visited.
+    Record,
+    /// Header lines, and tags for everybody: those for other robots weren't kept.
+    Headers,
+}
+
+impl Basis {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Archive => "archive",
+            Self::Record => "record",
+            Self::Headers => "headers",
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Archive => "judged from the response in the archive",
+            Self::Record => "as recorded at the visit: the body wasn't kept",
+            Self::Headers => {
+                "judged from the header lines and the tags for all robots: the body wasn't kept, nor tags for others"
+            }
+        }
+    }
+}
+
+/// Tells of one visited URL.
+pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
+    let Asked { dir, url, .. } = asked;
+    let url = CrawlUrl::parse(url)
+        .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} is no URL of a page: {error}")))?;
+    let view = show::open(dir)?;
+    let own = own_agent(dir)?;
+    let agent = match asked.agent {
+        Some(name) => Agent::new(name, asked.aliases),
+        None => own.clone(),
+    };
+    let Some(visit) = view.visit(&url).map_err(|error| show::told(&error))? else {
+        let dir = path_text(dir);
+        let what = format!(
+            "{dir} holds no visit of {url}; `crawl show {dir} queue` and `crawl show {dir} skipped` tell whether it \
+             waits or was left out"
+        );
+        return Err(Stop::new(exit::USAGE, what).into());
+    };
+    let response = view.archived(&visit.record).unwrap_or_else(|error| {
+        talk.warning(&format!("the archive can't be read, so the record is judged: {error}"));
+        None
+    });
+    let check = Check {
+        content_type: visit.record.content_type.clone(),
+        headers: response
+            .as_ref()
+            .map_or_else(|| visit.record.headers.clone(), |found| found.headers.clone()),
+        html: response.as_ref().filter(|_| visit.record.charset.is_some()).map(|found| found.body.to_vec()),
+        agent,
+        dialect: asked.dialect,
+        now: asked.now,
+        url: Some(url.as_url().clone()),
+    };
+    let is_own = check.agent == own && check.dialect == Dialect::Strict;
+    let basis = match (&response, is_own) {
+        (Some(_), _) => Basis::Archive,
+        (None, true) => Basis::Record,
+        (None, false) => Basis::Headers,
+    };
+    let mut checked = match basis {
+        Basis::Archive => check.decide(),
+        Basis::Record | Basis::Headers => from_record(&visit, &check, basis),
+    };
+    if is_own {
+        // The site's own files and robots.txt had a say, too.
+        checked.statements.clone_from(&visit.record.consent);
+        let noindex =
+            visit.record.directives.iter().find(|because| because.source.origin == Origin::RobotsTxt);
+        if let Some(because) = noindex.filter(|because| !checked.directives.because.contains(because)) {
+            checked.directives.index = false;
+            checked.directives.because.push(because.clone());
+        }
+    }
+    if talk.json {
+        writeln!(out, "{}", as_json(&visit, &check, &checked, basis))?;
+    } else {
+        tell(&visit, &check, &checked, basis, out)?;
+    }
+    Ok(exit::COMPLETE)
+}
+
+/// The name that the crawl read its pages by.
+fn own_agent(dir: &Path) -> anyhow::Result<Agent> {
+    let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
+    Ok(Agent::new(&settings.agent.product, &settings.agent.aliases))
+}
+
+/// Makes a decision of what was recorded: each directive that took effect, said again as a tag.
+fn from_record(visit: &StoredVisit, check: &Check, basis: Basis) -> Checked {
+    let record = &visit.record;
+    let counts = |because: &&Because| {
+        basis == Basis::Record
+            || because.source.origin == Origin::Meta && because.source.name.eq_ignore_ascii_case("robots")
+    };
+    let recorded: Vec<&Because> = record.directives.iter().filter(counts).collect();
+    let tag = |because: &&Because| MetaTag {
+        name: Some("robots".to_owned()),
+        content: Some(because.directive.clone()),
+        ..MetaTag::default()
+    };
+    let metas: Vec<MetaTag> = recorded.iter().map(tag).collect();
+    let headers: &[(String, String)] = if basis == Basis::Record { &[] } else { &check.headers };
+    let sources = Sources { headers, metas: &metas };
+    let mut directives = meta::resolve(&sources, &check.agent, check.dialect, check.now);
+    directives.because.retain(|because| because.source.origin == Origin::Header);
+    directives.because.extend(recorded.into_iter().cloned());
+    directives.because.sort();
+    directives.warnings.clear();
+    if basis == Basis::Record {
+        about(record, &mut directives);
+    }
+    let statements = meta::consent::page_statements(headers, &directives, None, check.now);
+    let queued = visit.links.iter().filter(|link| !link.outcome.is_skip()).map(|link| link.to.clone());
+    Checked { statements, links: queued.collect(), canonical: record.canonical.clone(), directives }
+}
+
+fn about(record: &PageRecord, directives: &mut Directives) {
+    let has = |directive: &str| record.directives.iter().any(|because| because.directive == directive);
+    directives.document_state = record.about.document_state;
+    directives.revisit_after = record.revisit_after_s.map(Duration::from_secs);
+    directives.tdm_reservation =
+        has("tdm-reservation:1").then_some(1).or_else(|| has("tdm-reservation:0").then_some(0));
+    directives.meta_url.clone_from(&record.about.meta_url);
+    directives.description.clone_from(&record.description);
+    directives.keywords = record.keywords.clone().unwrap_or_default();
+    directives.refresh.clone_from(&record.about.refresh);
+}
+
+/// What the crawl did with text, body and links.
+struct Done {
+    text: &'static str,
+    body: String,
+    links: Vec<(&'static str, u64)>,
+}
+
+fn done(visit: &StoredVisit) -> Done {
+    let record = &visit.record;
+    let text = match (&record.withdrawn, record.indexed) {
+        (_, true) => "kept",
+        (Some(_), false) => "taken out again",
+        (None, false) => "not kept",
+    };
+    let body = match (&record.warc, &record.withdrawn) {
+        (Some(place), _) => format!("archived in {} at octet {}", place.file, place.offset),
+        (None, Some(withdrawn)) => format!("taken out again: {}", withdrawn.because),
+        (None, None) => "not archived".to_owned(),
+    };
+    Done { text, body, links: visit.outcomes() }
+}
+
+fn as_json(visit: &StoredVisit, check: &Check, checked: &Checked, basis: Basis) -> Value {
+    let record = &visit.record;
+    let Done { text, body, links } = done(visit);
+    let said =
+        |because: &Because| json!({"directive": because.directive, "source": because.source.to_string()});
+    let mut answer = Map::from_iter([
+        ("v".to_owned(), json!(1)),
+        ("id".to_owned(), Value::Null),
+        ("url".to_owned(), json!(record.url)),
+        ("agent".to_owned(), json!(check.agent.token())),
+        ("judged".to_owned(), json!(basis.name())),
+    ]);
+    answer.extend(answer::as_json(checked));
+    let visit = json!({
+        "fetched_at": record.fetched_at,
+        "status": record.status,
+        "directives": record.directives.iter().map(said).collect::<Vec<_>>(),
+        "warnings": record.directive_warnings,
+        "headers": record.headers,
+        "indexed": record.indexed,
+        "archived": record.warc.is_some(),
+        "followed": record.followed,
+        "text": text,
+        "body": body,
+        "links": links.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect::<Map<_, _>>(),
+    });
+    answer.insert("visit".to_owned(), visit);
+    Value::Object(answer)
+}
+
+fn tell(
+    visit: &StoredVisit,
+    check: &Check,
+    checked: &Checked,
+    basis: Basis,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let record = &visit.record;
+    let Done { text, body, links } = done(visit);
+    let status = record.status.map_or_else(|| "no response".to_owned(), |status| format!("status {status}"));
+    writeln!(out, "{}: visited {}, {status}", clean(&record.url), record.fetched_at)?;
+    writeln!(out, "{}", basis.in_words())?;
+    words::tell(check, checked, out)?;
+    let links: Vec<String> = links.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    let links = if links.is_empty() { "none found".to_owned() } else { links.join(", ") };
+    writeln!(out, "what the crawl did")?;
+    for (name, what) in [("text", text), ("body", body.as_str()), ("links", links.as_str())] {
+        writeln!(out, "  {name:<18} {}", clean(what))?;
+    }
+    if basis != Basis::Archive {
+        for warning in &record.directive_warnings {
+            writeln!(out, "not used: {}", clean(warning))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! One URL of a crawl: what is kept of its last visit, what became of its links, and the response in the archive.
+
+use bytes::Bytes;
+
+use super::lookup::HostIds;
+use super::open::{View, ViewError};
+use crate::fetch;
+use crate::record::{LinkRecord, PageRecord, link_key, read_links};
+use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
+use crate::warc::{self, Location};
+
+/// What the database keeps of the last visit of a URL.
+#[derive(Debug)]
+pub struct StoredVisit {
+    /// The record, as it may be shown now.
+    pub record: PageRecord,
+    /// Its links, with what became of each.
+    pub links: Vec<LinkRecord>,
+}
+
+/// A response as it stands in the archive.
+#[derive(Debug)]
+pub struct StoredResponse {
+    /// The header lines, in the order received.
+    pub headers: Vec<(String, String)>,
+    /// The body, content codings undone where that can be done.
+    pub body: Bytes,
+}
+
+/// Says why an archived response can't be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArchiveError {
+    /// The archive.
+    #[error(transparent)]
+    Warc(#[from] warc::Error),
+    /// The record isn't a response.
+    #[error("what stands there is no response")]
+    NoResponse,
+}
+
+impl<S: Store> View<S> {
+    /// Finds the last visit of a URL; none where it was never visited.
+    pub fn visit(&self, url: &CrawlUrl) -> Result<Option<StoredVisit>, ViewError> {
+        let Some(host) = HostIds::default().of(self, url)? else { return Ok(None) };
+        let key = link_key(host, url.fingerprint(self.key()));
+        let Some((_, value)) = self.store().last(Tree::Pages, &key)? else { return Ok(None) };
+        let record = self.read_page(&value)?;
+        let links = match self.store().get(Tree::Links, &key)? {
+            Some(value) => read_links(&value).map_err(ViewError::packed(Tree::Links))?,
+            None => Vec::new(),
+        };
+        Ok(Some(StoredVisit { record, links }))
+    }
+
+    /// Reads a visit's response from the archive, checks made; none where it isn't there.
+    pub fn archived(&self, record: &PageRecord) -> Result<Option<StoredResponse>, ArchiveError> {
+        let (Some(dir), Some(place)) = (self.dir(), &record.warc) else { return Ok(None) };
+        let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
+        let stored = warc::read(&dir.warc(), &place)?;
+        if stored.kind() != "response" {
+            return Err(ArchiveError::NoResponse);
+        }
+        let (_, wire) = stored.http().ok_or(ArchiveError::NoResponse)?;
+        let headers: Vec<(String, String)> = stored
+            .http_fields()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(value).into_owned()))
+            .collect();
+        let codings = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+        let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();
+        let body = fetch::decode_body(Some(&codings.join(",")), wire);
+        Ok(Some(StoredResponse { headers, body }))
+    }
+}
+
+impl StoredVisit {
+    /// Counts the links by what became of them, in the order of the first of each kind.
+    pub fn outcomes(&self) -> Vec<(&'static str, u64)> {
+        let mut counts: Vec<(&'static str, u64)> = Vec::new();
+        for link in &self.links {
+            let name = link.outcome.as_str();
+            match counts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((name, 1)),
+            }
+        }
+        counts
+    }
+}
