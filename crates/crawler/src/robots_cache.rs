@@ -195,9 +195,7 @@ impl<S: Store> RobotsCache<S> {
         {
             return match next_hop(errand, response) {
                 Ok(hop) => Ok(Step::Hop(hop)),
-                Err(bad) => {
-                    self.judged(errand, known, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
-                },
+                Err(bad) => self.judged(errand, known, &Outcome::Redirects(bad), Some(response), ROBOTS, now),
             };
         }
         match answer {

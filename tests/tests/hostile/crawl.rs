@@ -133,7 +133,9 @@ pub(crate) fn run(plan: &Plan) -> Crawled {
         queue: crawled.table("queue"),
     };
     if let Some(kept) = std::env::var_os("WHOLE_PROGRAM_KEEP") {
-        let _status = std::process::Command::new("rm").args([Path::new("-rf"), &Path::new(&kept).join(plan.name)]).status();
+        let _status = std::process::Command::new("rm")
+            .args([Path::new("-rf"), &Path::new(&kept).join(plan.name)])
+            .status();
         let _status = std::process::Command::new("cp")
             .args([Path::new("-r"), directory_of(&crawled), &Path::new(&kept).join(plan.name)])
             .status();

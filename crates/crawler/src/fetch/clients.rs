@@ -9,6 +9,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -16,6 +17,9 @@ use super::dial::DialLayer;
 use super::guard::AddressGuard;
 use super::resolver::{GuardedResolver, Rules};
 use super::{FetchSettings, SetupError};
+
+/// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
+const PROBE: Duration = Duration::from_secs(4);
 
 /// Octets that a server may send over HTTP/2 beyond what we have read. At a round trip of 100 ms it is 1.3 MB a second.
 const HTTP2_WINDOW: u32 = 128 << 10;
@@ -89,9 +93,11 @@ impl Recipe {
             .no_proxy()
             .pool_max_idle_per_host(1)
             .pool_idle_timeout(s.idle_timeout)
-            // A frozen server keeps neither its connection nor the next request on it.
-            .http2_keep_alive_interval(s.connect_timeout)
-            .http2_keep_alive_timeout(s.connect_timeout)
+            // A frozen or flooding server keeps neither its connection nor the next request on it, after a try that ran out
+            // of time either: what doesn't answer a PING ends.
+            .http2_keep_alive_interval(PROBE)
+            .http2_keep_alive_timeout(PROBE)
+            .http2_keep_alive_while_idle(true)
             // What a server may send before we have read it: no more than over HTTP/1.1.
             .http2_initial_stream_window_size(HTTP2_WINDOW)
             .http2_initial_connection_window_size(HTTP2_WINDOW)
