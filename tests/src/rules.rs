@@ -19,6 +19,10 @@ pub struct Rules {
     pub lines: Vec<Rule>,
     /// The least time between two visits.
     pub crawl_delay: Option<Duration>,
+    /// The time that each page takes of the `Request-rate`, in whole seconds.
+    pub request_rate: Option<Duration>,
+    /// The `Visit-time`: minutes of the day in UTC, from and to.
+    pub visit_time: Option<(u32, u32)>,
 }
 
 impl Rules {
@@ -63,6 +67,13 @@ impl Rules {
         let mut text = format!("User-agent: {agent}\n");
         if let Some(delay) = self.crawl_delay {
             let _ = writeln!(text, "Crawl-delay: {}", delay.as_secs_f64());
+        }
+        if let Some(each) = self.request_rate {
+            let _ = writeln!(text, "Request-rate: 1/{}", each.as_secs());
+        }
+        if let Some((from, to)) = self.visit_time {
+            let time = |minute: u32| format!("{:02}{:02}", minute / 60, minute % 60);
+            let _ = writeln!(text, "Visit-time: {}-{}", time(from), time(to));
         }
         for rule in &self.lines {
             let _ = writeln!(text, "{}: {}", if rule.allow { "Allow" } else { "Disallow" }, rule.pattern);

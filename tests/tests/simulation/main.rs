@@ -3,6 +3,7 @@
 mod audit;
 mod crash;
 mod crawl;
+mod hours;
 mod plain_robot;
 mod politeness;
 mod tools;
