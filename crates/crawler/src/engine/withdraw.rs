@@ -62,6 +62,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Ok(mut links) = read_links(&value) else { return };
         for link in &mut links {
             link.text.clear();
+            link.hreflang = None;
         }
         if let Ok(value) = write_links(&links) {
             self.frontier.put(Tree::Links, key, value);

@@ -14,6 +14,7 @@ pub use self::evidence::{
     DirectiveSaid, EffectsTaken, Evidence, LimitReached, PauseSet, RequestMade, Versions,
 };
 pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
+pub(crate) use self::page::TELLING_HEADERS;
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::robots::RobotsRecord;
 pub use self::site_file::{SiteFile, SiteFileRecord};

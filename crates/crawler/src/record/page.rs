@@ -39,6 +39,9 @@ pub struct Archived {
     pub length: u64,
 }
 
+/// Header lines that tell of the content: kept where its text is.
+pub(crate) const TELLING_HEADERS: [&str; 3] = ["link", "refresh", "content-language"];
+
 /// What a page says of itself beside title, description and keywords. Empty under noindex.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -247,6 +250,7 @@ impl PageRecord {
             self.digest = None;
             self.canonical = None;
             self.fields.clear();
+            self.headers.retain(|(name, _)| !TELLING_HEADERS.contains(&name.as_str()));
             self.indexed = false;
             self.excerpt = Some(0);
         }

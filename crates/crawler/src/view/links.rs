@@ -61,7 +61,7 @@ impl<S: Store> View<S> {
             outcome: link.outcome.as_str(),
             kind: link.kind,
             position: link.position.map(Position::name),
-            hreflang: link.hreflang,
+            hreflang: link.hreflang.filter(|_| !is_closed),
         };
         Ok(links.into_iter().map(row).collect())
     }

@@ -14,7 +14,7 @@ use crate::extract::{
 };
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
-use crate::record::{About, Archived, LinkOutcome, PageRecord, RobotsEvidence};
+use crate::record::{About, Archived, LinkOutcome, PageRecord, RobotsEvidence, TELLING_HEADERS};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc::{self, Encoded, Exchange};
 
@@ -211,7 +211,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         limits_hit,
         tries: item.tries + 1,
         about,
-        headers: speaking(&headers),
+        headers: speaking(&headers, store_text),
         excerpt: directives.excerpt_limit().map(|most| most as u64),
         unavailable_after: directives.unavailable_after,
         revisit_after_s: directives.revisit_after.map(|wish| wish.as_secs()),
@@ -261,20 +261,12 @@ fn text_headers(response: &Response) -> Vec<(String, String)> {
 }
 
 /// The header lines that directives and statements are read from.
-const SPEAKING: [&str; 9] = [
-    "x-robots-tag",
-    "robots-tag",
-    "content-usage",
-    "content-signal",
-    "tdm-reservation",
-    "tdm-policy",
-    "link",
-    "refresh",
-    "content-language",
-];
+const SPEAKING: [&str; 6] =
+    ["x-robots-tag", "robots-tag", "content-usage", "content-signal", "tdm-reservation", "tdm-policy"];
 
-fn speaking(headers: &[(String, String)]) -> Vec<(String, String)> {
-    let lines = headers.iter().filter(|(name, _)| SPEAKING.contains(&name.as_str()));
+fn speaking(headers: &[(String, String)], store_text: bool) -> Vec<(String, String)> {
+    let is_kept = |name: &str| SPEAKING.contains(&name) || store_text && TELLING_HEADERS.contains(&name);
+    let lines = headers.iter().filter(|(name, _)| is_kept(name));
     let line = |(name, value): &(String, String)| (name.clone(), clean::clean_to(value, LONGEST_TEXT));
     lines.map(line).collect()
 }

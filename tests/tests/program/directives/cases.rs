@@ -2,6 +2,7 @@
 //! the page, from the spec's text. Agent SuperRobot, alias newsbot, dialect strict.
 
 /// One page of the simulated site.
+#[derive(Clone, Copy)]
 pub(super) struct Case {
     /// Its path is `/c/NAME`.
     pub(super) name: &'static str,

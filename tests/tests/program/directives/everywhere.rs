@@ -14,8 +14,10 @@ use crate::scene::{Scene, sorted};
 const HOST: &str = "http://a.test";
 
 /// Parts of a page whose text is kept with its record and links.
-const TEXTS: [&str; 13] =
-    ["title", "desc", "key", "og", "ogd", "tw", "twd", "ld", "lang", "hl", "murl", "field", "anchor"];
+const TEXTS: [&str; 14] =
+    ["title", "desc", "key", "og", "ogd", "tw", "twd", "ld", "lang", "hl", "murl", "field", "anchor", LINE];
+/// The part that stands in a header line, of pages alone.
+const LINE: &str = "line";
 /// Parts that stand in the body alone.
 const BODIES: [&str; 3] = ["body", "comment", "hidden"];
 /// Parts that are excerpts wherever they are shown.
@@ -65,18 +67,25 @@ fn answer(case: &Case) -> Answer {
         Form::Image => Answer::content("image/png", format!("\u{89}PNG {text}")),
         Form::Plain => Answer::content("text/plain", text),
     };
-    let answer = Answer { status: case.status, ..answer };
+    let mut answer = Answer { status: case.status, ..answer };
+    if case.is_page() {
+        answer = answer.header("Link", &format!("</>; rel=next; title={}", marker(case.name, LINE)));
+    }
     case.headers.iter().fold(answer, |answer, (name, value)| answer.header(name, value))
 }
 
 fn site() -> Sites {
-    let links: String = CASES.iter().map(|case| format!("<a href=/c/{}>c</a>", case.name)).collect();
+    let links =
+        CASES.iter().map(|case| format!("<a href=/c/{}>c</a>", case.name)).collect::<Vec<_>>().concat();
     let mut sites = Sites::new()
         .page("a.test", "/robots.txt", Answer::content("text/plain", ROBOTS_TXT))
         .page("a.test", "/", Answer::html(format!("<a href=/hub>h</a>{links}")));
     // Asked for after every case, since it comes last.
-    let elsewhere: String =
-        CASES.iter().map(|case| format!("<a href=/elsewhere/{}>e</a>", case.name)).collect();
+    let elsewhere = CASES
+        .iter()
+        .map(|case| format!("<a href=/elsewhere/{}>e</a>", case.name))
+        .collect::<Vec<_>>()
+        .concat();
     sites = sites.page("a.test", "/hub", Answer::html(elsewhere));
     for case in CASES {
         sites = sites.page("a.test", &format!("/c/{}", case.name), answer(case));
@@ -281,7 +290,10 @@ fn what_stands_anywhere(scene: &Scene, run: &Output) {
         |case: &Case, part: &str| is_kept(case) && !(case.excerpt.is_some() && EXCERPTS.contains(&part));
     let of = |parts: &[&str], may: &dyn Fn(&Case, &str) -> bool| -> BTreeSet<String> {
         let all = CASES.iter().flat_map(|case| parts.iter().map(move |part| (case, *part)));
-        all.filter(|(case, part)| may(case, part)).map(|(case, part)| marker(case.name, part)).collect()
+        let stands = |case: &Case, part: &str| part != LINE || case.is_page();
+        all.filter(|(case, part)| stands(case, part) && may(case, part))
+            .map(|(case, part)| marker(case.name, part))
+            .collect()
     };
     // Neither more nor less than what may be there: what is searched for is found where it may be.
     assert_same("the database", &in_database, &of(&TEXTS, &|case, _| is_kept(case)));
