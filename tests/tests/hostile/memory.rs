@@ -13,7 +13,8 @@ const SIZE: usize = 10 << 20;
 static TEXT: LazyLock<Vec<u8>> = LazyLock::new(|| page(b"<p>lorem ipsum <a href=/>x</a>".repeat(SIZE / 30)));
 static FILM: LazyLock<Vec<u8>> = LazyLock::new(|| {
     // Nothing that could be compressed, in the archive either.
-    let noise = (0..SIZE as u64 / 8).flat_map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 21).to_le_bytes());
+    let noise =
+        (0..SIZE as u64 / 8).flat_map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ n << 21).to_le_bytes());
     typed("video/mp4", noise.collect::<Vec<u8>>())
 });
 static GZIP: LazyLock<Vec<u8>> = LazyLock::new(|| coded("gzip", gzip_bomb(20)));
@@ -28,27 +29,84 @@ macro_rules! five_of {
 }
 
 const TEXTS: [Scenario; 15] = five_of!(
-    Serve::Answer(|_| TEXT.clone()), WHOLE,
-    "text-1", "text-2", "text-3", "text-4", "text-5", "text-6", "text-7", "text-8", "text-9", "text-10", "text-11", "text-12",
-    "text-13", "text-14", "text-15"
+    Serve::Answer(|_| TEXT.clone()),
+    WHOLE,
+    "text-1",
+    "text-2",
+    "text-3",
+    "text-4",
+    "text-5",
+    "text-6",
+    "text-7",
+    "text-8",
+    "text-9",
+    "text-10",
+    "text-11",
+    "text-12",
+    "text-13",
+    "text-14",
+    "text-15"
 );
 const FILMS: [Scenario; 15] = five_of!(
-    Serve::Answer(|_| FILM.clone()), WHOLE,
-    "film-1", "film-2", "film-3", "film-4", "film-5", "film-6", "film-7", "film-8", "film-9", "film-10", "film-11", "film-12",
-    "film-13", "film-14", "film-15"
+    Serve::Answer(|_| FILM.clone()),
+    WHOLE,
+    "film-1",
+    "film-2",
+    "film-3",
+    "film-4",
+    "film-5",
+    "film-6",
+    "film-7",
+    "film-8",
+    "film-9",
+    "film-10",
+    "film-11",
+    "film-12",
+    "film-13",
+    "film-14",
+    "film-15"
 );
 const BOMBS: [Scenario; 20] = five_of!(
-    Serve::Answer(|ask| if ask.host.len().is_multiple_of(2) { GZIP.clone() } else { ZSTD.clone() }), DECODED,
-    "bomb-1", "bomb-2", "bomb-3", "bomb-4", "bomb-5", "bomb-6", "bomb-7", "bomb-8", "bomb-9", "bomb-10", "bomb-11", "bomb-12",
-    "bomb-13", "bomb-14", "bomb-15", "bomb-16", "bomb-17", "bomb-18", "bomb-19", "bomb-20"
+    Serve::Answer(|ask| if ask.host.len().is_multiple_of(2) { GZIP.clone() } else { ZSTD.clone() }),
+    DECODED,
+    "bomb-1",
+    "bomb-2",
+    "bomb-3",
+    "bomb-4",
+    "bomb-5",
+    "bomb-6",
+    "bomb-7",
+    "bomb-8",
+    "bomb-9",
+    "bomb-10",
+    "bomb-11",
+    "bomb-12",
+    "bomb-13",
+    "bomb-14",
+    "bomb-15",
+    "bomb-16",
+    "bomb-17",
+    "bomb-18",
+    "bomb-19",
+    "bomb-20"
 );
 const STREAMS: [Scenario; 10] = five_of!(
     Serve::Wire(|w| {
         w.request()?;
         w.send(open_head(&[]))?;
         w.flood([b' '; 65536])
-    }), WIRE,
-    "stream-1", "stream-2", "stream-3", "stream-4", "stream-5", "stream-6", "stream-7", "stream-8", "stream-9", "stream-10"
+    }),
+    WIRE,
+    "stream-1",
+    "stream-2",
+    "stream-3",
+    "stream-4",
+    "stream-5",
+    "stream-6",
+    "stream-7",
+    "stream-8",
+    "stream-9",
+    "stream-10"
 );
 
 /// Sixty hosts: 10 MiB of text, 10 MiB of noise, bombs, streams without an end.

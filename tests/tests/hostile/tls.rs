@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use whole_program::hostile::Expect::{Answers, AtMost, Fails, NoPages, Robots, Settled, Title};
 use whole_program::hostile::frames::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RESET, SETTINGS, STATUS_200, STATUS_404,
-    WINDOW_UPDATE, frame, greet, request,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RESET, SETTINGS, STATUS_200,
+    STATUS_404, WINDOW_UPDATE, frame, greet, request,
 };
 use whole_program::hostile::http::page;
 use whole_program::hostile::{Fault, Scenario, Serve, Tls};
