@@ -82,6 +82,8 @@ pub enum Expect {
     Links(&'static str, u64),
     /// Table `skipped` has a URL that holds this text, with this reason.
     Skips(&'static str, &'static str),
+    /// Table `ledger` has this decision about a URL of the host that holds this text.
+    Decides(&'static str, &'static str),
     /// The server never saw a request for a path that begins so.
     Never(&'static str),
     /// The server saw so many requests for this path.

@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) canary: usize,
     /// The exit code.
     pub(crate) exit: i32,
+    /// `pace.max_wait`, where it isn't the default.
+    pub(crate) max_wait: Option<&'static str>,
     /// How long the whole crawl may take.
     pub(crate) limit: Duration,
 }
@@ -45,6 +47,8 @@ impl Plan {
             options: &["--timeout", "2s", "--adaptive", "1"],
             canary: 50,
             exit: 0,
+            // Hosts that pause for minutes are left, as they would be after two minutes by default.
+            max_wait: Some("4s"),
             limit: Duration::from_secs(60),
         }
     }
@@ -66,6 +70,7 @@ pub(crate) struct Tables {
     pub(crate) skipped: Vec<Value>,
     pub(crate) hosts: Vec<Value>,
     pub(crate) queue: Vec<Value>,
+    pub(crate) ledger: Vec<Value>,
 }
 
 impl Crawled {
@@ -103,8 +108,10 @@ pub(crate) fn run(plan: &Plan) -> Crawled {
     write("seeds.txt", &seeds);
     write("resolve.txt", &format!("{}{CANARY}:{}\n", web.resolve(), canary.address()));
     write("ca.pem", &web.authority());
-    // Hosts that pause for minutes are left, as they would be after two minutes by default.
-    write("crawl.toml", "[pace]\nmax_wait = \"4s\"\n");
+    write(
+        "crawl.toml",
+        &plan.max_wait.map(|wait| format!("[pace]\nmax_wait = \"{wait}\"\n")).unwrap_or_default(),
+    );
 
     // Built before the clock runs.
     let _built = whole_program::program::binary();
@@ -131,6 +138,7 @@ pub(crate) fn run(plan: &Plan) -> Crawled {
         skipped: crawled.table("skipped"),
         hosts: crawled.table("hosts"),
         queue: crawled.table("queue"),
+        ledger: crawled.table("ledger"),
     };
     if let Some(kept) = std::env::var_os("WHOLE_PROGRAM_KEEP") {
         let _status = std::process::Command::new("rm")

@@ -33,6 +33,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         crate::html::SCENARIOS,
         crate::output::SCENARIOS,
         crate::tls::SCENARIOS,
+        crate::traps::SCENARIOS,
+        crate::sitemaps::SCENARIOS,
     ];
     groups.concat()
 }

@@ -73,6 +73,15 @@ fn one(scenario: &Scenario, crawled: &Crawled, contacts: &[Contact], expect: Exp
                 None => Some(format!("{text} isn't skipped, expected {reason}")),
             }
         }
+        Expect::Decides(text, decision) => {
+            let own = |row: &&Value| {
+                row["host"] == scenario.host().as_str()
+                    && row["url"].as_str().is_some_and(|url| url.contains(text))
+            };
+            let said: Vec<&str> =
+                tables.ledger.iter().filter(own).filter_map(|row| row["decision"].as_str()).collect();
+            (!said.contains(&decision)).then(|| format!("{text}: decided {said:?}, not {decision}"))
+        }
         Expect::Never(path) => {
             let asked: Vec<_> = requests().filter(|asked| asked.starts_with(path)).take(3).collect();
             (!asked.is_empty()).then(|| format!("{asked:?} was asked for"))

@@ -13,5 +13,8 @@ mod memory;
 mod output;
 mod redirects;
 mod robots;
+mod sitemaps;
 mod tls;
+mod traps;
+mod whole;
 mod wire;

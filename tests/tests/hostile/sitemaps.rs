@@ -1,0 +1,255 @@
+//! Sitemaps that are bombs, loops, lies. The crawls here read sitemaps (`--sitemaps`).
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use whole_program::hostile::Expect::{Answers, AtMost, Decides, Never};
+use whole_program::hostile::http::{answer, coded, gzip, gzip_bomb, page, redirect, text, typed};
+use whole_program::hostile::{Ask, Scenario, Serve};
+
+use crate::crawl::{Plan, run};
+
+static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| gzip_bomb(100));
+
+/// robots.txt names `/map.xml`, which is this; everything else is a page.
+fn map(ask: &Ask, octets: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    match ask.path.as_str() {
+        "/robots.txt" => {
+            text(format!("User-agent: *\nDisallow: /closed\nSitemap: http://{}/map.xml\n", ask.host))
+        }
+        "/map.xml" => octets(),
+        "/sitemap.xml" => answer(404, &[], ""),
+        _ => page(format!("<title>{}</title>", ask.path)),
+    }
+}
+
+fn urlset(urls: &str) -> Vec<u8> {
+    typed(
+        "application/xml",
+        format!(
+            "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{urls}</urlset>"
+        ),
+    )
+}
+
+fn xml(body: impl AsRef<[u8]>) -> Vec<u8> {
+    typed("application/xml", body)
+}
+
+const FAILED: &[whole_program::hostile::Expect] = &[Answers("/", 200), Decides("/map.xml", "sitemap_failed")];
+
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario::everything(
+        "map-good",
+        "robots",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                urlset(&format!(
+                    "<url><loc>http://{}/found</loc></url><url><loc>http://{}/closed</loc></url>",
+                    ask.host, ask.host
+                ))
+            })
+        }),
+        &[Answers("/", 200), Answers("/found", 200), Never("/closed"), Decides("/map.xml", "sitemap_read")],
+    ),
+    Scenario::everything(
+        "map-laughs",
+        "body",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                let mut entities = String::from("<!ENTITY a0 'ha'>");
+                for n in 1..30 {
+                    let _ = write!(entities, "<!ENTITY a{n} '&a{m};&a{m};&a{m};&a{m};'>", m = n - 1);
+                }
+                xml(format!(
+                    "<?xml version='1.0'?><!DOCTYPE x [{entities}]><urlset><url><loc>http://{}/&a29;</loc></url></urlset>",
+                    ask.host
+                ))
+            })
+        }),
+        &[Answers("/", 200), Never("/ha"), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-external-entity",
+        "address",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                xml(format!(
+                    "<!DOCTYPE x [<!ENTITY x SYSTEM 'http://127.0.0.1:{}/'><!ENTITY y SYSTEM 'file:///etc/passwd'>]><urlset><url><loc>http://{}/&x;&y;</loc></url></urlset>",
+                    ask.secret, ask.host
+                ))
+            })
+        }),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-bomb",
+        "body",
+        Serve::Answer(|ask| map(ask, || coded("gzip", &*BOMB))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-bomb-in-a-file",
+        "body",
+        Serve::Answer(|ask| map(ask, || typed("application/gzip", &*BOMB))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-bomb-in-a-bomb",
+        "body",
+        Serve::Answer(|ask| map(ask, || coded("gzip", gzip(&*BOMB)))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-nested",
+        "tree",
+        Serve::Answer(|ask| map(ask, || urlset(&"<url>".repeat(200_000)))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-without-end-tags",
+        "tree",
+        Serve::Answer(|ask| {
+            map(ask, || xml(format!("<urlset><url><loc>http://{}/{}", ask.host, "x".repeat(2_000_000))))
+        }),
+        &[Answers("/", 200), Never("/xx"), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-of-sixty-thousand",
+        "limit",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                // All of them are denied, so that none has to be asked for.
+                let urls: String = (0..60_000)
+                    .map(|n| format!("<url><loc>http://{}/closed/{n}</loc></url>", ask.host))
+                    .collect();
+                urlset(&urls)
+            })
+        }),
+        &[Answers("/", 200), Never("/closed")],
+    ),
+    Scenario::everything(
+        "map-names-itself",
+        "trap",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                xml(format!(
+                    "<sitemapindex><sitemap><loc>http://{}/map.xml</loc></sitemap></sitemapindex>",
+                    ask.host
+                ))
+            })
+        }),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-of-maps-of-maps",
+        "trap",
+        Serve::Answer(|ask| match ask.path.as_str() {
+            path if path.starts_with("/map") => {
+                let more: String = (0..3)
+                    .map(|n| {
+                        format!(
+                            "<sitemap><loc>http://{}{}-{n}.xml</loc></sitemap>",
+                            ask.host,
+                            path.trim_end_matches(".xml")
+                        )
+                    })
+                    .collect();
+                xml(format!("<sitemapindex>{more}</sitemapindex>"))
+            }
+            _ => map(ask, Vec::new),
+        }),
+        // Three deep: 1 + 3 + 9 + 27.
+        &[Answers("/", 200), AtMost(45)],
+    ),
+    Scenario::everything(
+        "map-redirects-for-ever",
+        "redirect",
+        Serve::Answer(|ask| match ask.path.as_str() {
+            path if path.starts_with("/map") => redirect(302, &format!("/map{}.xml", ask.nth)),
+            _ => map(ask, Vec::new),
+        }),
+        &[Answers("/", 200), AtMost(15)],
+    ),
+    Scenario::everything(
+        "map-redirects-to-loopback",
+        "address",
+        Serve::Answer(|ask| map(ask, || redirect(302, &format!("http://127.0.0.1:{}/map.xml", ask.secret)))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything(
+        "map-at-loopback",
+        "address",
+        Serve::Answer(|ask| match ask.path.as_str() {
+            "/robots.txt" => text(format!(
+                "Sitemap: http://127.0.0.1:{}/map.xml\nSitemap: file:///etc/passwd\n",
+                ask.secret
+            )),
+            "/sitemap.xml" => answer(404, &[], ""),
+            _ => page("x"),
+        }),
+        &[Answers("/", 200), AtMost(3)],
+    ),
+    Scenario::everything(
+        "map-of-strange-urls",
+        "address",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                urlset(&format!(
+                    "<url><loc>http://127.0.0.1:{}/</loc></url><url><loc>file:///etc/passwd</loc></url><url><loc>javascript:x()</loc></url><url><loc>http://elsewhere.test/</loc></url><url><loc>\u{202e}\u{9b}31m</loc></url>",
+                    ask.secret
+                ))
+            })
+        }),
+        &[Answers("/", 200), AtMost(4)],
+    ),
+    Scenario::everything(
+        "maps-by-the-thousand",
+        "limit",
+        Serve::Answer(|ask| match ask.path.as_str() {
+            "/robots.txt" => text(
+                (0..3000)
+                    .map(|n| format!("Sitemap: http://{}/closed/{n}.xml\n", ask.host))
+                    .collect::<String>()
+                    + "User-agent: *\nDisallow: /closed\n",
+            ),
+            "/sitemap.xml" => answer(404, &[], ""),
+            _ => page("x"),
+        }),
+        &[Answers("/", 200), Never("/closed"), AtMost(3)],
+    ),
+    Scenario::everything(
+        "map-is-html",
+        "text",
+        Serve::Answer(|ask| map(ask, || page("<title>Not found</title><a href=/no>x</a>"))),
+        &[Answers("/", 200), Never("/no")],
+    ),
+    Scenario::everything(
+        "map-is-garbage",
+        "text",
+        Serve::Answer(|ask| map(ask, || xml([0xff; 100_000]))),
+        &[Answers("/", 200), AtMost(5)],
+    ),
+    Scenario::everything("map-500", "robots", Serve::Answer(|ask| map(ask, || answer(500, &[], ""))), FAILED),
+    Scenario::everything(
+        "map-dates",
+        "text",
+        Serve::Answer(|ask| {
+            map(ask, || {
+                urlset(&format!(
+                    "<url><loc>http://{0}/a</loc><lastmod>9999999-99-99T99:99:99Z</lastmod><priority>1e999</priority><changefreq>{1}</changefreq></url>",
+                    ask.host,
+                    "x".repeat(100_000)
+                ))
+            })
+        }),
+        &[Answers("/", 200), Answers("/a", 200)],
+    ),
+];
+
+#[test]
+fn hostile_sitemaps() {
+    LazyLock::force(&BOMB);
+    let options = &["--sitemaps", "--timeout", "4s", "--adaptive", "1"];
+    run(&Plan { options, ..Plan::new("sitemaps", SCENARIOS) });
+}
