@@ -4,6 +4,7 @@
 
 mod desk;
 mod page;
+mod reread;
 mod revisit;
 mod signature;
 mod sitemap;
@@ -11,8 +12,12 @@ mod sitemap;
 pub use self::desk::{Desk, Held};
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
+<<<<<<< HEAD
 pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
+=======
+pub(crate) use self::reread::reread;
+>>>>>>> f1f1f3e (Add crawl repair: a new directory of what can be read of a damaged one)
 
 use std::collections::HashSet;
 use std::sync::Arc;
