@@ -34,6 +34,7 @@ impl<S: Store> Frontier<S> {
         host.pace = before.pace;
         host.counts = before.counts;
         host.robots_status = before.robots_status;
+        host.groups = before.groups;
     }
 }
 

@@ -412,6 +412,18 @@ impl Rebuild<'_> {
             })?;
             self.torn(tree, whole);
         }
+        let whole = salvaged.each(Tree::Sitemaps, |key, value| {
+            // What still waits is asked for again; without its host it is found again.
+            let host = key.first_chunk::<4>().and_then(|host| self.hosts.get(&u32::from_be_bytes(*host)));
+            match (host, key.get(4..)) {
+                (Some(host), Some(page)) if self.key_kept => {
+                    let key = [&host.key(), page].concat();
+                    self.put(Write::put(Tree::Sitemaps, key, value))
+                }
+                _ => Ok(()),
+            }
+        })?;
+        self.torn(Tree::Sitemaps, whole);
         self.commit()
     }
 

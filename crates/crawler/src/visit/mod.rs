@@ -12,12 +12,9 @@ mod sitemap;
 pub use self::desk::{Desk, Held};
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
-<<<<<<< HEAD
+pub(crate) use self::reread::reread;
 pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
-=======
-pub(crate) use self::reread::reread;
->>>>>>> f1f1f3e (Add crawl repair: a new directory of what can be read of a damaged one)
 
 use std::collections::HashSet;
 use std::sync::Arc;

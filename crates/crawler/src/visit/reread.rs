@@ -7,7 +7,7 @@ use super::Requested;
 use super::page::{self, Page, PageRules, Visited};
 use crate::clock::Now;
 use crate::consent::Said;
-use crate::fetch::{Response, decode_body};
+use crate::fetch::{Response, Room, decode_body};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::url::CrawlUrl;
@@ -41,9 +41,11 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
         remote: None,
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,
+        room: Room::default(),
     };
     let moment = Now { mono: std::time::Duration::ZERO, wall: at };
-    let requested = Requested { started: moment, ended: moment, bytes: body.len() as u64 };
+    let requested =
+        Requested { started: moment, ended: moment, bytes: body.len() as u64, status: Some(status) };
     let page = Page {
         url: url.clone(),
         item: QueuedUrl::link(url, 0, None),

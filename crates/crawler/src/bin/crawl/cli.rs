@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
-use crate::{audit, completions, config_show, demo, export, man, page_check, repair, resume, robots_check, run, show};
+    audit, completions, config_show, demo, export, man, page_check, repair, resume, robots_check, run, show,
 };
 
 const EXAMPLES: &str = "\
