@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod pace;
 pub mod packed;
 pub mod record;
+pub mod repair;
 pub mod robots_cache;
 pub mod robots_history;
 pub mod scope;

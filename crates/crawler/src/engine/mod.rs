@@ -12,6 +12,8 @@ mod sitemaps;
 mod traps;
 mod withdraw;
 
+pub(crate) use self::withdraw::due_key;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,6 +167,12 @@ impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct ScopeAdded {
     urls: Vec<String>,
+}
+
+/// The URLs of a stored `scope_added`.
+pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
+    let added: ScopeAdded = serde_json::from_slice(value).unwrap_or_default();
+    added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
 }
 
 type Done = (Permit, Result<Outcome, StoreError>);

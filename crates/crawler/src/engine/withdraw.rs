@@ -139,7 +139,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 }
 
 /// Key: seconds since 1970 (u64, big-endian), host id, fingerprint.
-fn due_key(date: Timestamp, host: HostId, page: Fingerprint) -> Vec<u8> {
+pub(crate) fn due_key(date: Timestamp, host: HostId, page: Fingerprint) -> Vec<u8> {
     // A fraction of a second is rounded up: never early, and at most a second late.
     let seconds = date.as_second() + i64::from(date.subsec_nanosecond() > 0);
     let mut key = u64::try_from(seconds).unwrap_or_default().to_be_bytes().to_vec();

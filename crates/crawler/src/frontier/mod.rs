@@ -14,6 +14,7 @@ mod overlay;
 mod persist;
 mod queue;
 mod read;
+mod rebuild;
 mod seen;
 mod sitemaps;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
 pub(crate) use self::persist::reversed;
 pub use self::queue::QueueEnds;
+pub(crate) use self::rebuild::{chunk_urls, journal_urls};
 pub use self::read::{StoredQueue, StoredUrl, stored_queue};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;

@@ -90,6 +90,20 @@ impl CrawlDir {
         Ok(dir)
     }
 
+    /// Holds a directory that is only read: against a crawl that would write there. None where it can't be written at all.
+    pub fn hold(root: &Path) -> Result<Option<Self>, DirError> {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        match Self::lock(root) {
+            Ok(dir) => Ok(Some(dir)),
+            Err(DirError::Io { source, .. })
+                if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn lock(root: &Path) -> Result<Self, DirError> {
         let path = root.join(".lock");
         let lock = File::options()

@@ -315,7 +315,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
     }
 }
 
-fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelector> {
+pub(crate) fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelector> {
     let rule = |rule: &config::ExtractRule| {
         let take = rule.attribute.clone().map_or(Take::Text, Take::Attribute);
         let how_many = if rule.all { HowMany::All } else { HowMany::One };
@@ -369,7 +369,7 @@ fn seed_database(
 }
 
 /// A key that nobody can guess: 32 octets of two random UUIDs, hashed.
-fn new_key() -> FingerprintKey {
+pub(crate) fn new_key() -> FingerprintKey {
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid::Uuid::new_v4().as_bytes());
     hasher.update(uuid::Uuid::new_v4().as_bytes());

@@ -4,6 +4,7 @@
 
 mod desk;
 mod page;
+mod reread;
 mod revisit;
 mod signature;
 mod sitemap;
@@ -11,6 +12,7 @@ mod sitemap;
 pub use self::desk::{Desk, Held};
 use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
+pub(crate) use self::reread::reread;
 pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
 

@@ -35,6 +35,7 @@ mod name;
 mod reader;
 mod record;
 mod repair;
+mod salvage;
 mod tombstone;
 mod writer;
 
@@ -43,6 +44,8 @@ pub use info::WarcInfo;
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub use repair::{Repaired, repair};
+pub use salvage::{Salvaged, salvage};
+pub(crate) use repair::files;
 pub use tombstone::bury;
 pub use writer::{Location, Position, WarcWriter};
 

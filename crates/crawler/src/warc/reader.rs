@@ -48,8 +48,14 @@ pub struct Reader {
 impl Reader {
     /// Opens a file at its beginning.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        let source = Counted { inner: BufReader::new(file), offset: 0 };
+        Self::open_at(path, 0)
+    }
+
+    /// Opens a file at a place.
+    pub(super) fn open_at(path: &Path, offset: u64) -> Result<Self> {
+        let mut file = File::open(path).map_err(Error::io("open", path))?;
+        file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
+        let source = Counted { inner: BufReader::new(file), offset };
         Ok(Self { source, path: path.to_owned(), is_over: false })
     }
 

@@ -64,7 +64,7 @@ fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
 }
 
 /// The archive files of a directory in the order of their serial numbers; other files are passed over.
-pub(super) fn files(dir: &Path) -> Result<Vec<(u32, PathBuf)>> {
+pub(crate) fn files(dir: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let entries = match std::fs::read_dir(dir) {
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.map_err(Error::io("list", dir))?,

@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
-    audit, completions, config_show, demo, export, man, page_check, resume, robots_check, run, show,
+    audit, completions, config_show, demo, export, man, page_check, repair, resume, robots_check, run, show,
 };
 
 const EXAMPLES: &str = "\
@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Goes on with a crawl where it stopped, for whatever reason it stopped
     Resume(resume::ResumeArgs),
+    /// Saves what can be read of a damaged crawl into a new directory
+    Repair(repair::RepairArgs),
     /// Serves two example sites on loopback and crawls them with three robots
     Demo(demo::DemoArgs),
     /// Shows a crawl: its summary, or one of its tables

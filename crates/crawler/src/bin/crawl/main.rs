@@ -14,6 +14,7 @@ mod man;
 mod options;
 mod page_check;
 mod progress;
+mod repair;
 mod resume;
 mod robots_check;
 mod run;
@@ -59,6 +60,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         None => run::run(&cli.run, talk),
         Some(Command::Run(args)) => run::run(&args, talk),
         Some(Command::Resume(args)) => resume::run(&args, talk),
+        Some(Command::Repair(args)) => repair::run(&args, talk),
         Some(Command::Demo(args)) => demo::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),

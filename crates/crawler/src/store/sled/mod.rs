@@ -156,6 +156,34 @@ impl SledStore {
         Ok(copy)
     }
 
+    /// Opens a database as well as sled can, whatever it lacks: what `crawl repair` does with a copy.
+    pub(crate) fn open_as_it_is(path: &Path) -> Result<Self, StoreError> {
+        expect_files(path)?;
+        Self::open_with(path)
+    }
+
+    /// How many commits a database must hold, if its seal can be read.
+    pub(crate) fn sealed_commits(path: &Path) -> Option<u64> {
+        Seal::read(path).ok().map(|sealed| sealed.commits)
+    }
+
+    /// The entries that a counted tree must hold, if that is known.
+    pub(crate) fn entries(&self, tree: Tree) -> Option<u64> {
+        self.count.of(tree)
+    }
+
+    /// As [`Store::scan`], from the end.
+    pub(crate) fn scan_back(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        match self.tree(tree) {
+            Ok(tree) => Box::new(Guarded::new(&self.path, tree.scan_prefix(prefix), true)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    }
+
     /// How many commits the database has seen.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Acquire)
@@ -373,12 +401,21 @@ fn remove_unfinished_snapshots(path: &Path) -> Result<(), StoreError> {
 
 /// The system's own error, where sled has wrapped its debugging form as a text.
 fn plain(error: std::io::Error) -> std::io::Error {
-    let text = error.to_string();
-    let code = text.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
-    match code {
-        Some(code) if error.raw_os_error().is_none() => std::io::Error::from_raw_os_error(code),
-        _ => error,
+    match wrapped(&error) {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => error,
     }
+}
+
+fn plain_kind(error: &std::io::Error) -> std::io::ErrorKind {
+    wrapped(error).map_or(error.kind(), |code| std::io::Error::from_raw_os_error(code).kind())
+}
+
+fn wrapped(error: &std::io::Error) -> Option<i32> {
+    if error.raw_os_error().is_some() {
+        return None;
+    }
+    error.to_string().split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok())
 }
 
 fn from_sled(path: &Path, error: sled::Error) -> StoreError {
@@ -391,6 +428,10 @@ fn from_sled(path: &Path, error: sled::Error) -> StoreError {
                 || source.to_string().contains("could not acquire lock") =>
         {
             StoreError::InUse { path }
+        }
+        // An open database misses a blob: its directory was there.
+        sled::Error::Io(source) if plain_kind(&source) == std::io::ErrorKind::NotFound && path.is_dir() => {
+            StoreError::Damaged { path, detail: "a file of it is missing".to_owned() }
         }
         sled::Error::Io(source) => StoreError::Io { path, source: plain(source) },
         sled::Error::Corruption { .. } => {

@@ -1,0 +1,58 @@
+//! What `crawl repair` does to a new frontier: it learns which URLs are done, and takes over what hosts asked for.
+
+use super::host::{Host, HostRecord};
+use super::{Frontier, HostId};
+use crate::clock::Now;
+use crate::store::{Store, StoreError};
+use crate::url::Fingerprint;
+
+impl<S: Store> Frontier<S> {
+    /// Notes a URL as seen, without queueing it: it was visited. False if it was known.
+    pub(crate) fn know(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
+        if !self.hosts[id.0 as usize].seen.is_loaded() {
+            self.load_seen(id)?;
+        }
+        self.ticks += 1;
+        let ticks = self.ticks;
+        let host = self.host_mut(id);
+        host.seen.used = ticks;
+        if !host.seen.insert(fingerprint) {
+            return Ok(false);
+        }
+        self.seen_loaded += 1;
+        self.evict_seen();
+        Ok(true)
+    }
+
+    /// Takes over a host's pace, pauses and counters from its record in another database; not its queues.
+    pub(crate) fn take_over(&mut self, id: HostId, record: &HostRecord, now: Now) {
+        let before = Host::restore(record, now);
+        let host = self.host_mut(id);
+        host.gap = before.gap;
+        host.wait = before.wait;
+        host.not_before = before.not_before;
+        host.pace = before.pace;
+        host.counts = before.counts;
+        host.robots_status = before.robots_status;
+        host.groups = before.groups;
+    }
+}
+
+/// A stretch of a queue: host, number of the queue, position of the first URL, URLs.
+pub(crate) type Stretch = (HostId, u8, u64, Vec<super::QueuedUrl>);
+
+/// Gives the URLs of a journal entry, with host and number of the queue.
+pub(crate) fn journal_urls(value: &[u8]) -> Option<Vec<Stretch>> {
+    let parts: Vec<super::persist::JournalPart> = postcard::from_bytes(value).ok()?;
+    let urls = parts.into_iter().flat_map(|part| {
+        part.queues.into_iter().map(move |(queue, first, urls)| (part.host, queue, first, urls))
+    });
+    Some(urls.collect())
+}
+
+/// Gives the position of the first URL of a chunk, and its URLs.
+pub(crate) fn chunk_urls(value: &[u8]) -> Option<(u64, Vec<super::QueuedUrl>)> {
+    let octets = crate::packed::unpack(value).ok()?;
+    let chunk: super::queue::Chunk = postcard::from_bytes(&octets).ok()?;
+    Some((chunk.first, chunk.urls))
+}

@@ -1,0 +1,61 @@
+//! Reads a response again that stands in the archive, for a page whose record was lost.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use super::Requested;
+use super::page::{self, Page, PageRules, Visited};
+use crate::clock::Now;
+use crate::consent::Said;
+use crate::fetch::{Response, Room, decode_body};
+use crate::frontier::QueuedUrl;
+use crate::record::RobotsEvidence;
+use crate::url::CrawlUrl;
+use crate::warc::Record;
+
+/// Reads an archived response as the visit did: record and links, without its place in the archive. None where the record is
+/// no response to this URL.
+///
+/// What robots.txt said isn't known any more; that it let the request pass, and that the page may be kept, is shown by the record's
+/// being there.
+pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Option<Visited> {
+    let at: Timestamp = record.field("WARC-Date")?.parse().ok()?;
+    let (head, body) = record.http()?;
+    let line = std::str::from_utf8(head.split(|octet| *octet == b'\r').next()?).ok()?;
+    let status = line.split(' ').nth(1)?.parse().ok()?;
+    let headers: Vec<(String, Vec<u8>)> = record
+        .http_fields()
+        .into_iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()))
+        .collect();
+    let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
+    let encoding = encoding.and_then(|(_, value)| std::str::from_utf8(value).ok()).map(str::to_owned);
+    let response = Response {
+        status,
+        version: "HTTP/1.1",
+        headers,
+        wire_body: Bytes::copy_from_slice(body),
+        body: decode_body(encoding.as_deref(), body),
+        content_encoding: encoding,
+        truncated: None,
+        remote: None,
+        request_head: Vec::new(),
+        elapsed: std::time::Duration::ZERO,
+        room: Room::default(),
+    };
+    let moment = Now { mono: std::time::Duration::ZERO, wall: at };
+    let requested =
+        Requested { started: moment, ended: moment, bytes: body.len() as u64, status: Some(status) };
+    let page = Page {
+        url: url.clone(),
+        item: QueuedUrl::link(url, 0, None),
+        robots: RobotsEvidence {
+            reason: "read again from the archive".to_owned(),
+            ..RobotsEvidence::default()
+        },
+        noindex: None,
+        said: Said::default(),
+        previous: None,
+    };
+    Some(page::read(rules, page, &response, requested))
+}
