@@ -7,6 +7,7 @@ mod crawl;
 mod demo;
 mod directives;
 mod export;
+mod ledger;
 mod robot_directives;
 mod robots_fields;
 mod scene;
