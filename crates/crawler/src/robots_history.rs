@@ -1,5 +1,7 @@
 //! The versions of robots.txt that a crawl has had from an origin, and which of them was in force.
 
+use robots::{Agent, Options, Robots};
+
 use crate::record::RobotsRecord;
 use crate::store::{Store, StoreError, Tree};
 
@@ -57,4 +59,18 @@ fn of(version: &RobotsRecord) -> InForce {
 fn read(value: &[u8]) -> Result<RobotsRecord, StoreError> {
     RobotsRecord::read(value)
         .map_err(|error| StoreError::Form { tree: Tree::Robots.name(), detail: error.to_string() })
+}
+
+/// The rules at the end of these versions, as a robot reads them, and the version they come from; none if there is none.
+pub fn rules(versions: &[RobotsRecord], agent: &Agent, options: &Options) -> Option<(Robots, RobotsRecord)> {
+    let last = versions.last()?;
+    let parse =
+        |version: &RobotsRecord| Robots::parse(&version.octets(), agent, options, Some(&version.origin));
+    let robots = match last.access.as_str() {
+        "rules" => parse(last),
+        "stored" => versions.iter().rev().find(|version| version.access == "rules").map(parse)?,
+        "allow_all" => Robots::allow_all(last.reason.as_str()).with_dialect(options.dialect),
+        _ => Robots::deny_all(last.reason.as_str()).with_dialect(options.dialect),
+    };
+    Some((robots, last.clone()))
 }

@@ -9,6 +9,7 @@ mod demo;
 mod directives;
 mod duplicates;
 mod export;
+mod ledger;
 mod memory;
 mod robot_directives;
 mod robots_fields;

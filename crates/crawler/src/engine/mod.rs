@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+pub(crate) use self::entries::END;
 pub use self::entries::EndRecord;
 use self::progress::Pages;
 use crate::clock::{Clock, Now};
@@ -241,6 +242,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // The run is on record before its first request: a process that dies at once leaves hosts that the next one rests.
         let now = self.clock.now();
         self.enter_start(now)?;
+        if self.nothing_to_do(now) {
+            // Start and end in one commit: a crawl that is through doesn't need to live for two.
+            let end = self.parked(now).unwrap_or(End::Complete);
+            let summary = self.summary(end, now);
+            self.enter_end(&summary, now)?;
+        }
         if let Some(commit) = self.start_commit(now)? {
             let done = commit.await;
             self.committed(done)?;
@@ -270,6 +277,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             while stopping.is_none() && self.has_room(visits.len()) {
                 let Some(permit) = self.frontier.lease(now)? else { break };
                 let lease = permit.lease().clone();
+                self.end_entered = false;
                 let context = Arc::clone(&self.context);
                 let task = visits.spawn(async move {
                     let outcome = visit::visit(&context, permit.lease()).await;
@@ -283,10 +291,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.tick(now);
                 self.withdraw_due(now)?;
             }
-            let over = visits.is_empty()
-                && (stopping.is_some()
-                    || self.frontier.next_ready().is_none_or(|at| at > now.mono)
-                        && !self.frontier.has_prospect(now, self.settings.max_wait));
+            let over = visits.is_empty() && (stopping.is_some() || self.nothing_to_do(now));
             let due = self.batch_due(now) || over && self.batch_since.is_some();
             if committing.is_none()
                 && due
@@ -322,6 +327,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Ok(()) = stop.changed() => {}
             }
         }
+    }
+
+    /// True if no host is ready, nor will be soon enough to wait for it.
+    fn nothing_to_do(&mut self, now: Now) -> bool {
+        self.frontier.next_ready().is_none_or(|at| at > now.mono)
+            && !self.frontier.has_prospect(now, self.settings.max_wait)
     }
 
     /// Whether one more visit may start: each of those in flight may bring a page and its octets.

@@ -27,7 +27,7 @@ pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
 pub(crate) use self::persist::reversed;
 pub use self::queue::QueueEnds;
-pub use self::read::{StoredQueue, StoredUrl, stored_queue};
+pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
 

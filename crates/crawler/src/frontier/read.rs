@@ -37,6 +37,12 @@ pub fn stored_queue<S: Store>(store: &S) -> Result<StoredQueue<'_, S>, StoreErro
     })
 }
 
+/// As [`stored_queue`], for one host.
+pub fn stored_queue_of<S: Store>(store: &S, host: HostId) -> Result<StoredQueue<'_, S>, StoreError> {
+    let hosts = store.scan(Tree::Hosts, &host.key());
+    Ok(StoredQueue { hosts, ..stored_queue(store)? })
+}
+
 /// See [`stored_queue`].
 pub struct StoredQueue<'a, S> {
     store: &'a S,

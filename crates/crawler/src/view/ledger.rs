@@ -44,6 +44,11 @@ impl<S: Store> View<S> {
         })
     }
 
+    /// Checks the ledger's chain.
+    pub fn verify_ledger(&self) -> Result<ledger::Verdict, ViewError> {
+        Ok(ledger::verify(self.store())?)
+    }
+
     /// The runs of decisions as they were committed, each with the number of its first.
     pub(super) fn decision_blocks(
         &self,
@@ -59,7 +64,7 @@ pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), Vie
     Ok((u64::from_be_bytes(first), block.decisions))
 }
 
-fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
+pub(super) fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
     LedgerRow {
         seq,
         at: Moment(decision.at),

@@ -4,13 +4,17 @@
 //! Rows are read one by one from a [`Store`](crate::store::Store); no table is ever held in memory as a whole.
 
 mod cell;
+mod coverage;
 mod errors;
+mod explain;
 mod hosts;
 mod json;
 mod ledger;
 mod links;
 mod lookup;
 mod open;
+mod owner;
+mod owner_text;
 mod pages;
 mod queue;
 mod robots;
@@ -21,16 +25,20 @@ mod summary;
 mod summary_text;
 #[cfg(test)]
 mod tests;
+mod versions;
 mod visit;
 mod write;
 
 pub use self::cell::{Field, Kind, Moment};
+pub use self::coverage::Coverage;
 pub use self::errors::ErrorRow;
+pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
 pub use self::open::{View, ViewError};
+pub use self::owner::{Broken, Gaps, OwnRobots, OwnerReport, Slow};
 pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
@@ -38,6 +46,7 @@ pub use self::row::{Column, Row};
 pub use self::sitemaps::SitemapSummary;
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
+pub use self::versions::{Answer, Difference, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{Form, write_table};
 

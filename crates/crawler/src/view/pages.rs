@@ -11,6 +11,7 @@ use super::cell::Moment;
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
+use crate::frontier::HostId;
 use crate::record::{About, PageRecord};
 use crate::store::{Store, Tree};
 
@@ -214,7 +215,22 @@ impl<S: Store> View<S> {
 
     /// The last record of each visited URL.
     pub(super) fn page_records(&self) -> impl Iterator<Item = Result<PageRecord, ViewError>> + '_ {
-        let mut pairs = self.store().scan(Tree::Pages, &[]).peekable();
+        self.last_records(&[])
+    }
+
+    /// The last record of each visited URL of a host.
+    pub(super) fn page_records_of(
+        &self,
+        host: HostId,
+    ) -> impl Iterator<Item = Result<PageRecord, ViewError>> + '_ {
+        self.last_records(&host.key())
+    }
+
+    fn last_records(
+        &self,
+        prefix: &[u8],
+    ) -> impl Iterator<Item = Result<PageRecord, ViewError>> + use<'_, S> {
+        let mut pairs = self.store().scan(Tree::Pages, prefix).peekable();
         std::iter::from_fn(move || {
             loop {
                 let (key, value) = match pairs.next()? {
@@ -263,7 +279,7 @@ pub(super) fn is_withheld(record: &PageRecord) -> bool {
     !record.indexed && (is_success || record.directives.iter().any(|said| said.directive == "noindex"))
 }
 
-fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
+pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
     let open = !is_withheld(&record);
     let warc = record.warc.filter(|_| open);

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cell::Moment;
+use super::coverage::{Coverage, HeldBack, HeldBackBy, hold_back, statement};
 use super::hosts::{queued, seconds};
 use super::open::{View, ViewError};
 use super::pages::is_withheld;
 use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
 use crate::config::{CliOverrides, load, read_record};
+use crate::engine::{END, EndRecord};
 use crate::frontier::HostRecord;
 use crate::store::{Store, Tree};
-
-/// Hosts that the summary tells of one by one; the others are counted.
-const HOSTS_TOLD: usize = 200;
 
 /// Sitemaps that the summary tells of one by one; the others are counted.
 const SITEMAPS_TOLD: usize = 200;
@@ -63,7 +62,13 @@ pub struct Summary {
     pub hosts_known: u64,
     /// Hosts with nothing left to fetch.
     pub hosts_complete: u64,
-    /// Hosts one by one: unfinished ones first, at most 200.
+    /// Hosts with all that may be fetched, but for what a limit keeps out.
+    pub hosts_bounded: u64,
+    /// Hosts with a part alone.
+    pub hosts_partial: u64,
+    /// How the last run ended: `running` (or killed), `complete`, `limit`, `interrupted`, `forced`.
+    pub end: Option<EndRecord>,
+    /// Hosts one by one, unfinished ones first.
     pub hosts: Vec<HostSummary>,
 }
 
@@ -95,8 +100,12 @@ pub struct HostSummary {
     pub delay_reason: &'static str,
     /// Complete, or why not.
     pub state: HostState,
+    /// How much of it the crawl has.
+    pub coverage: Coverage,
     /// The same in words.
     pub because: String,
+    /// How many of its URLs each reason holds back, the most frequent first.
+    pub held_back: Vec<Counted>,
 }
 
 /// Whether a host is complete.
@@ -125,6 +134,8 @@ impl<S: Store> View<S> {
             None => Totals::default(),
         };
         let (agent, seeds) = self.settings();
+        let (skipped, held_back) = self.skip_reasons()?;
+        let end = meta(END)?.and_then(|text| serde_json::from_str(&text).ok());
         let mut summary = Summary {
             v: 1,
             crawl_id: meta("crawl_id")?.unwrap_or_default(),
@@ -140,16 +151,19 @@ impl<S: Store> View<S> {
             noindex: 0,
             archived: 0,
             followed: 0,
-            skipped: self.skip_reasons()?,
+            skipped,
             sitemaps_known: 0,
             sitemaps: Vec::new(),
             robots: self.robots_states()?,
             hosts_known: 0,
             hosts_complete: 0,
+            hosts_bounded: 0,
+            hosts_partial: 0,
+            end,
             hosts: Vec::new(),
         };
         self.count_pages(&mut summary)?;
-        self.count_hosts(&mut summary)?;
+        self.count_hosts(&mut summary, &held_back)?;
         for sitemap in self.sitemaps() {
             summary.sitemaps_known += 1;
             if summary.sitemaps.len() < SITEMAPS_TOLD {
@@ -187,27 +201,35 @@ impl<S: Store> View<S> {
         Ok(())
     }
 
-    fn count_hosts(&self, summary: &mut Summary) -> Result<(), ViewError> {
+    fn count_hosts(&self, summary: &mut Summary, held_back: &HeldBackBy) -> Result<(), ViewError> {
         for record in self.host_records() {
-            let host = host_summary(&record?);
+            let record = record?;
+            let host = host_summary(&record, summary.end.as_ref(), held_back.get(&record.host));
             summary.queued += host.queued;
             summary.hosts_known += 1;
-            summary.hosts_complete += u64::from(host.state == HostState::Complete);
-            summary.hosts.push(host);
-            if summary.hosts.len() >= 2 * HOSTS_TOLD {
-                first_hosts(&mut summary.hosts);
+            match host.coverage {
+                Coverage::Complete => summary.hosts_complete += 1,
+                Coverage::Bounded => summary.hosts_bounded += 1,
+                Coverage::Partial => summary.hosts_partial += 1,
             }
+            summary.hosts.push(host);
         }
-        first_hosts(&mut summary.hosts);
+        summary.hosts.sort_by(|a, b| {
+            let order = a.coverage.cmp(&b.coverage).then(b.queued.cmp(&a.queued));
+            order.then(b.pages.cmp(&a.pages)).then_with(|| a.host.cmp(&b.host))
+        });
         Ok(())
     }
 
-    fn skip_reasons(&self) -> Result<Vec<Counted>, ViewError> {
+    fn skip_reasons(&self) -> Result<(Vec<Counted>, HeldBackBy), ViewError> {
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+        let mut by_host = HeldBackBy::new();
         for row in self.skipped()? {
-            *reasons.entry(row?.reason).or_default() += 1;
+            let row = row?;
+            hold_back(&mut by_host, &row);
+            *reasons.entry(row.reason).or_default() += 1;
         }
-        Ok(most_frequent(reasons))
+        Ok((most_frequent(reasons), by_host))
     }
 
     fn robots_states(&self) -> Result<Vec<Counted>, ViewError> {
@@ -224,14 +246,15 @@ impl<S: Store> View<S> {
     }
 }
 
-fn host_summary(record: &HostRecord) -> HostSummary {
+fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&HeldBack>) -> HostSummary {
     let queued = queued(record);
     let counts = record.counts;
-    let (state, because) = match &record.parked {
-        _ if queued == 0 => (HostState::Complete, complete(record)),
-        Some(why) => (HostState::Parked, format!("{} left, the host is left alone: {why}", urls(queued))),
-        None => (HostState::Queued, waiting(record, queued)),
+    let state = match record.parked {
+        _ if queued == 0 => HostState::Complete,
+        Some(_) => HostState::Parked,
+        None => HostState::Queued,
     };
+    let (coverage, because, held_back) = statement(record, end, held);
     HostSummary {
         host: record.host.clone(),
         pages: counts.pages,
@@ -241,37 +264,10 @@ fn host_summary(record: &HostRecord) -> HostSummary {
         delay: seconds(record.delay_ms),
         delay_reason: record.delay_reason.as_str(),
         state,
+        coverage,
         because,
+        held_back,
     }
-}
-
-fn complete(record: &HostRecord) -> String {
-    match record.counts.errors {
-        0 => "nothing is left to fetch".to_owned(),
-        errors => format!("nothing is left to fetch; {} failed", urls(errors)),
-    }
-}
-
-fn waiting(record: &HostRecord, queued: u64) -> String {
-    let left = urls(queued);
-    if record.wait_reason.is_pause() {
-        return format!("{left} left, it waits until {} ({})", Moment(record.next_at), record.wait_reason);
-    }
-    format!("{left} left")
-}
-
-fn urls(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
-}
-
-/// Unfinished hosts first, then by pages, as many as are told.
-fn first_hosts(hosts: &mut Vec<HostSummary>) {
-    hosts.sort_by(|a, b| {
-        let is_complete = |host: &HostSummary| host.state == HostState::Complete;
-        let order = is_complete(a).cmp(&is_complete(b));
-        order.then(b.pages.cmp(&a.pages)).then_with(|| a.host.cmp(&b.host))
-    });
-    hosts.truncate(HOSTS_TOLD);
 }
 
 fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<Counted> {

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use super::cell::Moment;
+use super::coverage::Coverage;
 use super::json;
 use super::summary::{Counted, HostState, HostSummary, Summary};
 use crate::clean::{clean, clean_to};
@@ -13,8 +15,15 @@ const WIDTH: usize = 100;
 /// Reasons that are told one by one.
 const REASONS_TOLD: usize = 12;
 
-/// Complete hosts that are named in the closing statement; the table of hosts has them all.
-const HOSTS_NAMED: usize = 20;
+/// Hosts in the table of the summary; the table `hosts` has them all.
+const HOSTS_TOLD: usize = 200;
+
+/// Hosts that are named in the closing statement: those that lack something, and complete ones. `--json` has them all.
+const LACKING_NAMED: usize = 50;
+const COMPLETE_NAMED: usize = 20;
+
+/// Reasons that are told of one host.
+const HELD_BACK_TOLD: usize = 6;
 
 impl Summary {
     /// Writes one JSON object.
@@ -48,7 +57,8 @@ impl Summary {
         } else {
             format!("no, {} left", urls(self.queued))
         };
-        page.item("complete", &state)
+        page.item("complete", &state)?;
+        page.item("ended", &self.ended())
     }
 
     fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
@@ -87,7 +97,7 @@ impl Summary {
     fn hosts(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
         page.title(&format!("Hosts: {}, {} complete", self.hosts_known, self.hosts_complete))?;
         page.line(&host_line("host", &"pages", &"requests", &"failed", "delay", "set by", "state"))?;
-        for host in &self.hosts {
+        for host in self.hosts.iter().take(HOSTS_TOLD) {
             let state = match host.state {
                 HostState::Complete => "complete".to_owned(),
                 HostState::Queued => format!("{} queued", host.queued),
@@ -101,27 +111,50 @@ impl Summary {
     }
 
     fn others(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
-        let others = self.hosts_known.saturating_sub(self.hosts.len() as u64);
+        let others = self.hosts_known.saturating_sub(HOSTS_TOLD as u64);
         if others == 0 {
             return Ok(());
         }
         page.line(&format!("  ... and {others} more: see table hosts"))
     }
 
+    fn ended(&self) -> String {
+        match self.end.as_ref().map(|end| (end.end.as_str(), end.limit.as_deref(), end.at)) {
+            None => "unknown".to_owned(),
+            Some(("running", ..)) => "not yet: it runs, or was cut off".to_owned(),
+            Some((_, Some(limit), at)) => format!("{}, by the limit {limit}", Moment(at)),
+            Some((end, None, at)) => format!("{}, {end}", Moment(at)),
+        }
+    }
+
     fn completeness(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
-        page.title("Completeness")?;
-        let is_complete = |host: &&HostSummary| host.state == HostState::Complete;
-        for host in self.hosts.iter().filter(|host| !is_complete(host)) {
-            page.line(&format!("  {} is not complete: {}", clean_to(&host.host, 40), host.because))?;
-        }
-        for (told, host) in self.hosts.iter().filter(is_complete).enumerate() {
-            if told == HOSTS_NAMED {
-                let more = self.hosts_complete - told as u64;
-                return page.line(&format!("  {more} more hosts are complete"));
+        let (complete, bounded, partial) = (self.hosts_complete, self.hosts_bounded, self.hosts_partial);
+        page.title(&format!(
+            "Coverage: {complete} hosts complete, {bounded} bounded by a limit, {partial} partial"
+        ))?;
+        let (whole, lacking): (Vec<_>, Vec<_>) =
+            self.hosts.iter().partition(|host| host.coverage == Coverage::Complete);
+        for (hosts, named, what) in
+            [(lacking, LACKING_NAMED, "lack something"), (whole, COMPLETE_NAMED, "are complete")]
+        {
+            for host in hosts.iter().take(named) {
+                page.line(&format!("  {} is {}", clean_to(&host.host, 40), host.because))?;
+                let reasons: Vec<_> = host
+                    .held_back
+                    .iter()
+                    .take(HELD_BACK_TOLD)
+                    .map(|Counted { what, count }| format!("{count} {what}"))
+                    .collect();
+                if !reasons.is_empty() {
+                    let more = if host.held_back.len() > HELD_BACK_TOLD { ", ..." } else { "" };
+                    page.line(&format!("      held back: {}{more}", reasons.join(", ")))?;
+                }
             }
-            page.line(&format!("  {} is complete: {}", clean_to(&host.host, 40), host.because))?;
+            if hosts.len() > named {
+                page.line(&format!("  {} more hosts {what}", hosts.len() - named))?;
+            }
         }
-        self.others(page)
+        Ok(())
     }
 }
 

@@ -9,7 +9,8 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
-    audit, completions, config_show, demo, export, man, page_check, resume, robots_check, run, show,
+    audit, completions, config_show, demo, explain, export, man, page_check, report, resume, robots_check,
+    robots_history, run, show,
 };
 
 const EXAMPLES: &str = "\
@@ -41,7 +42,7 @@ Settings:
 
 Exit codes:
    0  complete
-   1  unexpected failure; robots check: not allowed
+   1  unexpected failure; robots check, explain: not allowed
    2  usage: wrong option or value
    3  config: wrong file or environment variable
    4  no seed could be crawled
@@ -89,6 +90,10 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
     Audit(audit::AuditArgs),
+    /// Tells the story of one URL: how it was found, what was decided about it, and why
+    Explain(explain::ExplainArgs),
+    /// Writes what was asked of a host, and what is broken there, to be sent to its owner
+    Report(report::ReportArgs),
     /// Reads pages for what they ask of a robot
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Page {
@@ -123,6 +128,10 @@ pub(crate) enum PageCommand {
 pub(crate) enum RobotsCommand {
     /// Says what a robots.txt says about URLs, and what its author should know
     Check(robots_check::RobotsCheckArgs),
+    /// Lists every answer of a site to the crawl's requests for its robots.txt
+    Log(robots_history::RobotsLogArgs),
+    /// Compares two versions of a site's robots.txt, and tells what changes for the crawl
+    Diff(robots_history::RobotsDiffArgs),
 }
 
 #[derive(Debug, Subcommand)]

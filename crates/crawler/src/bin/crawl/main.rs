@@ -8,14 +8,17 @@ mod config_show;
 mod crawling;
 mod demo;
 mod exit;
+mod explain;
 mod export;
 mod logging;
 mod man;
 mod options;
 mod page_check;
 mod progress;
+mod report;
 mod resume;
 mod robots_check;
+mod robots_history;
 mod run;
 mod show;
 #[cfg(test)]
@@ -63,8 +66,12 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
         Some(Command::Audit(args)) => audit::run(&args, talk),
+        Some(Command::Explain(args)) => explain::run(&args, talk),
+        Some(Command::Report(args)) => report::run(&args, talk),
         Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, talk),
         Some(Command::Robots { command: RobotsCommand::Check(args) }) => robots_check::run(&args, talk),
+        Some(Command::Robots { command: RobotsCommand::Log(args) }) => robots_history::log(&args, talk),
+        Some(Command::Robots { command: RobotsCommand::Diff(args) }) => robots_history::diff(&args, talk),
         Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),

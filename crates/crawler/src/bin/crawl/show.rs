@@ -91,6 +91,10 @@ pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
     let written = shown.and_then(|()| Ok(out.flush()?));
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();
+    if args.table == Some(Table::Ledger) && written.is_ok() {
+        let verdict = view.verify_ledger().map_err(|error| told(&error))?;
+        if verdict.intact { talk.note(&verdict.to_string()) } else { talk.warning(&verdict.to_string()) }
+    }
     finish(written)
 }
 

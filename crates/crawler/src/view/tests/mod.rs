@@ -6,6 +6,7 @@ mod queue;
 mod skipped;
 mod summary;
 mod tables;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

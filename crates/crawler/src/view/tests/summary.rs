@@ -1,5 +1,5 @@
 use super::*;
-use crate::view::{Counted, HostState, Summary};
+use crate::view::{Counted, Coverage, HostState, Summary};
 
 fn printed(summary: &Summary) -> String {
     let mut out = Vec::new();
@@ -34,7 +34,9 @@ fn the_summary_counts_what_the_tables_hold() {
     assert_eq!(summary.robots, [counted("rules: status 200", 1), counted("stored: status 200", 1)]);
     assert_eq!(
         (summary.complete, summary.queued, summary.hosts_known, summary.hosts_complete),
-        (false, 1, 2, 1)
+        (false, 1, 2, 1),
+        "{:?}",
+        summary.hosts
     );
     let mut line = Vec::new();
     summary.write_json(&mut line).unwrap();
@@ -76,9 +78,10 @@ fn each_host_is_complete_or_says_why_not() {
     let text = printed(&summary);
     for line in [
         "  done.test is complete: nothing is left to fetch",
-        "  parked.test is not complete: ",
-        "  pausing.test is not complete: ",
-        "  waiting.test is not complete: ",
+        "  parked.test is bounded by max-pages-per-host: 2 URLs left",
+        "      held back: 2 parked",
+        "  pausing.test is partial, robots.txt unreachable until 2026-01-01T00:01:00.005Z: 2 URLs left",
+        "  waiting.test is partial: 2 URLs left",
     ] {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line}: {text}");
     }
@@ -101,7 +104,7 @@ fn the_text_is_clean_and_fits_100_columns() {
     }
     let mut summary = crawl.view().summary().unwrap();
     summary.agent = Some("Robot\u{1b}[31m/1.0".to_owned());
-    assert_eq!((summary.hosts_known, summary.hosts.len()), (452, 200));
+    assert_eq!((summary.hosts_known, summary.hosts.len()), (452, 452));
     let text = printed(&summary);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
@@ -120,4 +123,68 @@ fn a_crawl_that_is_through_says_so() {
     let summary = crawl.view().summary().unwrap();
     assert!(summary.complete);
     assert!(printed(&summary).contains("complete  yes"), "{}", printed(&summary));
+}
+
+#[test]
+fn each_host_tells_how_many_urls_each_reason_holds_back() {
+    let mut crawl = Crawl::new();
+    for host in ["a", "b", "c"] {
+        crawl.queue(&format!("http://{host}.test/"), Priority::First, None);
+    }
+    while crawl.take().is_some() {}
+    for (host, pages, errors) in [("a", 3, 1), ("b", 2, 0), ("c", 0, 1)] {
+        let id = crawl.host(&format!("http://{host}.test/"));
+        let (_, counts) = crawl.frontier.pace_and_counts(id);
+        (counts.pages, counts.errors) = (pages, errors);
+    }
+    crawl.decide("http://a.test/private", "skipped", Layer::Robots, "robots_txt");
+    crawl.decide("http://a.test/secret", "skipped", Layer::Robots, "robots_txt");
+    crawl.decide("http://a.test/x", "skipped", Layer::Directive, "nofollow_rel");
+    crawl.decide("http://else.test/", "skipped", Layer::Scope, "other_host");
+    for page in 0..5 {
+        crawl.decide(&format!("http://b.test/deep/{page}"), "skipped", Layer::Limit, "too_deep");
+    }
+    crawl.decide("http://b.test/deny", "skipped", Layer::Robots, "robots_txt");
+    let summary = crawl.view().summary().unwrap();
+    let found: Vec<_> = summary
+        .hosts
+        .iter()
+        .map(|host| (host.host.as_str(), host.coverage, host.held_back.clone()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("c.test", Coverage::Partial, vec![]),
+            ("b.test", Coverage::Bounded, vec![counted("too_deep", 5), counted("robots_txt", 1)]),
+            ("a.test", Coverage::Complete, vec![counted("robots_txt", 2), counted("nofollow_rel", 1)]),
+        ]
+    );
+    let text = printed(&summary);
+    for line in [
+        "Coverage: 1 hosts complete, 1 bounded by a limit, 1 partial",
+        "  a.test is complete: nothing is left to fetch; 1 URL failed",
+        "      held back: 2 robots_txt, 1 nofollow_rel",
+        "  b.test is bounded by too deep: 5 URLs left out",
+        "  c.test is partial: none of its pages could be had; 1 URL failed",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn the_limit_that_ended_the_run_bounds_what_still_waits() {
+    for (end, limit, coverage, words) in [
+        ("limit", Some("max-pages 7"), Coverage::Bounded, "bounded by max-pages 7: 1 URL left"),
+        ("interrupted", None, Coverage::Partial, "partial: 1 URL left, the crawl was stopped"),
+        ("running", None, Coverage::Partial, "partial: 1 URL left, the crawl was cut off or runs still"),
+    ] {
+        let mut crawl = Crawl::new();
+        crawl.queue("http://a.test/", Priority::First, None);
+        let end =
+            crate::engine::EndRecord { end: end.to_owned(), limit: limit.map(str::to_owned), at: at(9) };
+        crawl.frontier.put(Tree::Meta, b"end".to_vec(), serde_json::to_vec(&end).unwrap());
+        let summary = crawl.view().summary().unwrap();
+        assert_eq!((summary.hosts[0].coverage, summary.hosts[0].because.as_str()), (coverage, words));
+        assert_eq!(summary.end, Some(end));
+    }
 }

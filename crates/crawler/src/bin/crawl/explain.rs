@@ -1,0 +1,43 @@
+//! `crawl explain`: the story of one URL.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::url::CrawlUrl;
+
+use crate::exit::{self, Stop};
+use crate::show::{finish, open, told};
+use crate::terminal::Talk;
+
+/// Options of `explain`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 it was fetched, or nothing stands against it; 1 robots.txt, a directive, the scope or a limit does.
+
+Examples:
+  crawl explain https://example.org/private/ crawl-data
+  crawl explain https://example.org/a crawl-data --json | jq -r .answer")]
+pub(crate) struct ExplainArgs {
+    /// The URL; also one that the crawl never met
+    url: String,
+    /// Directory of the crawl
+    dir: PathBuf,
+}
+
+/// Tells the story of a URL.
+pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let url = CrawlUrl::parse(&args.url).map_err(|error| {
+        let text = crawler::clean::clean(&args.url);
+        Stop::new(exit::USAGE, format!("{text} is no URL that can be crawled: {error}"))
+    })?;
+    let view = open(&args.dir)?;
+    let story = view.explain(&url).map_err(|error| told(&error))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if talk.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
+    let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    Ok(if story.allowed { code } else { exit::UNEXPECTED })
+}

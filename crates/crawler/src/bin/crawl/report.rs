@@ -1,0 +1,52 @@
+//! `crawl report`: a report that is fit to be sent to a site's owner.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::exit::{self, Stop};
+use crate::show::{open, told};
+use crate::terminal::Talk;
+
+/// Options of `report`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Example:
+  crawl report crawl-data --host www.example.org -o for-the-owner.md")]
+pub(crate) struct ReportArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// The host whose owner the report is for
+    #[arg(long, value_name = "HOST")]
+    host: String,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Writes the report.
+pub(crate) fn run(args: &ReportArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let view = open(&args.dir)?;
+    let report = view.owner_report(&args.host).map_err(|error| told(&error))?;
+    let report = report.ok_or_else(|| {
+        let host = crawler::clean::clean(&args.host);
+        Stop::new(
+            exit::USAGE,
+            format!("the crawl doesn't know the host {host}; `crawl show DIR hosts` lists all"),
+        )
+    })?;
+    let Some(file) = &args.output else {
+        return crate::robots_history::write(|out| {
+            if talk.json { report.write_json(out) } else { report.write_text(out) }
+        });
+    };
+    let name = crate::options::path_text(file);
+    let mut out = BufWriter::new(File::create(file).with_context(|| format!("can't write {name}"))?);
+    let written = if talk.json { report.write_json(&mut out) } else { report.write_text(&mut out) };
+    written.and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;
+    Ok(exit::COMPLETE)
+}

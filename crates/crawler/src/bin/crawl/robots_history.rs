@@ -1,0 +1,106 @@
+//! `crawl robots log` and `crawl robots diff`: what a site's robots.txt was in the course of a crawl.
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use crawler::store::SledStore;
+use crawler::view::{View, ViewError, Which};
+
+use crate::exit::{self, Stop};
+use crate::show::{finish, open, told};
+use crate::terminal::Talk;
+
+/// Options of `robots log`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Example:
+  crawl robots log https://example.org crawl-data")]
+pub(crate) struct RobotsLogArgs {
+    /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
+    origin: String,
+    /// Directory of the crawl
+    dir: PathBuf,
+}
+
+/// Options of `robots diff`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawl robots diff https://example.org crawl-data
+  crawl robots diff example.org crawl-data 1 3")]
+pub(crate) struct RobotsDiffArgs {
+    /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
+    origin: String,
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// The older answer: its number in the log, or the beginning of its digest [default: the one before the last change]
+    #[arg(requires = "b")]
+    a: Option<String>,
+    /// The newer answer [default: the last change]
+    b: Option<String>,
+}
+
+/// Lists the answers of an origin.
+pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
+    let (view, origin) = open_at(&args.dir, &args.origin, talk)?;
+    let answers = view.robots_log(&origin).map_err(|error| told(&error))?;
+    write(|out| {
+        if !talk.json {
+            writeln!(
+                out,
+                "{:>4}  {:<24}  {:<9}  {:<12}  {:>7}  why",
+                "no", "fetched", "meaning", "digest", "octets"
+            )?;
+        }
+        answers
+            .iter()
+            .try_for_each(|answer| if talk.json { answer.write_json(out) } else { answer.write_text(out) })
+    })
+}
+
+/// Compares two answers of an origin.
+pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
+    let (view, origin) = open_at(&args.dir, &args.origin, talk)?;
+    let pair = args.a.clone().zip(args.b.clone()).map(|(a, b)| [Which(a), Which(b)]);
+    let named = pair.is_some();
+    match view.robots_diff(&origin, pair.as_ref()).map_err(|error| told(&error))? {
+        Some(difference) => {
+            write(|out| if talk.json { difference.write_json(out) } else { difference.write_text(out) })
+        }
+        None if named => {
+            let what =
+                format!("no such answer of {origin}: `crawl robots log` lists them with number and digest");
+            Err(Stop::new(exit::USAGE, what).into())
+        }
+        None => {
+            talk.note(&format!("the robots.txt of {origin} never changed during this crawl"));
+            Ok(exit::COMPLETE)
+        }
+    }
+}
+
+fn open_at(dir: &Path, origin: &str, talk: Talk) -> anyhow::Result<(View<SledStore>, String)> {
+    crate::logging::start(talk, None);
+    let view = open(dir)?;
+    let found = view.robots_origin(origin).map_err(|error| told(&error))?;
+    let origin = found.ok_or_else(|| {
+        let text = crawler::clean::clean(origin);
+        Stop::new(
+            exit::USAGE,
+            format!("nothing is stored of a robots.txt of {text}; `crawl show DIR robots` lists all"),
+        )
+    })?;
+    Ok((view, origin))
+}
+
+/// Writes to standard output.
+pub(crate) fn write(
+    what: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> io::Result<()>,
+) -> anyhow::Result<i32> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = what(&mut out).and_then(|()| out.flush());
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    finish(written.map_err(ViewError::from))
+}

@@ -1,0 +1,137 @@
+//! How a URL was found: the way back over the pages, to a seed.
+
+use serde::Serialize;
+
+use super::super::open::{View, ViewError};
+use crate::frontier::{HostId, QueuedUrl, Via, reversed, stored_queue_of};
+use crate::record::{LinkRecord, PageRecord, link_key, read_links};
+use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
+
+/// Steps of a path that are told; a longer one begins with those next to the URL.
+const STEPS: usize = 1000;
+
+/// One step on the way from a seed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The URL.
+    pub url: String,
+    /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `unknown` where the page before it
+    /// lists no such link.
+    pub by: String,
+    /// The anchor text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The `rel` attribute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rel: Option<String>,
+    /// What became of the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+}
+
+impl<S: Store> View<S> {
+    /// The record of a URL's last visit.
+    pub(super) fn record_of(&self, url: &CrawlUrl) -> Result<Option<PageRecord>, ViewError> {
+        match self.id_of(url.host())? {
+            Some(host) => self.record_at(Via { host, page: url.fingerprint(self.key()) }),
+            None => Ok(None),
+        }
+    }
+
+    fn record_at(&self, at: Via) -> Result<Option<PageRecord>, ViewError> {
+        let found = self.store().last(Tree::Pages, &link_key(at.host, at.page))?;
+        found.map(|(_, value)| self.read_page(&value)).transpose()
+    }
+
+    pub(in crate::view) fn id_of(&self, host: &str) -> Result<Option<HostId>, ViewError> {
+        match self.store().get(Tree::HostId, reversed(host).as_bytes())? {
+            Some(value) => Ok(Some(super::super::open::split_host(Tree::HostId, &value)?.0)),
+            None => Ok(None),
+        }
+    }
+
+    /// The URL as it waits in its host's queue.
+    pub(super) fn queued_url(&self, url: &CrawlUrl) -> Result<Option<QueuedUrl>, ViewError> {
+        let Some(id) = self.id_of(url.host())? else { return Ok(None) };
+        let page = url.fingerprint(self.key());
+        for stored in stored_queue_of(self.store(), id)? {
+            let stored = stored?;
+            let waits = stored.url.url(&stored.host.host);
+            if waits.is_ok_and(|waits| waits.fingerprint(self.key()) == page) {
+                return Ok(Some(stored.url));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn page_url(&self, via: Option<Via>) -> Result<Option<String>, ViewError> {
+        let Some(via) = via else { return Ok(None) };
+        Ok(self.record_at(via)?.map(|record| record.url))
+    }
+
+    /// The way to a URL that was found on `via`; `is_known` says that it has a record or waits, so that one without a page
+    /// before it is a seed.
+    pub(super) fn path_to(
+        &self,
+        url: &CrawlUrl,
+        via: Option<String>,
+        is_known: bool,
+    ) -> Result<Vec<Step>, ViewError> {
+        let mut path: Vec<Step> = Vec::new();
+        let mut target = url.clone();
+        let mut via = via;
+        loop {
+            let Some(page) = via.as_deref().and_then(|via| CrawlUrl::parse(via).ok()) else {
+                if is_known || !path.is_empty() {
+                    path.push(plain(&target, "seed"));
+                }
+                break;
+            };
+            path.push(self.step(&page, &target)?);
+            let known = |step: &Step| step.url == page.as_str();
+            if path.len() >= STEPS || path.iter().any(known) {
+                break;
+            }
+            via = match self.record_of(&page)? {
+                Some(record) => self.page_url(record.via)?,
+                None => None,
+            };
+            target = page;
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// The link on `page` that leads to `target`: the one that was followed, if there is one.
+    fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<Step, ViewError> {
+        let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, "unknown")) };
+        let key = link_key(host, page.fingerprint(self.key()));
+        let Some(value) = self.store().get(Tree::Links, &key)? else { return Ok(plain(target, "unknown")) };
+        let links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
+        let wanted = target.fingerprint(self.key());
+        let leads = |link: &&LinkRecord| {
+            link.to == target.as_str()
+                || CrawlUrl::parse(&link.to)
+                    .is_ok_and(|to| to.host() == target.host() && to.fingerprint(self.key()) == wanted)
+        };
+        let mut links = links.iter().filter(leads);
+        let first = links.next();
+        let link = links.chain(first).find(|link| !link.outcome.is_skip()).or(first);
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Ok(match link {
+            Some(link) => Step {
+                url: target.to_string(),
+                by: link.kind.clone(),
+                text: some(&link.text),
+                rel: some(&link.rel),
+                outcome: Some(link.outcome.as_str()),
+            },
+            None => plain(target, "unknown"),
+        })
+    }
+}
+
+fn plain(url: &CrawlUrl, by: &str) -> Step {
+    Step { url: url.to_string(), by: by.to_owned(), text: None, rel: None, outcome: None }
+}

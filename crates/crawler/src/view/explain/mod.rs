@@ -1,0 +1,192 @@
+//! The story of one URL: how it was found, each decision about it, what it came to, and what would change that.
+
+mod find;
+mod now;
+mod words;
+
+pub use self::find::Step;
+pub use self::now::{HostNow, RobotsNow};
+
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::ledger::ledger_row;
+use super::open::{View, ViewError};
+use super::pages::{PageRow, page_row};
+use super::{LedgerRow, lookup::PageUrls};
+use crate::ledger;
+use crate::record::{Decision, PageRecord};
+use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
+
+/// What a URL came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It was answered with status 2xx.
+    Fetched,
+    /// It was answered with a redirect.
+    Redirected,
+    /// It was answered with an error.
+    Error,
+    /// No usable answer came.
+    Failed,
+    /// It waits.
+    Queued,
+    /// It waits for a host that is left alone.
+    Parked,
+    /// It was found, and left out.
+    LeftOut,
+    /// The crawl doesn't know it.
+    Unseen,
+}
+
+/// The story of one URL.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Story {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The URL, normalised.
+    pub url: String,
+    /// What it came to.
+    pub fate: Fate,
+    /// False if a rule, of the site or of the crawl, keeps it from being fetched; the exit code says the same.
+    pub allowed: bool,
+    /// The answer in one sentence.
+    pub answer: String,
+    /// The path to it, from a seed; empty where it isn't known how it was found.
+    pub found: Vec<Step>,
+    /// Every entry of the ledger about it, in order.
+    pub decisions: Vec<LedgerRow>,
+    /// Its record.
+    pub page: Option<PageRow>,
+    /// Where its redirects lead: each target with its status, if it was answered.
+    pub redirects: Vec<(String, Option<u16>)>,
+    /// What the stored robots.txt of its origin says to it now.
+    pub robots: Option<RobotsNow>,
+    /// Why it lies outside the crawl's scope.
+    pub scope: Option<String>,
+    /// The state of its host.
+    pub host: Option<HostNow>,
+    /// What would change the answer.
+    pub change: Vec<String>,
+}
+
+/// Redirects that are followed on.
+const HOPS: usize = 20;
+
+impl<S: Store> View<S> {
+    /// Tells the story of a URL. Reads the ledger once, unpacking what may speak of it.
+    pub fn explain(&self, url: &CrawlUrl) -> Result<Story, ViewError> {
+        let record = self.record_of(url)?;
+        let queued = self.queued_url(url)?;
+        let mut spellings = vec![url.to_string()];
+        for other in record.iter().map(|record| &record.url) {
+            if !spellings.contains(other) {
+                spellings.push(other.clone());
+            }
+        }
+        let decisions = self.decisions_on(&spellings)?;
+        let settings = self.crawl_settings();
+        let robots = self.robots_now(url, settings.as_ref())?;
+        let host = self.host_now(url)?;
+        let last_skip = decisions.iter().rev().find(|(_, decision)| decision.decision == "skipped");
+        let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), last_skip.is_some());
+        let via = match (&record, &queued) {
+            (Some(record), _) => self.page_url(record.via)?,
+            (None, Some(queued)) => self.page_url(queued.via)?,
+            (None, None) => decisions.iter().rev().find_map(|(_, decision)| decision.via.clone()),
+        };
+        let is_seed = record.is_some() || queued.is_some();
+        let found = self.path_to(url, via, is_seed)?;
+        let depth = match (&record, &queued, found.len()) {
+            (Some(record), ..) => record.depth,
+            (_, Some(queued), _) => queued.depth,
+            (.., steps) => u32::try_from(steps.saturating_sub(1)).unwrap_or(u32::MAX),
+        };
+        let scope = self.scope_now(url, depth, settings.as_ref())?;
+        let redirects = self.redirects_from(record.as_ref())?;
+        let mut story = Story {
+            v: 1,
+            url: url.to_string(),
+            fate,
+            allowed: true,
+            answer: String::new(),
+            found,
+            redirects,
+            robots,
+            scope,
+            host,
+            change: Vec::new(),
+            page: None,
+            decisions: Vec::new(),
+        };
+        let last_skip = last_skip.map(|(_, decision)| decision.clone());
+        story.conclude(record.as_ref(), last_skip.as_ref());
+        story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
+        let mut urls = PageUrls::default();
+        story.page = match record {
+            Some(record) => {
+                let via = urls.of(self, record.via)?;
+                record.status.map(|status| page_row(record, status, via))
+            }
+            None => None,
+        };
+        Ok(story)
+    }
+
+    /// The entries about a URL, by number.
+    fn decisions_on(&self, spellings: &[String]) -> Result<Vec<(u64, Decision)>, ViewError> {
+        let mut found = Vec::new();
+        for pair in self.store().scan(Tree::Ledger, &[]) {
+            let pair = pair?;
+            let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
+            let mut speaks = false;
+            for url in spellings {
+                speaks = speaks || ledger::may_mention(&pair.1, url).map_err(bad)?;
+            }
+            if speaks {
+                let (first, decisions) = super::ledger::decisions(&pair)?;
+                found.extend(
+                    (first..).zip(decisions).filter(|(_, decision)| spellings.contains(&decision.url)),
+                );
+            }
+        }
+        Ok(found)
+    }
+
+    fn redirects_from(&self, record: Option<&PageRecord>) -> Result<Vec<(String, Option<u16>)>, ViewError> {
+        let mut hops: Vec<(String, Option<u16>)> = Vec::new();
+        let mut target = record.and_then(|record| record.redirect.clone());
+        while let Some(url) = target.take() {
+            if hops.len() >= HOPS || hops.iter().any(|(known, _)| *known == url) {
+                break;
+            }
+            let next = match CrawlUrl::parse(&url) {
+                Ok(parsed) => self.record_of(&parsed)?,
+                Err(_) => None,
+            };
+            hops.push((url, next.as_ref().and_then(|next| next.status)));
+            target = next.and_then(|next| next.redirect);
+        }
+        Ok(hops)
+    }
+}
+
+fn fate(record: Option<&PageRecord>, queued: bool, host: Option<&HostNow>, skipped: bool) -> Fate {
+    match record.map(|record| record.status) {
+        Some(Some(200..300)) => Fate::Fetched,
+        Some(Some(300..400)) => Fate::Redirected,
+        Some(Some(_)) => Fate::Error,
+        Some(None) => Fate::Failed,
+        None if queued && host.is_some_and(|host| host.parked.is_some()) => Fate::Parked,
+        None if queued => Fate::Queued,
+        None if skipped => Fate::LeftOut,
+        None => Fate::Unseen,
+    }
+}
+
+/// A time in words; nothing where there is none.
+fn moment(at: Option<Moment>) -> String {
+    at.map_or_else(String::new, |at| at.to_string())
+}

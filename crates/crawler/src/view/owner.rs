@@ -1,0 +1,283 @@
+//! The report for a site's owner: what was asked of one host, how fast, and what was found broken there.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::cell::Moment;
+use super::hosts::seconds;
+use super::open::{View, ViewError};
+use super::robots::Warned;
+use crate::config::read_record;
+use crate::frontier::HostRecord;
+use crate::record::{PageRecord, RequestMade, RobotsRecord, link_key, read_links};
+use crate::store::{Store, Tree};
+use crate::url::Fingerprint;
+
+/// Slowest answers that are named.
+const SLOWEST: usize = 10;
+
+/// Broken URLs that are named; the others are counted.
+const BROKEN: usize = 500;
+
+/// Pages that are named for each broken URL.
+const LINKED_FROM: usize = 5;
+
+/// What a crawl asked of one host, for its owner.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnerReport {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The host.
+    pub host: String,
+    /// The User-Agent that came.
+    pub agent: Option<String>,
+    /// The program.
+    pub program: Option<String>,
+    /// When the first request was sent, as far as the ledger says.
+    pub first_request: Option<Moment>,
+    /// When the last request was sent.
+    pub last_request: Option<Moment>,
+    /// Requests, robots.txt included.
+    pub requests: u64,
+    /// Requests for robots.txt.
+    pub robots_requests: u64,
+    /// Answers with status 2xx.
+    pub pages: u64,
+    /// Octets received in bodies, as sent.
+    pub bytes: u64,
+    /// The pauses between the end of an answer and the next request; none without a ledger, or after one request.
+    pub gaps: Option<Gaps>,
+    /// The gap in force at the end, in seconds.
+    pub delay: f64,
+    /// What set it.
+    pub delay_reason: &'static str,
+    /// How often the host was paused, by reason: Retry-After, back-off ...
+    pub pauses: BTreeMap<String, u64>,
+    /// The slowest answers, the slowest first.
+    pub slowest: Vec<Slow>,
+    /// URLs that robots.txt denied; none of them was requested.
+    pub denied: u64,
+    /// Failed visits by kind.
+    pub errors: BTreeMap<String, u64>,
+    /// Broken URLs with the pages that link to them: the first 500.
+    pub broken: Vec<Broken>,
+    /// How many broken URLs there are.
+    pub broken_count: u64,
+    /// The robots.txt files of the host, as last answered.
+    pub robots: Vec<OwnRobots>,
+}
+
+/// Measured pauses, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gaps {
+    /// How many were measured.
+    pub count: u64,
+    /// The least.
+    pub least: f64,
+    /// The median.
+    pub median: f64,
+}
+
+/// A slow answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Slow {
+    /// The URL.
+    pub url: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// When it was asked for.
+    pub at: Moment,
+}
+
+/// A URL that could not be had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Broken {
+    /// The URL.
+    pub url: String,
+    /// The kind of failure: `http_404`, `timeout` ...
+    pub kind: String,
+    /// When it was asked for last.
+    pub at: Moment,
+    /// Pages of the host that link to it, at most five.
+    pub linked_from: Vec<String>,
+    /// How many pages of the host link to it.
+    pub linked_from_count: u64,
+}
+
+/// A robots.txt of the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OwnRobots {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// When it was last answered.
+    pub fetched_at: Moment,
+    /// What the answer meant.
+    pub access: String,
+    /// Why.
+    pub reason: String,
+    /// What is wrong with it.
+    pub warnings: Vec<Warned>,
+}
+
+impl<S: Store> View<S> {
+    /// The report for the owner of a host; none if the crawl doesn't know it. Reads the ledger once.
+    pub fn owner_report(&self, host: &str) -> Result<Option<OwnerReport>, ViewError> {
+        let host = host.trim().trim_end_matches('.').to_ascii_lowercase();
+        let Some(id) = self.id_of(&host)? else { return Ok(None) };
+        let Some(value) = self.store().get(Tree::Hosts, &id.key())? else { return Ok(None) };
+        let record: HostRecord =
+            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Hosts, &error))?;
+        let settings = self.crawl_settings();
+        let program =
+            self.dir().and_then(|dir| read_record(&dir.settings()).ok()).map(|record| record.program);
+        let mut report = OwnerReport {
+            v: 1,
+            agent: settings.map(|settings| settings.agent.user_agent()),
+            program,
+            first_request: None,
+            last_request: None,
+            requests: record.counts.requests,
+            robots_requests: record.counts.robots_requests,
+            pages: record.counts.pages,
+            bytes: record.counts.bytes,
+            gaps: None,
+            delay: seconds(record.delay_ms),
+            delay_reason: record.delay_reason.as_str(),
+            pauses: BTreeMap::new(),
+            slowest: Vec::new(),
+            denied: 0,
+            errors: BTreeMap::new(),
+            broken: Vec::new(),
+            broken_count: 0,
+            robots: self.own_robots(&host)?,
+            host,
+        };
+        self.read_ledger_for(&mut report)?;
+        self.read_pages_for(id, &mut report)?;
+        Ok(Some(report))
+    }
+
+    fn own_robots(&self, host: &str) -> Result<Vec<OwnRobots>, ViewError> {
+        let mut files: BTreeMap<String, OwnRobots> = BTreeMap::new();
+        for scheme in ["http", "https"] {
+            for pair in self.store().scan(Tree::Robots, format!("{scheme}://{host}").as_bytes()) {
+                let (_, value) = pair?;
+                let version = RobotsRecord::read(&value).map_err(ViewError::packed(Tree::Robots))?;
+                let rest = version.origin.strip_prefix(&format!("{scheme}://{host}")).unwrap_or("x");
+                if !(rest.is_empty() || rest.starts_with(':')) {
+                    continue;
+                }
+                let warnings =
+                    version.warnings.into_iter().map(|(line, message)| Warned { line, message }).collect();
+                let file = OwnRobots {
+                    origin: version.origin.clone(),
+                    fetched_at: Moment(version.fetched_at),
+                    access: version.access,
+                    reason: version.reason,
+                    warnings,
+                };
+                files.insert(version.origin, file);
+            }
+        }
+        Ok(files.into_values().collect())
+    }
+
+    fn read_ledger_for(&self, report: &mut OwnerReport) -> Result<(), ViewError> {
+        let mut gaps: Vec<Duration> = Vec::new();
+        let mut last_end: Option<Duration> = None;
+        for block in self.decision_blocks() {
+            for decision in block?.1 {
+                if matches!(decision.decision.as_str(), "started" | "resumed") && decision.url.is_empty() {
+                    // The clock of each run begins anew.
+                    last_end = None;
+                }
+                if decision.host != report.host {
+                    continue;
+                }
+                match decision.decision.as_str() {
+                    "paused" => *report.pauses.entry(decision.reason.clone()).or_default() += 1,
+                    "skipped" if decision.reason == "robots_txt" => report.denied += 1,
+                    _ => {}
+                }
+                let Some(RequestMade { started, took, clock, .. }) = decision.evidence.request else {
+                    continue;
+                };
+                report.first_request.get_or_insert(Moment(started));
+                report.last_request = Some(Moment(started));
+                gaps.extend(last_end.map(|end| clock.saturating_sub(end)));
+                last_end = Some(clock + took);
+                slow(&mut report.slowest, decision.url, took, started);
+            }
+        }
+        gaps.sort_unstable();
+        let least = gaps.first().copied();
+        report.gaps = least.map(|least| Gaps {
+            count: gaps.len() as u64,
+            least: least.as_micros() as f64 / 1e6,
+            median: gaps[gaps.len() / 2].as_micros() as f64 / 1e6,
+        });
+        Ok(())
+    }
+
+    fn read_pages_for(&self, id: crate::frontier::HostId, report: &mut OwnerReport) -> Result<(), ViewError> {
+        let mut places: HashMap<Fingerprint, usize> = HashMap::new();
+        for record in self.page_records_of(id) {
+            let PageRecord { url, error: Some(kind), fetched_at, .. } = record? else { continue };
+            *report.errors.entry(kind.clone()).or_default() += 1;
+            report.broken_count += 1;
+            if report.broken.len() < BROKEN {
+                if let Ok(parsed) = crate::url::CrawlUrl::parse(&url) {
+                    places.insert(parsed.fingerprint(self.key()), report.broken.len());
+                }
+                let at = Moment(fetched_at);
+                report.broken.push(Broken { url, kind, at, linked_from: Vec::new(), linked_from_count: 0 });
+            }
+        }
+        for pair in self.store().scan(Tree::Links, &id.key()) {
+            if places.is_empty() {
+                break;
+            }
+            let (key, value) = pair?;
+            let links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
+            let mut hit: Vec<usize> = links
+                .iter()
+                .filter_map(|link| crate::url::CrawlUrl::parse(&link.to).ok())
+                .filter(|to| to.host() == report.host)
+                .filter_map(|to| places.get(&to.fingerprint(self.key())).copied())
+                .collect();
+            hit.sort_unstable();
+            hit.dedup();
+            for place in hit {
+                let broken = &mut report.broken[place];
+                broken.linked_from_count += 1;
+                if broken.linked_from.len() < LINKED_FROM {
+                    broken.linked_from.extend(self.page_at(&key)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The URL of the page with this key.
+    fn page_at(&self, key: &[u8]) -> Result<Option<String>, ViewError> {
+        let Some((id, page)) = key.split_first_chunk::<4>() else { return Ok(None) };
+        let Ok(page) = <[u8; 8]>::try_from(page) else { return Ok(None) };
+        let (host, page) =
+            (crate::frontier::HostId(u32::from_be_bytes(*id)), Fingerprint(u64::from_be_bytes(page)));
+        let found = self.store().last(Tree::Pages, &link_key(host, page))?;
+        let record = found.map(|(_, value)| serde_json::from_slice::<PageRecord>(&value)).transpose();
+        Ok(record.map_err(|error| ViewError::record(Tree::Pages, &error))?.map(|record| record.url))
+    }
+}
+
+fn slow(slowest: &mut Vec<Slow>, url: String, took: Duration, at: Timestamp) {
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let place = slowest.partition_point(|known| known.duration_ms >= duration_ms);
+    if place < SLOWEST {
+        slowest.insert(place, Slow { url, duration_ms, at: Moment(at) });
+        slowest.truncate(SLOWEST);
+    }
+}

@@ -1,0 +1,336 @@
+//! The versions of one origin's robots.txt: a log of the answers, and the difference between two, with what it changes
+//! for the crawl.
+
+use std::io::{self, Write};
+
+use robots::Robots;
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use super::cell::Moment;
+use super::json;
+use super::open::{View, ViewError};
+use crate::clean::clean;
+use crate::config::Settings;
+use crate::frontier::stored_queue_of;
+use crate::record::{Layer, RobotsRecord};
+use crate::robots_history::{among, rules, versions};
+use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
+
+/// URLs whose verdict changed that are named one by one.
+const NAMED: usize = 20;
+
+/// One answer to a request for robots.txt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// Its number among the origin's, from 1.
+    pub number: usize,
+    /// Scheme, host and port.
+    pub origin: String,
+    /// When the answer was complete.
+    pub fetched_at: Moment,
+    /// The final status.
+    pub status: Option<u16>,
+    /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
+    pub access: String,
+    /// Why, in words.
+    pub reason: String,
+    /// Digest of the body.
+    pub digest: Option<String>,
+    /// Octets of the body.
+    pub bytes: u64,
+    /// Until when it holds.
+    pub expires: Moment,
+    /// True if other rules were in force from then on; the first answer isn't a change.
+    pub changed: bool,
+}
+
+/// The difference between two answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The older one.
+    pub before: Answer,
+    /// The newer one.
+    pub after: Answer,
+    /// The lines, each behind `-`, `+` or a blank.
+    pub lines: Vec<String>,
+    /// The gap that each asks of us, in seconds.
+    pub delay: [Option<f64>; 2],
+    /// URLs of the crawl at this origin that were judged by both: visited, waiting or denied before.
+    pub judged: u64,
+    /// Those that are denied now and weren't; the first 20.
+    pub denied: Vec<String>,
+    /// How many they are.
+    pub denied_count: u64,
+    /// Those that are allowed now and weren't; the first 20.
+    pub allowed: Vec<String>,
+    /// How many they are.
+    pub allowed_count: u64,
+}
+
+/// Which of an origin's answers is meant: its number from 1, or the beginning of its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Which(pub String);
+
+impl<S: Store> View<S> {
+    /// The origin that a text means: an origin or URL, or a host's name alone. None if nothing is stored of it.
+    pub fn robots_origin(&self, text: &str) -> Result<Option<String>, ViewError> {
+        let as_url = |text: &str| CrawlUrl::parse(text).map(|url| url.origin().to_string()).ok();
+        let candidates =
+            [as_url(text), as_url(&format!("https://{text}/")), as_url(&format!("http://{text}/"))];
+        for origin in candidates.into_iter().flatten() {
+            if self.store().last(Tree::Robots, &RobotsRecord::prefix(&origin))?.is_some() {
+                return Ok(Some(origin));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every answer of an origin, the oldest first.
+    pub fn robots_log(&self, origin: &str) -> Result<Vec<Answer>, ViewError> {
+        Ok(answers(&versions(self.store(), origin)?))
+    }
+
+    /// The difference between two answers of an origin: those named, or the last change. None if there is no such pair.
+    pub fn robots_diff(
+        &self,
+        origin: &str,
+        pair: Option<&[Which; 2]>,
+    ) -> Result<Option<Difference>, ViewError> {
+        let versions = versions(self.store(), origin)?;
+        let answers = answers(&versions);
+        let places = match pair {
+            Some([before, after]) => before.place(&answers).zip(after.place(&answers)),
+            None => answers.iter().rposition(|answer| answer.changed).and_then(|after| {
+                let before = (0..after).rev().find(|place| answers[*place].access != "defer")?;
+                Some((before, after))
+            }),
+        };
+        let Some((before, after)) = places else { return Ok(None) };
+        let texts = [before, after].map(|place| body(&versions[..=place]));
+        let settings = self.crawl_settings().unwrap_or_default();
+        let read = [before, after].map(|place| read(&versions[..=place], &settings));
+        let now = self.now();
+        let delay = [&read[0], &read[1]].map(|rules| {
+            rules
+                .as_ref()
+                .and_then(|rules| rules.timing().interval(now))
+                .map(|interval| interval.every.as_secs_f64())
+        });
+        let mut difference = Difference {
+            v: 1,
+            before: answers[before].clone(),
+            after: answers[after].clone(),
+            lines: lines(&texts[0], &texts[1]),
+            delay,
+            judged: 0,
+            denied: Vec::new(),
+            denied_count: 0,
+            allowed: Vec::new(),
+            allowed_count: 0,
+        };
+        if let [Some(before), Some(after)] = &read {
+            self.judge_both(origin, before, after, &mut difference)?;
+        }
+        Ok(Some(difference))
+    }
+
+    fn judge_both(
+        &self,
+        origin: &str,
+        before: &Robots,
+        after: &Robots,
+        difference: &mut Difference,
+    ) -> Result<(), ViewError> {
+        let mut told = std::collections::HashSet::new();
+        let mut judge = |url: &CrawlUrl| {
+            if url.origin().to_string() != origin || !told.insert(url.fingerprint(self.key())) {
+                return;
+            }
+            difference.judged += 1;
+            let path = url.path_and_query();
+            let (count, list) = match (before.verdict(path).allowed, after.verdict(path).allowed) {
+                (true, false) => (&mut difference.denied_count, &mut difference.denied),
+                (false, true) => (&mut difference.allowed_count, &mut difference.allowed),
+                _ => return,
+            };
+            *count += 1;
+            if list.len() < NAMED {
+                list.push(url.to_string());
+            }
+        };
+        let Some(host) = CrawlUrl::parse(origin).ok().map(|url| url.host().to_owned()) else { return Ok(()) };
+        let Some(id) = self.id_of(&host)? else { return Ok(()) };
+        for record in self.page_records_of(id) {
+            if let Ok(url) = CrawlUrl::parse(&record?.url) {
+                judge(&url);
+            }
+        }
+        for stored in stored_queue_of(self.store(), id)? {
+            if let Ok(url) = stored?.url.url(&host) {
+                judge(&url);
+            }
+        }
+        for block in self.decision_blocks() {
+            let denied = block?.1.into_iter().filter(|decision| {
+                decision.host == host && decision.layer == Layer::Robots && decision.decision == "skipped"
+            });
+            denied.filter_map(|decision| CrawlUrl::parse(&decision.url).ok()).for_each(|url| judge(&url));
+        }
+        Ok(())
+    }
+}
+
+impl Which {
+    fn place(&self, answers: &[Answer]) -> Option<usize> {
+        let text = self.0.trim().trim_start_matches("blake3:");
+        if let Ok(number) = text.parse::<usize>()
+            && (1..=answers.len()).contains(&number)
+        {
+            return Some(number - 1);
+        }
+        let has = |answer: &Answer| {
+            answer
+                .digest
+                .as_ref()
+                .is_some_and(|digest| digest.trim_start_matches("blake3:").starts_with(text))
+        };
+        (text.len() >= 4).then(|| answers.iter().position(has)).flatten()
+    }
+}
+
+fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
+    let mut answers = Vec::with_capacity(versions.len());
+    for (index, version) in versions.iter().enumerate() {
+        let before = among(&versions[..index]);
+        let now = among(&versions[..=index]);
+        let changed = version.access != "defer"
+            && before
+                .zip(now)
+                .is_some_and(|(before, now)| !before.is_same(&now.access, now.digest.as_deref()));
+        answers.push(Answer {
+            v: 1,
+            number: index + 1,
+            origin: version.origin.clone(),
+            fetched_at: Moment(version.fetched_at),
+            status: version.status,
+            access: version.access.clone(),
+            reason: version.reason.clone(),
+            digest: version.digest.clone(),
+            bytes: version.bytes,
+            expires: Moment(version.expires),
+            changed,
+        });
+    }
+    answers
+}
+
+/// The text of the rules that were in force at the end of these versions; empty where there were none.
+fn body(versions: &[RobotsRecord]) -> String {
+    let rules = match versions.last().map(|version| version.access.as_str()) {
+        Some("stored") => versions.iter().rev().find(|version| version.access == "rules"),
+        Some("rules") => versions.last(),
+        _ => None,
+    };
+    rules.map(|version| String::from_utf8_lossy(&version.octets()).into_owned()).unwrap_or_default()
+}
+
+fn read(versions: &[RobotsRecord], settings: &Settings) -> Option<Robots> {
+    let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
+    rules(versions, &agent, &robots::Options::from(settings.robots.dialect)).map(|(rules, _)| rules)
+}
+
+fn lines(before: &str, after: &str) -> Vec<String> {
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(2)).diff_lines(before, after);
+    let mut lines = Vec::new();
+    for (index, group) in diff.grouped_ops(3).iter().enumerate() {
+        if index > 0 {
+            lines.push(" ...".to_owned());
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            lines.push(format!("{sign}{}", change.value().trim_end_matches(['\r', '\n'])));
+        }
+    }
+    lines
+}
+
+impl Answer {
+    /// Writes one JSON object.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        json::write_line(out, self)
+    }
+
+    /// Writes one line for people.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { number, fetched_at, access, bytes, reason, .. } = self;
+        let digest: String =
+            self.digest.as_deref().unwrap_or("-").trim_start_matches("blake3:").chars().take(12).collect();
+        let changed = if self.changed { "  CHANGED" } else { "" };
+        let line =
+            format!("{number:>4}  {fetched_at}  {access:<9}  {digest:<12}  {bytes:>7}  {reason}{changed}");
+        writeln!(out, "{}", clean(&line))
+    }
+}
+
+impl Difference {
+    /// Writes one JSON object.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        json::write_line(out, self)
+    }
+
+    /// Writes it for people: the lines, then what changes for us.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        for (sign, answer) in [("---", &self.before), ("+++", &self.after)] {
+            let Answer { number, origin, fetched_at, access, reason, .. } = answer;
+            writeln!(
+                out,
+                "{sign} {}",
+                clean(&format!("{origin}/robots.txt  answer {number}, {fetched_at}: {access} ({reason})"))
+            )?;
+        }
+        if self.lines.is_empty() {
+            writeln!(out, "the text of the rules is the same")?;
+        }
+        for line in &self.lines {
+            writeln!(out, "{}", clean(line))?;
+        }
+        writeln!(out, "\nWhat it changes for this crawl")?;
+        let gap = |delay: Option<f64>| delay.map_or_else(|| "none".to_owned(), |delay| format!("{delay} s"));
+        if self.delay[0] == self.delay[1] {
+            writeln!(out, "  the gap that it asks for stays: {}", gap(self.delay[0]))?;
+        } else {
+            writeln!(
+                out,
+                "  the gap that it asks for: {} before, {} now",
+                gap(self.delay[0]),
+                gap(self.delay[1])
+            )?;
+        }
+        writeln!(
+            out,
+            "  of {} URLs that the crawl knows there, {} are denied now and {} are allowed now",
+            self.judged, self.denied_count, self.allowed_count
+        )?;
+        for (sign, list, count) in
+            [('-', &self.denied, self.denied_count), ('+', &self.allowed, self.allowed_count)]
+        {
+            for url in list {
+                writeln!(out, "    {sign} {}", clean(url))?;
+            }
+            if count > list.len() as u64 {
+                writeln!(out, "    {sign} and {} more: see --json", count - list.len() as u64)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! The ledger as a user meets it: each request in it, the story of a URL, the report for a site's owner.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use whole_program::program::{Crawl, Output};
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::{DELAY, Scene};
+
+/// URLs of every fate.
+fn sites() -> Sites {
+    let front = "<a href=/b>to b</a><a href=/private/x>p</a><a href=/gone>g</a><a href=/moved>m</a>\
+                 <a href=/nofollowed rel=nofollow>n</a><a href=http://else.test/>e</a><a href=/hidden>h</a><a href=/busy>s</a>";
+    Sites::new()
+        .page("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/private/")))
+        .page("a.test", "/", Answer::html(front))
+        .page("a.test", "/b", Answer::html("<a href=/c>to c</a><a href=/gone>g</a>"))
+        .page("a.test", "/c", Answer::html("c"))
+        .page("a.test", "/moved", Answer::redirect(301, "/target"))
+        .page("a.test", "/target", Answer::html("t"))
+        .page("a.test", "/hidden", Answer::html("<meta name=robots content=noindex>secret"))
+        .page("a.test", "/busy", Answer::status(503).header("Retry-After", "1"))
+        .page("a.test", "/busy", Answer::html("now"))
+}
+
+fn story(scene: &Scene, path: &str, code: i32) -> Value {
+    explain(scene, path, &["--json"]).expect(code).json().remove(0)
+}
+
+fn explain(scene: &Scene, path: &str, arguments: &[&str]) -> Output {
+    let url = if path.starts_with('/') { format!("http://a.test{path}") } else { path.to_owned() };
+    let out = scene.out();
+    Crawl::new(["explain", &url, out.to_str().expect("a path of text")]).args(arguments).run()
+}
+
+#[test]
+fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    scene.assert_polite();
+    let ledger = scene.table("ledger");
+    let requests: Vec<&Value> =
+        ledger.iter().map(|row| &row["evidence"]["request"]).filter(|request| request.is_object()).collect();
+    assert_eq!(requests.len(), scene.server.count(), "as many as the server saw");
+    let mut statuses: BTreeMap<u64, usize> = BTreeMap::new();
+    for request in &requests {
+        *statuses.entry(request["status"].as_u64().expect("each was answered")).or_default() += 1;
+    }
+    assert_eq!(statuses, BTreeMap::from([(200, 7), (301, 1), (404, 1), (503, 1)]));
+    let number = |request: &Value, name: &str| request[name].as_f64().expect("a number");
+    let time = |request: &Value, name: &str| -> jiff::Timestamp {
+        request[name].as_str().expect("a time").parse().expect("a time")
+    };
+    for pair in requests.windows(2) {
+        let took = time(pair[0], "ended").duration_since(time(pair[0], "started")).as_secs_f64();
+        let gap = number(pair[1], "clock") - number(pair[0], "clock") - took;
+        assert!(gap + 2e-6 >= number(pair[1], "gap"), "{gap} s before {}", pair[1]);
+        assert!(number(pair[1], "gap") >= DELAY.as_secs_f64(), "{}", pair[1]);
+    }
+    let after_busy = requests.iter().position(|request| request["status"] == 503).expect("it was busy");
+    let waited = requests[after_busy + 1];
+    assert_eq!((waited["gap"].as_f64(), waited["gap_reason"].as_str()), (Some(1.0), Some("retry-after")));
+    let told = |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).count();
+    assert_eq!((told("started"), told("ended"), told("not_indexed"), told("robots_rules")), (1, 1, 1, 1));
+
+    let shown = scene.look("show", &["ledger"]).expect(0).clone();
+    assert!(
+        shown.stderr.contains(&format!("the chain of {} entries is intact", ledger.len())),
+        "{}",
+        shown.stderr
+    );
+    // A second run goes on with the chain.
+    scene.resume().run().expect(0);
+    let shown = scene.look("show", &["ledger"]).expect(0).clone();
+    assert!(
+        shown.stderr.contains(&format!("the chain of {} entries is intact", ledger.len() + 2)),
+        "{}",
+        shown.stderr
+    );
+    let last = scene.table("ledger").pop().expect("an entry");
+    assert_eq!((&last["decision"], &last["reason"]), (&"ended".into(), &"complete".into()));
+}
+
+#[test]
+fn explain_tells_every_fate_and_its_reason() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    for (path, code, fate, words) in [
+        ("/", 0, "fetched", "indexed, archived, followed"),
+        ("/c", 0, "fetched", "status 200"),
+        ("/hidden", 0, "fetched", "not indexed, not archived, followed"),
+        ("/moved", 0, "redirected", "status 301 to http://a.test/target"),
+        ("/gone", 0, "error", "status 404"),
+        ("/busy", 0, "fetched", "status 200"),
+        ("/private/x", 1, "left_out", "line 2: Disallow: /private/"),
+        ("/nofollowed", 1, "left_out", "rel=\"nofollow\""),
+        ("http://else.test/", 1, "left_out", "its host doesn't belong to the crawl"),
+        ("/never/met", 0, "unseen", "the stored robots.txt would allow it"),
+        ("/private/never/met", 1, "unseen", "robots.txt would forbid it: line 2: Disallow: /private/"),
+        ("http://stranger.test/", 1, "unseen", "outside the crawl (other host)"),
+    ] {
+        let story = story(&scene, path, code);
+        assert_eq!(story["fate"], fate, "{path}: {story}");
+        assert_eq!(story["allowed"], code == 0, "{path}");
+        let answer = story["answer"].as_str().expect("an answer");
+        assert!(answer.contains(words), "{path}: {answer}");
+        let change = story["change"].as_array().expect("a list");
+        assert!(
+            fate == "fetched" && path != "/hidden"
+                || fate == "redirected"
+                || fate == "error"
+                || !change.is_empty(),
+            "{path}"
+        );
+        let text = explain(&scene, path, &[]).expect(code).stdout.clone();
+        assert!(text.contains("What would change the answer"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 120 || line.contains("://")), "{text}");
+    }
+    let found = |path: &str| -> Vec<(String, String)> {
+        let story = story(&scene, path, 0);
+        let steps = story["found"].as_array().expect("a list").clone();
+        let text = |step: &Value, name: &str| step[name].as_str().unwrap_or_default().to_owned();
+        steps.iter().map(|step| (text(step, "url").replace("http://a.test", ""), text(step, "by"))).collect()
+    };
+    let steps = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+        list.iter().map(|(url, by)| ((*url).to_owned(), (*by).to_owned())).collect()
+    };
+    assert_eq!(found("/c"), steps(&[("/", "seed"), ("/b", "a"), ("/c", "a")]));
+    assert_eq!(found("/target"), steps(&[("/", "seed"), ("/moved", "a"), ("/target", "redirect")]));
+    let decisions = |path: &str| -> Vec<String> {
+        let story = story(&scene, path, 0);
+        let rows = story["decisions"].as_array().expect("a list").clone();
+        rows.iter().map(|row| row["decision"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(decisions("/busy"), ["paused", "retry", "fetched"]);
+    assert_eq!(decisions("/hidden"), ["fetched", "not_indexed", "not_archived"]);
+    assert_eq!(story(&scene, "/moved", 0)["redirects"], serde_json::json!([["http://a.test/target", 200]]));
+    explain(&scene, "mailto:ann@example.org", &[]).expect(2);
+}
+
+#[test]
+fn the_ledger_has_three_levels() {
+    for (level, decisions, links) in [("off", false, false), ("decisions", true, false), ("full", true, true)]
+    {
+        let scene = Scene::new(Sites::new().tree("a.test", 4, std::time::Duration::ZERO));
+        scene.crawl().args(["--ledger", level]).run().expect(0);
+        let ledger = scene.table("ledger");
+        let has = |decision: &str| ledger.iter().any(|row| row["decision"] == decision);
+        assert_eq!((has("fetched"), has("link"), has("waits")), (decisions, links, links), "{level}");
+        assert_eq!(story(&scene, "/", 0)["fate"], "fetched", "{level}");
+    }
+}
+
+#[test]
+fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    let report = scene.look("report", &["--host", "a.test", "--json"]).expect(0).json().remove(0);
+    assert_eq!(
+        (&report["requests"], &report["robots_requests"], &report["denied"]),
+        (&10.into(), &1.into(), &1.into())
+    );
+    assert_eq!(report["gaps"]["count"], 9);
+    assert!(report["gaps"]["least"].as_f64().expect("a number") >= DELAY.as_secs_f64());
+    assert_eq!(report["pauses"], serde_json::json!({"retry-after": 1}));
+    assert_eq!(report["broken"].as_array().map(Vec::len), Some(1));
+    let broken = &report["broken"][0];
+    assert_eq!((&broken["url"], &broken["kind"]), (&"http://a.test/gone".into(), &"http_404".into()));
+    let mut from: Vec<_> = broken["linked_from"].as_array().expect("a list").clone();
+    from.sort_by_key(ToString::to_string);
+    assert_eq!(from, ["http://a.test/", "http://a.test/b"]);
+    let file = scene.path("owner.md");
+    let file = file.to_str().expect("a path of text");
+    scene.look("report", &["--host", "a.test", "-o", file]).expect(0);
+    let text = std::fs::read_to_string(file).expect("the report is there");
+    for line in [
+        "# What SuperRobot/1.0 asked of a.test",
+        "- http_404  http://a.test/gone",
+        "  - linked from http://a.test/b",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    scene.look("report", &["--host", "nobody.test"]).expect(2);
+}
