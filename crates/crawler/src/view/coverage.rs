@@ -74,10 +74,7 @@ fn waiting(record: &HostRecord, end: Option<&EndRecord>, left: u64) -> (Coverage
     }
     if record.wait_reason.is_pause() {
         let until = Moment(record.next_at);
-        return (
-            Coverage::Partial,
-            format!("partial: {left} left, it waits until {until} ({})", record.wait_reason),
-        );
+        return (Coverage::Partial, format!("partial, {} until {until}: {left} left", record.wait_reason));
     }
     let limit = end.and_then(|end| end.limit.as_deref());
     match (end.map(|end| end.end.as_str()), limit) {

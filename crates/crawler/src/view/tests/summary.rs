@@ -80,7 +80,7 @@ fn each_host_is_complete_or_says_why_not() {
         "  done.test is complete: nothing is left to fetch",
         "  parked.test is bounded by max-pages-per-host: 2 URLs left",
         "      held back: 2 parked",
-        "  pausing.test is partial: 2 URLs left, it waits until 2026-01-01T00:01:00.005Z (robots.txt unreachable)",
+        "  pausing.test is partial, robots.txt unreachable until 2026-01-01T00:01:00.005Z: 2 URLs left",
         "  waiting.test is partial: 2 URLs left",
     ] {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line}: {text}");
