@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::commit::Totals;
 use crate::pace::Why;
-use crate::record::Decision;
+use crate::record::{Decision, RobotsEvidence};
+use crate::url::CrawlUrl;
 
 /// One event.
 #[derive(Debug, Clone)]
@@ -16,6 +17,15 @@ pub enum CrawlEvent {
         url: String,
         /// Its status.
         status: u16,
+    },
+    /// robots.txt judged a page that isn't to be asked for: the crawl is only planned.
+    Judged {
+        /// The URL.
+        url: CrawlUrl,
+        /// What robots.txt says.
+        evidence: Box<RobotsEvidence>,
+        /// Whether the URL may be fetched.
+        allowed: bool,
     },
     /// A decision went to the ledger.
     Decided(Box<Decision>),

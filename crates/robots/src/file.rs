@@ -196,6 +196,19 @@ impl Robots {
         self.known_fields
     }
 
+    /// Gives the rules that bind the agent, in file order: number of the line, and the line. None where there is no file.
+    ///
+    /// Of `strictest`, the rules of `hardened`: those that every member sees.
+    pub fn binding(&self) -> Vec<(u32, Arc<str>)> {
+        match &self.decider {
+            Decider::Whole(..) => Vec::new(),
+            Decider::One(member) => member.lines().collect(),
+            Decider::All(members) => {
+                members.last().map(|member| member.lines().collect()).unwrap_or_default()
+            }
+        }
+    }
+
     /// Gives the dialect.
     pub fn dialect(&self) -> Dialect {
         self.dialect

@@ -158,6 +158,12 @@ impl Member {
         }
     }
 
+    /// The lines whose rules bind us, in file order.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u32, Arc<str>)> + '_ {
+        let text = |evidence: &Evidence| shown(&self.text[evidence.start as usize..evidence.end as usize]);
+        self.lines.iter().map(move |evidence| (evidence.line, text(evidence)))
+    }
+
     /// Decides a path with query; `subject` is the same, normalised.
     pub(crate) fn verdict(&self, path: &str, subject: &Subject<'_>) -> Verdict {
         let decided = match &self.rules {

@@ -91,3 +91,17 @@ fn answers_without_a_file_are_stored_as_well() {
     assert_eq!(verdict.to_string(), "not allowed: closed: 403 (hardened)");
     assert!(rules.allowed("http://a.example/robots.txt", now()).is_allowed());
 }
+
+#[test]
+fn the_rules_that_bind_us_are_those_of_our_groups() {
+    let file = b"User-agent: *\nDisallow: /all\n\nUser-agent: us\nDisallow: /a\nCrawl-delay: 3\nAllow: /a/b # why\n\n\
+                 User-agent: them\nDisallow: /\n\nUser-agent: us\nDisallow: /late\n";
+    let binding = |agent: &str| {
+        let robots =
+            robots::Robots::parse(file, &robots::Agent::new(agent), &robots::Options::default(), None);
+        robots.binding().into_iter().map(|(line, text)| format!("{line} {text}")).collect::<Vec<_>>()
+    };
+    assert_eq!(binding("us/1.0"), ["5 Disallow: /a", "7 Allow: /a/b", "13 Disallow: /late"]);
+    assert_eq!(binding("other/1.0"), ["2 Disallow: /all"]);
+    assert!(robots::Robots::deny_all("closed").binding().is_empty());
+}

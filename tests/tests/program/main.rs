@@ -11,6 +11,7 @@ mod duplicates;
 mod export;
 mod ledger;
 mod memory;
+mod plan;
 mod robot_directives;
 mod robots_fields;
 mod scene;

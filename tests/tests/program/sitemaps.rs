@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::Value;
+use whole_program::program::Crawl;
 use whole_program::rules::Rules;
 use whole_program::site::{Answer, Sites};
 
@@ -158,6 +159,15 @@ fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
     assert_eq!(summary["sitemaps_known"], 7);
     assert!(scene.look("show", &[]).expect(0).stdout.contains("\nSitemaps: 7\n"));
     scene.look("audit", &[]).expect(0);
+    let way = |url: &str| {
+        let explain = Crawl::new(["explain", url]).args([scene.out()]).args(["--json"]);
+        let told = explain.run().json().remove(0);
+        let found = told["found"].as_array().cloned().unwrap_or_default();
+        found.iter().map(|step| step["by"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(way("http://a.test/low"), ["robots_txt", "sitemap", "sitemap"]);
+    assert_eq!(way("http://a.test/private/x"), ["robots_txt", "sitemap", "sitemap"]);
+    assert_eq!(way("http://a.test/"), ["seed"]);
 }
 
 #[test]

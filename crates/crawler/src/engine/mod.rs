@@ -80,6 +80,8 @@ pub struct EngineSettings {
     pub traps: TrapSettings,
     /// Whether sitemaps are looked for.
     pub sitemaps: bool,
+    /// Whether pages are judged and not asked for: robots.txt and sitemaps alone are.
+    pub plan: bool,
     /// Sizes of the frontier.
     pub frontier: FrontierLimits,
     /// Seed of the jitter.
@@ -287,8 +289,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let lease = permit.lease().clone();
                 self.end_entered = false;
                 let context = Arc::clone(&self.context);
+                let only_judge = self.settings.plan;
                 let task = visits.spawn(async move {
-                    let outcome = visit::visit(&context, permit.lease()).await;
+                    let outcome = if only_judge {
+                        visit::judge(&context, permit.lease()).await
+                    } else {
+                        visit::visit(&context, permit.lease()).await
+                    };
                     (permit, outcome)
                 });
                 running.insert(task.id(), lease);

@@ -9,7 +9,9 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, page_key};
+use crate::record::{
+    Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence, page_key,
+};
 use crate::robots_cache::Entry;
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -36,7 +38,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.robots_known(permit, &entry, outcome.asked, outcome.request, gap)?;
             }
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now),
+            Event::Judged(evidence) => {
+                self.tell_judged(&lease, &evidence, true);
+                self.give_back(permit, true, None, gap);
+            }
             Event::Denied(evidence) => {
+                self.tell_judged(&lease, &evidence, false);
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
                 counts.skipped += 1;
                 self.totals.skipped += 1;
@@ -249,6 +256,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.give_back(permit, true, None, gap);
         Ok(())
+    }
+
+    /// Tells who plans what robots.txt says to a page.
+    fn tell_judged(&mut self, lease: &Lease, evidence: &RobotsEvidence, allowed: bool) {
+        if self.settings.plan {
+            let (url, evidence) = (lease.url.clone(), Box::new(evidence.clone()));
+            (self.listener)(CrawlEvent::Judged { url, evidence, allowed });
+        }
     }
 
     /// The pause that a response asks of the whole host, by `Retry-After` or by 429 and 503 (spec 2.6 rule 3).

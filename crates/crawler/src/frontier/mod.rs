@@ -28,8 +28,8 @@ pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
 pub(crate) use self::persist::reversed;
 pub use self::queue::QueueEnds;
-pub(crate) use self::rebuild::{chunk_urls, journal_urls};
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
+pub(crate) use self::rebuild::{chunk_urls, journal_urls};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
 

@@ -2,11 +2,13 @@
 
 mod descriptors;
 mod dir;
+mod plan;
 mod revisit;
 mod scrub;
 mod seed;
 
 pub use self::dir::{CrawlDir, DirError};
+pub use self::plan::{plan, plan_offline};
 pub use self::seed::{Planted, plant};
 
 use std::collections::HashSet;
@@ -61,6 +63,9 @@ pub enum JobError {
     /// `crawl.toml` can't be written as TOML.
     #[error("the settings can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
+    /// A record of a crawl can't be read.
+    #[error(transparent)]
+    View(Box<crate::view::ViewError>),
     /// The database has a form of another version.
     #[error("the database has form {found}, this version reads form {FORMAT}")]
     Format {
@@ -261,6 +266,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         ledger: settings.ledger.level,
         traps: traps(settings),
         sitemaps: settings.scope.sitemaps,
+        plan: false,
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],

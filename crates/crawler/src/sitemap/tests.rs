@@ -179,6 +179,8 @@ fn gzip_is_unpacked_within_the_limit() {
     let bomb = gzip(&vec![b' '; 5 << 20]);
     let limits = SitemapLimits { octets: 1 << 20, ..SitemapLimits::default() };
     assert_eq!(read(&bomb, false, &base(), &limits).fault, Some(Fault::NotOne));
+    // No more than one octet over the limit is ever unpacked.
+    assert_eq!(text::gunzip(&bomb, 1_000).unwrap().len(), 1_001);
     let twice = gzip(&packed);
     assert_eq!(read(&twice, false, &base(), &limits).fault, Some(Fault::NotOne));
     let members = gzip(b"").repeat(2_000);

@@ -71,7 +71,7 @@ pub(super) fn stored_page<S: Store>(
 }
 
 /// The URL of a sitemap, by the key that a page would have.
-fn stored_sitemap<S: Store>(
+pub(super) fn stored_sitemap<S: Store>(
     view: &View<S>,
     host: HostId,
     page: Fingerprint,

@@ -43,7 +43,7 @@ pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
 pub use self::row::{Column, Row};
-pub use self::sitemaps::SitemapSummary;
+pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
 pub use self::versions::{Answer, Difference, Which};

@@ -41,11 +41,16 @@ pub struct SitemapSummary {
 impl<S: Store> View<S> {
     /// The sitemaps, by host.
     pub fn sitemaps(&self) -> impl Iterator<Item = Result<SitemapSummary, ViewError>> + '_ {
-        self.store().scan(Tree::Sitemaps, &[]).map(|pair| {
-            let (_, value) = pair?;
-            SitemapRecord::read(&value).map(SitemapSummary::from).map_err(ViewError::packed(Tree::Sitemaps))
-        })
+        stored_sitemaps(self.store())
     }
+}
+
+/// The sitemaps of a store, by host.
+pub fn stored_sitemaps<S: Store>(store: &S) -> impl Iterator<Item = Result<SitemapSummary, ViewError>> + '_ {
+    store.scan(Tree::Sitemaps, &[]).map(|pair| {
+        let (_, value) = pair?;
+        SitemapRecord::read(&value).map(SitemapSummary::from).map_err(ViewError::packed(Tree::Sitemaps))
+    })
 }
 
 impl From<SitemapRecord> for SitemapSummary {
@@ -70,7 +75,7 @@ impl From<SitemapRecord> for SitemapSummary {
 
 impl SitemapSummary {
     /// One line for people.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let Self { url, state, urls, queued, seen, refused, .. } = self;
         let detail = self.detail.as_ref().map(|detail| format!("; {detail}")).unwrap_or_default();
         match (*state, self.form.as_deref()) {

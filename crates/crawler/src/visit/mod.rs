@@ -93,6 +93,8 @@ pub enum Event {
     RobotsHop(Errand),
     /// robots.txt forbids the URL.
     Denied(RobotsEvidence),
+    /// robots.txt allows the URL, and nothing more was wanted.
+    Judged(RobotsEvidence),
     /// A file in which the site speaks of uses was asked for; the URL is still to be visited.
     SiteFile(Box<SiteFileAnswer>),
     /// The site denies every declared purpose in words.
@@ -131,6 +133,22 @@ pub async fn visit<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
 ) -> Result<Outcome, StoreError> {
+    attempt(context, lease, false).await
+}
+
+/// As [`visit`], but a page is judged and not asked for: robots.txt and sitemaps alone are.
+pub async fn judge<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    lease: &Lease,
+) -> Result<Outcome, StoreError> {
+    attempt(context, lease, true).await
+}
+
+async fn attempt<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    lease: &Lease,
+    only_judge: bool,
+) -> Result<Outcome, StoreError> {
     let now = context.clock.now();
     let item = match &lease.work {
         Work::Errand(errand) => return ask_robots(context, errand.clone()).await,
@@ -161,6 +179,9 @@ pub async fn visit<F: Fetch, S: Store>(
         return Ok(without_request(None, Event::Denied(evidence)));
     }
     let asked = asked_gap(&entry, now);
+    if only_judge && item.is_some() {
+        return Ok(without_request(asked, Event::Judged(evidence)));
+    }
     if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
         return Ok(without_request(None, Event::TooSlow(gap)));
     }
@@ -364,7 +385,7 @@ fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
     })
 }
 
-fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
+pub(crate) fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
     RobotsEvidence {
         line: verdict.line,
         rule: verdict.rule.as_deref().map(|rule| crate::clean::clean(rule).into_owned()),

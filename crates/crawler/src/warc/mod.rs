@@ -43,9 +43,9 @@ pub use exchange::{Encoded, Exchange, Truncated, encode};
 pub use info::WarcInfo;
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
+pub(crate) use repair::files;
 pub use repair::{Repaired, repair};
 pub use salvage::{Salvaged, salvage};
-pub(crate) use repair::files;
 pub use tombstone::bury;
 pub use writer::{Location, Position, WarcWriter};
 

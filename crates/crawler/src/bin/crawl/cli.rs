@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
-    audit, completions, config_show, demo, explain, export, man, page_check, repair, report, resume,
+    audit, completions, config_show, demo, explain, export, man, page_check, plan, repair, report, resume,
     robots_check, robots_history, run, show,
 };
 
@@ -26,6 +26,7 @@ Examples:
   crawl --seed urls.txt --agent SuperRobot/1.0 --contact ann@example.org
   crawl --seed - --agent SuperRobot/1.0 --delay 2s --max-pages 1000 < urls.txt
   crawl --config study.toml
+  crawl plan --seed urls.txt --agent SuperRobot/1.0 --sitemaps
   crawl resume crawl-data
   crawl show crawl-data pages
   crawl export crawl-data --table pages --format csv -o pages.csv
@@ -86,6 +87,8 @@ pub(crate) enum Command {
     Repair(repair::RepairArgs),
     /// Serves two example sites on loopback and crawls them with three robots
     Demo(demo::DemoArgs),
+    /// Says what a crawl may fetch, by which rules and how fast, before it does; asks for robots.txt and sitemaps alone
+    Plan(plan::PlanArgs),
     /// Shows a crawl: its summary, or one of its tables
     Show(show::ShowArgs),
     /// Writes a table of a crawl as CSV or JSON lines

@@ -42,9 +42,11 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
             exit::USAGE
         }
         JobError::Selector(_) => exit::CONFIG,
-        JobError::Dir(_) | JobError::Store(_) | JobError::Commit(_) | JobError::Format { .. } => {
-            exit::STORAGE
-        }
+        JobError::Dir(_)
+        | JobError::View(_)
+        | JobError::Store(_)
+        | JobError::Commit(_)
+        | JobError::Format { .. } => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
     let mut what = String::new();

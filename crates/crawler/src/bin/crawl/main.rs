@@ -14,6 +14,7 @@ mod logging;
 mod man;
 mod options;
 mod page_check;
+mod plan;
 mod progress;
 mod repair;
 mod report;
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Resume(args)) => resume::run(&args, talk),
         Some(Command::Repair(args)) => repair::run(&args, talk),
         Some(Command::Demo(args)) => demo::run(&args, talk),
+        Some(Command::Plan(args)) => plan::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
         Some(Command::Audit(args)) => audit::run(&args, talk),

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &RunArgs, talk: Talk) -> anyhow::Result<i32> {
     start(job, talk)
 }
 
-fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
+pub(crate) fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
     let loaded = args.load()?;
     loaded.product()?;
     for warning in &loaded.warnings {

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::super::lookup::stored_sitemap;
 use super::super::open::{View, ViewError};
 use crate::frontier::{HostId, QueuedUrl, Via, reversed, stored_queue_of};
-use crate::record::{LinkRecord, PageRecord, link_key, read_links};
+use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key, read_links};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -16,8 +17,8 @@ const STEPS: usize = 1000;
 pub struct Step {
     /// The URL.
     pub url: String,
-    /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `unknown` where the page before it
-    /// lists no such link.
+    /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `sitemap` where the one before it is
+    /// one, `robots_txt` or `well_known` for a sitemap itself; `unknown` where the page before it lists no such link.
     pub by: String,
     /// The anchor text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +68,17 @@ impl<S: Store> View<S> {
 
     pub(super) fn page_url(&self, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(via) = via else { return Ok(None) };
-        Ok(self.record_at(via)?.map(|record| record.url))
+        match self.record_at(via)? {
+            Some(record) => Ok(Some(record.url)),
+            None => stored_sitemap(self, via.host, via.page),
+        }
+    }
+
+    /// The record of a sitemap by its URL.
+    fn sitemap_of(&self, url: &CrawlUrl) -> Result<Option<SitemapRecord>, ViewError> {
+        let Some(host) = self.id_of(url.host())? else { return Ok(None) };
+        let value = self.store().get(Tree::Sitemaps, &link_key(host, url.fingerprint(self.key())))?;
+        value.map(|value| SitemapRecord::read(&value).map_err(ViewError::packed(Tree::Sitemaps))).transpose()
     }
 
     /// The way to a URL that was found on `via`; `is_known` says that it has a record or waits, so that one without a page
@@ -93,9 +104,16 @@ impl<S: Store> View<S> {
             if path.len() >= STEPS || path.iter().any(known) {
                 break;
             }
-            via = match self.record_of(&page)? {
-                Some(record) => self.page_url(record.via)?,
-                None => None,
+            via = match (self.record_of(&page)?, self.sitemap_of(&page)?) {
+                (_, Some(sitemap)) if path.last().is_some_and(|step| step.by == "sitemap") => {
+                    if matches!(sitemap.found, SitemapFound::RobotsTxt | SitemapFound::WellKnown) {
+                        path.push(plain(&page, sitemap.found.as_str()));
+                        break;
+                    }
+                    Some(sitemap.from)
+                }
+                (Some(record), _) => self.page_url(record.via)?,
+                (None, _) => None,
             };
             target = page;
         }
@@ -105,9 +123,10 @@ impl<S: Store> View<S> {
 
     /// The link on `page` that leads to `target`: the one that was followed, if there is one.
     fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<Step, ViewError> {
-        let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, "unknown")) };
+        let other = if self.sitemap_of(page)?.is_some() { "sitemap" } else { "unknown" };
+        let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, other)) };
         let key = link_key(host, page.fingerprint(self.key()));
-        let Some(value) = self.store().get(Tree::Links, &key)? else { return Ok(plain(target, "unknown")) };
+        let Some(value) = self.store().get(Tree::Links, &key)? else { return Ok(plain(target, other)) };
         let links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
         let wanted = target.fingerprint(self.key());
         let leads = |link: &&LinkRecord| {
@@ -127,7 +146,7 @@ impl<S: Store> View<S> {
                 rel: some(&link.rel),
                 outcome: Some(link.outcome.as_str()),
             },
-            None => plain(target, "unknown"),
+            None => plain(target, other),
         })
     }
 }

@@ -214,6 +214,9 @@ impl Story {
             let by = match step.by.as_str() {
                 "seed" => "a seed".to_owned(),
                 "redirect" => format!("redirect{outcome}"),
+                "sitemap" => "named by that sitemap".to_owned(),
+                "robots_txt" => "a sitemap that robots.txt names".to_owned(),
+                "well_known" => "a sitemap at its usual place".to_owned(),
                 "unknown" => "found on the page before, the link isn't stored".to_owned(),
                 element => format!("link <{element}>{text}{rel}{outcome}"),
             };

@@ -1,0 +1,84 @@
+//! `crawl plan`: what a crawl may do, before it does it.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::config::{load, read_record};
+use crawler::job;
+use crawler::plan::Plan;
+use crawler::url::CrawlUrl;
+use crawler::view::{ViewError, write_json_line};
+
+use crate::exit::{self, Stop};
+use crate::options::{environment, path_text};
+use crate::run::{self, RunArgs};
+use crate::terminal::Talk;
+use crate::{crawling, show};
+
+/// Options of `plan`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Asks for robots.txt, and with --sitemaps for sitemaps, at the pace of a crawl; with --offline for nothing. Writes nothing but
+the plan. Takes the options of `crawl run`.
+
+Examples:
+  crawl plan --seed urls.txt --agent SuperRobot/1.0 --sitemaps
+  crawl plan --offline crawl-data --json | jq '.hosts[] | {host, delay, least_duration}'
+
+Exit code: 0; 4 where no URL known may be fetched")]
+pub(crate) struct PlanArgs {
+    /// Plans from what the crawl in this directory has stored; nothing is asked for
+    #[arg(long, value_name = "DIR", help_heading = "What and where")]
+    offline: Option<PathBuf>,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// Makes a plan and prints it.
+pub(crate) fn run(args: &PlanArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let plan = match &args.offline {
+        Some(dir) => offline(args, dir, talk)?,
+        None => online(args, talk)?,
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if talk.json { write_json_line(&mut out, &plan) } else { plan.write_text(&mut out) };
+    let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    show::finish(written)?;
+    Ok(if plan.allowed == 0 { exit::NO_SEED } else { exit::COMPLETE })
+}
+
+fn online(args: &PlanArgs, talk: Talk) -> anyhow::Result<Plan> {
+    let job = run::prepare(&args.run, talk)?;
+    let seeds: Vec<CrawlUrl> =
+        job.seeds.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let plan = runtime.block_on(job::plan(&job.settings, &seeds)).map_err(|error| crawling::told(&error));
+    runtime.shutdown_background();
+    plan
+}
+
+fn offline(args: &PlanArgs, dir: &std::path::Path, talk: Talk) -> anyhow::Result<Plan> {
+    let file = dir.join("crawl.toml");
+    if !file.is_file() {
+        let what = format!("{} holds no crawl (no crawl.toml in it)", path_text(dir));
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    let overrides = args.run.overrides();
+    let has_seeds = overrides.iter().any(|(path, _)| path == "seed");
+    let loaded = load(&overrides, environment(), Some(&file))?;
+    for warning in &loaded.warnings {
+        talk.warning(warning);
+    }
+    let settings = loaded.settings;
+    let seeds: Vec<CrawlUrl> = if has_seeds {
+        let list = crawler::seeds::read(&settings.seed)?;
+        list.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect()
+    } else {
+        read_record(&file)?.seeds.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
+    };
+    job::plan_offline(&settings, &seeds, dir).map_err(|error| crawling::told(&error))
+}

@@ -1,0 +1,125 @@
+//! Plans a crawl: asks for robots.txt and sitemaps, at the pace and within the guards of a crawl, and for nothing else;
+//! or judges what the directory of a crawl holds, and asks nobody.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::{
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, new_key, page_rules, plant, robots_cache,
+};
+use crate::clock::Clock;
+use crate::commit::Committer;
+use crate::config::Settings;
+use crate::engine::{Engine, EngineSettings, Stop};
+use crate::event::CrawlEvent;
+use crate::frontier::stored_queue;
+use crate::plan::{Basis, Plan, Planner};
+use crate::store::{MemoryStore, SledStore, Store};
+use crate::url::CrawlUrl;
+use crate::view::{SitemapSummary, View, ViewError};
+use crate::visit::VisitContext;
+
+/// Plans a crawl of `seeds`. Nothing is written anywhere.
+pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
+    let Prepared { scope, fetch, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
+    let key = new_key();
+    let store = Arc::new(MemoryStore::default());
+    plant(&store, &scope, seeds, key, Timestamp::now())?;
+    let context = Arc::new(VisitContext {
+        fetch,
+        robots: robots_cache(settings, Arc::clone(&store)),
+        consent: consent_cache(settings, Arc::clone(&store)),
+        revisiting: None,
+        pages: Arc::new(page_rules(settings, selectors, key)),
+        clock: Clock::system(),
+        seed_hosts,
+        max_crawl_delay: settings.pace.max_crawl_delay,
+    });
+    let planner: Arc<Mutex<Planner>> = Arc::default();
+    let collected = Arc::clone(&planner);
+    let listener = move |event| {
+        if let CrawlEvent::Judged { url, evidence, allowed } = event {
+            collected.lock().unwrap_or_else(PoisonError::into_inner).judged(&url, &evidence, allowed);
+        }
+    };
+    let committer = Committer::open(Arc::clone(&store), None)?;
+    let rules = EngineSettings { plan: true, ..engine_settings(settings, key) };
+    let mut engine = Engine::open(rules, context, &store, scope, committer, Box::new(listener))?;
+    let (_stop, stopped) = watch::channel(Stop::No);
+    engine.run(stopped).await?;
+    drop(engine);
+
+    let now = Timestamp::now();
+    let robots = robots_cache(settings, Arc::clone(&store));
+    let mut planner = std::mem::take(&mut *planner.lock().unwrap_or_else(PoisonError::into_inner));
+    // Of hosts that were left alone or can't be reached now.
+    for waiting in stored_queue(&*store)? {
+        let waiting = waiting?;
+        if let Ok(url) = waiting.url.url(&waiting.host.host) {
+            planner.judge(&url, &robots, now)?;
+        }
+    }
+    let known_from = if settings.scope.sitemaps { "the seeds and the sitemaps" } else { "the seeds" };
+    let known_from = format!("{known_from}; what pages link to isn't known yet");
+    let sitemaps = sitemaps(&*store)?;
+    Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
+}
+
+/// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
+pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
+    let dir = CrawlDir::open(root)?;
+    let store = Arc::new(SledStore::open(&dir.db())?);
+    let now = Timestamp::now();
+    let robots = robots_cache(settings, Arc::clone(&store));
+    let view = View::over(Arc::clone(&store)).map_err(read)?;
+    let key = super::read_key(&*store)?;
+    let mut planner = Planner::default();
+    let mut known = crate::frontier::FingerprintSet::default();
+    let mut take = |url: &str| -> Result<(), JobError> {
+        if let Ok(url) = CrawlUrl::parse(url)
+            && known.insert(url.fingerprint(&key))
+        {
+            planner.judge(&url, &robots, now)?;
+        }
+        Ok(())
+    };
+    for seed in seeds {
+        take(seed.as_str())?;
+    }
+    for page in view.pages() {
+        take(&page.map_err(read)?.url)?;
+    }
+    for waiting in view.queue() {
+        take(&waiting.map_err(read)?.url)?;
+    }
+    for skipped in view.skipped().map_err(read)? {
+        let skipped = skipped.map_err(read)?;
+        if skipped.reason == "robots_txt" {
+            take(&skipped.url)?;
+        }
+    }
+    let known_from = "what the crawl has stored: pages, what waits, and what robots.txt denied".to_owned();
+    let sitemaps = sitemaps(&*store)?;
+    Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
+}
+
+fn basis(settings: &Settings, known_from: String, now: Timestamp) -> Basis {
+    Basis {
+        agent: settings.agent.user_agent(),
+        known_from,
+        delay: settings.pace.delay,
+        max_crawl_delay: settings.pace.max_crawl_delay,
+        now,
+    }
+}
+
+fn sitemaps<S: Store>(store: &S) -> Result<Vec<SitemapSummary>, JobError> {
+    crate::view::stored_sitemaps(store).collect::<Result<_, _>>().map_err(read)
+}
+
+fn read(error: ViewError) -> JobError {
+    JobError::View(Box::new(error))
+}

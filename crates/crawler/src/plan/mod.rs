@@ -1,0 +1,325 @@
+//! What a crawl may do, before it does it: from robots.txt and sitemaps alone, per host what may be fetched, which rules
+//! bind us, how fast, and how long it takes at least.
+
+mod text;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use robots::IntervalReason;
+use serde::Serialize;
+
+use crate::clean::clean_to;
+use crate::record::RobotsEvidence;
+use crate::robots_cache::{Entry, Known, RobotsCache};
+use crate::store::{Store, StoreError};
+use crate::url::{CrawlUrl, Origin};
+use crate::view::SitemapSummary;
+
+/// Rules and warnings of one robots.txt that are told; the others are counted.
+const TOLD: usize = 100;
+
+/// Collects URLs and what robots.txt says to each.
+#[derive(Debug, Default)]
+pub struct Planner {
+    origins: BTreeMap<(Box<str>, String), (Origin, Counts)>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    allowed: u64,
+    blocked: u64,
+    unknown: u64,
+    blocked_by: BTreeMap<(Option<u32>, String), (u64, String)>,
+}
+
+impl Planner {
+    /// Takes in a verdict.
+    pub fn judged(&mut self, url: &CrawlUrl, evidence: &RobotsEvidence, allowed: bool) {
+        let counts = self.counts(url);
+        if allowed {
+            counts.allowed += 1;
+            return;
+        }
+        counts.blocked += 1;
+        let words = evidence.rule.clone().unwrap_or_else(|| evidence.reason.clone());
+        let (count, _) = counts
+            .blocked_by
+            .entry((evidence.line, words))
+            .or_insert_with(|| (0, clean_to(url.as_str(), 200)));
+        *count += 1;
+    }
+
+    /// Takes in a URL of which nobody knows whether it may be fetched.
+    pub fn unknown(&mut self, url: &CrawlUrl) {
+        self.counts(url).unknown += 1;
+    }
+
+    /// Judges a URL by what is known of its origin.
+    pub fn judge<S: Store>(
+        &mut self,
+        url: &CrawlUrl,
+        robots: &RobotsCache<S>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match robots.lookup(&url.origin(), now)? {
+            Known::Fresh(entry) | Known::Stale(entry) if !entry.deferred => {
+                let verdict = entry.robots.verdict(url.path_and_query());
+                self.judged(url, &crate::visit::evidence(&verdict, &entry), verdict.allowed);
+            }
+            _ => self.unknown(url),
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, url: &CrawlUrl) -> &mut Counts {
+        let origin = url.origin();
+        let key = (origin.host.clone(), origin.to_string());
+        &mut self.origins.entry(key).or_insert_with(|| (origin, Counts::default())).1
+    }
+}
+
+/// What a plan rests on.
+#[derive(Debug, Clone)]
+pub struct Basis {
+    /// The robot, as in the User-Agent header.
+    pub agent: String,
+    /// What URLs are known from, in words.
+    pub known_from: String,
+    /// The configured gap.
+    pub delay: Duration,
+    /// Longest gap that is waited for.
+    pub max_crawl_delay: Duration,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The robot.
+    pub agent: String,
+    /// What URLs are known from, in words.
+    pub known_from: String,
+    /// URLs known that may be fetched.
+    pub allowed: u64,
+    /// URLs known that may not.
+    pub blocked: u64,
+    /// URLs known of which nobody can say: robots.txt can't be had.
+    pub unknown: u64,
+    /// Requests that it takes at least.
+    pub requests: u64,
+    /// The least time that it takes, in seconds: that of the host that takes longest.
+    pub least_duration: f64,
+    /// The hosts.
+    pub hosts: Vec<HostPlan>,
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostPlan {
+    /// Its name.
+    pub host: String,
+    /// The gap between two requests, in seconds; a slow site may be asked more slowly.
+    pub delay: f64,
+    /// Where the gap comes from, in words.
+    pub delay_from: String,
+    /// Set where the host would be left alone, in words.
+    pub left: Option<String>,
+    /// URLs known that may be fetched.
+    pub allowed: u64,
+    /// Requests that they take at least, with robots.txt and sitemaps.
+    pub requests: u64,
+    /// The least time that they take, in seconds.
+    pub least_duration: f64,
+    /// Its origins: scheme, host and port.
+    pub origins: Vec<OriginPlan>,
+}
+
+/// One origin.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OriginPlan {
+    /// Scheme, host and port.
+    pub origin: String,
+    /// What its robots.txt means: `rules stored allow_all deny_all defer`, or `unknown`.
+    pub access: String,
+    /// Why, in words.
+    pub reason: String,
+    /// The status of robots.txt.
+    pub status: Option<u16>,
+    /// The rules that bind us: number of the line, and the line; at most 100.
+    pub rules: Vec<PlanLine>,
+    /// Rules beyond those.
+    pub more_rules: u64,
+    /// When visits are welcome (UTC); empty: always.
+    pub visit_times: Vec<String>,
+    /// URLs known that may be fetched.
+    pub allowed: u64,
+    /// URLs known that may not.
+    pub blocked: u64,
+    /// URLs known of which nobody can say.
+    pub unknown: u64,
+    /// The rules that block some of them, the most effective first.
+    pub blocked_by: Vec<BlockedBy>,
+    /// Sitemaps.
+    pub sitemaps: Vec<SitemapSummary>,
+    /// What is wrong with its robots.txt; at most 100.
+    pub warnings: Vec<PlanLine>,
+}
+
+/// A line of a robots.txt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlanLine {
+    /// Its number, from 1; 0 for the file as a whole.
+    pub line: u32,
+    /// The line, or what is wrong with it.
+    pub text: String,
+}
+
+/// A rule with the URLs that it blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BlockedBy {
+    /// The line's number; none where no line said so.
+    pub line: Option<u32>,
+    /// The rule, or the reason in words.
+    pub rule: String,
+    /// How many URLs.
+    pub count: u64,
+    /// One of them.
+    pub example: String,
+}
+
+impl Plan {
+    /// Draws up the plan.
+    pub fn new<S: Store>(
+        planner: Planner,
+        robots: &RobotsCache<S>,
+        sitemaps: Vec<SitemapSummary>,
+        basis: &Basis,
+    ) -> Result<Self, StoreError> {
+        let mut by_origin: BTreeMap<String, Vec<SitemapSummary>> = BTreeMap::new();
+        for sitemap in sitemaps {
+            let origin = CrawlUrl::parse(&sitemap.url).map(|url| url.origin().to_string());
+            by_origin.entry(origin.unwrap_or_default()).or_default().push(sitemap);
+        }
+        let mut hosts: Vec<HostPlan> = Vec::new();
+        for ((host, name), (origin, counts)) in planner.origins {
+            let entry = match robots.lookup(&origin, basis.now)? {
+                Known::Fresh(entry) | Known::Stale(entry) => Some(entry),
+                Known::Missing => None,
+            };
+            if hosts.last().is_none_or(|last| last.host != *host) {
+                hosts.push(HostPlan::new(&host, basis));
+            }
+            if let Some(last) = hosts.last_mut() {
+                last.take(entry.as_deref(), counts, name.clone(), by_origin.remove(&name), basis);
+            }
+        }
+        for host in &mut hosts {
+            host.least_duration = host.delay * host.requests.saturating_sub(1) as f64;
+        }
+        let sum = |of: fn(&OriginPlan) -> u64| hosts.iter().flat_map(|host| &host.origins).map(of).sum();
+        Ok(Self {
+            v: 1,
+            agent: basis.agent.clone(),
+            known_from: basis.known_from.clone(),
+            allowed: sum(|origin| origin.allowed),
+            blocked: sum(|origin| origin.blocked),
+            unknown: sum(|origin| origin.unknown),
+            requests: hosts.iter().map(|host| host.requests).sum(),
+            least_duration: hosts.iter().map(|host| host.least_duration).fold(0.0, f64::max),
+            hosts,
+        })
+    }
+}
+
+impl HostPlan {
+    fn new(host: &str, basis: &Basis) -> Self {
+        Self {
+            host: host.to_owned(),
+            delay: basis.delay.as_secs_f64(),
+            delay_from: "configured".to_owned(),
+            left: None,
+            allowed: 0,
+            requests: 0,
+            least_duration: 0.0,
+            origins: Vec::new(),
+        }
+    }
+
+    fn take(
+        &mut self,
+        entry: Option<&Entry>,
+        counts: Counts,
+        name: String,
+        sitemaps: Option<Vec<SitemapSummary>>,
+        basis: &Basis,
+    ) {
+        if let Some(asked) = entry.and_then(|entry| entry.robots.timing().interval(basis.now)) {
+            let field = match asked.reason {
+                IntervalReason::CrawlDelay => "Crawl-delay",
+                IntervalReason::RequestRate => "Request-rate",
+            };
+            let every = asked.every.as_secs_f64();
+            if asked.every > basis.max_crawl_delay {
+                let most = basis.max_crawl_delay.as_secs_f64();
+                self.left =
+                    Some(format!("{field} {every} s (line {}) is over max-crawl-delay {most} s", asked.line));
+            }
+            if every > self.delay {
+                self.delay = every;
+                self.delay_from = format!("{field}, line {} of {name}/robots.txt", asked.line);
+            }
+        }
+        let sitemaps = sitemaps.unwrap_or_default();
+        self.allowed += counts.allowed;
+        // robots.txt itself, and the sitemaps that are or were asked for.
+        let asked = sitemaps.iter().filter(|sitemap| sitemap.state != "denied").count() as u64;
+        self.requests += counts.allowed + 1 + asked;
+        self.origins.push(OriginPlan::new(entry, counts, name, sitemaps));
+    }
+}
+
+impl OriginPlan {
+    fn new(entry: Option<&Entry>, counts: Counts, origin: String, sitemaps: Vec<SitemapSummary>) -> Self {
+        let (rules, more_rules) = entry.map(rules).unwrap_or_default();
+        let Counts { allowed, blocked, unknown, blocked_by } = counts;
+        let mut blocked_by: Vec<_> = blocked_by
+            .into_iter()
+            .map(|((line, rule), (count, example))| BlockedBy { line, rule, count, example })
+            .collect();
+        blocked_by.sort_by(|a, b| b.count.cmp(&a.count).then(a.line.cmp(&b.line)));
+        let warnings = entry.map(|entry| &entry.record.warnings[..]).unwrap_or_default();
+        let timing = entry.map(|entry| entry.robots.timing());
+        Self {
+            origin,
+            access: entry.map_or_else(|| "unknown".to_owned(), |entry| entry.record.access.clone()),
+            reason: entry.map_or_else(|| "never asked for".to_owned(), |entry| entry.record.reason.clone()),
+            status: entry.and_then(|entry| entry.record.status),
+            rules,
+            more_rules,
+            visit_times: timing.iter().flat_map(|timing| timing.visits()).map(ToString::to_string).collect(),
+            allowed,
+            blocked,
+            unknown,
+            blocked_by,
+            sitemaps,
+            warnings: warnings
+                .iter()
+                .take(TOLD)
+                .map(|(line, text)| PlanLine { line: *line, text: text.clone() })
+                .collect(),
+        }
+    }
+}
+
+/// The rules that bind us, and how many more there are.
+fn rules(entry: &Entry) -> (Vec<PlanLine>, u64) {
+    let binding = entry.robots.binding();
+    let more = binding.len().saturating_sub(TOLD) as u64;
+    let line = |(line, text): (u32, std::sync::Arc<str>)| PlanLine { line, text: clean_to(&text, 200) };
+    (binding.into_iter().take(TOLD).map(line).collect(), more)
+}

@@ -1,0 +1,131 @@
+//! The plan for people.
+
+use std::io::{self, Write};
+
+use super::{HostPlan, OriginPlan, Plan};
+use crate::clean::clean_to;
+
+/// Widest line.
+const WIDTH: usize = 160;
+
+/// Rules and sitemaps of one origin that are named.
+const NAMED: usize = 20;
+
+impl Plan {
+    /// Writes it for people.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        let Self { agent, allowed, blocked, unknown, requests, hosts, known_from, .. } = self;
+        let not_known = if *unknown == 0 { String::new() } else { format!(", {unknown} nobody can say") };
+        line(
+            out,
+            &format!(
+                "Plan for {agent}: of the URLs known, {allowed} may be fetched, {blocked} may not{not_known}"
+            ),
+        )?;
+        line(out, &format!("  known from {known_from}"))?;
+        line(
+            out,
+            &format!(
+                "  at least {requests} requests to {} host{}, and {}",
+                hosts.len(),
+                if hosts.len() == 1 { "" } else { "s" },
+                duration(self.least_duration)
+            ),
+        )?;
+        hosts.iter().try_for_each(|host| host.write_text(out))
+    }
+}
+
+impl HostPlan {
+    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out)?;
+        line(out, &self.host)?;
+        item(out, "delay", &format!("{} s between requests ({})", self.delay, self.delay_from))?;
+        if let Some(left) = &self.left {
+            item(out, "left", &format!("the host would be left alone: {left}"))?;
+        }
+        let least = duration(self.least_duration);
+        item(out, "requests", &format!("at least {}, in {least} or more", self.requests))?;
+        self.origins.iter().try_for_each(|origin| origin.write_text(out))
+    }
+}
+
+impl OriginPlan {
+    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        line(out, &format!("  {}", self.origin))?;
+        let words = match self.access.as_str() {
+            "rules" => "robots.txt was read",
+            "stored" => "robots.txt can't be had now, the last copy holds",
+            "allow_all" => "everything may be fetched",
+            "deny_all" => "nothing may be fetched",
+            "defer" => "robots.txt can't be had now: nothing is fetched until it can",
+            _ => "robots.txt isn't known",
+        };
+        item(out, "access", &format!("{words} ({})", self.reason))?;
+        match &self.rules[..] {
+            [] if self.access == "rules" => item(out, "rules", "none binds us")?,
+            rules => many(
+                out,
+                "rules",
+                rules.iter().map(|rule| format!("line {}: {}", rule.line, rule.text)),
+                self.more_rules,
+            )?,
+        }
+        many(out, "visits", self.visit_times.iter().map(|time| format!("{time} UTC")), 0)?;
+        many(out, "sitemap", self.sitemaps.iter().map(|sitemap| sitemap.line().trim_start().to_owned()), 0)?;
+        let not_known =
+            if self.unknown == 0 { String::new() } else { format!(", {} not known", self.unknown) };
+        item(out, "URLs", &format!("{} allowed, {} blocked{not_known}", self.allowed, self.blocked))?;
+        let blocked = self.blocked_by.iter().map(|by| {
+            let place = by.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            format!("{} by {place}{}, as {}", by.count, by.rule, by.example)
+        });
+        many(out, "blocked", blocked, 0)?;
+        many(out, "warning", self.warnings.iter().map(|warning| warning.text.clone()), 0)
+    }
+}
+
+fn line(out: &mut impl Write, text: &str) -> io::Result<()> {
+    writeln!(out, "{}", clean_to(text.trim_end(), WIDTH))
+}
+
+fn item(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
+    line(out, &format!("    {name:<10}{text}"))
+}
+
+fn many(out: &mut impl Write, name: &str, texts: impl Iterator<Item = String>, more: u64) -> io::Result<()> {
+    let mut left = more;
+    for (n, text) in texts.enumerate() {
+        if n < NAMED {
+            item(out, if n == 0 { name } else { "" }, &text)?;
+        } else {
+            left += 1;
+        }
+    }
+    if left > 0 { item(out, "", &format!("... and {left} more: see --json")) } else { Ok(()) }
+}
+
+/// `3 s`, `2 min 5 s`, `1 h 0 min`, `3 d 4 h`: two units, rounded up to a second.
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3_600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units() {
+        for (seconds, text) in
+            [(0.0, "0 s"), (2.2, "3 s"), (125.0, "2 min 5 s"), (3_600.0, "1 h 0 min"), (273_600.0, "3 d 4 h")]
+        {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `crawl plan`: nothing but robots.txt and sitemaps is asked for, and the plan is what the crawl then does.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use whole_program::program::{Crawl, Output};
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::{Scene, sorted};
+
+fn sites() -> Sites {
+    let rules = Rules::default().deny("/private/").allow("/private/open").delay(Duration::from_secs(2));
+    let mut robots = Answer::robots(rules);
+    robots
+        .body
+        .extend(b"Disalow: /typo\nSitemap: http://a.test/maps/s.xml\nSitemap: http://a.test/private/s.xml\n");
+    let urls: String = ["/1", "/2", "/private/x", "/private/y", "/private/open", "/typo"]
+        .map(|path| format!("<url><loc>http://a.test{path}</loc></url>"))
+        .concat();
+    let mut sites = Sites::new()
+        .page("a.test", "/robots.txt", robots)
+        .page("a.test", "/maps/s.xml", Answer::content("application/xml", format!("<urlset>{urls}</urlset>")))
+        .page("closed.test", "/robots.txt", Answer::robots(Rules::closed()))
+        .page("open.test", "/", Answer::html("<p>open<a href=/more>more</a>"));
+    for path in ["/", "/1", "/2", "/private/x", "/private/open"] {
+        sites = sites.page("a.test", path, Answer::html(format!("<p>{path}")));
+    }
+    sites
+}
+
+fn plan(scene: &Scene, more: &[&str]) -> Output {
+    Crawl::new(["plan", "--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])
+        .args([Path::new("--seed"), &scene.seeds()])
+        .args(scene.server.resolve())
+        .args(more)
+        .run()
+}
+
+fn host<'a>(plan: &'a Value, name: &str) -> &'a Value {
+    let hosts = plan["hosts"].as_array().expect("a list of hosts");
+    hosts.iter().find(|host| host["host"] == name).expect("the host is in the plan")
+}
+
+#[test]
+fn a_plan_asks_for_robots_and_sitemaps_alone() {
+    let scene = Scene::new(sites());
+    let output = plan(&scene, &["--sitemaps", "--json"]);
+    let plan_made = output.expect(0).json().remove(0);
+    scene.assert_polite();
+    assert_eq!(
+        sorted(scene.server.log().iter().map(whole_program::request_log::Request::url).collect()),
+        [
+            "http://a.test/maps/s.xml",
+            "http://a.test/robots.txt",
+            "http://a.test/sitemap.xml",
+            "http://closed.test/robots.txt",
+            "http://open.test/robots.txt",
+            "http://open.test/sitemap.xml",
+        ]
+    );
+    // Front pages of two hosts, /1, /2 and the one in the open; three are blocked, and the front page of the closed one.
+    assert_eq!(
+        (&plan_made["allowed"], &plan_made["blocked"], &plan_made["unknown"]),
+        (&json!(5), &json!(4), &json!(0))
+    );
+    let a = host(&plan_made, "a.test");
+    assert_eq!((&a["delay"], &a["left"]), (&json!(2.0), &Value::Null));
+    assert!(a["delay_from"].as_str().unwrap().starts_with("Crawl-delay, line "), "{a}");
+    // Four pages, robots.txt, two sitemaps that aren't denied: six gaps.
+    assert_eq!((&a["requests"], &a["least_duration"]), (&json!(7), &json!(12.0)));
+    assert_eq!(plan_made["least_duration"], json!(12.0));
+    let origin = &a["origins"][0];
+    let text = |line: &Value| line["text"].as_str().unwrap().to_owned();
+    let rules: Vec<_> = origin["rules"].as_array().unwrap().iter().map(text).collect();
+    assert_eq!(rules, ["Disallow: /private/", "Allow: /private/open", "Disalow: /typo"]);
+    let by: Vec<_> = origin["blocked_by"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|by| (by["rule"].as_str().unwrap(), by["count"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(by, [("Disallow: /private/", 2), ("Disalow: /typo", 1)]);
+    let states: Vec<_> = origin["sitemaps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|map| (map["url"].clone(), map["state"].clone()))
+        .collect();
+    assert!(states.contains(&("http://a.test/private/s.xml".into(), "denied".into())), "{states:?}");
+    assert_eq!(origin["warnings"].as_array().unwrap().len(), 1, "{origin}");
+    assert_eq!(host(&plan_made, "closed.test")["allowed"], 0);
+    assert_eq!(host(&plan_made, "open.test")["origins"][0]["access"], "allow_all");
+    assert!(!scene.out().exists(), "nothing is written");
+
+    let words = plan(&scene, &["--sitemaps"]);
+    for part in [
+        "Plan for SuperRobot/1.0: of the URLs known, 5 may be fetched, 4 may not",
+        "\na.test\n",
+        "2 s between requests",
+    ] {
+        assert!(words.expect(0).stdout.contains(part), "{part}: {words}");
+    }
+}
+
+#[test]
+fn without_sitemaps_the_seeds_are_planned_and_a_closed_site_is_exit_code_4() {
+    let scene = Scene::new(sites());
+    let seeds = plan(&scene, &["--json"]).expect(0).json().remove(0);
+    assert_eq!((&seeds["allowed"], &seeds["blocked"]), (&json!(2), &json!(1)));
+    assert!(scene.server.log().iter().all(|request| request.path == "/robots.txt"));
+    std::fs::write(scene.seeds(), "http://closed.test/\n").unwrap();
+    plan(&scene, &[]).expect(4);
+    std::fs::write(scene.seeds(), "http://a.test/\n").unwrap();
+    let slow = plan(&scene, &["--max-crawl-delay", "1s", "--sitemaps", "--json"]).expect(0).json().remove(0);
+    assert_eq!(host(&slow, "a.test")["allowed"], 1);
+    assert!(host(&slow, "a.test")["left"].as_str().unwrap().contains("max-crawl-delay 1 s"), "{slow}");
+}
+
+#[test]
+fn offline_a_plan_comes_from_what_is_stored() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    let asked = scene.server.count();
+    let plan = scene.look("plan", &["--json"]);
+    assert_eq!(plan.code, Some(2), "DIR isn't an argument: {plan}");
+    let offline = || Crawl::new(["plan", "--offline"]).args([scene.out()]);
+    let made = offline().args(["--json"]).run().expect(0).json().remove(0);
+    assert_eq!(scene.server.count(), asked, "nobody is asked");
+    // Front pages of a.test and open.test, /more of open.test; the front page of closed.test.
+    assert_eq!((&made["allowed"], &made["blocked"], &made["unknown"]), (&json!(3), &json!(1), &json!(0)));
+    assert_eq!(host(&made, "a.test")["delay"], json!(2.0));
+    assert!(offline().run().expect(0).stdout.contains("what the crawl has stored"));
+    Crawl::new(["plan", "--offline", "/nowhere/at/all"]).run().expect(2);
+}
