@@ -4,6 +4,7 @@ mod audit;
 mod crash;
 mod crawl;
 mod hours;
+mod faults;
 mod plain_robot;
 mod politeness;
 mod tools;
