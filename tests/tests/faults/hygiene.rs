@@ -1,6 +1,8 @@
 //! Text from the web in every place that it can come from, and every place that it could come out of: no terminal is steered, no cell
 //! is run, no line is forged, no file is named by it.
 
+use std::fmt::Write as _;
+
 use whole_program::output_dir::files;
 use whole_program::site::{Answer, Sites};
 
@@ -43,8 +45,10 @@ fn scene() -> Scene {
     let mut sites = Sites::new();
     let mut front = String::new();
     for (n, text) in HOSTILE.iter().enumerate() {
-        front.push_str(&format!("<a href=\"/{n}\" rel=\"{text}\" hreflang=\"{text}\">{text}</a>\n"));
-        front.push_str(&format!("<a href=\"/q?x={text}\">q</a><a href=\"{text}:nothing\">n</a><a href=\"http://elsewhere.test/{text}\" rel=\"nofollow {text}\">{text}</a>\n"));
+        let _ = writeln!(front, "<a href=\"/{n}\" rel=\"{text}\" hreflang=\"{text}\">{text}</a>");
+        let _ = writeln!(front, "<a href=\"/q?x={text}\">q</a><a href=\"{text}:nothing\">n</a>");
+        let _ =
+            writeln!(front, "<a href=\"http://elsewhere.test/{text}\" rel=\"nofollow {text}\">{text}</a>");
         let head = format!(
             "<title>{text}</title><meta name=description content=\"{text}\"><meta name=keywords content=\"{text},b\">\
              <meta name=robots content=\"{text}\"><meta property=\"og:title\" content=\"{text}\">\
@@ -58,13 +62,14 @@ fn scene() -> Scene {
             page.header("ETag", &field).header("X-Robots-Tag", &field).header("Content-Language", &field);
         sites = sites.page("a.test", &format!("/{n}"), page);
         let target = format!("/moved/{field}");
-        front.push_str(&format!("<a href=\"/to/{n}\">to</a>"));
+        let _ = writeln!(front, "<a href=\"/to/{n}\">to</a><a href=\"/type/{n}\">type</a>");
         sites = sites.page("a.test", &format!("/to/{n}"), Answer::redirect(301, &target));
-        front.push_str(&format!("<a href=\"/type/{n}\">type</a>"));
         sites = sites.page("a.test", &format!("/type/{n}"), Answer::content(&format!("text/{field}"), "x"));
     }
-    let rules: String =
-        HOSTILE.iter().map(|text| format!("Disallow: /private/{text}\n# {text}\n{text}: x\n")).collect();
+    let mut rules = String::new();
+    for text in HOSTILE {
+        let _ = writeln!(rules, "Disallow: /private/{text}\n# {text}\n{text}: x");
+    }
     let robots = Answer::content("text/plain", format!("User-agent: *\n{rules}"));
     Scene::new(sites.page("a.test", "/robots.txt", robots).page("a.test", "/", Answer::html(front)))
 }

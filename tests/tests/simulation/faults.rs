@@ -129,17 +129,13 @@ async fn crawl_through_failures(seed: u64) -> usize {
         } else {
             crawl.run(Some(directory.path())).await
         };
-        match result {
-            Ok(summary) => {
-                assert_eq!(summary.end, End::Complete, "seed {seed}");
-                break;
-            }
-            Err(_) => {
-                failures += 1;
-                forgotten.push((crawl.last_commit(), sim.now()));
-                tear(directory.path(), &mut random);
-            }
+        if let Ok(summary) = result {
+            assert_eq!(summary.end, End::Complete, "seed {seed}");
+            break;
         }
+        failures += 1;
+        forgotten.push((crawl.last_commit(), sim.now()));
+        tear(directory.path(), &mut random);
         assert!(failures < 60, "seed {seed}: no progress");
     }
     let counts = sim.page_counts();

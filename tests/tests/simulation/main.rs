@@ -3,8 +3,8 @@
 mod audit;
 mod crash;
 mod crawl;
-mod hours;
 mod faults;
+mod hours;
 mod plain_robot;
 mod politeness;
 mod tools;
