@@ -7,6 +7,7 @@ mod archive;
 mod damage;
 mod disk;
 mod ground;
+mod hygiene;
 mod kill;
 mod scarce;
 #[path = "../program/scene.rs"]

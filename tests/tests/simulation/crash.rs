@@ -8,9 +8,24 @@ use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{Promise, assert_polite};
+use whole_program::request_log::Request;
 use whole_program::simweb::{SimWeb, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
+
+/// The log without what a process learnt in the time before its death and could not keep: such a request counts for the ordinary
+/// gap; a longer one that its answer asked for may have died with the process.
+pub(crate) fn remembered(mut log: Vec<Request>, forgotten: &[(Duration, Duration)]) -> Vec<Request> {
+    for request in &mut log {
+        if forgotten.iter().any(|(commit, death)| (*commit..=*death).contains(&request.end)) {
+            request.retry_after = None;
+            if let Some(rules) = request.lesson.as_mut().and_then(|lesson| lesson.rules.as_mut()) {
+                rules.crawl_delay = None;
+            }
+        }
+    }
+    log
+}
 
 /// Runs a crawl that dies at every `step`-th commit until it is through; gives the number of deaths.
 async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
@@ -58,17 +73,7 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
     let broken = 2 * counts.len();
     let again: usize = counts.values().map(|count| count - 1).sum();
     assert!(again <= 3 * deaths + failures + broken, "seed {seed}: {again} again after {deaths} deaths");
-    let mut log = sim.log();
-    for request in &mut log {
-        if forgotten.iter().any(|(commit, death)| (*commit..=*death).contains(&request.end)) {
-            // The request counts, for the ordinary gap; a longer one that its answer asked for may have died with the process.
-            request.retry_after = None;
-            if let Some(rules) = request.lesson.as_mut().and_then(|lesson| lesson.rules.as_mut()) {
-                rules.crawl_delay = None;
-            }
-        }
-    }
-    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&remembered(sim.log(), &forgotten), Promise { delay: DELAY, slack: Duration::ZERO });
     deaths
 }
 

@@ -31,13 +31,13 @@ const KEY: FingerprintKey = FingerprintKey([7; 32]);
 pub(crate) struct Crawl<S> {
     pub(crate) sim: SimWeb,
     pub(crate) store: Arc<S>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// An engine that reads less in robots.txt and pages than their authors say.
     pub(crate) impolite: bool,
     /// The decisions of all runs.
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
-    committed: Arc<Mutex<Duration>>,
+    pub(crate) committed: Arc<Mutex<Duration>>,
 }
 
 impl<S: Store> Crawl<S> {

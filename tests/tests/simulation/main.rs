@@ -3,6 +3,7 @@
 mod audit;
 mod crash;
 mod crawl;
+mod faults;
 mod hours;
 mod plain_robot;
 mod politeness;

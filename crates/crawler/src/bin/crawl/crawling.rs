@@ -191,6 +191,7 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
         human(totals.bytes)
     )?;
     for (host, reason, queued) in summary.left.iter().take(10) {
+        let (host, reason) = (crawler::clean::clean(host), crawler::clean::clean(reason));
         writeln!(stdout, "  left for later: {host}, {queued} URLs ({reason})")?;
     }
     if summary.left.len() > 10 {

@@ -1,5 +1,6 @@
 //! The log: on stderr what `-v` asks for, in the crawl's own directory as JSON lines.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
@@ -21,7 +22,7 @@ pub(crate) fn start(talk: Talk, file: Option<File>) {
     let stderr = plain(talk, io::stderr);
     let file = file.map(|file| {
         let layer = tracing_subscriber::fmt::layer().json().with_current_span(true).with_span_list(false);
-        layer.with_writer(Mutex::new(file)).with_filter(targets(level(talk).max(LevelFilter::INFO)))
+        layer.with_writer(Escaping(Mutex::new(file))).with_filter(targets(level(talk).max(LevelFilter::INFO)))
     });
     if Registry::default().with(stderr).with(file).try_init().is_err() {
         talk.warning("the log was started twice");
@@ -57,6 +58,50 @@ impl<W: io::Write> io::Write for Cleaned<W> {
         let text = String::from_utf8_lossy(octets);
         let line = clean(text.trim_end_matches('\n'));
         self.0.write_all(format!("{line}\n").as_bytes())?;
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Makes writers that escape in JSON what the formatter leaves: C1 controls, and what reorders text or ends lines elsewhere.
+struct Escaping<M>(M);
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Escaping<M> {
+    type Writer = Escaped<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Escaped(self.0.make_writer())
+    }
+}
+
+/// Escapes each event; it comes in one piece. Such characters stand within strings only.
+struct Escaped<W>(W);
+
+impl<W: io::Write> io::Write for Escaped<W> {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(octets);
+        let line = text.trim_end_matches('\n');
+        if matches!(clean(line), Cow::Borrowed(_)) {
+            self.0.write_all(octets)?;
+            return Ok(octets.len());
+        }
+        let mut escaped = String::with_capacity(line.len() + 16);
+        let mut octet = [0; 4];
+        for c in line.chars() {
+            match clean(c.encode_utf8(&mut octet)) {
+                Cow::Borrowed(same) => escaped.push_str(same),
+                Cow::Owned(_) => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        escaped.push_str(&format!("\\u{unit:04x}"));
+                    }
+                }
+            }
+        }
+        escaped.push('\n');
+        self.0.write_all(escaped.as_bytes())?;
         Ok(octets.len())
     }
 
