@@ -5,6 +5,7 @@ mod bulk;
 mod crawl;
 mod demo;
 mod export;
+mod gates;
 mod memory;
 mod robot_directives;
 mod robots_fields;

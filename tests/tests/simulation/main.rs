@@ -2,6 +2,8 @@
 
 mod crash;
 mod crawl;
+mod gates;
+mod hour;
 mod plain_robot;
 mod politeness;
 mod tools;

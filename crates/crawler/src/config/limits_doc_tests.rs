@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::units::{format_duration, format_size};
 use super::{CliOverrides, load};
 use crate::extract::ExtractLimits;
-use crate::fetch::FetchSettings;
+use crate::fetch::{ErrorKind, FetchSettings};
 
 /// Rows of the document: name to value.
 fn documented() -> BTreeMap<String, String> {
@@ -35,6 +35,7 @@ fn the_document_holds_the_limits_with_their_defaults() {
     for (name, value) in [
         ("max_robots", format!("{}B", fetch.max_robots)),
         ("max_header_count", fetch.max_header_count.to_string()),
+        ("dns_timeout", format_duration(fetch.dns_timeout)),
         ("connect_timeout", format_duration(fetch.connect_timeout)),
         ("idle_timeout", format_duration(fetch.idle_timeout)),
         ("connection_life", format_duration(fetch.connection_life)),
@@ -49,6 +50,9 @@ fn the_document_holds_the_limits_with_their_defaults() {
         ("json_ld_bytes", size(page.json_ld_bytes)),
     ] {
         assert_eq!(rows.remove(name).as_deref(), Some(value.as_str()), "{name}");
+    }
+    for kind in ErrorKind::ALL {
+        assert!(rows.remove(kind.as_str()).is_some(), "{kind} isn't in docs/limits.md");
     }
     assert_eq!(rows, BTreeMap::new());
 }

@@ -63,7 +63,10 @@ fn every_variable_is_read() {
         "scope.resources" => "yes",
         "warc.enabled" => "no",
         "pace.adaptive" => "2.5",
+        "pace.per_ip" => "yes",
+        "pace.max_bandwidth" => "7KiB",
         "pace.concurrency"
+        | "pace.max_rate"
         | "limits.max_pages"
         | "limits.max_pages_per_host"
         | "limits.max_depth"
@@ -295,6 +298,9 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_crawl_delay: pace.3,
                     max_wait: pace.1,
                     concurrency: pace.4,
+                    per_ip: true,
+                    max_rate: max_depth,
+                    max_bandwidth: max_bytes,
                 },
                 robots: RobotsSettings { dialect: Dialect::Strictest, on_forbidden: OnForbidden::Rfc9309 },
                 scope: ScopeSettings {
@@ -318,6 +324,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                         .map(|(host, addr, port)| ResolveRule { host, addr, port })
                         .collect(),
                     allow_net: vec!["10.0.0.0/8".parse().unwrap()],
+                    dns: vec!["127.0.0.1:5353".parse().unwrap()],
                     ..FetchSettings::default()
                 },
                 warc: WarcSettings { enabled: false, max_file_size: max_body },

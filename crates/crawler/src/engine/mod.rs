@@ -1,8 +1,11 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
+mod address;
 mod failure;
+mod gates;
 mod links;
 mod progress;
+mod quota;
 mod settle;
 
 use std::collections::HashMap;
@@ -13,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use self::address::Addresses;
 use self::progress::Pages;
+use self::quota::Quotas;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
@@ -46,6 +51,12 @@ pub struct EngineSettings {
     pub pace: PaceRules,
     /// Requests in flight over all hosts.
     pub concurrency: usize,
+    /// Whether hosts that share an IP address share one slot and one gap as well.
+    pub per_ip: bool,
+    /// Requests a second over all hosts.
+    pub max_rate: Option<u32>,
+    /// Octets a second over all hosts.
+    pub max_bandwidth: Option<u64>,
     /// Further tries after a failure that may pass.
     pub retries: u32,
     /// Redirects in a row.
@@ -126,6 +137,11 @@ pub struct Engine<F, S> {
     jitter: Jitter,
     listener: Listener,
     pages: Pages,
+    quotas: Quotas,
+    /// A wait for a quota that isn't in the ledger yet, and those that are.
+    quota_wait: Option<Why>,
+    quota_told: Vec<Why>,
+    addresses: Option<Addresses>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -172,6 +188,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
+        let quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
+        let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -191,6 +209,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             jitter,
             listener,
             pages: Pages::default(),
+            quotas,
+            quota_wait: None,
+            quota_told: Vec::new(),
+            addresses,
         })
     }
 
@@ -230,12 +252,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 stopping = Some(End::Limit(limit));
                 drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
             }
-            while stopping.is_none() && self.has_room(visits.len()) {
+            while stopping.is_none() && self.has_room(visits.len()) && self.quota_lets(now) {
                 let Some(permit) = self.frontier.lease(now)? else { break };
+                let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
+                self.leased_by_quota(permit.lease(), to_look_up, now);
                 let lease = permit.lease().clone();
                 let context = Arc::clone(&self.context);
                 let task = visits.spawn(async move {
-                    let outcome = visit::visit(&context, permit.lease()).await;
+                    let outcome = if to_look_up {
+                        Ok(visit::look_up(&context, permit.lease()).await)
+                    } else {
+                        visit::visit(&context, permit.lease()).await
+                    };
                     (permit, outcome)
                 });
                 running.insert(task.id(), lease);
@@ -293,6 +321,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// When the loop has to look again, if nothing happens before.
     fn wake(&mut self, may_lease: bool, may_commit: bool) -> Duration {
         let ready = if may_lease { self.frontier.next_ready() } else { None };
+        let ready = ready.map(|at| at.max(self.quotas.until().map_or(Duration::ZERO, |(until, _)| until)));
         let due = self.batch_since.filter(|_| may_commit).map(|since| since + GROUP_TIME);
         ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
     }

@@ -21,10 +21,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         self.touch(64);
+        self.pass_gates(&lease, outcome.request.as_ref());
         let gap = self.gap_after(&lease, &outcome);
         self.batch.held.push(outcome.held);
         match outcome.event {
-            Event::Robots(entry) => self.robots_known(permit, &entry, outcome.asked, outcome.request, gap),
+            Event::Robots(entry) => self.robots_known(permit, &entry, outcome.asked, gap),
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap),
             Event::Denied(evidence) => {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
@@ -40,6 +41,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
                 self.give_back(permit, false, None, gap);
             }
+            Event::Address(address) => self.located(permit, address, gap),
             Event::TooSlow(asked) => {
                 let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
                 self.frontier.park(lease.host, &reason);
@@ -56,7 +58,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Counts the request and gives the host's next time by the ordinary gap.
     fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
-        let Some(Requested { started, ended, bytes }) = outcome.request else {
+        let Some(Requested { started, ended, bytes, retry_after, .. }) = outcome.request else {
             let delay = self.frontier.gap(lease.host);
             return Gap { not_before: self.frontier.not_before(lease.host), delay, asked: false };
         };
@@ -78,7 +80,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.requests += 1;
         self.totals.bytes += bytes;
         self.frontier.set_gap(lease.host, delay);
-        Gap { not_before: ended.mono + delay.length, delay, asked: true }
+        let gap = Gap { not_before: ended.mono + delay.length, delay, asked: true };
+        // On any response, that to a robots.txt or one of its hops included.
+        match retry_after {
+            Some(length) => {
+                self.retry_after(lease, outcome, gap.or_later(ended, Delay { length, why: Why::RetryAfter }))
+            }
+            None => gap,
+        }
+    }
+
+    /// Enters a pause that a robots.txt asks for; those of pages are entered with the page.
+    fn retry_after(&mut self, lease: &Lease, outcome: &Outcome, gap: Gap) -> Gap {
+        if !matches!(outcome.event, Event::Page(_)) && gap.delay.why == Why::RetryAfter {
+            let evidence = format!("{} s, for the whole host", gap.delay.length.as_secs());
+            let now = self.clock.now();
+            self.decided(lease, now, "paused", Layer::Pace, gap.delay.why.as_str(), Some(evidence));
+        }
+        gap
     }
 
     pub(super) fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
@@ -87,14 +106,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.settle(permit, settlement);
     }
 
-    fn robots_known(
-        &mut self,
-        permit: Permit,
-        entry: &Entry,
-        asked: Option<Delay>,
-        request: Option<Requested>,
-        mut gap: Gap,
-    ) {
+    fn robots_known(&mut self, permit: Permit, entry: &Entry, asked: Option<Delay>, gap: Gap) {
         let lease = permit.lease().clone();
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
@@ -121,13 +133,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         });
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
-        // 429 and 503 on any URL pause the whole host for as long as it says (spec 2.6 rule 3), robots.txt included.
-        if let (Some(429 | 503), Some(request)) = (entry.record.status, request)
-            && let Some((_, value)) = entry.record.headers.iter().find(|(name, _)| name == "retry-after")
-            && let Some(length) = robots::access::retry_after(value, request.ended.wall)
-        {
-            gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
-        }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
         self.give_back(permit, false, None, gap);
@@ -276,6 +281,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
+    /// The host's next time, and what it waits for.
+    pub(super) fn wait(self) -> (Duration, Delay) {
+        (self.not_before, self.delay)
+    }
+
     /// The later of this and a pause that begins with the end of the response.
     pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
         let not_before = ended.mono.saturating_add(pause.length);

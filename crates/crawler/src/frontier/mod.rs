@@ -155,6 +155,7 @@ impl<S: Store> Frontier<S> {
         for index in 0..self.hosts.len() {
             let host = &mut self.hosts[index];
             let rest = Delay { length: host.gap.length.max(delay), why: Why::Restart };
+            host.last_end = Some(now.mono);
             if host.not_before < now.mono + rest.length {
                 host.not_before = now.mono + rest.length;
                 host.wait = rest;
@@ -241,16 +242,17 @@ impl<S: Store> Frontier<S> {
             }
             host.token += 1;
             let token = host.token;
+            let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
             if let Some(errand) = host.errands.pop_front() {
                 host.leased = Some(Leased::Errand);
                 self.in_flight += 1;
                 let url = errand.url.clone();
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand) })));
+                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand), rested })));
             }
             if let Some((priority, item, url)) = self.head(id)? {
                 self.hosts[id.0 as usize].leased = Some(Leased::Head(priority));
                 self.in_flight += 1;
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item) })));
+                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item), rested })));
             }
         }
         Ok(None)
@@ -320,6 +322,8 @@ impl<S: Store> Frontier<S> {
         };
         host.leased = None;
         if settlement.asked {
+            // Every wait begins with the end of the response.
+            host.last_end = Some(settlement.not_before.saturating_sub(settlement.wait.length));
             host.answered_in = self.view.next_generation();
         }
         self.in_flight -= 1;

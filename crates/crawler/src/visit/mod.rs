@@ -10,13 +10,14 @@ use self::page::Page;
 pub use self::page::{FoundLink, PageRules, Visited};
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
-use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
+use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{RobotsEvidence, RobotsRecord};
@@ -65,6 +66,25 @@ pub struct Requested {
     pub ended: Now,
     /// Octets of the body as sent.
     pub bytes: u64,
+    /// `Retry-After` of the response, whatever its status.
+    pub retry_after: Option<Duration>,
+    /// The address that answered.
+    pub address: Option<IpAddr>,
+}
+
+impl Requested {
+    fn new(started: Now, ended: Now, answer: &FetchResult) -> Self {
+        let (headers, bytes, address) = match answer {
+            Ok(response) => {
+                (&response.headers, response.wire_body.len() as u64, response.remote.map(|addr| addr.ip()))
+            }
+            Err(error) => (&error.headers, 0, None),
+        };
+        let field = headers.iter().find(|(name, _)| name == "retry-after");
+        let value = field.and_then(|(_, value)| std::str::from_utf8(value).ok());
+        let retry_after = value.and_then(|value| robots::access::retry_after(value, ended.wall));
+        Self { started, ended, bytes, retry_after, address }
+    }
 }
 
 /// What happened.
@@ -78,6 +98,8 @@ pub enum Event {
     Denied(RobotsEvidence),
     /// The host has to wait.
     Wait(Delay, String),
+    /// The host's address became known; the URL is still to be visited.
+    Address(Option<IpAddr>),
     /// The host asks for a longer gap than is waited for.
     TooSlow(Delay),
     /// A response came, and was read.
@@ -132,16 +154,24 @@ pub async fn visit<F: Fetch, S: Store>(
     // Rules may be large: nobody holds them while a server takes its time.
     drop(entry);
 
+    // A Request-rate that began to count since the last request, or a file that changed.
+    if let (Some(gap), Some(rested)) = (asked, lease.rested)
+        && rested < gap.length
+    {
+        let wait = Delay { length: gap.length - rested, why: gap.why };
+        return Ok(without_request(asked, Event::Wait(wait, format!("{} s", gap.length.as_secs_f64()))));
+    }
+
     // One request, one hop.
     let started = context.clock.now();
     let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Page)).await;
     let ended = context.clock.now();
+    let requested = Requested::new(started, ended, &answer);
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            let request = Some(Requested { started, ended, bytes: 0 });
             return Ok(Outcome {
-                request,
+                request: Some(requested),
                 asked,
                 half_rate,
                 held: Held::default(),
@@ -149,8 +179,6 @@ pub async fn visit<F: Fetch, S: Store>(
             });
         }
     };
-    let requested = Requested { started, ended, bytes: response.wire_body.len() as u64 };
-
     // Layer two: what the page says about itself. Read off the async threads.
     let page = Page { url: lease.url.clone(), item: item.clone(), robots: evidence.clone(), noindex };
     let visited = read(context, page, response, requested).await;
@@ -199,17 +227,15 @@ async fn ask_robots<F: Fetch, S: Store>(
     request.headers = RobotsCache::<S>::conditions(&known);
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
-    let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    let request = Some(Requested::new(started, ended, &answer));
     if let Err(error) = &answer
         && error.kind == ErrorKind::Local
         && errand.hops.is_empty()
     {
         // This machine couldn't ask: that says nothing about the site's robots.txt.
         let failed = Event::Failed(error.clone(), RobotsEvidence::default());
-        let request = Some(Requested { started, ended, bytes });
         return Ok(Outcome { request, ..without_request(None, failed) });
     }
-    let request = Some(Requested { started, ended, bytes });
     let octets = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.desk.place(octets).await;
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
@@ -226,6 +252,12 @@ async fn ask_robots<F: Fetch, S: Store>(
             event: Event::RobotsHop(next),
         },
     })
+}
+
+/// Looks up where the host of a lease is, without asking it anything.
+pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, lease: &Lease) -> Outcome {
+    let request = request(context, &lease.url, Purpose::Page);
+    without_request(None, Event::Address(context.fetch.address(&request).await))
 }
 
 fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose) -> FetchRequest {
