@@ -4,6 +4,7 @@
 pub mod hostile;
 pub mod oracle;
 pub mod output_dir;
+pub mod pace_oracle;
 pub mod program;
 pub mod random;
 pub mod request_log;

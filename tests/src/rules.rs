@@ -12,6 +12,17 @@ pub struct Rule {
     pub pattern: String,
 }
 
+/// One `Request-rate` line: so many pages in so long, always or from one minute of the day (UTC) through another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Pages.
+    pub pages: u32,
+    /// The time for them.
+    pub per: Duration,
+    /// First and last minute; the last one counts whole.
+    pub within: Option<(u64, u64)>,
+}
+
 /// What a robots.txt says to our robot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -19,10 +30,10 @@ pub struct Rules {
     pub lines: Vec<Rule>,
     /// The least time between two visits.
     pub crawl_delay: Option<Duration>,
-    /// The time that each page takes of the `Request-rate`, in whole seconds.
-    pub request_rate: Option<Duration>,
-    /// The `Visit-time`: minutes of the day in UTC, from and to.
-    pub visit_time: Option<(u32, u32)>,
+    /// How many visits in which time.
+    pub rates: Vec<Rate>,
+    /// The minutes of the day (UTC) in which visits are welcome, the last one whole; none: always.
+    pub visit: Option<(u64, u64)>,
 }
 
 impl Rules {
@@ -52,6 +63,20 @@ impl Rules {
         self
     }
 
+    /// Adds a `Request-rate`.
+    #[must_use]
+    pub fn rate(mut self, pages: u32, per: Duration, within: Option<(u64, u64)>) -> Self {
+        self.rates.push(Rate { pages, per, within });
+        self
+    }
+
+    /// Sets the `Visit-time`.
+    #[must_use]
+    pub fn visit(mut self, from: u64, to: u64) -> Self {
+        self.visit = Some((from, to));
+        self
+    }
+
     /// Says whether a path with its query may be fetched: the longest pattern decides, `Allow` among equals, and without one
     /// everything is allowed (RFC 9309 section 2.2.2).
     pub fn allows(&self, path: &str) -> bool {
@@ -68,12 +93,14 @@ impl Rules {
         if let Some(delay) = self.crawl_delay {
             let _ = writeln!(text, "Crawl-delay: {}", delay.as_secs_f64());
         }
-        if let Some(each) = self.request_rate {
-            let _ = writeln!(text, "Request-rate: 1/{}", each.as_secs());
+        let minutes =
+            |from: u64, to: u64| format!("{:02}{:02}-{:02}{:02}", from / 60, from % 60, to / 60, to % 60);
+        for rate in &self.rates {
+            let within = rate.within.map_or_else(String::new, |(from, to)| format!(" {}", minutes(from, to)));
+            let _ = writeln!(text, "Request-rate: {}/{}{within}", rate.pages, rate.per.as_secs());
         }
-        if let Some((from, to)) = self.visit_time {
-            let time = |minute: u32| format!("{:02}{:02}", minute / 60, minute % 60);
-            let _ = writeln!(text, "Visit-time: {}-{}", time(from), time(to));
+        if let Some((from, to)) = self.visit {
+            let _ = writeln!(text, "Visit-time: {}", minutes(from, to));
         }
         for rule in &self.lines {
             let _ = writeln!(text, "{}: {}", if rule.allow { "Allow" } else { "Disallow" }, rule.pattern);

@@ -44,16 +44,14 @@ pub fn judge_timing(log: &[Request], timing: Timing) -> Vec<String> {
             let gap = |each: Duration| {
                 requests[..at].last().filter(|earlier| later.start < earlier.end + each).copied()
             };
-            if let Some(each) = rules.and_then(|rules| rules.request_rate)
+            if let Some(each) = rules.and_then(rate)
                 && let Some(earlier) = gap(each)
             {
                 wrong.push(format!("Request-rate of 1/{}\n  {earlier}\n  {later}", each.as_secs()));
             }
-            if let (Some((from, to)), Purpose::Page) =
-                (rules.and_then(|rules| rules.visit_time), later.purpose)
-            {
+            if let (Some((from, to)), Purpose::Page) = (rules.and_then(|rules| rules.visit), later.purpose) {
                 let minute = minute_of_day(timing.began + later.start);
-                if !(f64::from(from)..=f64::from(to)).contains(&minute) {
+                if !(from as f64..(to + 1) as f64).contains(&minute) {
                     wrong.push(format!("Visit-time {from}-{to}, asked in minute {minute:.2}\n  {later}"));
                 }
             }
@@ -77,6 +75,12 @@ fn too_early(earlier: &Request, later: &Request, timing: Timing) -> Option<&'sta
     (pushed && earlier.retry_after.is_none() && gap < timing.push_back).then_some("pushed back a moment ago")
 }
 
+/// The time that each page takes of the Request-rate that holds all day.
+fn rate(rules: &Rules) -> Option<Duration> {
+    let rate = rules.rates.first().filter(|rate| rate.within.is_none())?;
+    Some(rate.per / u32::try_from(rate.pages).unwrap_or(1))
+}
+
 fn minute_of_day(time: Duration) -> f64 {
     (time.as_secs_f64() % DAY.as_secs_f64()) / 60.0
 }
@@ -93,6 +97,7 @@ fn rules_before<'a>(log: &'a [Request], request: &Request) -> Option<&'a Rules> 
 mod tests {
     use super::*;
     use crate::request_log::Lesson;
+    use crate::rules::Rate;
 
     const TIMING: Timing = Timing {
         adaptive: 5.0,
@@ -128,8 +133,8 @@ mod tests {
         assert_eq!(count(&[page(0, 0, 503, Some(7)), page(7, 7, 200, None)]), 0);
         assert_eq!(count(&[page(0, 0, 404, Some(9)), page(7, 7, 200, None), page(8, 8, 200, None)]), 2);
         let rules = Rules {
-            request_rate: Some(Duration::from_secs(20)),
-            visit_time: Some((1, 2)),
+            rates: vec![Rate { pages: 1, per: Duration::from_secs(20), within: None }],
+            visit: Some((1, 2)),
             ..Rules::default()
         };
         let lesson = Some(Lesson { origin: "http://a.test".into(), rules: Some(rules), fresh_for: DAY });
@@ -137,6 +142,6 @@ mod tests {
         assert_eq!(count(&[robots.clone(), page(60, 60, 200, None), page(80, 80, 200, None)]), 0);
         assert_eq!(count(&[robots.clone(), page(60, 60, 200, None), page(79, 79, 200, None)]), 1);
         assert_eq!(count(&[robots.clone(), page(59, 59, 200, None)]), 1);
-        assert_eq!(count(&[robots, page(121, 121, 200, None)]), 1);
+        assert_eq!(count(&[robots, page(180, 180, 200, None)]), 1, "the last minute is whole");
     }
 }

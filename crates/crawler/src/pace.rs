@@ -29,6 +29,12 @@ pub enum Why {
     RobotsUnreachable,
     /// Its robots.txt redirects to another host, which is asked first.
     RobotsElsewhere,
+    /// Another host on its address is asked, or was just now.
+    SharedAddress,
+    /// `--max-rate`.
+    MaxRate,
+    /// `--max-bandwidth`.
+    MaxBandwidth,
     /// The crawl was stopped while a request may have been under way.
     Restart,
 }
@@ -46,6 +52,9 @@ impl Why {
             Self::VisitTime => "visit-time",
             Self::RobotsUnreachable => "robots.txt unreachable",
             Self::RobotsElsewhere => "robots.txt elsewhere",
+            Self::SharedAddress => "shared address",
+            Self::MaxRate => "max-rate",
+            Self::MaxBandwidth => "max-bandwidth",
             Self::Restart => "restart",
         }
     }

@@ -9,6 +9,7 @@ mod demo;
 mod directives;
 mod duplicates;
 mod export;
+mod gates;
 mod ledger;
 mod memory;
 mod plan;

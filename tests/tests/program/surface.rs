@@ -43,6 +43,9 @@ fn help_names_every_option_of_the_contract() {
         "--resolve",
         "--resolve-file",
         "--allow-net",
+        "--per-ip",
+        "--max-rate",
+        "--max-bandwidth",
         "--config",
         "--resources",
     ] {

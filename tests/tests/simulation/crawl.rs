@@ -38,6 +38,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
     pub(crate) committed: Arc<Mutex<Duration>>,
+    /// Changes what the engine is told.
+    pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
 }
 
 impl<S: Store> Crawl<S> {
@@ -52,14 +54,30 @@ impl<S: Store> Crawl<S> {
         let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
         let (decisions, committed) = (Arc::default(), Arc::default());
-        Self { sim: sim.clone(), store, clock, impolite: false, decisions, committed }
+        Self {
+            sim: sim.clone(),
+            store,
+            clock,
+            impolite: false,
+            decisions,
+            committed,
+            adjust: |settings| settings,
+        }
     }
 
     /// The same crawl taken up by a new process, whose store may be another view of the same data.
     pub(crate) fn on<T: Store>(&self, store: Arc<T>) -> Crawl<T> {
         let (decisions, committed) = (Arc::clone(&self.decisions), Arc::clone(&self.committed));
         let impolite = self.impolite;
-        Crawl { sim: self.sim.clone(), store, clock: self.clock, impolite, decisions, committed }
+        Crawl {
+            sim: self.sim.clone(),
+            store,
+            clock: self.clock,
+            impolite,
+            decisions,
+            committed,
+            adjust: self.adjust,
+        }
     }
 
     /// Runs to the end of the crawl, or of the store.
@@ -94,6 +112,7 @@ impl<S: Store> Crawl<S> {
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
         let engine =
             EngineSettings { max_wait: Duration::from_hours(2), ..job::engine_settings(&settings, KEY) };
+        let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let listener = move |event| match event {

@@ -8,7 +8,7 @@ use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{Promise, judge};
-use whole_program::rules::Rules;
+use whole_program::rules::{Rate, Rules};
 use whole_program::simweb::{
     Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site, Web,
 };
@@ -53,10 +53,11 @@ fn web() -> Web {
         _ => Vec::new(),
     };
     let rules = Rules::default;
-    let rate = Rules { request_rate: Some(Duration::from_secs(20)), ..rules() };
-    let both = Rules { request_rate: Some(Duration::from_secs(7)), ..rules().delay(Duration::from_secs(13)) };
+    let every = |seconds| vec![Rate { pages: 1, per: Duration::from_secs(seconds), within: None }];
+    let rate = Rules { rates: every(20), ..rules() };
+    let both = Rules { rates: every(7), ..rules().delay(Duration::from_secs(13)) };
     // The simulated day begins at midnight.
-    let window = Rules { visit_time: Some((30, 75)), ..rules() };
+    let window = Rules { visit: Some((30, 75)), ..rules() };
     let sites = BTreeMap::from([
         ("delay.test", site("delay.test", 420, rules().delay(Duration::from_secs(10)), fast, &none)),
         ("rate.test", site("rate.test", 240, rate, fast, &none)),

@@ -4,6 +4,8 @@ mod audit;
 mod crash;
 mod crawl;
 mod faults;
+mod gates;
+mod hour;
 mod hours;
 mod plain_robot;
 mod politeness;

@@ -39,6 +39,7 @@ fn the_document_holds_the_limits_with_their_defaults() {
     for (name, value) in [
         ("max_robots", format!("{}B", fetch.max_robots)),
         ("max_header_count", fetch.max_header_count.to_string()),
+        ("dns_timeout", format_duration(fetch.dns_timeout)),
         ("connect_timeout", format_duration(fetch.connect_timeout)),
         ("idle_timeout", format_duration(fetch.idle_timeout)),
         ("connection_life", format_duration(fetch.connection_life)),

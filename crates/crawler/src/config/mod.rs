@@ -5,6 +5,7 @@
 //! `configs/polite.toml`; a test keeps the file, this module and `--help` the same.
 
 mod agent;
+mod dns;
 mod error;
 mod file;
 mod keys;
@@ -20,6 +21,7 @@ pub mod units;
 mod validate;
 
 pub use agent::{AgentError, Contact, Product};
+pub use dns::{NameServer, NameServerError};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};

@@ -9,6 +9,7 @@ use robots::{Dialect, access::OnForbidden};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Contact;
+use super::dns::NameServer;
 use super::resolve::ResolveRule;
 use super::units;
 
@@ -121,6 +122,14 @@ pub struct PaceSettings {
     pub max_wait: Duration,
     /// Requests in flight over all hosts; one host never has more than one. Default: 256.
     pub concurrency: usize,
+    /// Whether hosts that share an IP address share one slot and one gap as well. Default: no.
+    pub per_ip: bool,
+    /// Requests a second over all hosts. Default: none.
+    #[serde(with = "units::limit")]
+    pub max_rate: Option<u32>,
+    /// Octets a second over all hosts, as on the wire. Default: none.
+    #[serde(with = "units::size_limit")]
+    pub max_bandwidth: Option<u64>,
 }
 
 impl Default for PaceSettings {
@@ -132,6 +141,9 @@ impl Default for PaceSettings {
             max_crawl_delay: Duration::from_hours(1),
             max_wait: Duration::from_mins(2),
             concurrency: 256,
+            per_ip: false,
+            max_rate: None,
+            max_bandwidth: None,
         }
     }
 }
@@ -320,6 +332,8 @@ pub struct FetchSettings {
     pub resolve_file: PathBuf,
     /// Networks that are open to the crawl although they aren't public. Default: none.
     pub allow_net: Vec<IpNet>,
+    /// Name servers in place of the system's. Default: none.
+    pub dns: Vec<NameServer>,
 }
 
 impl Default for FetchSettings {
@@ -330,6 +344,7 @@ impl Default for FetchSettings {
             resolve: Vec::new(),
             resolve_file: PathBuf::new(),
             allow_net: Vec::new(),
+            dns: Vec::new(),
         }
     }
 }

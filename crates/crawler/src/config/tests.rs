@@ -65,7 +65,10 @@ fn every_variable_is_read() {
         "warc.enabled" => "no",
         "ledger.level" => "full",
         "pace.adaptive" => "2.5",
+        "pace.per_ip" => "yes",
+        "pace.max_bandwidth" => "7KiB",
         "pace.concurrency"
+        | "pace.max_rate"
         | "limits.max_pages"
         | "limits.max_pages_per_host"
         | "limits.max_depth"
@@ -298,6 +301,9 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_crawl_delay: pace.3,
                     max_wait: pace.1,
                     concurrency: pace.4,
+                    per_ip: true,
+                    max_rate: max_depth,
+                    max_bandwidth: max_bytes,
                 },
                 robots: RobotsSettings {
                     dialect: Dialect::Strictest,
@@ -331,6 +337,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                         .map(|(host, addr, port)| ResolveRule { host, addr, port })
                         .collect(),
                     allow_net: vec!["10.0.0.0/8".parse().unwrap()],
+                    dns: vec!["127.0.0.1:5353".parse().unwrap()],
                     ..FetchSettings::default()
                 },
                 warc: WarcSettings { enabled: false, max_file_size: max_body },

@@ -81,6 +81,8 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
     }
     let counts = [
         ("pace.concurrency", pace.concurrency as u64, 1, 65_536),
+        ("pace.max_rate", u64::from(pace.max_rate.unwrap_or(1)), 1, 1_000_000),
+        ("pace.max_bandwidth", pace.max_bandwidth.unwrap_or(1), 1, 1 << 40),
         ("limits.max_pages", limits.max_pages.unwrap_or(1), 1, u64::MAX),
         ("limits.max_pages_per_host", limits.max_pages_per_host.unwrap_or(1), 1, u64::MAX),
         ("limits.max_bytes", limits.max_bytes.unwrap_or(1), 1, u64::MAX),

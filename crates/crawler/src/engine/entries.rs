@@ -81,7 +81,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.
     pub(super) fn note_request(&mut self, lease: &Lease, request: Option<Requested>) {
         let gap = self.frontier.waited(lease.host);
-        self.made = request.map(|Requested { started, ended, bytes, status }| {
+        self.made = request.map(|Requested { started, ended, bytes, status, .. }| {
             RequestMade::new(started, ended, status, bytes, gap)
         });
     }

@@ -92,6 +92,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
     pub(super) fn settle_panicked(&mut self, lease: &Lease) {
         let now = self.clock.now();
+        self.pass_gates(lease, None);
         self.decided(lease, now, "failed", Layer::Fetch, "internal", "the visit panicked");
         if let Work::Visit(item) = &lease.work {
             let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");

@@ -1,11 +1,14 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
+mod address;
 mod consent;
 mod duplicate;
 mod entries;
 mod failure;
+mod gates;
 mod links;
 mod progress;
+mod quota;
 mod redirect;
 mod settle;
 mod sitemaps;
@@ -22,9 +25,11 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use self::address::Addresses;
 pub(crate) use self::entries::END;
 pub use self::entries::EndRecord;
 use self::progress::Pages;
+use self::quota::Quotas;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::config::LedgerLevel;
@@ -60,6 +65,12 @@ pub struct EngineSettings {
     pub pace: PaceRules,
     /// Requests in flight over all hosts.
     pub concurrency: usize,
+    /// Whether hosts that share an IP address share one slot and one gap as well.
+    pub per_ip: bool,
+    /// Requests a second over all hosts.
+    pub max_rate: Option<u32>,
+    /// Octets a second over all hosts.
+    pub max_bandwidth: Option<u64>,
     /// Further tries after a failure that may pass.
     pub retries: u32,
     /// Redirects in a row.
@@ -158,6 +169,11 @@ pub struct Engine<F, S> {
     /// The request of the visit that is being settled, until an entry of the ledger has taken it.
     made: Option<RequestMade>,
     end_entered: bool,
+    quotas: Quotas,
+    /// A wait for a quota that isn't in the ledger yet, and those that are.
+    quota_wait: Option<Why>,
+    quota_told: Vec<Why>,
+    addresses: Option<Addresses>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -210,6 +226,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
+        let quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
+        let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
         frontier.set_traps(settings.traps);
         let domains = traps::count_domains(&frontier, &context.seed_hosts);
         let sitemaps = sitemaps::restore(&mut frontier)?;
@@ -237,6 +255,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             next_due: Some(jiff::Timestamp::MIN),
             made: None,
             end_entered: false,
+            quotas,
+            quota_wait: None,
+            quota_told: Vec::new(),
+            addresses,
         })
     }
 
@@ -284,8 +306,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 stopping = Some(End::Limit(limit));
                 drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
             }
-            while stopping.is_none() && self.has_room(visits.len()) {
+            while stopping.is_none() && self.has_room(visits.len()) && self.quota_lets(now) {
                 let Some(permit) = self.frontier.lease(now)? else { break };
+                let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
+                self.leased_by_quota(permit.lease(), to_look_up, now);
                 let lease = permit.lease().clone();
                 self.end_entered = false;
                 let context = Arc::clone(&self.context);
@@ -293,6 +317,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let task = visits.spawn(async move {
                     let outcome = if only_judge {
                         visit::judge(&context, permit.lease()).await
+                    } else if to_look_up {
+                        Ok(visit::look_up(&context, permit.lease()).await)
                     } else {
                         visit::visit(&context, permit.lease()).await
                     };
@@ -362,6 +388,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// When the loop has to look again, if nothing happens before.
     fn wake(&mut self, may_lease: bool, may_commit: bool) -> Duration {
         let ready = if may_lease { self.frontier.next_ready() } else { None };
+        let ready = ready.map(|at| at.max(self.quotas.until().map_or(Duration::ZERO, |(until, _)| until)));
         let due = self.batch_since.filter(|_| may_commit).map(|since| since + GROUP_TIME);
         ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
     }

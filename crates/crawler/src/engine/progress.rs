@@ -36,8 +36,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
         for host in self.frontier.waiting(now) {
-            if host.left > Duration::ZERO {
-                *waiting.entry(host.why).or_insert(0) += 1;
+            let quota = self.quotas.until().filter(|_| host.left.is_zero()).map(|(_, why)| why);
+            if let Some(why) = quota.or((host.left > Duration::ZERO).then_some(host.why)) {
+                *waiting.entry(why).or_insert(0) += 1;
             }
             let left =
                 host.gap.length.saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX)).max(host.left);

@@ -24,6 +24,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         self.touch(64);
         self.note_request(&lease, outcome.request);
+        self.pass_gates(&lease, outcome.request.as_ref());
         let gap = self.gap_after(&lease, &outcome);
         self.batch.held.push(std::mem::take(&mut outcome.held));
         self.enter_gap(&lease, now, gap.delay);
@@ -35,7 +36,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         match outcome.event {
             Event::Robots(entry) => {
-                self.robots_known(permit, &entry, outcome.asked, outcome.request, gap)?;
+                self.robots_known(permit, &entry, outcome.asked, gap)?;
             }
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now),
             Event::Judged(evidence) => {
@@ -63,6 +64,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.frontier.send(lease.host, errand.clone());
                 }
             }
+            Event::Address(address) => self.located(permit, address, gap),
             Event::TooSlow(asked) => {
                 self.too_slow(&lease, lease.host, asked, now);
                 self.give_back(permit, false, None, gap);
@@ -79,7 +81,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Counts the request and gives the host's next time by the ordinary gap.
     fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
-        let Some(Requested { started, ended, bytes, .. }) = outcome.request else {
+        let Some(Requested { started, ended, bytes, retry_after, .. }) = outcome.request else {
             // What the host has waited for since its last answer stays what its next request had to wait for.
             let delay = self.frontier.waited(lease.host).or_longer(self.frontier.gap(lease.host));
             return Gap { not_before: self.frontier.not_before(lease.host), delay, asked: false };
@@ -102,7 +104,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.requests += 1;
         self.totals.bytes += bytes;
         self.frontier.set_gap(lease.host, delay);
-        Gap { not_before: ended.mono + delay.length, delay, asked: true }
+        let gap = Gap { not_before: ended.mono + delay.length, delay, asked: true };
+        // On any response, that to a robots.txt or one of its hops included.
+        match retry_after {
+            Some(length) => {
+                self.retry_after(lease, outcome, gap.or_later(ended, Delay { length, why: Why::RetryAfter }))
+            }
+            None => gap,
+        }
+    }
+
+    /// Enters a pause that a robots.txt asks for; those of pages are entered with the page.
+    fn retry_after(&mut self, lease: &Lease, outcome: &Outcome, gap: Gap) -> Gap {
+        if !matches!(outcome.event, Event::Page(_)) && gap.delay.why == Why::RetryAfter {
+            let evidence = Evidence::from(gap.delay).with_words("for the whole host");
+            let now = self.clock.now();
+            self.decided(lease, now, "paused", Layer::Pace, gap.delay.why.as_str(), evidence);
+        }
+        gap
     }
 
     pub(super) fn give_back(&mut self, permit: Permit, done: bool, again: Option<QueuedUrl>, gap: Gap) {
@@ -122,8 +141,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         permit: Permit,
         entry: &Entry,
         asked: Option<Delay>,
-        request: Option<Requested>,
-        mut gap: Gap,
+        gap: Gap,
     ) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
@@ -143,13 +161,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
-        // 429 and 503 on any URL pause the whole host for as long as it says (spec 2.6 rule 3), robots.txt included.
-        if let (Some(429 | 503), Some(request)) = (entry.record.status, request)
-            && let Some((_, value)) = entry.record.headers.iter().find(|(name, _)| name == "retry-after")
-            && let Some(length) = robots::access::retry_after(value, request.ended.wall)
-        {
-            gap = gap.or_later(request.ended, Delay { length, why: Why::RetryAfter });
-        }
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
             // Known now: waiting for the end of that gap, to find it too long then, could take for ever.
             self.too_slow(&lease, origin_host, asked, self.clock.now());
@@ -332,6 +343,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
+    /// The host's next time, and what it waits for.
+    pub(super) fn wait(self) -> (Duration, Delay) {
+        (self.not_before, self.delay)
+    }
+
     /// The later of this and a pause that begins with the end of the response.
     pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
         let not_before = ended.mono.saturating_add(pause.length);

@@ -7,6 +7,7 @@
 //! whole is replaced (its idle connections close, requests under way end in peace) when it gets old or has made many
 //! connections, and when this machine runs out of file descriptors.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 
 use super::dial::DialLayer;
 use super::guard::AddressGuard;
+use super::names::Names;
 use super::resolver::{GuardedResolver, Rules};
 use super::{FetchSettings, SetupError};
 
@@ -35,12 +37,14 @@ impl Clients {
     /// Makes both clients. Reads no environment: no proxy, whatever it says there.
     pub(super) fn new(settings: &FetchSettings, tls: &rustls::ClientConfig) -> Result<Self, SetupError> {
         let rules = Arc::new(Rules::new(&settings.resolve));
+        let names = Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout));
         let slot = |host_is_seed| {
             let guard = Arc::new(AddressGuard { allow_net: settings.allow_net.clone(), host_is_seed });
             Slot::new(Recipe {
                 settings: settings.clone(),
                 tls: tls.clone(),
                 rules: Arc::clone(&rules),
+                names: Arc::clone(&names),
                 guard,
             })
         };
@@ -51,6 +55,13 @@ impl Clients {
     pub(super) fn get(&self, host_is_seed: bool) -> (&AddressGuard, reqwest::Client) {
         let slot = if host_is_seed { &self.for_seeds } else { &self.for_others };
         (&slot.recipe.guard, slot.client())
+    }
+
+    /// Looks a name up, as a connection would.
+    pub(super) async fn address(&self, host: &str, host_is_seed: bool) -> Option<IpAddr> {
+        let slot = if host_is_seed { &self.for_seeds } else { &self.for_others };
+        let found = slot.recipe.resolver().look_up(host).await.ok()?;
+        found.first().map(SocketAddr::ip)
     }
 
     /// Closes every idle connection.
@@ -66,6 +77,7 @@ struct Recipe {
     settings: FetchSettings,
     tls: rustls::ClientConfig,
     rules: Arc<Rules>,
+    names: Arc<Names>,
     guard: Arc<AddressGuard>,
 }
 
@@ -78,10 +90,18 @@ struct Generation {
 }
 
 impl Recipe {
+    fn resolver(&self) -> GuardedResolver {
+        GuardedResolver {
+            rules: Arc::clone(&self.rules),
+            names: Arc::clone(&self.names),
+            guard: Arc::clone(&self.guard),
+        }
+    }
+
     fn make(&self) -> Result<Generation, reqwest::Error> {
         let dials = DialLayer::default();
         let s = &self.settings;
-        let resolver = GuardedResolver { rules: Arc::clone(&self.rules), guard: Arc::clone(&self.guard) };
+        let resolver = self.resolver();
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
             .dns_resolver(resolver)

@@ -35,6 +35,20 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 10] = [
+        Self::Timeout,
+        Self::TooLarge,
+        Self::Decode,
+        Self::Truncated,
+        Self::Protocol,
+        Self::Connection,
+        Self::Tls,
+        Self::Dns,
+        Self::BlockedAddress,
+        Self::Local,
+    ];
+
     /// Returns the name that records and reports carry.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! The seam over the network, by reqwest.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,6 +172,14 @@ impl HttpFetch {
 }
 
 impl Fetch for HttpFetch {
+    async fn address(&self, request: &FetchRequest) -> Option<IpAddr> {
+        match request.url.host()? {
+            Host::Ipv4(addr) => Some(addr.into()),
+            Host::Ipv6(addr) => Some(addr.into()),
+            Host::Domain(name) => self.clients.address(name, request.host_is_seed).await,
+        }
+    }
+
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
         // Never closed, so this only ever waits; the time of the try begins after it.
         let _slot = self.in_flight.acquire().await;

@@ -16,6 +16,7 @@ mod failure;
 mod guard;
 mod head;
 mod http;
+mod names;
 mod request;
 mod resolver;
 mod response;
@@ -24,6 +25,7 @@ mod settings;
 mod trust;
 
 use std::future::Future;
+use std::net::IpAddr;
 
 pub use decode::decode_body;
 pub use error::{ErrorKind, FetchError, SetupError};
@@ -47,4 +49,10 @@ pub trait Fetch: Send + Sync + 'static {
     /// Never follows a redirect, and never keeps anything from one call for the next that a server could see (no
     /// cookies).
     fn fetch(&self, request: FetchRequest) -> impl Future<Output = FetchResult> + Send;
+
+    /// Says where a request would go: the address that a connection to its host would be made to first. None where that
+    /// isn't known, or where the request would fail for it.
+    fn address(&self, _request: &FetchRequest) -> impl Future<Output = Option<IpAddr>> + Send {
+        std::future::ready(None)
+    }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::AddressGuard;
+use super::names::{LookupError, Names};
 use super::settings::ResolveRule;
 
 /// The resolve rules by host name.
@@ -34,24 +35,33 @@ impl Rules {
     }
 }
 
-/// Resolves a name by the rules, then by the system, and drops the addresses that are closed.
-#[derive(Debug)]
+/// Resolves a name by the rules, then by the name service, and drops the addresses that are closed.
+#[derive(Debug, Clone)]
 pub(super) struct GuardedResolver {
     pub(super) rules: Arc<Rules>,
+    pub(super) names: Arc<Names>,
     pub(super) guard: Arc<AddressGuard>,
+}
+
+impl GuardedResolver {
+    /// Gives the open addresses of a name; port 0 stands for the port of the URL.
+    pub(super) async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
+        let host = name.trim_end_matches('.').to_ascii_lowercase();
+        if let Some(addrs) = self.rules.get(&host) {
+            // The operator named this address for this host: no guard.
+            return Ok(addrs);
+        }
+        let found = self.names.look_up(&host).await?;
+        open_ones(&self.guard, found.into_iter().map(|addr| SocketAddr::new(addr, 0)))
+    }
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let host = name.as_str().trim_end_matches('.').to_ascii_lowercase();
-        if let Some(addrs) = self.rules.get(&host) {
-            // The operator named this address for this host: no guard.
-            return Box::pin(std::future::ready(Ok(Box::new(addrs.into_iter()) as Addrs)));
-        }
-        let guard = Arc::clone(&self.guard);
+        let resolver = self.clone();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
-            Ok(Box::new(open_ones(&guard, found)?.into_iter()) as Addrs)
+            let found = resolver.look_up(name.as_str()).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
@@ -72,7 +82,7 @@ fn open_ones(
     match blocked {
         _ if !open.is_empty() => Ok(open),
         Some(why) => Err(why.into()),
-        None => Err("the name has no address".into()),
+        None => Err(LookupError::NoAddress.into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Limits and identity of the requests.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,6 +19,10 @@ pub struct FetchSettings {
     pub timeout: Duration,
     /// The part of `timeout` that DNS, TCP and TLS may take. Default 10 s.
     pub connect_timeout: Duration,
+    /// The part of `connect_timeout` that DNS may take. Default 8 s.
+    pub dns_timeout: Duration,
+    /// The name servers; none: those of the system.
+    pub dns: Vec<SocketAddr>,
     /// Largest body in octets, for the body as sent and for the body as decoded each. Default 10 MiB.
     pub max_body: u64,
     /// Largest robots.txt in octets, as decoded. Default 512,000.
@@ -57,6 +61,8 @@ impl FetchSettings {
             from: None,
             timeout: Duration::from_secs(30),
             connect_timeout: Duration::from_secs(10),
+            dns_timeout: Duration::from_secs(8),
+            dns: Vec::new(),
             max_body: 10 << 20,
             max_robots: 512_000,
             max_sitemap: 50 << 20,

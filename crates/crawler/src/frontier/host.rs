@@ -108,6 +108,8 @@ pub(crate) struct Host {
     pub(crate) sitemaps: VecDeque<SitemapRecord>,
     pub(crate) not_before: Duration,
     pub(crate) wait: Delay,
+    /// When the last request of this process ended.
+    pub(crate) last_end: Option<Duration>,
     pub(crate) gap: Delay,
     /// The wait that was over when the lease in force was given out.
     pub(crate) waited: Delay,
@@ -147,6 +149,7 @@ impl Host {
             sitemaps: VecDeque::new(),
             not_before: Duration::ZERO,
             wait: Delay { length: Duration::ZERO, why: Why::Configured },
+            last_end: None,
             gap,
             waited: Delay { length: Duration::ZERO, why: Why::Configured },
             pace: HostPace::default(),
@@ -176,6 +179,8 @@ impl Host {
         let left = record.next_at.duration_since(now.wall);
         let left =
             Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
+        // Whoever was asked at its address isn't any more.
+        let left = if record.wait_reason == Why::SharedAddress { Duration::ZERO } else { left };
         host.wait = Delay { length: left, why: record.wait_reason };
         if record.counts.requests > 0 {
             host.wait = host.wait.or_longer(Delay { length: gap.length, why: Why::Restart });

@@ -33,6 +33,8 @@ pub struct Lease {
     pub url: CrawlUrl,
     /// What to do with it.
     pub work: Work,
+    /// For how long the host has rested since its last request ended, as far as this process knows.
+    pub rested: Option<Duration>,
 }
 
 /// The two kinds of work.

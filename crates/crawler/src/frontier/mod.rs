@@ -182,6 +182,7 @@ impl<S: Store> Frontier<S> {
         for index in 0..self.hosts.len() {
             let host = &mut self.hosts[index];
             let rest = Delay { length: host.gap.length.max(delay), why: Why::Restart };
+            host.last_end = Some(now.mono);
             if host.not_before < now.mono + rest.length {
                 host.not_before = now.mono + rest.length;
                 host.wait = rest;
@@ -282,19 +283,20 @@ impl<S: Store> Frontier<S> {
             host.token += 1;
             host.waited = host.wait;
             let token = host.token;
+            let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
             if let Some(errand) = host.errands.pop_front() {
                 host.leased = Some(Leased::Errand);
                 self.in_flight += 1;
                 let url = errand.url.clone();
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand) })));
+                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand), rested })));
             }
-            if let Some(permit) = self.lease_sitemap(id) {
+            if let Some(permit) = self.lease_sitemap(id, rested) {
                 return Ok(Some(permit));
             }
             if let Some((priority, item, url)) = self.head(id)? {
                 self.hosts[id.0 as usize].leased = Some(Leased::Head(priority));
                 self.in_flight += 1;
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item) })));
+                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item), rested })));
             }
             if !self.hosts[id.0 as usize].sitemaps.is_empty() {
                 // Only sitemaps are left, and enough of them are under way.
@@ -379,6 +381,8 @@ impl<S: Store> Frontier<S> {
         };
         host.leased = None;
         if settlement.asked {
+            // Every wait begins with the end of the response.
+            host.last_end = Some(settlement.not_before.saturating_sub(settlement.wait.length));
             host.answered_in = self.view.next_generation();
         }
         self.in_flight -= 1;

@@ -1,5 +1,7 @@
 //! A host's sitemaps: asked for like its pages, before them. They stand in the store as records; here is their order.
 
+use std::time::Duration;
+
 use super::item::HostId;
 use super::{Frontier, Lease, Leased, Permit, Work};
 use crate::record::SitemapRecord;
@@ -22,7 +24,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first.
-    pub(super) fn lease_sitemap(&mut self, id: HostId) -> Option<Permit> {
+    pub(super) fn lease_sitemap(&mut self, id: HostId, rested: Option<Duration>) -> Option<Permit> {
         if self.sitemaps_leased >= AT_ONCE {
             return None;
         }
@@ -40,7 +42,13 @@ impl<S: Store> Frontier<S> {
             let token = host.token;
             self.sitemaps_leased += 1;
             self.in_flight += 1;
-            return Some(Permit(Lease { host: id, token, url, work: Work::Sitemap(Box::new(sitemap)) }));
+            return Some(Permit(Lease {
+                host: id,
+                token,
+                url,
+                work: Work::Sitemap(Box::new(sitemap)),
+                rested,
+            }));
         }
     }
 }

@@ -255,6 +255,9 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
     EngineSettings {
         pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
         concurrency: pace.concurrency.min(descriptors::room()),
+        per_ip: pace.per_ip,
+        max_rate: pace.max_rate,
+        max_bandwidth: pace.max_bandwidth,
         retries: settings.fetch.retries,
         max_redirects: limits.max_redirects,
         max_pages: limits.max_pages,
@@ -341,6 +344,7 @@ fn fetch_settings(settings: &Settings) -> FetchSettings {
         max_robots: robots::Options::default().max_octets as u64 + 1,
         resolve: settings.fetch.resolve.iter().map(resolve_rule).collect(),
         allow_net: settings.fetch.allow_net.clone(),
+        dns: settings.fetch.dns.iter().map(|server| server.0).collect(),
         ..FetchSettings::new(settings.agent.user_agent())
     }
 }

@@ -17,6 +17,7 @@ pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache};
-use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
+use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, SiteFileRecord, page_key};
@@ -82,6 +83,28 @@ pub struct Requested {
     pub bytes: u64,
     /// The status; none if no response came.
     pub status: Option<u16>,
+    /// `Retry-After` of the response, whatever its status.
+    pub retry_after: Option<Duration>,
+    /// The address that answered.
+    pub address: Option<IpAddr>,
+}
+
+impl Requested {
+    fn new(started: Now, ended: Now, answer: &FetchResult) -> Self {
+        let (headers, bytes, status, address) = match answer {
+            Ok(response) => (
+                &response.headers,
+                response.wire_body.len() as u64,
+                Some(response.status),
+                response.remote.map(|addr| addr.ip()),
+            ),
+            Err(error) => (&error.headers, 0, None, None),
+        };
+        let field = headers.iter().find(|(name, _)| name == "retry-after");
+        let value = field.and_then(|(_, value)| std::str::from_utf8(value).ok());
+        let retry_after = value.and_then(|value| robots::access::retry_after(value, ended.wall));
+        Self { started, ended, bytes, status, retry_after, address }
+    }
 }
 
 /// What happened.
@@ -101,6 +124,8 @@ pub enum Event {
     Refused(Vec<meta::consent::Statement>),
     /// The host has to wait.
     Wait(Delay, String),
+    /// The host's address became known; the URL is still to be visited.
+    Address(Option<IpAddr>),
     /// The host asks for a longer gap than is waited for.
     TooSlow(Delay),
     /// A response came, and was read.
@@ -206,6 +231,14 @@ async fn attempt<F: Fetch, S: Store>(
     // Rules may be large: nobody holds them while a server takes its time.
     drop(entry);
 
+    // A Request-rate that began to count since the last request, or a file that changed.
+    if let (Some(gap), Some(rested)) = (asked, lease.rested)
+        && rested < gap.length
+    {
+        let wait = Delay { length: gap.length - rested, why: gap.why };
+        return Ok(without_request(asked, Event::Wait(wait, format!("{} s", gap.length.as_secs_f64()))));
+    }
+
     // One request, one hop.
     let previous = previous(context, lease)?;
     let started = context.clock.now();
@@ -213,12 +246,12 @@ async fn attempt<F: Fetch, S: Store>(
     page_request.headers = previous.as_deref().map(revisit::conditions).unwrap_or_default();
     let answer = context.fetch.fetch(page_request).await;
     let ended = context.clock.now();
+    let requested = Requested::new(started, ended, &answer);
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            let request = Some(Requested { started, ended, bytes: 0, status: None });
             return Ok(Outcome {
-                request,
+                request: Some(requested),
                 asked,
                 half_rate,
                 held: Held::default(),
@@ -226,9 +259,6 @@ async fn attempt<F: Fetch, S: Store>(
             });
         }
     };
-    let (bytes, status) = (response.wire_body.len() as u64, Some(response.status));
-    let requested = Requested { started, ended, bytes, status };
-
     // Layer two: what the page says about itself. Read off the async threads.
     let page = Page {
         url: lease.url.clone(),
@@ -287,7 +317,7 @@ async fn ask_file<F: Fetch, S: Store>(
     let started = context.clock.now();
     let answer = context.fetch.fetch(request(context, url, Purpose::SiteFile)).await;
     let ended = context.clock.now();
-    let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
+    let requested = Requested::new(started, ended, &answer);
     let record = match context.consent.answered(entry, file, url, &answer, ended.wall) {
         consent::Step::Known(record) => Some(*record),
         consent::Step::Again => None,
@@ -302,7 +332,7 @@ async fn ask_file<F: Fetch, S: Store>(
         failure: answer.as_ref().err().map(|error| error.kind),
     };
     Outcome {
-        request: Some(Requested { started, ended, bytes, status: answer.status }),
+        request: Some(requested),
         asked,
         half_rate: entry.half_rate,
         held: Held::default(),
@@ -337,7 +367,6 @@ async fn ask_robots<F: Fetch, S: Store>(
         let wait = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
         return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
     }
-    let bytes = answer.as_ref().map_or(0, |response| response.wire_body.len() as u64);
     if let Err(error) = &answer
         && error.kind == ErrorKind::BlockedAddress
         && errand.hops.is_empty()
@@ -345,8 +374,7 @@ async fn ask_robots<F: Fetch, S: Store>(
         // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
         return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
     }
-    let status = answer.as_ref().ok().map(|response| response.status);
-    let request = Some(Requested { started, ended, bytes, status });
+    let request = Some(Requested::new(started, ended, &answer));
     let octets = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.desk.place(octets).await;
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
@@ -363,6 +391,12 @@ async fn ask_robots<F: Fetch, S: Store>(
             event: Event::RobotsHop(next),
         },
     })
+}
+
+/// Looks up where the host of a lease is, without asking it anything.
+pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, lease: &Lease) -> Outcome {
+    let request = request(context, &lease.url, Purpose::Page);
+    without_request(None, Event::Address(context.fetch.address(&request).await))
 }
 
 fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose) -> FetchRequest {

@@ -44,8 +44,14 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
         room: Room::default(),
     };
     let moment = Now { mono: std::time::Duration::ZERO, wall: at };
-    let requested =
-        Requested { started: moment, ended: moment, bytes: body.len() as u64, status: Some(status) };
+    let requested = Requested {
+        started: moment,
+        ended: moment,
+        bytes: body.len() as u64,
+        status: Some(status),
+        retry_after: None,
+        address: None,
+    };
     let page = Page {
         url: url.clone(),
         item: QueuedUrl::link(url, 0, None),

@@ -40,10 +40,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     let started = context.clock.now();
     let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Sitemap)).await;
     let ended = context.clock.now();
-    let (bytes, status) = match &answer {
-        Ok(response) => (response.wire_body.len() as u64, Some(response.status)),
-        Err(_) => (0, None),
-    };
+    let request = Some(Requested::new(started, ended, &answer));
     let event = match answer {
         Ok(response) => match read(context, &lease.url, response, evidence.clone()).await {
             Some(read) => Event::Sitemap(Box::new(read)),
@@ -53,7 +50,6 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
         },
         Err(error) => Event::Failed(error, evidence),
     };
-    let request = Some(Requested { started, ended, bytes, status });
     Outcome { request, asked, half_rate: entry.half_rate, held: Held::default(), event }
 }
 

@@ -6,6 +6,7 @@ mod addresses;
 mod bodies;
 mod connections;
 mod descriptors;
+mod dns;
 mod failures;
 mod server;
 mod tls;

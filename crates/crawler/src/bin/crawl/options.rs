@@ -32,6 +32,15 @@ pub(crate) struct AdjustableArgs {
     /// Requests in flight over all hosts; never more than one for each host [default: 256]
     #[arg(long, value_name = "N", help_heading = "Pace")]
     concurrency: Option<u32>,
+    /// Hosts that share an IP address share one slot and one gap as well [default: false]
+    #[arg(long, help_heading = "Pace")]
+    per_ip: bool,
+    /// Requests a second over all hosts [default: none]
+    #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u32>), help_heading = "Pace")]
+    max_rate: Option<String>,
+    /// Octets a second over all hosts [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Pace")]
+    max_bandwidth: Option<String>,
 
     /// Ends the crawl after this many pages [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
@@ -85,6 +94,8 @@ impl AdjustableArgs {
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),
+            ("pace.max_rate", &self.max_rate),
+            ("pace.max_bandwidth", &self.max_bandwidth),
             ("limits.max_pages", &self.max_pages),
             ("limits.max_pages_per_host", &self.max_pages_per_host),
             ("limits.max_depth", &self.max_depth),
@@ -97,6 +108,9 @@ impl AdjustableArgs {
             if let Some(text) = text {
                 overrides.set(path, text.as_str());
             }
+        }
+        if self.per_ip {
+            overrides.set("pace.per_ip", true);
         }
         if let Some(factor) = self.adaptive {
             overrides.set("pace.adaptive", factor);

@@ -101,7 +101,7 @@ fn every_option_reaches_its_setting() {
     for key in KEYS {
         let Some(long) = key.option else { continue };
         let (value, expected) = match key.path {
-            "scope.resources" | "scope.sitemaps" => (None, "true"),
+            "scope.resources" | "scope.sitemaps" | "pace.per_ip" => (None, "true"),
             // The default is true.
             "warc.enabled" => continue,
             "seed" | "out" | "fetch.resolve_file" => (Some("some/file"), "some/file"),
@@ -119,7 +119,7 @@ fn every_option_reaches_its_setting() {
             | "pace.max_crawl_delay"
             | "limits.max_time"
             | "fetch.timeout" => (Some("7s"), "7s"),
-            "limits.max_bytes" | "limits.max_body" => (Some("7MiB"), "7MiB"),
+            "limits.max_bytes" | "limits.max_body" | "pace.max_bandwidth" => (Some("7MiB"), "7MiB"),
             _ => (Some("7"), "7"),
         };
         let option = format!("--{long}");

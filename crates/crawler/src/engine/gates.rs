@@ -1,0 +1,99 @@
+//! What holds a ready host back besides its own pace: quotas over all hosts, and others on its address.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::Engine;
+use super::address::Turn;
+use super::settle::Gap;
+use crate::clock::Now;
+use crate::fetch::Fetch;
+use crate::frontier::{Lease, Permit, Work};
+use crate::pace::{Delay, Why};
+use crate::record::Layer;
+use crate::store::Store;
+use crate::visit::Requested;
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Whether the quotas let one more request start now.
+    pub(super) fn quota_lets(&mut self, now: Now) -> bool {
+        let lets = self.quotas.admit(now);
+        if let Some((_, why)) = self.quotas.until()
+            && self.frontier.next_ready().is_some_and(|at| at <= now.mono)
+        {
+            self.quota_wait = Some(why);
+        }
+        lets
+    }
+
+    /// A permit goes out: the request counts, and the first wait for each quota is entered.
+    pub(super) fn leased_by_quota(&mut self, lease: &Lease, to_look_up: bool, now: Now) {
+        if !to_look_up {
+            self.quotas.used();
+        }
+        if let Some(why) = self.quota_wait.take()
+            && !self.quota_told.contains(&why)
+        {
+            self.quota_told.push(why);
+            let most = match why {
+                Why::MaxRate => self.settings.max_rate.map(u64::from),
+                _ => self.settings.max_bandwidth,
+            };
+            let evidence = format!("{} a second over all hosts; told once", most.unwrap_or_default());
+            self.decided(lease, now, "paused", Layer::Pace, why.as_str(), evidence);
+        }
+    }
+
+    /// Lets a permit through if its host's address is free. The second value says that the address isn't known yet. None: the
+    /// host waits.
+    pub(super) fn turn(&mut self, permit: Permit, now: Now) -> Option<(Permit, bool)> {
+        let Some(addresses) = &mut self.addresses else { return Some((permit, false)) };
+        let host = permit.lease().host;
+        match addresses.turn(host, now) {
+            Turn::Now => Some((permit, false)),
+            Turn::Unknown => Some((permit, true)),
+            Turn::At(at) => {
+                let length = at.saturating_sub(now.mono);
+                self.put_back(permit, at, Delay { length, why: Why::SharedAddress });
+                None
+            }
+        }
+    }
+
+    /// A visit is over: the quotas count it, and the next host of its address has its turn.
+    pub(super) fn pass_gates(&mut self, lease: &Lease, request: Option<&Requested>) {
+        match request {
+            Some(request) => self.quotas.received(request.bytes),
+            None => self.quotas.unused(),
+        }
+        let Some(addresses) = &mut self.addresses else { return };
+        if let Some(address) = request.and_then(|request| request.address) {
+            addresses.know(lease.host, address);
+        }
+        if let Some((next, at)) = addresses.free(lease.host, request.map(|request| request.ended.mono)) {
+            let now = self.clock.now().mono;
+            let wait = Delay { length: at.saturating_sub(now), why: Why::SharedAddress };
+            self.frontier.wait(next, at, wait);
+        }
+    }
+
+    /// A host's address became known: the host is ready as before.
+    pub(super) fn located(&mut self, permit: Permit, address: Option<IpAddr>, gap: Gap) {
+        if let Some(addresses) = &mut self.addresses {
+            // One that can't be looked up shares nothing: its request will tell why.
+            let nobody = IpAddr::from(u128::from(permit.lease().host.0).to_be_bytes());
+            addresses.know(permit.lease().host, address.unwrap_or(nobody));
+        }
+        let (not_before, wait) = gap.wait();
+        self.put_back(permit, not_before, wait);
+    }
+
+    /// Gives a permit back as if it had never been out: an errand, too, is still to be done.
+    fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
+        let (host, work) = (permit.lease().host, permit.lease().work.clone());
+        self.frontier.release(permit, not_before, wait);
+        if let Work::Errand(errand) = work {
+            self.frontier.send(host, errand);
+        }
+    }
+}

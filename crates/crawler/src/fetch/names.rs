@@ -1,0 +1,158 @@
+//! The name service: asynchronous, with a deadline of its own, so that a name server that doesn't answer for one host
+//! delays no other.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{
+    ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts,
+};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::system_conf::read_system_conf;
+use tokio::time::Instant;
+
+/// After this the system's configuration is read again: a machine may change its network while it crawls.
+const CONFIGURATION_LIFE: Duration = Duration::from_mins(5);
+
+/// How long one question waits for its answer before it is asked again; the system may say less.
+const ONE_QUESTION: Duration = Duration::from_millis(2_500);
+
+/// Why a name has no address for us.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookupError {
+    #[error("the name doesn't exist")]
+    NoName,
+    #[error("the name has no address")]
+    NoAddress,
+    #[error("the name servers don't answer within {0:?}")]
+    Timeout(Duration),
+    #[error("no name server is known: {0}")]
+    NoServer(String),
+    #[error("the name server can't be asked")]
+    System(#[source] io::Error),
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Asks the name servers of the system, or those that the settings name.
+#[derive(Debug)]
+pub(super) struct Names {
+    servers: Vec<SocketAddr>,
+    deadline: Duration,
+    system: fn() -> Result<(ResolverConfig, ResolverOpts), NetError>,
+    current: Mutex<Option<Arc<Current>>>,
+}
+
+/// The configuration in use.
+struct Current {
+    resolver: TokioResolver,
+    /// Why there is no name server.
+    without_server: Option<String>,
+    read: Instant,
+}
+
+impl std::fmt::Debug for Current {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Current").field("without_server", &self.without_server).finish_non_exhaustive()
+    }
+}
+
+impl Names {
+    /// Makes a name service without reading anything yet. No servers: those of `/etc/resolv.conf`.
+    pub(super) fn new(servers: Vec<SocketAddr>, deadline: Duration) -> Self {
+        Self { servers, deadline, system: read_system_conf, current: Mutex::default() }
+    }
+
+    /// Gives the addresses of a name: those of `/etc/hosts`, else those of the name servers.
+    ///
+    /// A system without a usable configuration is an error here, not before: a crawl may need no name at all.
+    pub(super) async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
+        let current = self.current()?;
+        let answer = tokio::time::timeout(self.deadline, current.resolver.lookup_ip(host)).await;
+        match answer {
+            Ok(Ok(found)) => Ok(found.iter().collect()),
+            Ok(Err(error)) => Err(match (&current.without_server, error) {
+                (Some(why), _) => LookupError::NoServer(why.clone()),
+                (None, error) => self.why(&error),
+            }),
+            Err(_) => Err(LookupError::Timeout(self.deadline)),
+        }
+    }
+
+    fn why(&self, error: &NetError) -> LookupError {
+        match error {
+            NetError::Timeout => LookupError::Timeout(self.deadline),
+            NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+                ResponseCode::NXDomain => LookupError::NoName,
+                ResponseCode::NoError => LookupError::NoAddress,
+                code => LookupError::Other(format!("the name server answers {code}")),
+            },
+            NetError::Io(error) => LookupError::System(match error.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(error.kind(), error.to_string()),
+            }),
+            error => LookupError::Other(error.to_string()),
+        }
+    }
+
+    fn current(&self) -> Result<Arc<Current>, LookupError> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(current) = current.as_ref().filter(|current| current.read.elapsed() < CONFIGURATION_LIFE)
+        {
+            return Ok(Arc::clone(current));
+        }
+        let made = Arc::new(self.configure()?);
+        *current = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    fn configure(&self) -> Result<Current, LookupError> {
+        let mut without_server = None;
+        let (config, mut options) = if self.servers.is_empty() {
+            (self.system)().unwrap_or_else(|error| {
+                without_server = Some(format!("/etc/resolv.conf: {error}"));
+                (ResolverConfig::from_parts(None, Vec::new(), Vec::new()), ResolverOpts::default())
+            })
+        } else {
+            let servers = self.servers.iter().map(|addr| name_server(*addr)).collect();
+            (ResolverConfig::from_parts(None, Vec::new(), servers), ResolverOpts::default())
+        };
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+        options.timeout = options.timeout.min(ONE_QUESTION);
+        options.attempts = options.attempts.max(2);
+        // Questions that nobody answers don't hold up others.
+        options.max_active_requests = 4_096;
+        let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
+        *builder.options_mut() = options;
+        let resolver = builder.build().map_err(|error| LookupError::Other(error.to_string()))?;
+        Ok(Current { resolver, without_server, read: Instant::now() })
+    }
+}
+
+fn name_server(addr: SocketAddr) -> NameServerConfig {
+    let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()].map(|mut connection| {
+        connection.port = addr.port();
+        connection
+    });
+    NameServerConfig::new(addr.ip(), true, connections.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_system_without_name_servers_is_told_when_a_name_is_looked_up() {
+        let mut names = Names::new(Vec::new(), Duration::from_secs(5));
+        names.system = || Err(io::Error::from(io::ErrorKind::NotFound).into());
+        assert_eq!(names.look_up("localhost").await.unwrap().first(), Some(&IpAddr::from([127, 0, 0, 1])));
+        let error = names.look_up("a.test").await.unwrap_err();
+        assert!(matches!(error, LookupError::NoServer(_)), "{error}");
+        assert!(error.to_string().contains("/etc/resolv.conf"), "{error}");
+    }
+}

@@ -1,0 +1,177 @@
+//! Judges every rule of pace from the request log alone: gaps, rates, windows, pauses, back-off, slowing.
+//!
+//! Stricter than [`oracle`](crate::oracle), and for logs whose zero is midnight UTC. Shares no code with the crawler.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::request_log::{Purpose, Request};
+use crate::rules::Rules;
+
+/// What the crawl was told.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The configured delay.
+    pub delay: Duration,
+    /// The gap is at least this many times the last response time ...
+    pub adaptive: u32,
+    /// ... up to this.
+    pub longest_adaptive: Duration,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const FIRST_PAUSE: Duration = Duration::from_mins(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+
+/// What one host has been told so far.
+#[derive(Default)]
+struct Host<'a> {
+    last: Option<&'a Request>,
+    paused_until: Duration,
+    pushbacks: u32,
+    halvings: u32,
+}
+
+/// Gives every violation, in words.
+pub fn judge(log: &[Request], pace: Pace) -> Vec<String> {
+    let mut requests: Vec<&Request> = log.iter().collect();
+    requests.sort_by_key(|request| (request.start, request.end));
+    let mut hosts: BTreeMap<&str, Host<'_>> = BTreeMap::new();
+    let mut told: HashMap<&str, Vec<(Duration, &Rules)>> = HashMap::new();
+    for request in &requests {
+        if let Some((lesson, rules)) = request.lesson.as_ref().and_then(|l| Some((l, l.rules.as_ref()?))) {
+            told.entry(&lesson.origin).or_default().push((request.end, rules));
+        }
+    }
+    let mut found = Vec::new();
+    for request in requests {
+        let known = told.get(request.origin.as_str()).map_or(&[][..], Vec::as_slice);
+        let rules = known.iter().filter(|(at, _)| *at <= request.start).max_by_key(|(at, _)| *at);
+        let host = hosts.entry(&request.host).or_default();
+        found.extend(host.judge(request, rules.map(|(_, rules)| *rules), pace));
+        host.learn(request);
+    }
+    found
+}
+
+impl<'a> Host<'a> {
+    fn judge(&self, request: &Request, rules: Option<&Rules>, pace: Pace) -> Option<String> {
+        let start = request.start;
+        let minute = start.as_secs() / 60 % (24 * 60);
+        let within = |(from, to): (u64, u64)| {
+            if from <= to { (from..=to).contains(&minute) } else { minute >= from || minute <= to }
+        };
+        let mut gap = pace.delay;
+        if let Some(last) = self.last {
+            gap = gap.max(((last.end - last.start) * pace.adaptive).min(pace.longest_adaptive));
+        }
+        for rules in rules {
+            gap = gap.max(rules.crawl_delay.unwrap_or_default());
+            let rates = rules.rates.iter().filter(|rate| rate.within.is_none_or(within));
+            gap = rates.map(|rate| rate.per / rate.pages).fold(gap, Duration::max);
+        }
+        if self.halvings > 0 {
+            gap = gap.max(SECOND) * 2_u32.pow(self.halvings);
+        }
+        let shut = request.purpose == Purpose::Page
+            && rules.and_then(|rules| rules.visit).is_some_and(|v| !within(v));
+        let why = match self.last {
+            Some(last) if start < last.end => format!("overlaps {last}"),
+            Some(last) if start < last.end + gap => {
+                format!("{:?} after {last}, due {gap:?}", start - last.end)
+            }
+            _ if start < self.paused_until => format!("in the pause until {:?}", self.paused_until),
+            _ if shut => "outside the visit time".to_owned(),
+            _ => return None,
+        };
+        Some(format!("{request}: {why}"))
+    }
+
+    fn learn(&mut self, request: &'a Request) {
+        if self.last.is_none_or(|last| last.end < request.end) {
+            self.last = Some(request);
+        }
+        let mut pause = request.retry_after.map(|after| after.clamp(SECOND, 7 * 24 * 3600 * SECOND));
+        if request.purpose == Purpose::Page {
+            if matches!(request.status, Some(429 | 503)) {
+                self.pushbacks += 1;
+                self.halvings += u32::from(self.pushbacks.is_multiple_of(3));
+                let doubled = FIRST_PAUSE * 2_u32.pow((self.pushbacks - 1).min(10));
+                pause = pause.or(Some(doubled.min(LONGEST_PAUSE)));
+            } else {
+                if request.status.is_none() {
+                    pause = pause.max(Some(SECOND));
+                }
+                self.pushbacks = 0;
+            }
+        }
+        self.paused_until = self.paused_until.max(request.end + pause.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request_log::Lesson;
+
+    const PACE: Pace = Pace { delay: SECOND, adaptive: 5, longest_adaptive: Duration::from_secs(30) };
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn page(start: u64, took: u64, status: Option<u16>, retry_after: Option<u64>) -> Request {
+        Request {
+            start: ms(start),
+            end: ms(start + took),
+            host: "a.test".into(),
+            origin: "http://a.test".into(),
+            path: "/".into(),
+            purpose: Purpose::Page,
+            status,
+            retry_after: retry_after.map(Duration::from_secs),
+            lesson: None,
+        }
+    }
+
+    fn robots(rules: Rules) -> Request {
+        let lesson =
+            Lesson { origin: "http://a.test".into(), rules: Some(rules), fresh_for: 86_400 * SECOND };
+        Request { purpose: Purpose::Robots, lesson: Some(lesson), ..page(0, 100, Some(200), None) }
+    }
+
+    /// The requests before, and the earliest start of the next one, in ms.
+    fn next_at(before: &[Request], at: u64) {
+        let with = |start| {
+            let log: Vec<Request> =
+                before.iter().cloned().chain([page(start, 10, Some(200), None)]).collect();
+            judge(&log, PACE)
+        };
+        assert_eq!(with(at), Vec::<String>::new(), "at {at}");
+        assert_eq!(with(at - 1).len(), 1, "a millisecond before {at}");
+    }
+
+    #[test]
+    fn each_rule_counts_to_the_millisecond() {
+        let ok = Some(200);
+        let rate = |within| Rules::default().rate(1, 7 * SECOND, within);
+        next_at(&[page(0, 100, ok, None)], 1_100);
+        next_at(&[page(0, 2_000, ok, None)], 12_000);
+        next_at(&[page(0, 20_000, ok, None)], 50_000);
+        next_at(&[robots(Rules::default().delay(10 * SECOND))], 10_100);
+        next_at(&[robots(rate(None))], 7_100);
+        next_at(&[robots(rate(Some((0, 3))))], 7_100);
+        next_at(&[robots(rate(Some((1, 3))))], 1_100);
+        next_at(&[robots(Rules::default().visit(2, 3))], 120_000);
+        for status in [200, 301, 404, 503, 429] {
+            next_at(&[page(0, 100, Some(status), Some(90))], 90_100);
+        }
+        next_at(&[Request { purpose: Purpose::Robots, ..page(0, 100, Some(404), Some(90)) }], 90_100);
+        next_at(&[page(0, 100, Some(503), None)], 60_100);
+        next_at(&[page(0, 100, Some(503), None), page(70_000, 100, Some(429), None)], 190_100);
+        next_at(&[page(0, 100, None, None)], 1_100);
+        let three = [0, 10_000, 20_000].map(|start| page(start, 100, Some(503), Some(5)));
+        let after = [&three[..], &[page(30_000, 100, ok, None)]].concat();
+        next_at(&after, 32_100);
+    }
+}

@@ -1,0 +1,60 @@
+//! What holds hosts back together: one address, quotas.
+
+use std::time::Duration;
+
+use whole_program::oracle::{Promise, judge};
+use whole_program::request_log::Request;
+use whole_program::site::Sites;
+
+use crate::scene::{DELAY, Scene};
+
+fn sites(hosts: usize) -> Scene {
+    let tree = |sites: Sites, n| sites.tree(&format!("h{n}.test"), 8, Duration::from_millis(30));
+    Scene::new((0..hosts).fold(Sites::new(), tree))
+}
+
+/// The log as if all names were one host.
+fn as_one(scene: &Scene) -> Vec<Request> {
+    scene.server.log().into_iter().map(|request| Request { host: "all".into(), ..request }).collect()
+}
+
+const PROMISE: Promise = Promise { delay: DELAY, slack: Duration::ZERO };
+
+#[test]
+fn hosts_on_one_address_share_a_slot_and_a_gap_where_asked_for() {
+    let scene = sites(4);
+    scene.crawl().args(["--per-ip"]).run().expect(0);
+    assert_eq!(scene.server.pages().len(), 32);
+    let found = judge(&as_one(&scene), PROMISE);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+
+    let independent = sites(4);
+    independent.crawl().run().expect(0);
+    independent.assert_polite();
+    assert!(!judge(&as_one(&independent), PROMISE).is_empty(), "without the option they are independent");
+}
+
+#[test]
+fn a_crawl_by_address_goes_on_after_a_stop() {
+    let scene = sites(3);
+    scene.crawl().args(["--per-ip", "--max-pages", "7"]).run().expect(10);
+    scene.resume().args(["--per-ip", "--max-pages", "none"]).run().expect(0);
+    assert_eq!(scene.server.pages().len(), 24);
+    let found = judge(&as_one(&scene), PROMISE);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+}
+
+#[test]
+fn a_quota_of_requests_binds_all_hosts_and_is_told() {
+    let scene = sites(4);
+    scene.crawl().args(["--max-rate", "20"]).run().expect(0);
+    let mut starts: Vec<Duration> = scene.server.log().iter().map(|request| request.start).collect();
+    starts.sort();
+    // The server's clock and ours differ by the time that a request is on its way.
+    let window = Duration::from_millis(50 * 10 - 20);
+    let fast = starts.windows(11).filter(|starts| starts[10] - starts[0] < window).count();
+    assert_eq!(fast, 0, "{starts:?}");
+    let ledger = scene.table("ledger");
+    let told = ledger.iter().filter(|entry| entry["reason"] == "max-rate").count();
+    assert_eq!(told, 1);
+}

@@ -1,0 +1,52 @@
+//! Quotas over all hosts on the paused clock: exact, and no slower than they must be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::engine::EngineSettings;
+use crawler::store::MemoryStore;
+use whole_program::oracle::{Promise, assert_polite};
+use whole_program::request_log::Request;
+use whole_program::simweb::{SimWeb, Size, generate};
+
+use crate::crawl::{Crawl, DELAY};
+
+/// Crawls a web of many hosts; gives its log by start, and the reasons of pauses.
+async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, Vec<String>) {
+    let sim = SimWeb::new(generate(1, Size { hosts: 40, resources: 10, ..Size::default() }));
+    let mut crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+    crawl.adjust = adjust;
+    crawl.run(None).await.unwrap();
+    let mut log = sim.log();
+    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    log.sort_by_key(|request| request.start);
+    let decisions = crawl.decisions.lock().unwrap();
+    let paused = decisions.iter().filter(|decision| decision.decision == "paused");
+    (log, paused.map(|decision| decision.reason.clone()).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quota_of_requests_spreads_them_over_all_hosts() {
+    let (free, _) = crawl(|settings| settings).await;
+    let (log, reasons) = crawl(|settings| EngineSettings { max_rate: Some(4), ..settings }).await;
+    let gaps: Vec<Duration> = log.windows(2).map(|pair| pair[1].start - pair[0].start).collect();
+    let least = gaps.iter().min().unwrap();
+    assert!(*least >= Duration::from_millis(250), "{least:?}");
+    assert!(free.windows(2).any(|pair| pair[1].start - pair[0].start < Duration::from_millis(250)));
+    // While 40 hosts are ready nothing but the quota holds requests back.
+    let first = log[100].start - log[0].start;
+    assert!(first <= Duration::from_millis(100 * 251 + 500), "{first:?}");
+    assert_eq!(reasons.iter().filter(|reason| *reason == "max-rate").count(), 1, "{reasons:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quota_of_octets_is_kept_over_all_hosts() {
+    let (_, reasons) =
+        crawl(|settings| EngineSettings { max_bandwidth: Some(1_000_000_000), ..settings }).await;
+    assert!(!reasons.iter().any(|reason| reason == "max-bandwidth"), "{reasons:?}");
+    let (free, _) = crawl(|settings| settings).await;
+    let (log, reasons) = crawl(|settings| EngineSettings { max_bandwidth: Some(200), ..settings }).await;
+    assert!(reasons.iter().any(|reason| reason == "max-bandwidth"), "{reasons:?}");
+    let took = |log: &[Request]| log.last().unwrap().start;
+    assert!(took(&log) > took(&free) * 2, "{:?} and {:?}", took(&log), took(&free));
+}
