@@ -29,7 +29,7 @@ impl Keys {
 }
 
 /// Characters from which on a word with digits in it counts as a made-up name (session, hash, UUID).
-const NAME: usize = 12;
+const NAME: usize = 8;
 
 /// The shape of a path: `/cal/2031/04` is `/cal/#/#`; a long word of letters and digits is `*`.
 pub fn shape(path: &str) -> String {
@@ -85,6 +85,9 @@ mod tests {
             ("/s/4f3c2b1a9d8e7f60/x", "/s/*/x"),
             ("/s/123456789012345/x", "/s/#/x"),
             ("/mp3/1a2b", "/mp#/#a#b"),
+            ("/x9e3779b9-3", "/*-#"),
+            ("/area51map", "/*"),
+            ("/a1b2c3d", "/a#b#c#d"),
             ("/caf%C3%A9/7", "/caf%C#%A#/#"),
             ("/é/7ü8", "/é/#ü#"),
         ] {
