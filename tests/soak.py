@@ -24,8 +24,8 @@ options = parser.parse_args()
 
 RANDOM = random.Random(1)
 WEB, FRONT = 8571, 8572
-# A third of the time is left for what is queued at the end.
-PAGES = max(20, int(options.minutes * 60 * 0.45 / (options.delay_ms / 1000 + 0.05)))
+# Hosts pause for a minute and more after a 503: most of the time is theirs, and the last part is calm.
+PAGES = max(20, int(options.minutes * 60 * 0.3 / (options.delay_ms / 1000 + 0.05)))
 FAULTS = {"503": 0, "cut": 0, "silent": 0, "slow": 0, "answered": 0}
 PHASE = {"kind": "calm"}
 
@@ -165,7 +165,7 @@ async def soak():
     print(f"soak: server: {stats['pages']} answers for {stats['unique_pages']} pages, disallowed {stats['disallowed']}, before robots {stats['before_robots']}")
     print(f"soak: audit exit {audit.returncode}")
     wrong = []
-    if queued == 0 and lost > 0:
+    if lost > 0:
         wrong.append(f"{lost} URLs lost")
     if len(urls) != len(set(urls)):
         wrong.append("pages stand twice in the table")
@@ -180,7 +180,9 @@ async def soak():
             wrong.append("memory grew")
     if most > 300:
         wrong.append("more than 300 MiB")
-    print("soak: URLs lost 0, memory flat" if not wrong else "soak: WRONG: " + "; ".join(wrong))
+    complete = queued == 0 or len(good) == wanted
+    verdict = "URLs lost 0" if complete else "not through when the time was over, so what is lost can't be told"
+    print(f"soak: {verdict}, memory flat" if not wrong else "soak: WRONG: " + "; ".join(wrong))
     return 1 if wrong else 0
 
 
