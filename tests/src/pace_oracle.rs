@@ -63,9 +63,9 @@ impl<'a> Host<'a> {
         };
         let mut gap = pace.delay;
         if let Some(last) = self.last {
-            gap = gap.max(((last.end - last.start) * pace.adaptive).min(pace.longest_adaptive));
+            gap = gap.max((last.end.saturating_sub(last.start) * pace.adaptive).min(pace.longest_adaptive));
         }
-        for rules in rules {
+        if let Some(rules) = rules {
             gap = gap.max(rules.crawl_delay.unwrap_or_default());
             let rates = rules.rates.iter().filter(|rate| rate.within.is_none_or(within));
             gap = rates.map(|rate| rate.per / rate.pages).fold(gap, Duration::max);
@@ -78,7 +78,7 @@ impl<'a> Host<'a> {
         let why = match self.last {
             Some(last) if start < last.end => format!("overlaps {last}"),
             Some(last) if start < last.end + gap => {
-                format!("{:?} after {last}, due {gap:?}", start - last.end)
+                format!("{:?} after {last}, due {gap:?}", start.saturating_sub(last.end))
             }
             _ if start < self.paused_until => format!("in the pause until {:?}", self.paused_until),
             _ if shut => "outside the visit time".to_owned(),

@@ -78,7 +78,7 @@ fn too_early(earlier: &Request, later: &Request, timing: Timing) -> Option<&'sta
 /// The time that each page takes of the Request-rate that holds all day.
 fn rate(rules: &Rules) -> Option<Duration> {
     let rate = rules.rates.first().filter(|rate| rate.within.is_none())?;
-    Some(rate.per / u32::try_from(rate.pages).unwrap_or(1))
+    Some(rate.per / rate.pages)
 }
 
 fn minute_of_day(time: Duration) -> f64 {

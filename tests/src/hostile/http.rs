@@ -45,7 +45,7 @@ pub fn redirect(status: u16, to: &str) -> Vec<u8> {
 
 /// The head of an answer whose body has no announced length and ends with the connection.
 pub fn open_head(fields: &[&str]) -> Vec<u8> {
-    let fields = fields.iter().map(|field| format!("{field}\r\n")).collect::<String>();
+    let fields = fields.iter().map(|field| format!("{field}\r\n")).collect::<Vec<_>>().concat();
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{fields}\r\n").into_bytes()
 }
 

@@ -26,7 +26,7 @@ pub struct HostileWeb {
     logs: HashMap<&'static str, Arc<Log>>,
     secrets: Arc<Log>,
     // Keeps the black holes' queues full.
-    _held: Vec<(Socket, Vec<Socket>)>,
+    held: Vec<(Socket, Vec<Socket>)>,
 }
 
 struct Host {
@@ -49,7 +49,7 @@ impl HostileWeb {
         let secrets = Arc::new(Log::new("secret".to_owned(), secret_port, zero));
         guard_secret(secret, Arc::clone(&secrets));
         let mut web =
-            Self { authority, rules: String::new(), logs: HashMap::new(), secrets, _held: Vec::new() };
+            Self { authority, rules: String::new(), logs: HashMap::new(), secrets, held: Vec::new() };
         for (n, scenario) in scenarios.iter().enumerate() {
             let host = scenario.host();
             let log = Arc::new(Log::new(host.clone(), secret_port, zero));
@@ -63,7 +63,7 @@ impl HostileWeb {
                     // Bound, so that nobody else gets the port; not listening.
                     let socket = bound(own);
                     let address = local(&socket);
-                    web._held.push((socket, Vec::new()));
+                    web.held.push((socket, Vec::new()));
                     address
                 }
                 Serve::Answer(_) | Serve::Wire(_) => {
@@ -103,7 +103,7 @@ impl HostileWeb {
             filler
         });
         let fillers = fillers.collect();
-        self._held.push((socket, fillers));
+        self.held.push((socket, fillers));
         address
     }
 

@@ -108,10 +108,9 @@ pub(crate) fn run(plan: &Plan) -> Crawled {
     write("seeds.txt", &seeds);
     write("resolve.txt", &format!("{}{CANARY}:{}\n", web.resolve(), canary.address()));
     write("ca.pem", &web.authority());
-    write(
-        "crawl.toml",
-        &plan.max_wait.map(|wait| format!("[pace]\nmax_wait = \"{wait}\"\n")).unwrap_or_default(),
-    );
+    // A calendar of a hundred months is enough to see that it ends.
+    let wait = plan.max_wait.map(|wait| format!("[pace]\nmax_wait = \"{wait}\"\n")).unwrap_or_default();
+    write("crawl.toml", &format!("{wait}[traps]\ndepth = 100\n"));
 
     // Built before the clock runs.
     let _built = whole_program::program::binary();

@@ -44,7 +44,9 @@ fn echo(mut sites: Sites) -> Sites {
 #[test]
 fn traps_end_by_themselves_and_say_why() {
     let scene = Scene::new(echo(sessions(calendar(Sites::new().tree("canary.test", 60, Duration::ZERO)))));
-    scene.crawl().run().expect(0);
+    let config = scene.path("c.toml");
+    std::fs::write(&config, "[traps]\ndepth = 100\n").unwrap();
+    scene.crawl().args(["--config"]).args([&config]).run().expect(0);
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     for url in scene.server.pages() {
         *asked.entry(url.split('/').nth(2).unwrap_or_default().to_owned()).or_default() += 1;

@@ -275,7 +275,7 @@ impl Default for LimitSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrapSettings {
-    /// Links from a seed to a page, where `limits.max_depth` says nothing. Default: 100.
+    /// Links from a seed to a page, where `limits.max_depth` says nothing. Default: 1000.
     #[serde(with = "units::limit")]
     pub depth: Option<u32>,
     /// Segments of a path. Default: 32.
@@ -305,7 +305,7 @@ pub struct TrapSettings {
 impl Default for TrapSettings {
     fn default() -> Self {
         Self {
-            depth: Some(100),
+            depth: Some(1000),
             segments: Some(32),
             repeats: Some(3),
             urls_per_host: Some(1_000_000),

@@ -61,11 +61,10 @@ fn every_variable_is_read() {
         "scope.mode" => "domain",
         "robots.dialect" => "strictest",
         "scope.include" | "scope.exclude" => "/a/ /b/",
-        "scope.resources" | "scope.sitemaps" => "yes",
+        "scope.resources" | "scope.sitemaps" | "pace.per_ip" => "yes",
         "warc.enabled" => "no",
         "ledger.level" => "full",
         "pace.adaptive" => "2.5",
-        "pace.per_ip" => "yes",
         "pace.max_bandwidth" => "7KiB",
         "pace.concurrency"
         | "pace.max_rate"

@@ -59,6 +59,7 @@ const DRAIN: Duration = Duration::from_secs(8);
 const SKIPS_REMEMBERED: usize = 500_000;
 
 /// What the engine is told.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
     /// Gaps.

@@ -235,7 +235,7 @@ async fn attempt<F: Fetch, S: Store>(
     if let (Some(gap), Some(rested)) = (asked, lease.rested)
         && rested < gap.length
     {
-        let wait = Delay { length: gap.length - rested, why: gap.why };
+        let wait = Delay { length: gap.length.saturating_sub(rested), why: gap.why };
         return Ok(without_request(asked, Event::Wait(wait, format!("{} s", gap.length.as_secs_f64()))));
     }
 

@@ -95,7 +95,8 @@ impl<W: io::Write> io::Write for Escaped<W> {
                 Cow::Borrowed(same) => escaped.push_str(same),
                 Cow::Owned(_) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
-                        escaped.push_str(&format!("\\u{unit:04x}"));
+                        // Writing into a text does not fail.
+                        let _ = write!(escaped, "\\u{unit:04x}");
                     }
                 }
             }
