@@ -16,11 +16,11 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, V
     let sim = SimWeb::new(generate(1, Size { hosts: 40, resources: 10, ..Size::default() }));
     let mut crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
     crawl.adjust = adjust;
-    crawl.run(None).await.unwrap();
+    crawl.run(None).await.expect("the crawl ends");
     let mut log = sim.log();
     assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
     log.sort_by_key(|request| request.start);
-    let decisions = crawl.decisions.lock().unwrap();
+    let decisions = crawl.decisions.lock().expect("nobody panicked");
     let paused = decisions.iter().filter(|decision| decision.decision == "paused");
     (log, paused.map(|decision| decision.reason.clone()).collect())
 }
@@ -29,12 +29,15 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, V
 async fn a_quota_of_requests_spreads_them_over_all_hosts() {
     let (free, _) = crawl(|settings| settings).await;
     let (log, reasons) = crawl(|settings| EngineSettings { max_rate: Some(4), ..settings }).await;
-    let gaps: Vec<Duration> = log.windows(2).map(|pair| pair[1].start - pair[0].start).collect();
+    let gaps: Vec<Duration> =
+        log.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].start)).collect();
     let least = gaps.iter().min().unwrap();
     assert!(*least >= Duration::from_millis(250), "{least:?}");
-    assert!(free.windows(2).any(|pair| pair[1].start - pair[0].start < Duration::from_millis(250)));
+    assert!(
+        free.windows(2).any(|pair| pair[1].start.saturating_sub(pair[0].start) < Duration::from_millis(250))
+    );
     // While 40 hosts are ready nothing but the quota holds requests back.
-    let first = log[100].start - log[0].start;
+    let first = log[100].start.saturating_sub(log[0].start);
     assert!(first <= Duration::from_millis(100 * 251 + 500), "{first:?}");
     assert_eq!(reasons.iter().filter(|reason| *reason == "max-rate").count(), 1, "{reasons:?}");
 }

@@ -1,6 +1,7 @@
 //! The log: on stderr what `-v` asks for, in the crawl's own directory as JSON lines.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
