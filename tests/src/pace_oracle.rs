@@ -62,7 +62,8 @@ impl<'a> Host<'a> {
             if from <= to { (from..=to).contains(&minute) } else { minute >= from || minute <= to }
         };
         let mut gap = pace.delay;
-        if let Some(last) = self.last {
+        // What had no answer had no response time.
+        if let Some(last) = self.last.filter(|last| last.status.is_some()) {
             gap = gap.max((last.end.saturating_sub(last.start) * pace.adaptive).min(pace.longest_adaptive));
         }
         if let Some(rules) = rules {

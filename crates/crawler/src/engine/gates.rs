@@ -29,7 +29,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A permit goes out: the request counts, and the first wait for each quota is entered.
     pub(super) fn leased_by_quota(&mut self, lease: &Lease, to_look_up: bool, now: Now) {
         if !to_look_up {
-            self.quotas.used();
+            self.quotas.used(lease.host, lease.token, now);
         }
         if let Some(why) = self.quota_wait.take()
             && !self.quota_told.contains(&why)
@@ -64,7 +64,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn pass_gates(&mut self, lease: &Lease, request: Option<&Requested>) {
         match request {
             Some(request) => self.quotas.received(request.bytes),
-            None => self.quotas.unused(),
+            None => self.quotas.unused(lease.host, lease.token),
         }
         let Some(addresses) = &mut self.addresses else { return };
         if let Some(address) = request.and_then(|request| request.address) {

@@ -11,6 +11,7 @@ use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
 use crate::clock::Now;
+use crate::frontier::HostId;
 use crate::pace::Why;
 
 /// Units of octets that are counted a second: a thousandth of the quota each.
@@ -49,6 +50,11 @@ pub(super) struct Quotas {
     owed: u64,
     /// A request was let through and not made yet.
     ticket: bool,
+    /// The lease that used the last ticket, when it did, and when the one before did.
+    last: Option<(HostId, u64, Duration)>,
+    before: Option<Duration>,
+    /// The least time between two requests.
+    spacing: Duration,
     /// Nothing is asked before this, for this reason.
     until: Option<(Duration, Why)>,
 }
@@ -72,6 +78,9 @@ impl Quotas {
             unit,
             owed: 0,
             ticket: false,
+            last: None,
+            before: None,
+            spacing: max_rate.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most.max(1)),
             until: None,
         }
     }
@@ -100,6 +109,12 @@ impl Quotas {
                 part = NonZeroU32::new(left.min(units.get()));
             }
         }
+        // A ticket that came back is used later than governor counted it.
+        let last = self.last.map(|(_, _, at)| at).or(self.before);
+        if let Some(next) = last.map(|at| at + self.spacing).filter(|next| *next > now.mono) {
+            self.until = Some((next, Why::MaxRate));
+            return false;
+        }
         if let (Some(requests), false) = (&self.requests, self.ticket) {
             if let Err(not_until) = requests.check() {
                 self.until = Some((not_until.earliest_possible(), Why::MaxRate));
@@ -110,14 +125,21 @@ impl Quotas {
         true
     }
 
-    /// The request that was let through is made.
-    pub(super) fn used(&mut self) {
+    /// The request that was let through is made, by this lease.
+    pub(super) fn used(&mut self, host: HostId, token: u64, now: Now) {
         self.ticket = false;
+        if self.requests.is_some() {
+            self.before = self.last.map(|(_, _, at)| at).or(self.before);
+            self.last = Some((host, token, now.mono));
+        }
     }
 
-    /// What was let through made no request.
-    pub(super) fn unused(&mut self) {
-        self.ticket = self.requests.is_some();
+    /// A lease made no request: if nobody was let through after it, its ticket is used again.
+    pub(super) fn unused(&mut self, host: HostId, token: u64) {
+        if self.last.is_some_and(|last| (last.0, last.1) == (host, token)) {
+            self.last = None;
+            self.ticket = true;
+        }
     }
 
     /// Counts what came in.
@@ -147,7 +169,7 @@ mod tests {
         let mut now = 0;
         while now < ms {
             if quotas.admit(at(now)) {
-                quotas.used();
+                quotas.used(HostId(0), now, at(now));
                 quotas.received(octets);
                 times.push(now);
                 now += 1;
@@ -185,10 +207,14 @@ mod tests {
         assert_eq!(run(Quotas::new(None, None, at(0)), 1_000, 1 << 40).len(), 1_000);
         let mut quotas = Quotas::new(Some(1), None, at(0));
         assert!(quotas.admit(at(0)) && quotas.admit(at(0)), "the same ticket");
-        quotas.used();
+        quotas.used(HostId(0), 1, at(0));
         assert!(!quotas.admit(at(999)));
         assert_eq!(quotas.until().unwrap(), (Duration::from_secs(1), Why::MaxRate));
-        quotas.unused();
+        quotas.unused(HostId(0), 1);
         assert!(quotas.admit(at(999)), "what made no request is let through again");
+        quotas.used(HostId(1), 1, at(999));
+        quotas.unused(HostId(0), 1);
+        assert!(!quotas.admit(at(1_998)), "and counts from then on");
+        assert!(quotas.admit(at(2_000)));
     }
 }
