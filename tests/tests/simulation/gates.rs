@@ -29,10 +29,13 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u
 async fn a_quota_of_requests_spreads_them_over_all_hosts() {
     let (free, _, _) = crawl(|settings| settings).await;
     let (log, _, reasons) = crawl(|settings| EngineSettings { max_rate: Some(4), ..settings }).await;
-    let gaps: Vec<Duration> = log.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].start)).collect();
+    let gaps: Vec<Duration> =
+        log.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].start)).collect();
     let least = gaps.iter().min().unwrap();
     assert!(*least >= Duration::from_millis(250), "{least:?}");
-    assert!(free.windows(2).any(|pair| pair[1].start.saturating_sub(pair[0].start) < Duration::from_millis(250)));
+    assert!(
+        free.windows(2).any(|pair| pair[1].start.saturating_sub(pair[0].start) < Duration::from_millis(250))
+    );
     // While 40 hosts are ready nothing but the quota holds requests back.
     let first = log[100].start.saturating_sub(log[0].start);
     assert!(first <= Duration::from_millis(100 * 251 + 500), "{first:?}");
