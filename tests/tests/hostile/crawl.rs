@@ -202,8 +202,9 @@ fn canary_pace(plan: &Plan, canary: &Server, wrong: &mut Vec<String>) -> String 
         wrong.push(format!("the canary had {} requests, not {}", log.len(), due));
     }
     let (took, ideal) = (*last - *first, plan.delay * plan.canary as u32);
-    // Half as much again and a second: the machine also has the hostile web to serve.
-    if took > ideal.mul_f64(1.5) + Duration::from_secs(1) {
+    // The machine also serves the hostile web, and perhaps other tests. A canary that waited for the hosts beside it would
+    // take minutes: each holds what waits for it for the whole of its deadline.
+    if took > ideal + Duration::from_secs(20) {
         wrong.push(format!("the canary took {took:?}, its delay alone is {ideal:?}"));
     }
     let widest = starts.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
