@@ -64,6 +64,11 @@ impl Story {
         };
         let place = record.redirect.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
         self.answer = format!("fetched with status {status}{place}: {line}");
+        match self.fate {
+            Fate::Error => self.may("the site's matter: a page at this address; a new crawl asks again"),
+            Fate::Redirected => self.may("nothing on our side: what it leads to has a story of its own"),
+            _ => {}
+        }
         if self.fate != Fate::Fetched {
             return;
         }
