@@ -1,6 +1,6 @@
 //! Spaces of URLs without end: which URL is held back, and by what budget. Pure and deterministic.
 //!
-//! Two kinds of judgement. [`by_form`] looks at one URL alone: its depth, its segments, what repeats in it. [`Groups`]
+//! Two kinds of judgement. `by_form` looks at one URL alone: its depth, its segments, what repeats in it. `Groups`
 //! counts what a host's URLs have in common: the path before a query, and the path with its digits masked. What is held
 //! back isn't lost: it stands in the ledger with the budget and what was counted.
 
