@@ -49,19 +49,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             } else if let Ok((url, _)) = &link.target {
                 self.enter_link(lease, url.as_str(), url.host(), outcome, now);
             }
-            records.push(LinkRecord {
-                to: match &link.target {
-                    Ok((url, _)) => url.to_string(),
-                    Err(text) => text.clone(),
-                },
-                kind: link.kind.to_owned(),
-                rel: link.rel.clone(),
-                text: link.text.clone(),
-                nofollow: link.nofollow,
-                outcome,
-                position: link.position,
-                hreflang: link.hreflang.clone(),
-            });
+            records.push(link.record(outcome));
         }
         Ok(records)
     }

@@ -262,22 +262,12 @@ impl Rebuild<'_> {
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let response = warc::read(&self.dir.warc(), &location).ok()?;
         let visited = visit::reread(&self.rules, url, &response)?;
-        let links = visited.links.iter().map(|link| LinkRecord {
-            to: match &link.target {
-                Ok((url, _)) => url.to_string(),
-                Err(text) => text.clone(),
-            },
-            kind: link.kind.to_owned(),
-            rel: link.rel.clone(),
-            text: link.text.clone(),
-            position: link.position,
-            hreflang: link.hreflang.clone(),
-            nofollow: link.nofollow,
-            outcome: match (&link.target, link.skip) {
+        let links = visited.links.iter().map(|link| {
+            link.record(match (&link.target, link.skip) {
                 (_, Some(skip)) => skip,
                 (Ok((url, _)), None) => self.scope.judge(url, 0).unwrap_or(LinkOutcome::Seen),
                 (Err(_), None) => LinkOutcome::NotHttp,
-            },
+            })
         });
         let links = links.collect();
         Some((visited.record, links))

@@ -14,7 +14,7 @@ use crate::extract::{
 };
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
-use crate::record::{About, Archived, LinkOutcome, PageRecord, RobotsEvidence, TELLING_HEADERS};
+use crate::record::{About, Archived, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence, TELLING_HEADERS};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use crate::warc::{self, Encoded, Exchange};
 
@@ -63,6 +63,25 @@ pub struct FoundLink {
     pub nofollow: bool,
     /// Set where the link is not to be queued.
     pub skip: Option<LinkOutcome>,
+}
+
+impl FoundLink {
+    /// The link as it is stored, with what became of it.
+    pub fn record(&self, outcome: LinkOutcome) -> LinkRecord {
+        LinkRecord {
+            to: match &self.target {
+                Ok((url, _)) => url.to_string(),
+                Err(text) => text.clone(),
+            },
+            kind: self.kind.to_owned(),
+            rel: self.rel.clone(),
+            text: self.text.clone(),
+            nofollow: self.nofollow,
+            outcome,
+            position: self.position,
+            hreflang: self.hreflang.clone(),
+        }
+    }
 }
 
 /// A response, read.

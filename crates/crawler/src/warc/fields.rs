@@ -16,10 +16,7 @@ impl Fields {
     /// Adds a field. Control characters of the value (CR and LF among them) become spaces: a URL or a header
     /// of a server may find its way into a value, and must not make fields of its own.
     pub(super) fn add(&mut self, name: &str, value: &str) {
-        self.0.push_str(name);
-        self.0.push_str(": ");
-        self.0.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
-        self.0.push_str("\r\n");
+        add(&mut self.0, name, value);
     }
 
     /// Ends the head with the length of the block and the blank line.
@@ -28,6 +25,14 @@ impl Fields {
         self.0.push_str("\r\n");
         self.0
     }
+}
+
+/// Adds a line `name: value` to a head, or to a block of `application/warc-fields`; no value can end it early.
+pub(super) fn add(text: &mut String, name: &str, value: &str) {
+    text.push_str(name);
+    text.push_str(": ");
+    text.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    text.push_str("\r\n");
 }
 
 /// Writes a time as WARC 1.1 wants it: UTC, to the microsecond.

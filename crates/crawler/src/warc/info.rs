@@ -1,7 +1,7 @@
 //! The `warcinfo` record that begins every file: which program, which crawl, under which rules.
 
 use super::digest::sha1;
-use super::fields::{Fields, date, record_id};
+use super::fields::{Fields, add, date, record_id};
 use super::member;
 
 /// What the head of every archive file says about the crawl.
@@ -24,12 +24,7 @@ pub struct WarcInfo {
 /// Encodes the `warcinfo` record of the file with the given name.
 pub(super) fn encode(info: &WarcInfo, file: &str) -> Vec<u8> {
     let mut block = String::new();
-    let mut say = |name: &str, value: &str| {
-        block.push_str(name);
-        block.push_str(": ");
-        block.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
-        block.push_str("\r\n");
-    };
+    let mut say = |name: &str, value: &str| add(&mut block, name, value);
     say("software", &info.software);
     say("format", "WARC File Format 1.1");
     say("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");

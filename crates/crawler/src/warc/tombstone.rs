@@ -12,7 +12,7 @@ use std::path::Path;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
-use super::fields::{Fields, date, record_id};
+use super::fields::{Fields, add, date, record_id};
 use super::{Error, Fault, Location, Result, name};
 
 /// Longest comment of a gzip header: readers bound it at 64 KiB.
@@ -70,12 +70,7 @@ fn member(place: &Location, url: &str, at: jiff::Timestamp, because: &str) -> Op
 
 fn record(place: &Location, url: &str, at: jiff::Timestamp, because: &str, padding: usize) -> Vec<u8> {
     let mut block = String::new();
-    let mut say = |name: &str, value: &str| {
-        block.push_str(name);
-        block.push_str(": ");
-        block.extend(value.chars().map(|c| if c.is_control() { ' ' } else { c }));
-        block.push_str("\r\n");
-    };
+    let mut say = |name: &str, value: &str| add(&mut block, name, value);
     say("withdrawn", &date(at));
     if !because.is_empty() {
         say("because", because);
