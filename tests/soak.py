@@ -19,15 +19,19 @@ parser.add_argument("--webgen", required=True)
 parser.add_argument("--minutes", type=float, required=True)
 parser.add_argument("--hosts", type=int, required=True)
 parser.add_argument("--work", required=True)
-parser.add_argument("--delay-ms", type=int, default=100)
+parser.add_argument("--delay-ms", type=int, default=250)
 options = parser.parse_args()
 
 RANDOM = random.Random(1)
 WEB, FRONT = 8571, 8572
-# Hosts pause for a minute and more after a 503: most of the time is theirs, and the last part is calm.
-PAGES = max(20, int(options.minutes * 60 * 0.3 / (options.delay_ms / 1000 + 0.05)))
+# So many that the crawl is busy about all the time: pauses after faults take the rest of it. The last part is calm.
+PAGES = max(20, int(options.minutes * 60 * 0.4 / (options.delay_ms / 1000 + 0.02)))
+CALM_FROM = 0.7
 FAULTS = {"503": 0, "cut": 0, "silent": 0, "slow": 0, "answered": 0}
 PHASE = {"kind": "calm"}
+# Hosts whose last request met a fault. A 503 only ever comes after an answer: three faults in a row with a 503 at their end slow a host for the
+# rest of the crawl (tested elsewhere), and then no bounded run would get through.
+FAULTED = set()
 
 
 async def read_head(reader):
@@ -42,21 +46,25 @@ async def relay(reader, writer):
             head = await read_head(reader)
             kind = PHASE["kind"]
             robots = head.split(b" ", 2)[1].endswith(b"/robots.txt")
+            host = re.search(rb"(?im)^host: *([^\r]+)", head).group(1)
+            address = host.split(b":")[0].decode()
             hit = kind != "calm" and not robots and RANDOM.random() < 0.5
-            if hit and kind == "503":
+            if hit and kind == "503" and address not in FAULTED:
                 FAULTS["503"] += 1
-                writer.write(b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n")
+                FAULTED.add(address)
+                # One in twenty doesn't say for how long: a minute and more.
+                after = b"" if RANDOM.random() < 0.05 else b"Retry-After: 1\r\n"
+                writer.write(b"HTTP/1.1 503 Busy\r\n" + after + b"Content-Length: 0\r\n\r\n")
                 await writer.drain()
                 continue
             if hit and kind == "silent":
                 FAULTS["silent"] += 1
+                FAULTED.add(address)
                 await asyncio.sleep(8)
                 return
             if hit and kind == "slow":
                 FAULTS["slow"] += 1
                 await asyncio.sleep(RANDOM.uniform(0.2, 1.5))
-            host = re.search(rb"(?im)^host: *([^\r]+)", head).group(1)
-            address = host.split(b":")[0].decode()
             back_reader, back = await asyncio.open_connection(address, WEB)
             head = re.sub(rb"(?im)^host: *[^\r]+", b"Host: " + address.encode() + b":%d" % WEB, head)
             head = re.sub(rb"(?im)^connection: *[^\r]+\r\n", b"", head)
@@ -70,11 +78,13 @@ async def relay(reader, writer):
             answer = top + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
             if hit and kind == "cut":
                 FAULTS["cut"] += 1
+                FAULTED.add(address)
                 writer.write(answer[: len(answer) // 2])
                 await writer.drain()
                 writer.transport.abort()
                 return
             FAULTS["answered"] += 1
+            FAULTED.discard(address)
             writer.write(answer)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError, OSError):
@@ -104,23 +114,24 @@ async def soak():
     start = [options.crawl, "--seed", os.path.join(options.work, "seeds.txt"), "--agent", "SuperRobot/1.0", "--out", out, "--quiet"]
     again = [options.crawl, "resume", out, "--quiet"]
     begun, samples, runs, ends = time.monotonic(), [], 0, {}
-    until = begun + options.minutes * 60
+    # Runs until the crawl is through, half as long again at most.
+    until = begun + options.minutes * 60 * 1.5
     command = start
     process = None
     while True:
         now = time.monotonic()
-        calm = now > begun + options.minutes * 60 * 0.6
+        calm = now > begun + options.minutes * 60 * CALM_FROM
         process = await asyncio.create_subprocess_exec(*command, *pace, stderr=subprocess.PIPE)
         runs += 1
         # The last third runs through; before that each process lives for a while.
         life = None if calm else RANDOM.uniform(5, max(8, options.minutes * 60 / 12))
         ending = asyncio.create_task(process.communicate())
-        stop_at, since = (now + life if life else until + 120), now
+        stop_at, since = (now + life if life else until), now
         next_phase = now
         while not ending.done():
             now = time.monotonic()
             if now >= next_phase:
-                quiet = now > begun + options.minutes * 60 * 0.6
+                quiet = now > begun + options.minutes * 60 * CALM_FROM
                 PHASE["kind"] = "calm" if quiet else RANDOM.choice(["calm", "calm", "503", "cut", "silent", "slow"])
                 next_phase = now + 4
             if now >= stop_at:
