@@ -29,6 +29,8 @@ mod versions;
 mod visit;
 mod write;
 
+use clap::ValueEnum;
+
 pub use self::cell::{Field, Kind, Moment};
 pub use self::coverage::Coverage;
 pub use self::errors::ErrorRow;
@@ -50,8 +52,8 @@ pub use self::versions::{Answer, Difference, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{Form, write_table};
 
-/// A table of a crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A table of a crawl; its name on the command line is clap's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Table {
     /// What was answered, one row a URL.
     Pages,
@@ -72,32 +74,6 @@ pub enum Table {
 }
 
 impl Table {
-    /// All tables.
-    pub const ALL: [Self; 8] = [
-        Self::Pages,
-        Self::Links,
-        Self::Hosts,
-        Self::Robots,
-        Self::Queue,
-        Self::Skipped,
-        Self::Ledger,
-        Self::Errors,
-    ];
-
-    /// The table's name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pages => "pages",
-            Self::Links => "links",
-            Self::Hosts => "hosts",
-            Self::Robots => "robots",
-            Self::Queue => "queue",
-            Self::Skipped => "skipped",
-            Self::Ledger => "ledger",
-            Self::Errors => "errors",
-        }
-    }
-
     /// The table's columns, in order.
     pub fn columns(self) -> &'static [Column] {
         match self {

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use crawler::store::SledStore;
-use crawler::view::{self, Form, View, ViewError, write_table};
+use crawler::view::{Form, Table, View, ViewError, write_table};
 use meta::consent::Purpose;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::show::{self, Table};
+use crate::show;
 use crate::terminal::Talk;
 
 /// Options of `export`.
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
         Format::Csv => Form::Csv,
         Format::Jsonl => Form::Jsonl,
     };
-    let table = args.table.of_library();
+    let table = args.table;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         let mut out = BufWriter::new(io::stdout().lock());
         let written = write_table(&view, table, form, &mut out).and_then(|_| Ok(out.flush()?));
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
 }
 
 /// Writes a file whole or not at all: as `FILE.part`, which gets its name at the end.
-fn write_file(view: &View<SledStore>, table: view::Table, form: Form, path: &Path) -> Result<(), ViewError> {
+fn write_file(view: &View<SledStore>, table: Table, form: Form, path: &Path) -> Result<(), ViewError> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);

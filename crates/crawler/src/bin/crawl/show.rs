@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use crawler::store::SledStore;
-use crawler::view::{self, Form, View, ViewError, write_table};
+use crawler::view::{Form, Table, View, ViewError, write_table};
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -27,43 +27,6 @@ pub(crate) struct ShowArgs {
     table: Option<Table>,
 }
 
-/// A table of a crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Table {
-    /// What was fetched, one row a page
-    Pages,
-    /// What links where, and what became of each link
-    Links,
-    /// What each host was asked, how fast, and why so
-    Hosts,
-    /// Every version of every robots.txt
-    Robots,
-    /// What is still to be fetched
-    Queue,
-    /// What was left, and why
-    Skipped,
-    /// Every decision in its order
-    Ledger,
-    /// What failed, and how
-    Errors,
-}
-
-impl Table {
-    /// The library's name of it.
-    pub(crate) fn of_library(self) -> view::Table {
-        match self {
-            Self::Pages => view::Table::Pages,
-            Self::Links => view::Table::Links,
-            Self::Hosts => view::Table::Hosts,
-            Self::Robots => view::Table::Robots,
-            Self::Queue => view::Table::Queue,
-            Self::Skipped => view::Table::Skipped,
-            Self::Ledger => view::Table::Ledger,
-            Self::Errors => view::Table::Errors,
-        }
-    }
-}
-
 /// Shows a crawl.
 pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
@@ -79,7 +42,7 @@ pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
                 Some(width) => Form::Aligned(width.into()),
                 None => Form::Tabs,
             };
-            write_table(&view, table.of_library(), form, &mut out).map(|_| ())
+            write_table(&view, table, form, &mut out).map(|_| ())
         }
         None => view.summary().and_then(|summary| {
             let place = path_text(&args.dir);

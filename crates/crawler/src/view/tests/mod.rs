@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -230,6 +231,11 @@ fn robots(origin: &str, second: i64, access: &str) -> RobotsRecord {
 
 fn rows<R: Row>(rows: impl Iterator<Item = Result<R, ViewError>>) -> Vec<R> {
     rows.map(Result::unwrap).collect()
+}
+
+/// A table's name on the command line.
+fn name(table: Table) -> String {
+    table.to_possible_value().unwrap().get_name().to_owned()
 }
 
 fn text<S: Store>(view: &View<S>, table: Table, form: Form) -> String {

@@ -24,14 +24,14 @@ fn the_columns_of_the_contract_come_first_and_in_order() {
     for (table, columns) in CONTRACT {
         let columns: Vec<_> = columns.split_whitespace().collect();
         let names: Vec<_> = table.columns().iter().map(|column| column.name).collect();
-        assert_eq!(names[..columns.len()], columns[..], "{}", table.name());
+        assert_eq!(names[..columns.len()], columns[..], "{}", name(table));
     }
-    for table in Table::ALL {
+    for &table in Table::value_variants() {
         let names: Vec<_> = table.columns().iter().map(|column| column.name).collect();
         let csv = text(&view, table, Form::Csv);
         assert_eq!(csv.lines().next().unwrap(), names.join(","));
         let lines = text(&view, table, Form::Jsonl);
-        assert!(!lines.is_empty(), "{}", table.name());
+        assert!(!lines.is_empty(), "{}", name(table));
         for line in lines.lines() {
             assert!(line.starts_with("{\"v\":1,"), "{line}");
             let mut from = 0;
@@ -47,7 +47,7 @@ fn the_columns_of_the_contract_come_first_and_in_order() {
 #[test]
 fn json_values_have_the_types_of_their_columns() {
     let view = crawl().view();
-    for table in Table::ALL {
+    for &table in Table::value_variants() {
         for row in jsonl(&view, table) {
             for column in table.columns() {
                 let value = &row[column.name];
@@ -63,7 +63,7 @@ fn json_values_have_the_types_of_their_columns() {
                 assert!(
                     fits || column.nullable && value.is_null(),
                     "{} {}: {value}",
-                    table.name(),
+                    name(table),
                     column.name
                 );
             }
@@ -255,7 +255,7 @@ fn a_damaged_record_is_an_error_that_names_its_tree() {
         let value = if tree == Tree::Journal { vec![0xff; 20] } else { b"\x00{damaged".to_vec() };
         view.store().commit(vec![Write::put(tree, key, value)]).unwrap();
         let error = write_table(&view, table, Form::Jsonl, &mut Vec::new()).unwrap_err();
-        assert!(error.to_string().contains(&format!("`{}`", tree.name())), "{}: {error}", table.name());
+        assert!(error.to_string().contains(&format!("`{}`", tree.name())), "{}: {error}", name(table));
     }
 }
 
@@ -263,10 +263,10 @@ fn a_damaged_record_is_an_error_that_names_its_tree() {
 fn the_document_tells_every_column_with_type_and_null() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/outputs.md");
     let document = std::fs::read_to_string(path).unwrap();
-    for table in Table::ALL {
+    for &table in Table::value_variants() {
         let (_, rest) = document
-            .split_once(&format!("## {}\n", table.name()))
-            .unwrap_or_else(|| panic!("{}", table.name()));
+            .split_once(&format!("## {}\n", name(table)))
+            .unwrap_or_else(|| panic!("{}", name(table)));
         let section = rest.split("\n## ").next().unwrap();
         let told: Vec<(String, String, bool)> = section
             .lines()
@@ -281,6 +281,6 @@ fn the_document_tells_every_column_with_type_and_null() {
             .iter()
             .map(|column| (column.name.to_owned(), column.kind.name().to_owned(), column.nullable))
             .collect();
-        assert_eq!(told, columns, "{}", table.name());
+        assert_eq!(told, columns, "{}", name(table));
     }
 }
