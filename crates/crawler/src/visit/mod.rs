@@ -3,6 +3,8 @@
 //! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
 
 mod desk;
+mod found;
+mod outcome;
 mod page;
 mod reread;
 mod revisit;
@@ -10,14 +12,15 @@ mod signature;
 mod sitemap;
 
 pub use self::desk::{Desk, Held};
+pub use self::found::FoundLink;
+pub use self::outcome::{Event, Outcome, Requested, SiteFileAnswer};
 use self::page::Page;
-pub use self::page::{FoundLink, PageRules, Visited};
+pub use self::page::{PageRules, Visited};
 pub(crate) use self::reread::reread;
 pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,10 +28,10 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache};
-use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response};
+use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, SiteFileRecord, page_key};
+use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, page_key};
 use crate::robots_cache::{Entry, Known, RobotsCache, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
@@ -55,102 +58,6 @@ pub struct VisitContext<F, S> {
     pub seed_hosts: HashSet<Box<str>>,
     /// Longest Crawl-delay or Request-rate interval that is waited for.
     pub max_crawl_delay: Duration,
-}
-
-/// What a visit came to.
-#[derive(Debug)]
-pub struct Outcome {
-    /// When the last octet of a response had arrived, if a request was made.
-    pub request: Option<Requested>,
-    /// The gap that the origin's robots.txt asks for.
-    pub asked: Option<Delay>,
-    /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
-    pub half_rate: bool,
-    /// What this takes in memory, until it is committed.
-    pub held: Held,
-    /// What happened.
-    pub event: Event,
-}
-
-/// Times of a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Requested {
-    /// When it was sent.
-    pub started: Now,
-    /// When it was over.
-    pub ended: Now,
-    /// Octets of the body as sent.
-    pub bytes: u64,
-    /// The status; none if no response came.
-    pub status: Option<u16>,
-    /// `Retry-After` of the response, whatever its status.
-    pub retry_after: Option<Duration>,
-    /// The address that answered.
-    pub address: Option<IpAddr>,
-}
-
-impl Requested {
-    fn new(started: Now, ended: Now, answer: &FetchResult) -> Self {
-        let (headers, bytes, status, address) = match answer {
-            Ok(response) => (
-                &response.headers,
-                response.wire_body.len() as u64,
-                Some(response.status),
-                response.remote.map(|addr| addr.ip()),
-            ),
-            Err(error) => (&error.headers, 0, None, None),
-        };
-        let field = headers.iter().find(|(name, _)| name == "retry-after");
-        let value = field.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        let retry_after = value.and_then(|value| robots::access::retry_after(value, ended.wall));
-        Self { started, ended, bytes, status, retry_after, address }
-    }
-}
-
-/// What happened.
-#[derive(Debug)]
-pub enum Event {
-    /// A robots.txt became known; the URL is still to be visited.
-    Robots(Arc<Entry>),
-    /// A robots.txt redirects: another URL has to be asked first.
-    RobotsHop(Errand),
-    /// robots.txt forbids the URL.
-    Denied(RobotsEvidence),
-    /// robots.txt allows the URL, and nothing more was wanted.
-    Judged(RobotsEvidence),
-    /// A file in which the site speaks of uses was asked for; the URL is still to be visited.
-    SiteFile(Box<SiteFileAnswer>),
-    /// The site denies every declared purpose in words.
-    Refused(Vec<meta::consent::Statement>),
-    /// The host has to wait.
-    Wait(Delay, String),
-    /// The host's address became known; the URL is still to be visited.
-    Address(Option<IpAddr>),
-    /// The host asks for a longer gap than is waited for.
-    TooSlow(Delay),
-    /// A response came, and was read.
-    Page(Box<Visited>),
-    /// The answer to a request for a sitemap came, and was read.
-    Sitemap(Box<SitemapRead>),
-    /// No response came.
-    Failed(FetchError, RobotsEvidence),
-}
-
-/// What a request for a file of the site came to.
-#[derive(Debug)]
-pub struct SiteFileAnswer {
-    /// Which file.
-    pub file: SiteFile,
-    /// The URL that was asked for.
-    pub url: CrawlUrl,
-    /// The version to be stored; none where it has to be asked for again.
-    pub record: Option<SiteFileRecord>,
-    /// The status, if there was a response.
-    pub status: Option<u16>,
-    /// `Retry-After` of the response, unparsed.
-    pub retry_after: Option<String>,
-    /// The kind of failure, if there was none.
-    pub failure: Option<ErrorKind>,
 }
 
 /// Makes one visit: at most one request.

@@ -71,7 +71,7 @@ async fn read<F, S>(
             status: response.status,
             bytes: response.body.len() as u64,
             retry_after: response.header("retry-after").map(str::to_owned),
-            redirect: super::page::redirect_target(&url, &response),
+            redirect: super::found::redirect_target(&url, &response),
             sitemap,
         }
     })

@@ -1,0 +1,121 @@
+//! Links as a page has them, and which of them its author lets us follow.
+
+use super::page::{LONGEST_TEXT, PageRules};
+use crate::clean;
+use crate::extract::{self, LinkKind, Position};
+use crate::fetch::Response;
+use crate::record::{LinkOutcome, LinkRecord};
+use crate::url::{CrawlUrl, Fingerprint};
+
+/// A link as found, with what the page's layer says about it.
+#[derive(Debug)]
+pub struct FoundLink {
+    /// The target and its fingerprint, or the reference as written where it is no http URL.
+    pub target: Result<(CrawlUrl, Fingerprint), String>,
+    /// The element's name.
+    pub kind: &'static str,
+    /// `rel` as written.
+    pub rel: String,
+    /// Anchor text; empty where it may not be kept.
+    pub text: String,
+    /// The part of the page it stands in.
+    pub position: Option<Position>,
+    /// `hreflang` as written; none where it may not be kept.
+    pub hreflang: Option<String>,
+    /// The author forbids to follow it.
+    pub nofollow: bool,
+    /// Set where the link is not to be queued.
+    pub skip: Option<LinkOutcome>,
+}
+
+impl FoundLink {
+    /// The link as it is stored, with what became of it.
+    pub fn record(&self, outcome: LinkOutcome) -> LinkRecord {
+        LinkRecord {
+            to: match &self.target {
+                Ok((url, _)) => url.to_string(),
+                Err(text) => text.clone(),
+            },
+            kind: self.kind.to_owned(),
+            rel: self.rel.clone(),
+            text: self.text.clone(),
+            nofollow: self.nofollow,
+            outcome,
+            position: self.position,
+            hreflang: self.hreflang.clone(),
+        }
+    }
+}
+
+/// Where a response redirects to; the reference as written where that is no http URL.
+pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
+    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let location = response.header("location")?;
+    Some(CrawlUrl::join(url.as_url(), location).map_err(|_| clean::clean_to(location, LONGEST_TEXT)))
+}
+
+/// A redirect's target as a link.
+pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>) -> FoundLink {
+    let skip = target.as_ref().err().map(|_| LinkOutcome::NotHttp);
+    let target = target.clone().map(|url| {
+        let fingerprint = url.fingerprint(&rules.key);
+        (url, fingerprint)
+    });
+    FoundLink {
+        target,
+        kind: "redirect",
+        rel: String::new(),
+        text: String::new(),
+        position: None,
+        hreflang: None,
+        nofollow: false,
+        skip,
+    }
+}
+
+/// What a page's layer lets become of a link in it.
+pub(super) fn found(
+    rules: &PageRules,
+    link: &extract::Link,
+    follow: bool,
+    imageindex: bool,
+    keep_text: bool,
+) -> FoundLink {
+    let target = match &link.target {
+        Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| clean::clean_to(url.as_str(), LONGEST_TEXT)),
+        Err(text) => Err(clean::clean_to(text, LONGEST_TEXT)),
+    };
+    let target = target.map(|url| {
+        let fingerprint = url.fingerprint(&rules.key);
+        (url, fingerprint)
+    });
+    let skip = if target.is_err() {
+        Some(LinkOutcome::NotHttp)
+    } else if !follow {
+        Some(LinkOutcome::PageNofollow)
+    } else if link.nofollow {
+        Some(LinkOutcome::RelNofollow)
+    } else if !(link.is_navigational() || rules.resources && link.kind != LinkKind::Form) {
+        Some(LinkOutcome::Resource)
+    } else if link.is_image && !imageindex {
+        Some(LinkOutcome::NoImageIndex)
+    } else {
+        None
+    };
+    FoundLink {
+        target,
+        kind: link.kind.name(),
+        rel: link.rel.as_str().to_owned(),
+        text: if keep_text { link.text.clone() } else { String::new() },
+        position: link.position,
+        hreflang: link
+            .hreflang
+            .as_ref()
+            .filter(|_| keep_text)
+            .map(|lang| clean::clean_to(lang, LONGEST_TEXT)),
+        nofollow: link.nofollow || !follow,
+        skip,
+    }
+}
