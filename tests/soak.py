@@ -32,6 +32,8 @@ PHASE = {"kind": "calm"}
 # Hosts whose last request met a fault. A 503 only ever comes after an answer: three faults in a row with a 503 at their end slow a host for the
 # rest of the crawl (tested elsewhere), and then no bounded run would get through.
 FAULTED = set()
+# When each host was last asked or answered, whichever is later, and the gaps that were shorter than the delay.
+LAST, HASTY = {}, []
 
 
 async def read_head(reader):
@@ -39,15 +41,28 @@ async def read_head(reader):
     return head
 
 
+async def is_gone(reader):
+    """Whether the client was killed: nobody waits for the answer, and the next process can't know of the request."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return reader.at_eof() or reader.exception() is not None
+
+
 async def relay(reader, writer):
     """One client connection: each request is passed on, or meets the fault of the phase."""
     try:
         while True:
             head = await read_head(reader)
+            if await is_gone(reader):
+                return
             kind = PHASE["kind"]
             robots = head.split(b" ", 2)[1].endswith(b"/robots.txt")
             host = re.search(rb"(?im)^host: *([^\r]+)", head).group(1)
             address = host.split(b":")[0].decode()
+            now = time.monotonic()
+            if now - LAST.get(address, 0) < options.delay_ms / 1000 * 0.98:
+                HASTY.append((address, now - LAST[address]))
+            LAST[address] = now
             hit = kind != "calm" and not robots and RANDOM.random() < 0.5
             if hit and kind == "503" and address not in FAULTED:
                 FAULTS["503"] += 1
@@ -82,9 +97,12 @@ async def relay(reader, writer):
                 writer.write(answer[: len(answer) // 2])
                 await writer.drain()
                 writer.transport.abort()
+                LAST[address] = time.monotonic()
                 return
             FAULTS["answered"] += 1
             FAULTED.discard(address)
+            if not await is_gone(reader):
+                LAST[address] = time.monotonic()
             writer.write(answer)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError, OSError):
@@ -143,7 +161,7 @@ async def soak():
                 stop_at = now + 60
             used = rss(process.pid)
             if used and now - since > 3:
-                samples.append((now - begun, used))
+                samples.append((runs, now - begun, used))
             await asyncio.sleep(1)
         _, errors = ending.result()
         ends[process.returncode] = ends.get(process.returncode, 0) + 1
@@ -170,7 +188,9 @@ async def soak():
     wanted = options.hosts * PAGES
     print(f"soak: {time.monotonic() - begun:.0f} s, {runs} runs, ended with {ends}; faults {FAULTS}")
     step = max(1, len(samples) // 12)
-    print("soak: memory in MiB by seconds:", " ".join(f"{at:.0f}:{used:.0f}" for at, used in samples[::step]))
+    with open(os.path.join(options.work, "memory.tsv"), "w") as file:
+        file.writelines(f"{run}\t{at:.0f}\t{used:.0f}\n" for run, at, used in samples)
+    print("soak: memory in MiB by seconds:", " ".join(f"{at:.0f}:{used:.0f}" for _, at, used in samples[::step]))
     lost = wanted - len(good) - queued - len(passing)
     print(f"soak: {len(good)} of {wanted} pages, {queued} URLs queued still, {len(passing)} given up; {len(urls) - len(set(urls))} twice in the table")
     print(f"soak: server: {stats['pages']} answers for {stats['unique_pages']} pages, disallowed {stats['disallowed']}, before robots {stats['before_robots']}")
@@ -180,11 +200,13 @@ async def soak():
         wrong.append(f"{lost} URLs lost")
     if len(urls) != len(set(urls)):
         wrong.append("pages stand twice in the table")
+    if HASTY:
+        wrong.append(f"{len(HASTY)} requests came before the delay was over: {HASTY[:3]}")
     if stats["disallowed"] or stats["before_robots"]:
         wrong.append("robots.txt was not obeyed")
-    most = max(used for _, used in samples)
-    half = sorted(used for at, used in samples if at < samples[-1][0] / 2)
-    late = sorted(used for at, used in samples if at >= samples[-1][0] / 2)
+    most = max(used for _, _, used in samples)
+    half = sorted(used for _, at, used in samples if at < samples[-1][1] / 2)
+    late = sorted(used for _, at, used in samples if at >= samples[-1][1] / 2)
     if half and late:
         print(f"soak: memory: median of the first half {half[len(half) // 2]:.0f} MiB, of the second {late[len(late) // 2]:.0f} MiB, at most {most:.0f} MiB")
         if late[len(late) // 2] > half[len(half) // 2] * 1.5 + 40:
