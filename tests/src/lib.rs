@@ -11,4 +11,3 @@ pub mod request_log;
 pub mod rules;
 pub mod simweb;
 pub mod site;
-pub mod timing_oracle;

@@ -1,6 +1,6 @@
 //! Judges every rule of pace from the request log alone: gaps, rates, windows, pauses, back-off, slowing.
 //!
-//! Stricter than [`oracle`](crate::oracle), and for logs whose zero is midnight UTC. Shares no code with the crawler.
+//! Stricter than [`oracle`](crate::oracle), which judges robots.txt too. Shares no code with the crawler.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub struct Pace {
     pub adaptive: u32,
     /// ... up to this.
     pub longest_adaptive: Duration,
+    /// The time of day (UTC) when the log began.
+    pub began: Duration,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -57,7 +59,7 @@ pub fn judge(log: &[Request], pace: Pace) -> Vec<String> {
 impl<'a> Host<'a> {
     fn judge(&self, request: &Request, rules: Option<&Rules>, pace: Pace) -> Option<String> {
         let start = request.start;
-        let minute = start.as_secs() / 60 % (24 * 60);
+        let minute = (pace.began + start).as_secs() / 60 % (24 * 60);
         let within = |(from, to): (u64, u64)| {
             if from <= to { (from..=to).contains(&minute) } else { minute >= from || minute <= to }
         };
@@ -115,7 +117,8 @@ mod tests {
     use super::*;
     use crate::request_log::Lesson;
 
-    const PACE: Pace = Pace { delay: SECOND, adaptive: 5, longest_adaptive: Duration::from_secs(30) };
+    const PACE: Pace =
+        Pace { delay: SECOND, adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO };
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -143,10 +146,14 @@ mod tests {
 
     /// The requests before, and the earliest start of the next one, in ms.
     fn next_at(before: &[Request], at: u64) {
+        next_at_when(PACE, before, at);
+    }
+
+    fn next_at_when(pace: Pace, before: &[Request], at: u64) {
         let with = |start| {
             let log: Vec<Request> =
                 before.iter().cloned().chain([page(start, 10, Some(200), None)]).collect();
-            judge(&log, PACE)
+            judge(&log, pace)
         };
         assert_eq!(with(at), Vec::<String>::new(), "at {at}");
         assert_eq!(with(at - 1).len(), 1, "a millisecond before {at}");
@@ -171,6 +178,20 @@ mod tests {
         next_at(&[page(0, 100, Some(503), None)], 60_100);
         next_at(&[page(0, 100, Some(503), None), page(70_000, 100, Some(429), None)], 190_100);
         next_at(&[page(0, 100, None, None)], 1_100);
+        // A day that began at 13:10: the window opens in its third minute, and its last minute is whole.
+        let later = Pace { began: Duration::from_mins(13 * 60 + 10), ..PACE };
+        next_at_when(later, &[robots(Rules::default().visit(793, 793))], 180_000);
+        next_at_when(later, &[robots(rate(Some((789, 791))))], 7_100);
+        let window = [robots(Rules::default().visit(0, 2)), page(179_999, 0, ok, None)];
+        assert_eq!(judge(&window, PACE), Vec::<String>::new());
+        assert_eq!(judge(&[window[0].clone(), page(180_000, 0, ok, None)], PACE).len(), 1, "a minute later");
+        // Each of two requests is one too many.
+        let pause = [page(0, 0, Some(404), Some(9)), page(7_000, 0, ok, None), page(8_000, 0, ok, None)];
+        assert_eq!(judge(&pause, PACE).len(), 2);
+        let slow = [page(0, 2_000, ok, None), page(11_000, 10, None, None), page(11_500, 10, ok, None)];
+        assert_eq!(judge(&slow, PACE).len(), 2, "five times two seconds, then a second");
+        let open = [page(0, 5_000, ok, None), page(4_000, 100, ok, None)];
+        assert_eq!(judge(&open, PACE).len(), 1, "two at once");
         let three = [0, 10_000, 20_000].map(|start| page(start, 100, Some(503), Some(5)));
         let after = [&three[..], &[page(30_000, 100, ok, None)]].concat();
         next_at(&after, 32_100);

@@ -117,6 +117,12 @@ pub const BACK_OFF_MOST: Duration = Duration::from_secs(3600);
 /// The first pause after a failed connection or time-out, doubled likewise.
 pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
 
+/// A gap as it is waited for: a fiftieth longer, 20 ms at most. The site notes the end of its response when the last octet
+/// has left, which may be after it came here; its own log shall not show a gap shorter than it asked for.
+pub fn as_the_site_sees(length: Duration) -> Duration {
+    length.saturating_add((length / 50).min(Duration::from_millis(20)))
+}
+
 impl HostPace {
     /// The gap after a response: the largest of what is configured, what robots.txt asks for, and what the server's
     /// own speed suggests.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::html;
-use super::model::{AGENT, Failure, Kind, Robots, RobotsForm, Web};
+use super::model::{AGENT, Failure, Kind, Later, Robots, RobotsForm, Web};
 use crate::request_log::{Lesson, Purpose};
 use crate::rules::Rules;
 
@@ -71,9 +71,19 @@ pub(super) fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
 }
 
 fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
-    if let Some(&failure) = robots.failures.get(nth) {
+    let after = (nth - nth.min(robots.failures.len())).min(robots.later.len());
+    let later = after.checked_sub(1).and_then(|at| robots.later.get(at));
+    let failure = match later {
+        Some(Later::Failure(failure)) => Some(failure),
+        _ => robots.failures.get(nth),
+    };
+    if let Some(&failure) = failure {
         let lesson = Some(Lesson { origin: origin(host), rules: None, fresh_for: DAY });
         return Answer { reply: fail(failure), purpose: Purpose::Robots, lesson };
+    }
+    if let Some(Later::Rules(rules)) = later {
+        let now = Robots { rules: rules.clone(), failures: vec![], later: vec![], ..robots.clone() };
+        return self::robots(&now, host, 0);
     }
     let told = |rules| known(host, robots, rules);
     let plain = |reply, lesson| Answer { reply, purpose: Purpose::Robots, lesson };

@@ -105,7 +105,7 @@ fn robots(random: &mut Random, host: &str, hosts: &[String], size: Size) -> Robo
             vec![*random.pick(&[Failure::Status(503, None), Failure::Timeout, Failure::Refused]); LASTING];
     }
     let max_age = random.chance(15).then(|| random.between(0, 1200));
-    Robots { rules: rules(random), form, failures, max_age }
+    Robots { rules: rules(random), form, failures, later: vec![], max_age }
 }
 
 fn rules(random: &mut Random) -> Rules {

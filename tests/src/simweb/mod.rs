@@ -14,8 +14,8 @@ mod truth;
 
 pub use generate::{LASTING, Size, generate};
 pub use model::{
-    AGENT, Content, Directive, Failure, Kind, Link, LinkKind, Page, Place, Resource, Robots, RobotsForm,
-    Site, Web,
+    AGENT, Content, Directive, Failure, Kind, Later, Link, LinkKind, Page, Place, Resource, Robots,
+    RobotsForm, Site, Web,
 };
 pub use sim::SimWeb;
 pub use truth::{Limits, Truth, truth};

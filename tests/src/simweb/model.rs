@@ -39,8 +39,19 @@ pub struct Robots {
     pub form: RobotsForm,
     /// These answers come first, one a request.
     pub failures: Vec<Failure>,
+    /// What comes after the first file that is no failure, one a request, the last of them for good.
+    pub later: Vec<Later>,
     /// `Cache-Control: max-age`, in seconds.
     pub max_age: Option<u64>,
+}
+
+/// What a robots.txt becomes.
+#[derive(Clone, Debug)]
+pub enum Later {
+    /// A file with other rules, in the same shape.
+    Rules(Rules),
+    /// No file.
+    Failure(Failure),
 }
 
 /// The shape of a robots.txt.

@@ -119,7 +119,7 @@ mod tests {
     fn web(robots: RobotsForm, resources: Vec<(&str, Resource)>) -> Web {
         let rules = Rules::default().deny("/private");
         let site = Site {
-            robots: Robots { rules, form: robots, failures: vec![], max_age: None },
+            robots: Robots { rules, form: robots, failures: vec![], later: vec![], max_age: None },
             latency: Duration::from_millis(1),
             resources: resources.into_iter().map(|(path, resource)| (path.to_owned(), resource)).collect(),
         };

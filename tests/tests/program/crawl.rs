@@ -107,6 +107,9 @@ fn a_limit_that_leaves_work_ends_the_crawl_with_its_own_exit_code() {
         let pages = scene.server.pages().len();
         // What is in flight on the other host when the limit is reached is finished.
         assert!((4..=5).contains(&pages), "{option}: {pages} pages");
+        // A limit counts over all runs.
+        scene.resume().args(scene.server.resolve()).run().expect(10);
+        assert_eq!(scene.server.pages().len(), pages, "{option}");
     }
 }
 

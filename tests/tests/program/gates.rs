@@ -35,6 +35,60 @@ fn hosts_on_one_address_share_a_slot_and_a_gap_where_asked_for() {
 }
 
 #[test]
+fn a_hundred_and_fifty_names_on_one_address_are_hosts_of_their_own_unless_asked_for() {
+    const NAMES: usize = 150;
+    let sites = || {
+        let front = |sites: Sites, n| sites.tree(&format!("h{n}.test"), 2, Duration::ZERO);
+        Scene::new((0..NAMES).fold(Sites::new(), front))
+    };
+    let scene = sites();
+    let run = scene.crawl_every("1s").run();
+    run.expect(0);
+    assert_eq!(scene.server.pages().len(), 2 * NAMES);
+    let promise = Promise { delay: Duration::from_secs(1), slack: Duration::ZERO };
+    let found = judge(&scene.server.log(), promise);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+    // Three requests and two gaps for each; one after the other they would take seven minutes.
+    let last = scene.server.log().iter().map(|request| request.end).max().unwrap();
+    assert!(last < Duration::from_secs(100), "{last:?}");
+
+    let scene = sites();
+    scene.crawl().args(["--per-ip"]).run().expect(0);
+    assert_eq!(scene.server.pages().len(), 2 * NAMES);
+    let found = judge(&as_one(&scene), PROMISE);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+    let names: std::collections::BTreeSet<String> =
+        scene.server.log()[..NAMES].iter().map(|request| request.host.clone()).collect();
+    assert!(names.len() > NAMES / 2, "they take turns: {} of {NAMES} names first", names.len());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program is killed after some requests")]
+fn quotas_and_addresses_hold_over_a_kill() {
+    let scene = sites(4);
+    let running = scene.crawl_every("300ms").args(["--per-ip", "--max-rate", "2.5"]).start();
+    let killed = |running: whole_program::program::Running| {
+        let count = scene.server.count();
+        while scene.server.count() < count + 4 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        running.kill();
+    };
+    killed(running);
+    for _ in 0..3 {
+        killed(scene.resume().args(scene.server.resolve()).start());
+    }
+    let promise = Promise { delay: Duration::from_millis(300), slack: Duration::ZERO };
+    let found = judge(&as_one(&scene), promise);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+    let mut starts: Vec<Duration> = scene.server.log().iter().map(|request| request.start).collect();
+    starts.sort();
+    // The server's clock and ours differ by the time that a request is on its way.
+    let close = starts.windows(2).find(|pair| pair[1].saturating_sub(pair[0]) < Duration::from_millis(380));
+    assert_eq!(close, None, "{starts:?}");
+}
+
+#[test]
 fn a_crawl_by_address_goes_on_after_a_stop() {
     let scene = sites(3);
     scene.crawl().args(["--per-ip", "--max-pages", "7"]).run().expect(10);

@@ -47,7 +47,12 @@ impl Scene {
 
     /// `crawl --seed ... --agent SuperRobot/1.0 --out ...`, at the pace of the tests.
     pub(crate) fn crawl(&self) -> Crawl {
-        Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])
+        self.crawl_every("20ms")
+    }
+
+    /// The same with another delay.
+    pub(crate) fn crawl_every(&self, delay: &str) -> Crawl {
+        Crawl::new(["--agent", "SuperRobot/1.0", "--delay", delay, "--adaptive", "0"])
             .args([Path::new("--seed"), &self.seeds(), Path::new("--out"), &self.out()])
             .args(self.server.resolve())
     }

@@ -103,8 +103,16 @@ fn names_under_a_wildcard_have_a_budget() {
     let config = scene.path("study.toml");
     let crawl =
         scene.crawl().args(["--scope", "domain", "--allow-net", "127.0.0.0/8", "--config"]).args([config]);
-    crawl.run().expect(0);
+    // Used up over three runs: a restart gives none of it back.
+    crawl.args(["--max-pages", "2"]).run().expect(10);
+    let resume = |pages| scene.resume().args(scene.server.resolve()).args(["--max-pages", pages]).run();
+    resume("4").expect(10);
+    resume("none").expect(0);
     assert_eq!(scene.server.pages().len(), 1 + 5, "the seed's host doesn't count");
+    let hosts = scene.table("hosts");
+    assert_eq!(hosts.len(), 1 + 5, "names that are held back leave nothing behind: {hosts:?}");
+    resume("none").expect(0);
+    assert_eq!(scene.server.pages().len(), 1 + 5);
     let skipped = scene.table("skipped");
     assert_eq!(skipped.len(), 1);
     assert_eq!(skipped[0]["reason"], "trap_domain");

@@ -40,6 +40,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) committed: Arc<Mutex<Duration>>,
     /// Changes what the engine is told.
     pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
+    /// Seed of the jitter.
+    pub(crate) jitter: u64,
 }
 
 impl<S: Store> Crawl<S> {
@@ -62,6 +64,7 @@ impl<S: Store> Crawl<S> {
             decisions,
             committed,
             adjust: |settings| settings,
+            jitter: 7,
         }
     }
 
@@ -77,6 +80,7 @@ impl<S: Store> Crawl<S> {
             decisions,
             committed,
             adjust: self.adjust,
+            jitter: self.jitter,
         }
     }
 
@@ -111,7 +115,7 @@ impl<S: Store> Crawl<S> {
         });
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
         let engine =
-            EngineSettings { max_wait: Duration::from_hours(2), ..job::engine_settings(&settings, KEY) };
+            EngineSettings { max_wait: Duration::from_hours(2), jitter: self.jitter, ..job::engine_settings(&settings, KEY) };
         let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());

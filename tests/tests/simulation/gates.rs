@@ -28,7 +28,7 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u
 #[tokio::test(start_paused = true)]
 async fn a_quota_of_requests_spreads_them_over_all_hosts() {
     let (free, _, _) = crawl(|settings| settings).await;
-    let (log, _, reasons) = crawl(|settings| EngineSettings { max_rate: Some(4), ..settings }).await;
+    let (log, _, reasons) = crawl(|settings| EngineSettings { max_rate: Some(4.0), ..settings }).await;
     let gaps: Vec<Duration> =
         log.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].start)).collect();
     let least = gaps.iter().min().unwrap();

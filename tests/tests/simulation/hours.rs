@@ -1,4 +1,5 @@
-//! Hours of simulated time on sites that ask for everything that slows a crawler, with restarts in between.
+//! Hours of simulated time on sites that ask for everything that slows a crawler, with restarts in between, judged from
+//! the web's side.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,22 +8,42 @@ use std::time::Duration;
 use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
-use whole_program::oracle::{Promise, judge};
-use whole_program::rules::{Rate, Rules};
+use whole_program::oracle::{self, Promise};
+use whole_program::pace_oracle::{self, Pace};
+use whole_program::random::Random;
+use whole_program::request_log::Request;
+use whole_program::rules::Rules;
 use whole_program::simweb::{
     Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site, Web,
 };
-use whole_program::timing_oracle::{Timing, judge_timing};
 
 use crate::crawl::{Crawl, DELAY};
 
-/// A site of `pages` pages, in a tree of four links each; `failures` by page come before its content.
-fn site(
+/// The simulated day begins at midnight.
+const PACE: Pace =
+    Pace { delay: DELAY, adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO };
+
+/// How many times each test runs, with other jitter, latencies and restarts each time; `WHOLE_PROGRAM_SEEDS` sets another
+/// number.
+fn seeds() -> std::ops::Range<u64> {
+    let set = std::env::var("WHOLE_PROGRAM_SEEDS").ok();
+    0..set.map_or(2, |text| text.parse::<u64>().expect("a number"))
+}
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// What comes before the content of a site's n-th page.
+type Failures = fn(usize) -> Vec<Failure>;
+
+/// A site of `pages` pages, each with links to the next ones: `fan` of them.
+pub(crate) fn site(
     host: &str,
-    pages: usize,
+    (pages, fan): (usize, usize),
     rules: Rules,
     latency: Duration,
-    failures: &dyn Fn(usize) -> Vec<Failure>,
+    failures: Failures,
 ) -> Site {
     let path = |n: usize| if n == 0 { "/".to_owned() } else { format!("/n{n}") };
     let link = |n: usize| Link {
@@ -32,54 +53,88 @@ fn site(
         nofollow: false,
     };
     let resource = |n: usize| {
-        let links = (4 * n + 1..pages.min(4 * n + 5)).map(link).collect();
+        let links = (fan * n + 1..pages.min(fan * n + fan + 1)).map(link).collect();
         let marker = format!("marker-{host}-{n}");
         let page = Page { marker, links, directives: Vec::new(), base: None, padding: 0 };
         (path(n), Resource { failures: failures(n), kind: Kind::Page(page) })
     };
-    let robots = Robots { rules, form: RobotsForm::Star, failures: Vec::new(), max_age: None };
+    let form = RobotsForm::Star;
+    let robots = Robots { rules, form, failures: Vec::new(), later: Vec::new(), max_age: None };
     Site { robots, latency, resources: (0..pages).map(resource).collect() }
 }
 
-fn web() -> Web {
-    let fast = Duration::from_millis(20);
-    let none = |_| Vec::new();
-    let phases = |n: usize| match n % 12 {
-        // A site in trouble: now with a date, now without, on several answers in a row.
-        3 => vec![Failure::Status(503, Some(90)), Failure::Status(503, None)],
-        7 => vec![Failure::Status(429, None)],
-        10 => vec![Failure::Timeout],
-        11 => vec![Failure::Status(500, Some(45))],
-        _ => Vec::new(),
-    };
-    let rules = Rules::default;
-    let every = |seconds| vec![Rate { pages: 1, per: Duration::from_secs(seconds), within: None }];
-    let rate = Rules { rates: every(20), ..rules() };
-    let both = Rules { rates: every(7), ..rules().delay(Duration::from_secs(13)) };
-    // The simulated day begins at midnight.
-    let window = Rules { visit: Some((30, 75)), ..rules() };
-    let sites = BTreeMap::from([
-        ("delay.test", site("delay.test", 420, rules().delay(Duration::from_secs(10)), fast, &none)),
-        ("rate.test", site("rate.test", 240, rate, fast, &none)),
-        ("both.test", site("both.test", 100, both, fast, &none)),
-        ("window.test", site("window.test", 300, window, fast, &none)),
-        ("slow.test", site("slow.test", 120, rules(), Duration::from_secs(4), &none)),
-        ("crawling.test", site("crawling.test", 40, rules(), Duration::from_secs(12), &none)),
-        ("busy.test", site("busy.test", 60, rules(), fast, &phases)),
-        ("plain.test", site("plain.test", 400, rules(), fast, &none)),
-    ]);
+pub(crate) fn web(sites: BTreeMap<&str, Site>) -> Web {
     let seeds = sites.keys().map(|host| format!("http://{host}/")).collect();
     Web { seed: 0, sites: sites.into_iter().map(|(host, site)| (host.to_owned(), site)).collect(), seeds }
 }
 
-#[tokio::test(start_paused = true)]
-async fn hours_of_delays_rates_windows_outages_and_restarts_bring_no_violation() {
-    let sim = SimWeb::new(web());
+fn none(_: usize) -> Vec<Failure> {
+    Vec::new()
+}
+
+/// A site in trouble, now and then.
+fn pushes(n: usize) -> Vec<Failure> {
+    use Failure::{Refused, Status, Timeout, Truncated};
+    match n {
+        5 => vec![Status(503, None), Status(503, None)],
+        20 => vec![Status(503, Some(120)), Status(429, Some(30))],
+        40 => vec![Status(404, Some(45))],
+        41 => vec![Status(200, Some(20))],
+        42 => vec![Status(301, Some(25))],
+        50 => vec![Truncated],
+        60 => vec![Timeout, Refused],
+        80 => vec![Status(429, None)],
+        _ => Vec::new(),
+    }
+}
+
+/// Five pushbacks in a row, and more later: the rate is halved for good.
+fn phase(n: usize) -> Vec<Failure> {
+    use Failure::Status;
+    match n {
+        10 => vec![Status(503, Some(5)), Status(503, Some(5))],
+        11 => vec![Status(503, Some(5)), Status(503, None)],
+        12 => vec![Status(429, Some(7))],
+        _ => Vec::new(),
+    }
+}
+
+/// A site in trouble all the time: now with a date, now without, on several answers in a row.
+fn phases(n: usize) -> Vec<Failure> {
+    use Failure::{Status, Timeout};
+    match n % 12 {
+        3 => vec![Status(503, Some(90)), Status(503, None)],
+        7 => vec![Status(429, None)],
+        10 => vec![Timeout],
+        11 => vec![Status(500, Some(45))],
+        _ => Vec::new(),
+    }
+}
+
+/// What a web's side saw of a whole crawl that died and was taken up many times.
+struct Hours {
+    log: Vec<Request>,
+    took: Duration,
+    restarts: usize,
+}
+
+/// Crawls a web whole. Every so many commits the process dies; whether the last one is kept alternates.
+async fn hours(web: &Web, seed: u64, commits: u64) -> Hours {
+    let mut web = web.clone();
+    let mut random = Random::new(seed);
+    if seed > 0 {
+        for site in web.sites.values_mut() {
+            site.latency = site.latency.mul_f64(random.between(80, 150) as f64 / 100.0);
+        }
+    }
+    let sim = SimWeb::new(web);
     let store = Arc::new(MemoryStore::default());
-    let crawl = Crawl::new(&sim, Arc::clone(&store));
+    let mut crawl = Crawl::new(&sim, Arc::clone(&store));
+    crawl.jitter = seed;
     let mut restarts = 0;
     loop {
-        let dying = crawl.on(Arc::new(CrashStore::new(Arc::clone(&store), 150, restarts % 2 == 0)));
+        let commits = if seed == 0 { commits } else { random.between(commits / 2, commits * 2) };
+        let dying = crawl.on(Arc::new(CrashStore::new(Arc::clone(&store), commits, restarts % 2 == 0)));
         match dying.run(None).await {
             Ok(summary) => {
                 assert_eq!(summary.end, End::Complete);
@@ -88,34 +143,82 @@ async fn hours_of_delays_rates_windows_outages_and_restarts_bring_no_violation()
             Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => restarts += 1,
             Err(error) => panic!("{error}"),
         }
+        assert!(restarts < 2_000, "no progress");
     }
     let log = sim.log();
-    assert!(sim.now() > Duration::from_hours(1), "{:?}", sim.now());
-    assert!(restarts >= 5, "{restarts} restarts");
     let pages = sim.page_counts();
     for (host, site) in &sim.web().sites {
         for path in site.resources.keys() {
             assert!(pages.contains_key(&format!("http://{host}{path}")), "{host}{path} was never asked for");
         }
     }
-    let mut wrong: Vec<String> = judge(&log, Promise { delay: DELAY, slack: Duration::ZERO })
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let timing = Timing {
-        adaptive: 5.0,
-        most: Duration::from_secs(30),
-        push_back: Duration::from_secs(60),
-        began: Duration::ZERO,
-    };
-    wrong.extend(judge_timing(&log, timing));
+    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
+    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
+    wrong.extend(pace_oracle::judge(&log, PACE));
     wrong.extend(crawl.audit(None));
-    assert!(
-        wrong.is_empty(),
-        "{} in {} requests:\n{}",
-        wrong.len(),
+    let first = wrong[..wrong.len().min(9)].join("\n");
+    assert!(wrong.is_empty(), "seed {seed}: {} in {} requests:\n{first}", wrong.len(), log.len());
+    let took = sim.now();
+    println!(
+        "seed {seed}: {} requests in {:.1} h, {restarts} restarts",
         log.len(),
-        wrong[..wrong.len().min(9)].join("\n")
+        took.as_secs_f64() / 3600.0
     );
-    println!("{} requests in {:.1} h with {restarts} restarts", log.len(), sim.now().as_secs_f64() / 3600.0);
+    Hours { log, took, restarts }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_hour_under_every_rule_of_pace_with_restarts_has_no_violation() {
+    let rules = Rules::default;
+    let quick = Duration::from_millis(50);
+    let rates = rules().rate(1, secs(5), None).rate(1, secs(30), Some((10, 20)));
+    let all =
+        |host, rules, latency, failures: Failures| (host, site(host, (151, 150), rules, latency, failures));
+    let mut sites = BTreeMap::from([
+        all("delay.test", rules().delay(secs(20)), quick, none),
+        all("rate.test", rates, quick, none),
+        all("window.test", rules().visit(15, 40), quick, none),
+        all("both.test", rules().visit(5, 50).delay(secs(12)), quick, pushes),
+        all("slow.test", rules(), secs(4), none),
+        all("pushes.test", rules(), quick, pushes),
+        all("phase.test", rules(), quick, phase),
+        all("robots.test", rules(), quick, none),
+    ]);
+    if let Some(site) = sites.get_mut("robots.test") {
+        site.robots.failures = vec![Failure::Status(503, Some(700))];
+    }
+    let web = web(sites);
+    for seed in seeds() {
+        let Hours { log, took, restarts } = hours(&web, seed, 60).await;
+        // The rules bound something, or this would show nothing.
+        assert!(took > secs(3_000) && restarts >= 10, "{took:?}, {restarts} restarts");
+        let count = |of: fn(&Request) -> bool| log.iter().filter(|request| of(request)).count();
+        assert!(count(|r| matches!(r.status, Some(429 | 503))) >= 12);
+        assert!(count(|r| r.retry_after.is_some() && matches!(r.status, Some(200 | 301 | 404))) >= 6);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hours_of_delays_rates_windows_outages_and_restarts_bring_no_violation() {
+    let fast = Duration::from_millis(20);
+    let rules = Rules::default;
+    let every = |seconds| rules().rate(1, secs(seconds), None);
+    let tree = |host, pages, rules, latency, failures: Failures| {
+        (host, site(host, (pages, 4), rules, latency, failures))
+    };
+    let web = web(BTreeMap::from([
+        tree("delay.test", 420, rules().delay(secs(10)), fast, none),
+        tree("rate.test", 240, every(20), fast, none),
+        tree("both.test", 100, every(7).delay(secs(13)), fast, none),
+        tree("window.test", 300, rules().visit(30, 75), fast, none),
+        tree("slow.test", 120, rules(), secs(4), none),
+        tree("crawling.test", 40, rules(), secs(12), none),
+        tree("busy.test", 60, rules(), fast, phases),
+        tree("plain.test", 400, rules(), fast, none),
+    ]));
+    for seed in seeds() {
+        let Hours { took, restarts, .. } = hours(&web, seed, 150).await;
+        assert!(took > Duration::from_hours(1), "{took:?}");
+        assert!(restarts >= 5, "{restarts} restarts");
+    }
 }

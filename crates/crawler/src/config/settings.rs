@@ -124,9 +124,9 @@ pub struct PaceSettings {
     pub concurrency: usize,
     /// Whether hosts that share an IP address share one slot and one gap as well. Default: no.
     pub per_ip: bool,
-    /// Requests a second over all hosts. Default: none.
-    #[serde(with = "units::limit")]
-    pub max_rate: Option<u32>,
+    /// Requests a second over all hosts; 0.5 is one every two seconds. Default: none.
+    #[serde(with = "units::rate_limit")]
+    pub max_rate: Option<f64>,
     /// Octets a second over all hosts, as on the wire. Default: none.
     #[serde(with = "units::size_limit")]
     pub max_bandwidth: Option<u64>,

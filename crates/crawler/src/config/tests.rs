@@ -137,6 +137,9 @@ fn a_wrong_value_is_told_with_its_line() {
         ("[pace]\nconcurrency = -1\n", "c.toml:2: pace.concurrency: "),
         ("[pace]\nconcurrency = 0\n", "c.toml:2: pace.concurrency: 0 is too little: at least 1"),
         ("[pace]\nadaptive = nan\n", "c.toml:2: pace.adaptive: must be between"),
+        ("[pace]\nmax_rate = 0\n", "c.toml:2: pace.max_rate: must be between 0.001 and 1000000"),
+        ("[pace]\nmax_rate = \"inf\"\n", "c.toml:2: pace.max_rate: must be between"),
+        ("[pace]\nmax_rate = \"1/m\"\n", "c.toml:2: pace.max_rate: "),
         (
             "[scope]\n\nexclude = [\"(\"]\n",
             "c.toml:3: scope.exclude: \"(\" isn't a regular expression: unclosed group",
@@ -301,7 +304,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     max_wait: pace.1,
                     concurrency: pace.4,
                     per_ip: true,
-                    max_rate: max_depth,
+                    max_rate: max_depth.map(|most| f64::from(most.max(1)) / 8.0),
                     max_bandwidth: max_bytes,
                 },
                 robots: RobotsSettings {

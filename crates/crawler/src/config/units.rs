@@ -230,6 +230,29 @@ pub(super) mod limit {
     }
 }
 
+/// A rate or `none`, as the number itself in the TOML.
+pub(super) mod rate_limit {
+    use super::*;
+
+    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        value: &Option<f64>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(number) if number.fract() == 0.0 && number.abs() < 1e9 => out.serialize_i64(*number as i64),
+            Some(number) => out.serialize_f64(*number),
+            None => out.serialize_str("none"),
+        }
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<f64>, D::Error> {
+        parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -79,9 +79,11 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
     if !pace.adaptive.is_finite() || !(0.0..=1000.0).contains(&pace.adaptive) {
         return Err(places.refuse("pace.adaptive", "must be between 0 (off) and 1000"));
     }
+    if pace.max_rate.is_some_and(|most| !(0.001..=1e6).contains(&most)) {
+        return Err(places.refuse("pace.max_rate", "must be between 0.001 and 1000000"));
+    }
     let counts = [
         ("pace.concurrency", pace.concurrency as u64, 1, 65_536),
-        ("pace.max_rate", u64::from(pace.max_rate.unwrap_or(1)), 1, 1_000_000),
         ("pace.max_bandwidth", pace.max_bandwidth.unwrap_or(1), 1, 1 << 40),
         ("limits.max_pages", limits.max_pages.unwrap_or(1), 1, u64::MAX),
         ("limits.max_pages_per_host", limits.max_pages_per_host.unwrap_or(1), 1, u64::MAX),

@@ -70,7 +70,7 @@ impl Addresses {
         let (_, slot) = self.slots.iter_mut().find(|(_, slot)| slot.busy == Some(host))?;
         slot.busy = None;
         if let Some(ended) = ended {
-            slot.not_before = slot.not_before.max(ended + self.delay);
+            slot.not_before = slot.not_before.max(ended + crate::pace::as_the_site_sees(self.delay));
         }
         let next = slot.waiting.pop_front()?;
         Some((next, slot.not_before))
@@ -100,10 +100,11 @@ mod tests {
         }
         assert_eq!(addresses.free(hosts[1], None), None, "it has no slot");
         let ended = Some(Duration::from_secs(5));
-        assert_eq!(addresses.free(hosts[0], ended), Some((hosts[1], Duration::from_secs(7))));
-        assert_eq!(addresses.turn(hosts[1], at(6)), Turn::At(Duration::from_secs(7)));
-        assert_eq!(addresses.turn(hosts[1], at(7)), Turn::Now);
+        let next = crate::pace::as_the_site_sees(Duration::from_secs(2)) + Duration::from_secs(5);
+        assert_eq!(addresses.free(hosts[0], ended), Some((hosts[1], next)));
+        assert_eq!(addresses.turn(hosts[1], at(6)), Turn::At(next));
+        assert_eq!(addresses.turn(hosts[1], at(8)), Turn::Now);
         // A turn without a request, a denied URL say, leaves the gap as it was.
-        assert_eq!(addresses.free(hosts[1], None), Some((hosts[2], Duration::from_secs(7))));
+        assert_eq!(addresses.free(hosts[1], None), Some((hosts[2], next)));
     }
 }

@@ -38,7 +38,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let passing = may_pass(error.kind);
         let mut gap = gap;
-        if passing {
+        if let Some(status @ (429 | 503)) = error.status {
+            // Its head was an answer, whatever became of its body.
+            let retry_after = request.and_then(|request| request.retry_after);
+            if let Some(pause) = self.pause(&lease, status, retry_after, now) {
+                gap = gap.or_later(ended, pause);
+            }
+        } else if passing {
             let jitter = self.jitter.draw();
             let (pace, _) = self.frontier.pace_and_counts(lease.host);
             let pause = pace.failed(jitter);

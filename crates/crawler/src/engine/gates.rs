@@ -36,8 +36,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             self.quota_told.push(why);
             let most = match why {
-                Why::MaxRate => self.settings.max_rate.map(u64::from),
-                _ => self.settings.max_bandwidth,
+                Why::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
+                _ => self.settings.max_bandwidth.map(|most| most.to_string()),
             };
             let evidence = format!("{} a second over all hosts; told once", most.unwrap_or_default());
             self.decided(lease, now, "paused", Layer::Pace, why.as_str(), evidence);
@@ -63,7 +63,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A visit is over: the quotas count it, and the next host of its address has its turn.
     pub(super) fn pass_gates(&mut self, lease: &Lease, request: Option<&Requested>) {
         match request {
-            Some(request) => self.quotas.received(request.bytes),
+            Some(request) => self.quotas.received(request.bytes, request.ended),
             None => self.quotas.unused(lease.host, lease.token),
         }
         let Some(addresses) = &mut self.addresses else { return };

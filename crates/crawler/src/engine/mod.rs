@@ -68,8 +68,8 @@ pub struct EngineSettings {
     pub concurrency: usize,
     /// Whether hosts that share an IP address share one slot and one gap as well.
     pub per_ip: bool,
-    /// Requests a second over all hosts.
-    pub max_rate: Option<u32>,
+    /// Requests a second over all hosts; a fraction is fewer than one.
+    pub max_rate: Option<f64>,
     /// Octets a second over all hosts.
     pub max_bandwidth: Option<u64>,
     /// Further tries after a failure that may pass.
@@ -227,11 +227,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);
-        let quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
+        let mut quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
+        if totals.runs > 0 {
+            quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now);
+        }
         let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
         frontier.set_traps(settings.traps);
         let domains = traps::count_domains(&frontier, &context.seed_hosts);
         let sitemaps = sitemaps::restore(&mut frontier)?;
+        if let Some(most) = settings.max_pages_per_host {
+            frontier.park_full(most);
+        }
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
             settings,
@@ -410,8 +416,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// As [`Engine::touch`], but the commit doesn't wait for company: a kill shall not make us forget a pause that a site
+    /// asked for.
+    fn hasten(&mut self) {
+        self.batch_since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
+    }
+
     fn start_commit(&mut self, now: Now) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
         let Some(mut committer) = self.committer.take() else { return Ok(None) };
+        if let Some(record) = self.quotas.record(now) {
+            self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
+        }
         let (generation, writes) = self.frontier.cut(now)?;
         let mut batch = std::mem::take(&mut self.batch);
         batch.generation = generation;

@@ -9,10 +9,15 @@ use governor::clock::Clock;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::Now;
 use crate::frontier::HostId;
 use crate::pace::Why;
+
+/// Where the record stands in the tree `meta`.
+pub(super) const KEY: &[u8] = b"quotas";
 
 /// Units of octets that are counted a second: a thousandth of the quota each.
 const UNITS: u64 = 1_000;
@@ -38,6 +43,15 @@ impl Clock for CrawlClock {
 type Limiter =
     RateLimiter<NotKeyed, InMemoryState, CrawlClock, NoOpMiddleware<<CrawlClock as Clock>::Instant>>;
 
+/// What a quota of octets has to remember, as stored with each commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct QuotaRecord {
+    /// When this held.
+    at: Timestamp,
+    /// Octets received that the average had not made up for by then.
+    debt: u64,
+}
+
 /// Both quotas.
 #[derive(Debug)]
 pub(super) struct Quotas {
@@ -48,6 +62,9 @@ pub(super) struct Quotas {
     unit: u64,
     /// Octets received that aren't counted against the quota yet.
     owed: u64,
+    /// All octets that the average hasn't made up for, as of this time; and the octets a second that it makes up.
+    debt: (f64, Duration),
+    bandwidth: Option<u64>,
     /// A request was let through and not made yet.
     ticket: bool,
     /// The lease that used the last ticket, when it did, and when the one before did.
@@ -61,28 +78,62 @@ pub(super) struct Quotas {
 
 impl Quotas {
     /// Quotas from now on; none lets everything through.
-    pub(super) fn new(max_rate: Option<u32>, max_bandwidth: Option<u64>, now: Now) -> Self {
+    pub(super) fn new(max_rate: Option<f64>, max_bandwidth: Option<u64>, now: Now) -> Self {
         let clock = CrawlClock::default();
         clock.set(now.mono);
         let limiter = |quota| RateLimiter::direct_with_clock(quota, clock.clone());
         let bandwidth = max_bandwidth.map(|most| most.max(1));
         let unit = bandwidth.map_or(1, |most| most.div_ceil(UNITS));
+        let spacing = max_rate.map(|most| Duration::from_secs_f64(1.0 / most.clamp(1e-6, 1e9)));
         let units = bandwidth.and_then(|most| NonZeroU32::new((most / unit) as u32));
         Self {
             // Spread evenly: one at a time.
-            requests: max_rate
-                .and_then(NonZeroU32::new)
-                .map(|most| limiter(Quota::per_second(most).allow_burst(NonZeroU32::MIN))),
+            requests: spacing
+                .and_then(Quota::with_period)
+                .map(|quota| limiter(quota.allow_burst(NonZeroU32::MIN))),
             octets: units.map(|units| limiter(Quota::per_second(units))),
             clock: clock.clone(),
             unit,
             owed: 0,
+            debt: (0.0, now.mono),
+            bandwidth,
             ticket: false,
             last: None,
             before: None,
-            spacing: max_rate.map_or(Duration::ZERO, |most| Duration::from_secs(1) / most.max(1)),
+            spacing: spacing.unwrap_or_default(),
             until: None,
         }
+    }
+
+    /// Takes up what the process before this one left. It may have made a request at its very end: the first one of this
+    /// process comes after a whole interval. A debt of octets goes on, less what the time between made up for; a wall clock
+    /// that was set back makes up for nothing.
+    pub(super) fn restore(&mut self, record: Option<&[u8]>, now: Now) {
+        if self.requests.is_some() {
+            self.before = Some(now.mono);
+        }
+        let record: Option<QuotaRecord> = record.and_then(|value| serde_json::from_slice(value).ok());
+        if let (Some(QuotaRecord { at, debt }), Some(_)) = (record, self.bandwidth) {
+            self.debt = (debt as f64, now.mono);
+            let between = Duration::try_from(now.wall.duration_since(at)).unwrap_or_default();
+            self.pay(now.mono.saturating_add(between));
+            self.debt.1 = now.mono;
+            self.owed = self.debt.0 as u64;
+        }
+    }
+
+    /// What is to be stored; none where nothing is.
+    pub(super) fn record(&mut self, now: Now) -> Option<QuotaRecord> {
+        self.bandwidth?;
+        self.pay(now.mono);
+        Some(QuotaRecord { at: now.wall, debt: self.debt.0.ceil() as u64 })
+    }
+
+    /// Lowers the debt by what the time since the last look makes up for.
+    fn pay(&mut self, mono: Duration) {
+        let (debt, since) = self.debt;
+        let paid = mono.saturating_sub(since).as_secs_f64() * self.bandwidth.unwrap_or_default() as f64;
+        self.debt = ((debt - paid).max(0.0), mono.max(since));
     }
 
     /// Whether a request may be made now; where not, [`Quotas::until`] says when.
@@ -143,8 +194,10 @@ impl Quotas {
     }
 
     /// Counts what came in.
-    pub(super) fn received(&mut self, octets: u64) {
+    pub(super) fn received(&mut self, octets: u64, now: Now) {
         if self.octets.is_some() {
+            self.pay(now.mono);
+            self.debt.0 += octets as f64;
             self.owed = self.owed.saturating_add(octets);
         }
     }
@@ -170,7 +223,7 @@ mod tests {
         while now < ms {
             if quotas.admit(at(now)) {
                 quotas.used(HostId(0), now, at(now));
-                quotas.received(octets);
+                quotas.received(octets, at(now));
                 times.push(now);
                 now += 1;
             } else {
@@ -183,9 +236,11 @@ mod tests {
 
     #[test]
     fn requests_are_spread_evenly() {
-        let times = run(Quotas::new(Some(5), None, at(0)), 10_000, 0);
-        assert_eq!(times.len(), 50);
-        assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 200), "{times:?}");
+        for (rate, gap, count) in [(5.0, 200, 50), (0.5, 2_000, 5), (2.5, 400, 25), (1000.0, 1, 10_000)] {
+            let times = run(Quotas::new(Some(rate), None, at(0)), 10_000, 0);
+            assert_eq!(times.len(), count, "{rate}");
+            assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= gap), "{rate}: {times:?}");
+        }
     }
 
     #[test]
@@ -202,10 +257,39 @@ mod tests {
         }
     }
 
+    /// Restarts at a moment of the old process, so many ms later by the wall clock; the new clock begins at 0.
+    fn restarted(old: &mut Quotas, stopped: u64, away: i64, rate: Option<f64>, most: Option<u64>) -> Quotas {
+        let wall = |ms: i64| jiff::Timestamp::from_millisecond(ms).unwrap();
+        let then = Now { wall: wall(1_000_000), ..at(stopped) };
+        let value = old.record(then).map(|record| serde_json::to_vec(&record).unwrap());
+        let now = Now { wall: wall(1_000_000 + away), ..at(0) };
+        let mut new = Quotas::new(rate, most, now);
+        new.restore(value.as_deref(), now);
+        new
+    }
+
+    #[test]
+    fn a_restart_rests_a_whole_interval_and_keeps_the_debt() {
+        let mut old = Quotas::new(Some(0.5), None, at(0));
+        assert!(old.admit(at(0)));
+        old.used(HostId(0), 1, at(0));
+        let times = run(restarted(&mut old, 1, 1, Some(0.5), None), 10_000, 0);
+        assert_eq!(times, [2_000, 4_000, 6_000, 8_000]);
+
+        // 30 s of a quota came at once, and a second's worth may run ahead. Ten of them passed before the stop.
+        for (away, first) in [(0, 19_000), (5_000, 14_000), (60_000, 0), (-90_000, 19_000)] {
+            let mut old = Quotas::new(None, Some(1_000), at(0));
+            assert!(old.admit(at(0)));
+            old.received(30_000, at(0));
+            let times = run(restarted(&mut old, 10_000, away, None, Some(1_000)), 21_000, 0);
+            assert!(times[0].abs_diff(first) <= 1, "away for {away} ms: {} and not {first}", times[0]);
+        }
+    }
+
     #[test]
     fn without_quotas_nothing_waits_and_a_ticket_is_used_once() {
         assert_eq!(run(Quotas::new(None, None, at(0)), 1_000, 1 << 40).len(), 1_000);
-        let mut quotas = Quotas::new(Some(1), None, at(0));
+        let mut quotas = Quotas::new(Some(1.0), None, at(0));
         assert!(quotas.admit(at(0)) && quotas.admit(at(0)), "the same ticket");
         quotas.used(HostId(0), 1, at(0));
         assert!(!quotas.admit(at(999)));

@@ -8,7 +8,7 @@ use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
-use crate::pace::{Delay, Why};
+use crate::pace::{self, Delay, Why};
 use crate::record::{
     Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence, page_key,
 };
@@ -64,6 +64,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.frontier.send(lease.host, errand.clone());
                 }
             }
+            Event::Unanswered => {
+                self.enter_request(&lease, now);
+                self.give_back(permit, false, None, gap);
+                if let Work::Errand(errand) = &lease.work {
+                    self.frontier.send(lease.host, errand.clone());
+                }
+            }
             Event::Address(address) => self.located(permit, address, gap),
             Event::TooSlow(asked) => {
                 self.too_slow(&lease, lease.host, asked, now);
@@ -88,13 +95,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let took = ended.mono.saturating_sub(started.mono);
         let rules = self.settings.pace;
-        let (pace, counts) = self.frontier.pace_and_counts(lease.host);
+        let (pace_of_host, counts) = self.frontier.pace_and_counts(lease.host);
         counts.requests += 1;
         counts.bytes += bytes;
         counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         // What the robots.txt of another host's origin asks for isn't for the host that gave it: its own gap goes on.
         let foreign = matches!(&lease.work, Work::Errand(errand) if &*errand.origin.host != lease.url.host());
-        let mut delay = pace.gap(&rules, outcome.asked.filter(|_| !foreign), took);
+        let mut delay = pace_of_host.gap(&rules, outcome.asked.filter(|_| !foreign), took);
         if foreign {
             delay = delay.or_longer(self.frontier.gap(lease.host));
         }
@@ -104,10 +111,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.totals.requests += 1;
         self.totals.bytes += bytes;
         self.frontier.set_gap(lease.host, delay);
-        let gap = Gap { not_before: ended.mono + delay.length, delay, asked: true };
+        let gap = Gap { not_before: ended.mono + pace::as_the_site_sees(delay.length), delay, asked: true };
         // On any response, that to a robots.txt or one of its hops included.
         match retry_after {
             Some(length) => {
+                self.hasten();
                 self.retry_after(lease, outcome, gap.or_later(ended, Delay { length, why: Why::RetryAfter }))
             }
             None => gap,
@@ -287,6 +295,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
     ) -> Option<Delay> {
         let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
+        self.pause(lease, status, retry_after, now)
+    }
+
+    /// As [`Engine::pause_after`], with `Retry-After` as it was read.
+    pub(super) fn pause(
+        &mut self,
+        lease: &Lease,
+        status: u16,
+        retry_after: Option<Duration>,
+        now: Now,
+    ) -> Option<Delay> {
         let jitter = self.jitter.draw();
         let (pace, _) = self.frontier.pace_and_counts(lease.host);
         let pause = match status {
@@ -296,6 +315,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 retry_after.map(|length| Delay { length, why: Why::RetryAfter })
             }
         }?;
+        self.hasten();
         let evidence = Evidence::from(pause).with_words(format!("status {status}"));
         self.decided(lease, now, "paused", Layer::Pace, pause.why.as_str(), evidence);
         Some(pause)
@@ -350,7 +370,7 @@ impl Gap {
 
     /// The later of this and a pause that begins with the end of the response.
     pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
-        let not_before = ended.mono.saturating_add(pause.length);
+        let not_before = ended.mono.saturating_add(pace::as_the_site_sees(pause.length));
         if not_before > self.not_before { Self { not_before, delay: pause, ..self } } else { self }
     }
 }

@@ -89,6 +89,11 @@ pub struct FetchError {
     pub status: Option<u16>,
     /// The header section, when the failure came after it.
     pub headers: FieldLines,
+    /// Octets of the body that had come, as sent.
+    pub received: u64,
+    /// The server had closed, or now closed, a connection that an earlier request left: it may have read this one all the
+    /// same. The next request goes over a connection of its own. No failure of the host.
+    pub stale: bool,
 }
 
 impl FetchError {
@@ -101,6 +106,8 @@ impl FetchError {
             connected: false,
             status: None,
             headers: Vec::new(),
+            received: 0,
+            stale: false,
         }
     }
 }

@@ -23,6 +23,11 @@ pub(super) fn classify(error: &reqwest::Error, stage: Stage) -> (ErrorKind, Stri
     (kind(error, stage), in_words(error))
 }
 
+/// Whether a request was given up before any of it was written.
+pub(super) fn is_unsent(error: &reqwest::Error) -> bool {
+    find::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled)
+}
+
 /// Whether a connection that was kept from an earlier request turned out to be closed.
 pub(super) fn is_stale(error: &reqwest::Error) -> bool {
     let is_cut = find::<hyper::Error>(error)

@@ -14,7 +14,7 @@ use url::{Host, Url};
 use super::clients::Clients;
 use super::decode::{self, Coding, Decoded};
 use super::dial::Dial;
-use super::failure::{Stage, classify, is_stale};
+use super::failure::{Stage, classify, is_stale, is_unsent};
 use super::head::{Identity, sent_url, written};
 use super::room::{Claim, MIDDLE, OWN, Rooms};
 use super::{
@@ -64,7 +64,7 @@ impl HttpFetch {
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == Purpose::Robots { limit.max(MIDDLE) } else { limit };
         let mut claim = Claim::new(&self.rooms, answer.content_length(), most, codings.len());
-        let read = read_body(&mut answer, limit, &mut claim, &mut progress.waits_for_room).await;
+        let read = read_body(&mut answer, limit, &mut claim, progress).await;
         let (wire_body, is_over) = read.map_err(|error| {
             let (kind, detail) = classify(&error, Stage::Body);
             FetchError::new(kind, &detail)
@@ -106,7 +106,9 @@ impl HttpFetch {
 
     /// Sends the request and reads the header section of the answer.
     ///
-    /// Asks a second time, on a fresh connection, when the server had closed the one that was kept.
+    /// Asks a second time at once, on a fresh connection, when the server had closed the one that was kept and nothing was
+    /// written yet. Where something was, the server may have read it: then it is for the caller to ask again, after the
+    /// host's gap.
     async fn head(
         &self,
         request: &FetchRequest,
@@ -139,7 +141,8 @@ impl HttpFetch {
                 Err(error) => error,
             };
             let (kind, detail) = classify(&error, Stage::Head);
-            if dial.was_reused() && is_stale(&error) && std::mem::take(&mut may_repeat) {
+            let stale = dial.was_reused() && is_stale(&error);
+            if stale && is_unsent(&error) && std::mem::take(&mut may_repeat) {
                 continue;
             }
             if kind == ErrorKind::Local {
@@ -150,7 +153,7 @@ impl HttpFetch {
                 // The request was never made.
                 progress.dial = None;
             }
-            return Err(FetchError::new(kind, &detail));
+            return Err(FetchError { stale, ..FetchError::new(kind, &detail) });
         }
     }
 
@@ -183,7 +186,8 @@ impl Fetch for HttpFetch {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
         // Never closed, so this only ever waits; the time of the try begins after it.
         let _slot = self.in_flight.acquire().await;
-        let mut progress = Progress { start: Instant::now(), dial: None, head: None, waits_for_room: false };
+        let mut progress =
+            Progress { start: Instant::now(), dial: None, head: None, received: 0, waits_for_room: false };
         let deadline = progress.start + self.settings.timeout;
         let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
         let error = match outcome {
@@ -201,6 +205,8 @@ struct Progress {
     start: Instant,
     dial: Option<Arc<Dial>>,
     head: Option<(u16, FieldLines)>,
+    /// Octets of the body.
+    received: u64,
     /// The body is held up by us, not by the server.
     waits_for_room: bool,
 }
@@ -228,7 +234,8 @@ impl Progress {
         let connected = self.is_connected();
         let (status, headers) =
             self.head.map_or((None, Vec::new()), |(status, headers)| (Some(status), headers));
-        FetchError { elapsed: self.start.elapsed(), connected, status, headers, ..error }
+        let received = self.received;
+        FetchError { elapsed: self.start.elapsed(), connected, status, headers, received, ..error }
     }
 }
 
@@ -237,16 +244,17 @@ async fn read_body(
     answer: &mut reqwest::Response,
     limit: u64,
     claim: &mut Claim<'_>,
-    waits_for_room: &mut bool,
+    progress: &mut Progress,
 ) -> Result<(Bytes, bool), reqwest::Error> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let Some(mut first) = answer.chunk().await? else { return Ok((Bytes::new(), false)) };
     let announced = answer.content_length().map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
     let mut whole = BytesMut::new();
     loop {
-        *waits_for_room = true;
+        progress.received = (first.len() + whole.len()) as u64;
+        progress.waits_for_room = true;
         claim.wire((first.len() + whole.len()).min(limit) as u64).await;
-        *waits_for_room = false;
+        progress.waits_for_room = false;
         if first.len() + whole.len() > limit {
             first.truncate(limit - whole.len());
             whole.extend_from_slice(&first);

@@ -11,7 +11,7 @@ use super::persist::form;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::clock::Now;
-use crate::pace::{Delay, HostPace, Why};
+use crate::pace::{Delay, HostPace, Why, as_the_site_sees};
 use crate::record::SitemapRecord;
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
@@ -138,6 +138,11 @@ pub(crate) enum Leased {
     Sitemap,
 }
 
+/// Whole milliseconds, rounded up: a restart may make no wait shorter.
+fn milliseconds(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
+}
+
 impl Host {
     pub(crate) fn new(name: &str, gap: Delay) -> Self {
         Self {
@@ -203,9 +208,9 @@ impl Host {
             v: 1,
             host: self.name.to_string(),
             next_at,
-            wait_ms: u64::try_from(self.wait.length.as_millis()).unwrap_or(u64::MAX),
+            wait_ms: milliseconds(as_the_site_sees(self.wait.length)),
             wait_reason: self.wait.why,
-            delay_ms: u64::try_from(self.gap.length.as_millis()).unwrap_or(u64::MAX),
+            delay_ms: milliseconds(self.gap.length),
             delay_reason: self.gap.why,
             robots_status: self.robots_status.as_deref().map(Into::into),
             parked: self.parked.as_deref().map(Into::into),

@@ -52,6 +52,9 @@ use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 /// When a host looks again whether its sitemap may be fetched.
 const SITEMAP_TURN: Duration = Duration::from_millis(250);
 
+/// How long a server is thought to work, at most, on a request that nobody waits for any more.
+const STILL_AT_WORK: Duration = Duration::from_secs(30);
+
 /// Sizes that bound the frontier's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontierLimits {
@@ -177,14 +180,16 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Lets every host wait for its whole gap, at least `delay`, from now: the process before this one may have had a
-    /// request under way, or answered and not yet on record, to any of them.
+    /// request under way, or answered and not yet on record, to any of them. A server may work on such a request for as
+    /// long as its slowest answer took, and not see that nobody waits for it any more: that much is waited for first.
     pub fn rest_all(&mut self, now: Now, delay: Duration) {
         for index in 0..self.hosts.len() {
             let host = &mut self.hosts[index];
             let rest = Delay { length: host.gap.length.max(delay), why: Why::Restart };
-            host.last_end = Some(now.mono);
-            if host.not_before < now.mono + rest.length {
-                host.not_before = now.mono + rest.length;
+            let worked = Duration::from_millis(host.counts.slowest_ms).min(STILL_AT_WORK);
+            host.last_end = Some(now.mono + worked);
+            if host.not_before < now.mono + worked + rest.length {
+                host.not_before = now.mono + worked + rest.length;
                 host.wait = rest;
             }
             self.schedule_if_idle(HostId(index as u32));
@@ -461,6 +466,16 @@ impl<S: Store> Frontier<S> {
     pub fn park(&mut self, id: HostId, reason: &str) {
         self.host_mut(id).parked = Some(reason.into());
         self.schedule_if_idle(id);
+    }
+
+    /// Leaves the hosts alone that have brought so many pages, as [`Frontier::park`] did when they brought the last one.
+    pub fn park_full(&mut self, most: u64) {
+        for index in 0..self.hosts.len() {
+            let pages = self.hosts[index].counts.pages;
+            if pages >= most {
+                self.park(HostId(index as u32), &format!("max-pages-per-host {pages}"));
+            }
+        }
     }
 
     /// When the next host is ready, on the monotonic clock. None if nothing is queued or everything is leased.

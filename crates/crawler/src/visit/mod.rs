@@ -92,6 +92,10 @@ async fn attempt<F: Fetch, S: Store>(
     let origin = lease.url.origin();
     let entry = match context.robots.lookup(&origin, now.wall)? {
         Known::Fresh(entry) => entry,
+        // The file that was in force binds the request for the next one.
+        Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
+            return Ok(wait);
+        }
         Known::Stale(_) | Known::Missing => {
             let url = origin.robots_url().map_err(|error| StoreError::Form {
                 tree: crate::store::Tree::Queue.name(),
@@ -122,6 +126,9 @@ async fn attempt<F: Fetch, S: Store>(
         return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
     }
 
+    if let Some(wait) = rest(context, asked, lease) {
+        return Ok(wait);
+    }
     let Some(item) = item else {
         return Ok(ask_sitemap(context, &entry, lease, asked, evidence).await);
     };
@@ -138,14 +145,6 @@ async fn attempt<F: Fetch, S: Store>(
     // Rules may be large: nobody holds them while a server takes its time.
     drop(entry);
 
-    // A Request-rate that began to count since the last request, or a file that changed.
-    if let (Some(gap), Some(rested)) = (asked, lease.rested)
-        && rested < gap.length
-    {
-        let wait = Delay { length: gap.length.saturating_sub(rested), why: gap.why };
-        return Ok(without_request(asked, Event::Wait(wait, format!("{} s", gap.length.as_secs_f64()))));
-    }
-
     // One request, one hop.
     let previous = previous(context, lease)?;
     let started = context.clock.now();
@@ -157,13 +156,8 @@ async fn attempt<F: Fetch, S: Store>(
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            return Ok(Outcome {
-                request: Some(requested),
-                asked,
-                half_rate,
-                held: Held::default(),
-                event: Event::Failed(error, evidence),
-            });
+            let event = if error.stale { Event::Unanswered } else { Event::Failed(error, evidence) };
+            return Ok(Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event });
         }
     };
     // Layer two: what the page says about itself. Read off the async threads.
@@ -183,6 +177,16 @@ async fn attempt<F: Fetch, S: Store>(
         (Event::Failed(error, evidence), Held::default())
     };
     Ok(Outcome { request: Some(requested), asked, half_rate, held, event })
+}
+
+/// What is left of a gap that the host's last request didn't know of: a Request-rate that began to count since, a file that
+/// changed, or that of another port.
+fn rest<F, S>(context: &VisitContext<F, S>, asked: Option<Delay>, lease: &Lease) -> Option<Outcome> {
+    let gap = asked.filter(|gap| gap.length <= context.max_crawl_delay)?;
+    let rested = lease.rested?;
+    let length = gap.length.checked_sub(rested).filter(|left| !left.is_zero())?;
+    let words = format!("{} s", gap.length.as_secs_f64());
+    Some(without_request(asked, Event::Wait(Delay { length, why: gap.why }, words)))
 }
 
 async fn read<F: Fetch, S: Store>(
@@ -225,6 +229,9 @@ async fn ask_file<F: Fetch, S: Store>(
     let answer = context.fetch.fetch(request(context, url, Purpose::SiteFile)).await;
     let ended = context.clock.now();
     let requested = Requested::new(started, ended, &answer);
+    if answer.as_ref().is_err_and(|error| error.stale) {
+        return unanswered(requested, asked, entry.half_rate);
+    }
     let record = match context.consent.answered(entry, file, url, &answer, ended.wall) {
         consent::Step::Known(record) => Some(*record),
         consent::Step::Again => None,
@@ -281,7 +288,15 @@ async fn ask_robots<F: Fetch, S: Store>(
         // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
         return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
     }
-    let request = Some(Requested::new(started, ended, &answer));
+    let requested = Requested::new(started, ended, &answer);
+    if answer.as_ref().is_err_and(|error| error.stale) {
+        let asked = match &known {
+            Known::Stale(entry) | Known::Fresh(entry) => asked_gap(entry, ended),
+            Known::Missing => None,
+        };
+        return Ok(unanswered(requested, asked, false));
+    }
+    let request = Some(requested);
     let octets = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.desk.place(octets).await;
     Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
@@ -310,6 +325,10 @@ fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose)
     let mut request = FetchRequest::new(url.as_url().clone(), purpose);
     request.host_is_seed = context.seed_hosts.contains(url.host());
     request
+}
+
+fn unanswered(requested: Requested, asked: Option<Delay>, half_rate: bool) -> Outcome {
+    Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event: Event::Unanswered }
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {

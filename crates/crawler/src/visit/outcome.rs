@@ -56,7 +56,7 @@ impl Requested {
                 Some(response.status),
                 response.remote.map(|addr| addr.ip()),
             ),
-            Err(error) => (&error.headers, 0, None, None),
+            Err(error) => (&error.headers, error.received, None, None),
         };
         let field = headers.iter().find(|(name, _)| name == "retry-after");
         let value = field.and_then(|(_, value)| std::str::from_utf8(value).ok());
@@ -90,6 +90,8 @@ pub enum Event {
     Page(Box<Visited>),
     /// The answer to a request for a sitemap came, and was read.
     Sitemap(Box<SitemapRead>),
+    /// The server closed a connection that was kept, perhaps after it had read the request: asked again at the next turn.
+    Unanswered,
     /// No response came.
     Failed(FetchError, RobotsEvidence),
 }

@@ -48,6 +48,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
                 Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the sitemap failed"), evidence)
             }
         },
+        Err(error) if error.stale => Event::Unanswered,
         Err(error) => Event::Failed(error, evidence),
     };
     Outcome { request, asked, half_rate: entry.half_rate, held: Held::default(), event }

@@ -36,7 +36,7 @@ pub(crate) struct AdjustableArgs {
     #[arg(long, help_heading = "Pace")]
     per_ip: bool,
     /// Requests a second over all hosts [default: none]
-    #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u32>), help_heading = "Pace")]
+    #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<f64>), help_heading = "Pace")]
     max_rate: Option<String>,
     /// Octets a second over all hosts [default: none]
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Pace")]

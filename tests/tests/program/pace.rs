@@ -1,0 +1,174 @@
+//! What a site asked for before the program was killed binds the next one.
+
+use std::collections::HashSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use whole_program::program::Crawl;
+use whole_program::request_log::{Purpose, Request};
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::Scene;
+
+/// A minute of the day (UTC), so many minutes from now.
+fn minute(later: i64) -> u64 {
+    let now = jiff::Timestamp::now().as_second() / 60;
+    (now + later).rem_euclid(24 * 60) as u64
+}
+
+#[expect(clippy::disallowed_methods, reason = "the program is killed after some time on the wall clock")]
+fn pass(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+#[test]
+fn every_pause_survives_a_kill() {
+    let front = || Answer::html("<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>");
+    let window = Rules::default().visit(minute(10), minute(12));
+    let host = |sites: Sites, host: &str, robots: Answer, page: Answer| {
+        sites.page(host, "/robots.txt", robots).page(host, "/", page).page(host, "/", front())
+    };
+    let open = || Answer::robots(Rules::default());
+    let sites = Sites::new();
+    let sites = host(sites, "after.test", open(), front().header("Retry-After", "4"));
+    let sites = host(sites, "gone.test", open(), Answer::status(404).header("Retry-After", "3600"));
+    let sites = host(sites, "busy.test", open(), Answer::status(503));
+    let sites = host(sites, "shut.test", Answer::robots(window), front());
+    let sites = host(sites, "lost.test", Answer::status(500), front());
+    let sites = host(sites, "asks.test", open().header("Retry-After", "3600"), front());
+    let delay = Rules::default().delay(Duration::from_millis(1_500));
+    let sites = host(sites, "delay.test", Answer::robots(delay), front());
+    let scene = Scene::new(sites);
+
+    let requests = |host: &str, purpose: Purpose| -> Vec<Request> {
+        let log = scene.server.log();
+        log.into_iter().filter(|request| request.host == host && request.purpose == purpose).collect()
+    };
+    let mut running = scene.crawl_every("100ms").start();
+    while scene.server.count() < 7 + 5 {
+        pass(5);
+    }
+    for _ in 0..6 {
+        // As long as a commit takes, and then some: all that was answered is on record.
+        pass(700);
+        running.kill();
+        running = scene.resume().args(scene.server.resolve()).start();
+    }
+    while requests("after.test", Purpose::Page).len() + requests("delay.test", Purpose::Page).len() < 4 + 4 {
+        pass(50);
+    }
+    running.kill();
+    // Each of these waits for minutes; what it was asked before the first kill is all it ever was.
+    for (host, robots, pages) in [
+        ("gone.test", 1, 1),
+        ("busy.test", 1, 1),
+        ("shut.test", 1, 0),
+        ("lost.test", 1, 0),
+        ("asks.test", 1, 0),
+    ] {
+        let asked = (requests(host, Purpose::Robots).len(), requests(host, Purpose::Page).len());
+        assert_eq!(asked, (robots, pages), "{host}");
+    }
+    let gaps = |host: &str| -> Vec<Duration> {
+        let pages = requests(host, Purpose::Page);
+        pages.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end)).collect()
+    };
+    assert!(gaps("after.test")[0] >= Duration::from_secs(4), "{:?}", gaps("after.test"));
+    let delays = gaps("delay.test");
+    assert!(delays.iter().all(|gap| *gap >= Duration::from_millis(1_500)), "{delays:?}");
+}
+
+#[test]
+fn a_host_that_asks_for_too_long_a_gap_is_left_over_restarts_too() {
+    let slow = Answer::robots(Rules::default().delay(Duration::from_secs(2)));
+    let sites =
+        Sites::new().page("slow.test", "/robots.txt", slow).page("slow.test", "/", Answer::html("no"));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--max-crawl-delay", "1s"]).run().expect(10);
+    for _ in 0..2 {
+        scene.resume().args(scene.server.resolve()).run().expect(10);
+    }
+    assert_eq!((scene.server.count(), scene.server.pages().len()), (1, 0), "its robots.txt, once");
+    let parked = scene.table("ledger");
+    let parked: Vec<_> = parked.iter().filter(|entry| entry["decision"] == "parked").collect();
+    assert!(
+        parked.len() == 3 && parked.iter().all(|entry| entry["reason"] == "max_crawl_delay"),
+        "{parked:?}"
+    );
+    // Who waits longer gets it.
+    scene.resume().args(scene.server.resolve()).args(["--max-crawl-delay", "1m"]).run().expect(0);
+    assert_eq!(scene.server.pages(), ["http://slow.test/"]);
+    scene.assert_polite();
+}
+
+/// What a server saw: the path, when it came, and when the answer began to leave or the connection was closed.
+type Seen = Arc<Mutex<Vec<(String, Instant, Instant)>>>;
+
+/// Answers the first request of a connection. Of the others it reads those that it sees for the first time, and closes.
+fn drops_requests(stream: TcpStream, known: &Mutex<HashSet<String>>, seen: &Seen) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    for nth in 0.. {
+        let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
+        while !lines.next()?.ok()?.is_empty() {}
+        let came = now();
+        let is_new = known.lock().ok()?.insert(path.clone());
+        let body = match path.as_str() {
+            "/robots.txt" => String::new(),
+            "/" => [1, 2, 3, 4, 5, 6].map(|n| format!("<a href=/{n}>{n}</a>")).concat(),
+            other => format!("<title>{other}</title>"),
+        };
+        seen.lock().ok()?.push((path, came, now()));
+        if nth > 0 && is_new {
+            return None;
+        }
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n", body.len());
+        writer.write_all((head + &body).as_bytes()).ok()?;
+    }
+    None
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server's own clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[test]
+fn a_server_that_drops_requests_is_asked_again_after_the_gap() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (known, seen) = (Arc::new(Mutex::default()), Seen::default());
+    let log = Arc::clone(&seen);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (known, log) = (Arc::clone(&known), Arc::clone(&log));
+            std::thread::spawn(move || drops_requests(stream, &known, &log));
+        }
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let (seeds, out) = (directory.path().join("seeds.txt"), directory.path().join("out"));
+    std::fs::write(&seeds, format!("http://{address}/\n")).unwrap();
+    let crawl =
+        Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "200ms", "--adaptive", "0", "--retries", "0"]);
+    crawl.args(["--seed".as_ref(), seeds.as_os_str(), "--out".as_ref(), out.as_os_str()]).run().expect(0);
+    let pages = Crawl::new(["export".as_ref(), out.as_os_str()])
+        .args(["--table", "pages", "--format", "jsonl"])
+        .run();
+    let pages = pages.expect(0).json();
+    assert_eq!(pages.len(), 7);
+    assert!(
+        pages.iter().all(|page| page["status"] == 200 && page["tries"] == 1),
+        "no failure of its: {pages:?}"
+    );
+    let seen = seen.lock().unwrap();
+    let dropped = seen.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+    assert_eq!((seen.len(), dropped), (1 + 7 + 7, 7), "each page was dropped once");
+    for pair in seen.windows(2) {
+        let gap = pair[1].1.saturating_duration_since(pair[0].2);
+        assert!(gap >= Duration::from_millis(200), "{gap:?} before {}", pair[1].0);
+    }
+}
