@@ -308,7 +308,7 @@ fn hostile_tls_and_http2() {
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.hazard == "deadline") {
         for contact in crawled.web.contacts(scenario.name) {
             let lived = contact.closed.map(|closed| closed.saturating_sub(contact.start));
-            assert!(lived.is_some_and(|time| time < Duration::from_secs(12)), "{}: {lived:?}", scenario.name);
+            assert!(lived.is_some_and(|time| time < Duration::from_secs(8)), "{}: {lived:?}", scenario.name);
         }
     }
 }

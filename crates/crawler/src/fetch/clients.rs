@@ -1,15 +1,16 @@
 //! The HTTP clients, and how long their connections live.
 //!
-//! There are two, which differ in the address guard alone: one for the hosts of the seeds, one for all others. They
-//! share no connection, so that a connection to a private address is never used for a host that may not have one.
+//! Each origin has a client of its own, which keeps one idle connection. So what is known to be bad can be dropped with all
+//! its connections, and nobody else's: a request that ran out of time is gone, but an HTTP/2 connection outlives its requests,
+//! and a server that floods it answers every probe. A client goes with its origin's failure, when it gets old, when too many
+//! are kept, and all go when this machine runs out of file descriptors.
 //!
-//! A client keeps one idle connection a host. Connections have no life span of their own there, so the client as a
-//! whole is replaced (its idle connections close, requests under way end in peace) when it gets old or has made many
-//! connections, and when this machine runs out of file descriptors.
+//! Origins of the seeds' hosts and all others differ in the address guard and share no client, so that a connection to a
+//! private address is never used for a host that may not have one.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -26,48 +27,63 @@ const PROBE: Duration = Duration::from_secs(4);
 /// Octets that a server may send over HTTP/2 beyond what we have read. At a round trip of 100 ms it is 1.3 MB a second.
 const HTTP2_WINDOW: u32 = 128 << 10;
 
-/// The two clients.
+/// The clients in use.
 #[derive(Debug)]
 pub(super) struct Clients {
-    for_seeds: Slot,
-    for_others: Slot,
+    for_seeds: Shelf,
+    for_others: Shelf,
 }
 
 impl Clients {
-    /// Makes both clients. Reads no environment: no proxy, whatever it says there.
+    /// Makes no client yet. Reads no environment: no proxy, whatever it says there.
     pub(super) fn new(settings: &FetchSettings, tls: &rustls::ClientConfig) -> Result<Self, SetupError> {
         let rules = Arc::new(Rules::new(&settings.resolve));
         let names = Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout));
-        let slot = |host_is_seed| {
+        let shelf = |host_is_seed| {
             let guard = Arc::new(AddressGuard { allow_net: settings.allow_net.clone(), host_is_seed });
-            Slot::new(Recipe {
+            let recipe = Recipe {
                 settings: settings.clone(),
                 tls: tls.clone(),
                 rules: Arc::clone(&rules),
                 names: Arc::clone(&names),
                 guard,
-            })
+            };
+            // What can't be made is told now and not with the first request.
+            drop(recipe.make()?);
+            Ok::<_, SetupError>(Shelf { recipe, kept: Mutex::default() })
         };
-        Ok(Self { for_seeds: slot(true)?, for_others: slot(false)? })
+        Ok(Self { for_seeds: shelf(true)?, for_others: shelf(false)? })
     }
 
-    /// Returns the guard and a client of the right kind.
-    pub(super) fn get(&self, host_is_seed: bool) -> (&AddressGuard, reqwest::Client) {
-        let slot = if host_is_seed { &self.for_seeds } else { &self.for_others };
-        (&slot.recipe.guard, slot.client())
+    fn shelf(&self, host_is_seed: bool) -> &Shelf {
+        if host_is_seed { &self.for_seeds } else { &self.for_others }
+    }
+
+    /// Returns the guard of such hosts.
+    pub(super) fn guard(&self, host_is_seed: bool) -> &AddressGuard {
+        &self.shelf(host_is_seed).recipe.guard
+    }
+
+    /// Returns the client of an origin.
+    pub(super) fn get(&self, host_is_seed: bool, origin: &str) -> Result<reqwest::Client, reqwest::Error> {
+        self.shelf(host_is_seed).client(origin)
+    }
+
+    /// Drops the client of an origin with all its connections.
+    pub(super) fn forget(&self, host_is_seed: bool, origin: &str) {
+        self.shelf(host_is_seed).kept().remove(origin);
     }
 
     /// Looks a name up, as a connection would.
     pub(super) async fn address(&self, host: &str, host_is_seed: bool) -> Option<IpAddr> {
-        let slot = if host_is_seed { &self.for_seeds } else { &self.for_others };
-        let found = slot.recipe.resolver().look_up(host).await.ok()?;
+        let found = self.shelf(host_is_seed).recipe.resolver().look_up(host).await.ok()?;
         found.first().map(SocketAddr::ip)
     }
 
     /// Closes every idle connection.
     pub(super) fn close_idle(&self) {
-        self.for_seeds.renew(|_| true);
-        self.for_others.renew(|_| true);
+        self.for_seeds.kept().clear();
+        self.for_others.kept().clear();
     }
 }
 
@@ -81,12 +97,12 @@ struct Recipe {
     guard: Arc<AddressGuard>,
 }
 
-/// One client and what is known about it.
+/// The client of one origin.
 #[derive(Debug)]
-struct Generation {
+struct Kept {
     client: reqwest::Client,
     born: Instant,
-    dials: DialLayer,
+    used: Instant,
 }
 
 impl Recipe {
@@ -98,14 +114,13 @@ impl Recipe {
         }
     }
 
-    fn make(&self) -> Result<Generation, reqwest::Error> {
-        let dials = DialLayer::default();
+    fn make(&self) -> Result<reqwest::Client, reqwest::Error> {
         let s = &self.settings;
         let resolver = self.resolver();
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
             .dns_resolver(resolver)
-            .connector_layer(dials.clone())
+            .connector_layer(DialLayer)
             .connect_timeout(s.connect_timeout)
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
@@ -130,46 +145,43 @@ impl Recipe {
             // The client's own limit is the same and costs no allocation.
             builder = builder.http1_max_headers(s.max_header_count);
         }
-        Ok(Generation { client: builder.build()?, born: Instant::now(), dials })
-    }
-
-    fn is_spent(&self, generation: &Generation) -> bool {
-        generation.born.elapsed() > self.settings.connection_life
-            || generation.dials.opened.load(Ordering::Relaxed) >= self.settings.max_connections
+        builder.build()
     }
 }
 
+/// The clients of origins under one address guard.
 #[derive(Debug)]
-struct Slot {
+struct Shelf {
     recipe: Recipe,
-    current: RwLock<Generation>,
+    kept: Mutex<HashMap<String, Kept>>,
 }
 
-impl Slot {
-    fn new(recipe: Recipe) -> Result<Self, SetupError> {
-        let current = RwLock::new(recipe.make()?);
-        Ok(Self { recipe, current })
+impl Shelf {
+    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn client(&self) -> reqwest::Client {
+    fn client(&self, origin: &str) -> Result<reqwest::Client, reqwest::Error> {
+        let settings = &self.recipe.settings;
+        let now = Instant::now();
+        let mut all = self.kept();
+        if let Some(kept) = all.get_mut(origin)
+            && now.duration_since(kept.born) < settings.connection_life
         {
-            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            if !self.recipe.is_spent(&current) {
-                return current.client.clone();
+            kept.used = now;
+            return Ok(kept.client.clone());
+        }
+        let client = self.recipe.make()?;
+        all.remove(origin);
+        if all.len() >= settings.max_connections {
+            // Those that have no connection any more, and if there are none, the one that waits longest.
+            all.retain(|_, kept| now.duration_since(kept.used) < settings.idle_timeout);
+            let oldest = all.iter().min_by_key(|(_, kept)| kept.used).map(|(origin, _)| origin.clone());
+            if let Some(oldest) = oldest.filter(|_| all.len() >= settings.max_connections) {
+                all.remove(&oldest);
             }
         }
-        self.renew(|generation| self.recipe.is_spent(generation))
-    }
-
-    /// Replaces the client if it is `spent`, and returns the one in use then.
-    fn renew(&self, spent: impl Fn(&Generation) -> bool) -> reqwest::Client {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if spent(&current) {
-            match self.recipe.make() {
-                Ok(next) => *current = next,
-                Err(error) => tracing::warn!("the HTTP client can't be renewed: {error}"),
-            }
-        }
-        current.client.clone()
+        all.insert(origin.to_owned(), Kept { client: client.clone(), born: now, used: now });
+        Ok(client)
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use tower_layer::Layer;
@@ -39,17 +39,14 @@ impl Dial {
 }
 
 /// Puts the watch around the client's connector.
-#[derive(Debug, Clone, Default)]
-pub(super) struct DialLayer {
-    /// How many connections were made through this layer.
-    pub(super) opened: Arc<AtomicUsize>,
-}
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DialLayer;
 
 impl<S> Layer<S> for DialLayer {
     type Service = WatchedConnector<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        WatchedConnector { inner, opened: Arc::clone(&self.opened) }
+        WatchedConnector { inner }
     }
 }
 
@@ -57,7 +54,6 @@ impl<S> Layer<S> for DialLayer {
 #[derive(Debug, Clone)]
 pub(super) struct WatchedConnector<S> {
     inner: S,
-    opened: Arc<AtomicUsize>,
 }
 
 impl<S, R> Service<R> for WatchedConnector<S>
@@ -78,15 +74,11 @@ where
         if let Some(dial) = &dial {
             dial.started.store(true, Ordering::Relaxed);
         }
-        let opened = Arc::clone(&self.opened);
         let connecting = self.inner.call(target);
         Box::pin(async move {
             let connected = connecting.await;
-            if connected.is_ok() {
-                opened.fetch_add(1, Ordering::Relaxed);
-                if let Some(dial) = &dial {
-                    dial.established.store(true, Ordering::Relaxed);
-                }
+            if let (Ok(_), Some(dial)) = (&connected, &dial) {
+                dial.established.store(true, Ordering::Relaxed);
             }
             connected
         })

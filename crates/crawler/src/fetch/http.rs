@@ -118,7 +118,7 @@ impl HttpFetch {
     ) -> Result<reqwest::Response, FetchError> {
         let mut may_repeat = true;
         loop {
-            let (guard, client) = self.clients.get(request.host_is_seed);
+            let guard = self.clients.guard(request.host_is_seed);
             // An address in the URL itself never reaches the resolver.
             let literal = match url.host() {
                 Some(Host::Ipv4(addr)) => Some(addr.into()),
@@ -134,6 +134,8 @@ impl HttpFetch {
             }
             let mut outgoing = reqwest::Request::new(Method::GET, url.clone());
             *outgoing.headers_mut() = fields.clone();
+            let client = self.clients.get(request.host_is_seed, &origin_of(url));
+            let client = client.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?;
             let dial = Arc::new(Dial::default());
             progress.dial = Some(Arc::clone(&dial));
             let error = match dial.watch(client.execute(outgoing)).await {
@@ -190,10 +192,17 @@ impl Fetch for HttpFetch {
             Progress { start: Instant::now(), dial: None, head: None, received: 0, waits_for_room: false };
         let deadline = progress.start + self.settings.timeout;
         let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
-        let error = match outcome {
-            Ok(Ok(response)) => return Ok(response),
-            Ok(Err(error)) => error,
-            Err(_) => progress.timed_out(self.settings.timeout),
+        let ended = match outcome {
+            Ok(ended) => ended,
+            Err(_) => Err(progress.timed_out(self.settings.timeout)),
+        };
+        if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
+            // The end of a try is the end of its connection as well, whatever the server goes on sending.
+            self.clients.forget(request.host_is_seed, &origin_of(&request.url));
+        }
+        let error = match ended {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
         };
         Err(progress.complete(error))
     }
@@ -316,6 +325,10 @@ fn judge_robots(mut decoded: Decoded, limit: u64, most: u64) -> Result<Decoded, 
     decoded.is_cut = decoded.body.len() as u64 > limit;
     decoded.body.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(decoded)
+}
+
+fn origin_of(url: &Url) -> String {
+    url.origin().ascii_serialization()
 }
 
 fn field_lines(headers: &HeaderMap) -> FieldLines {

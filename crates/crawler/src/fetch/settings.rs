@@ -44,8 +44,8 @@ pub struct FetchSettings {
     /// How many requests run at the same time; others wait. Default half of the file descriptors that this process
     /// may have, at most 4,096.
     pub max_in_flight: usize,
-    /// How many connections are made before idle ones are closed, for seeds' hosts and for others each. Default an
-    /// eighth of the file descriptors, at most 512.
+    /// How many origins may have an idle connection, of the seeds' hosts and of others each. Default an eighth of the file
+    /// descriptors, at most 512.
     pub max_connections: usize,
 }
 

@@ -82,19 +82,22 @@ async fn connections_have_a_life_span_and_a_number() {
     for (spent, connections) in [
         (FetchSettings { connection_life: Duration::ZERO, ..settings() }, 4),
         (FetchSettings { max_connections: 1, ..settings() }, 4),
-        (settings(), 1),
+        (FetchSettings { max_connections: 2, ..settings() }, 1),
     ] {
+        // Two origins in turn: one kept connection is one too few.
         let server = Server::saying(answer("", b"ok")).await;
+        let other = Server::saying(answer("", b"ok")).await;
         let http = HttpFetch::new(spent).unwrap();
         for _ in 0..4 {
             bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+            bounded(&http, other.request("/", Purpose::Page)).await.unwrap();
         }
-        assert_eq!(server.connections(), connections);
+        assert_eq!((server.connections(), other.connections()), (connections, connections));
     }
 }
 
 #[tokio::test]
-async fn a_renewed_client_closes_its_idle_connections() {
+async fn the_connection_of_an_origin_that_makes_room_for_another_closes() {
     let (gone, mut is_gone) = tokio::sync::mpsc::unbounded_channel();
     let server = Server::start(move |mut conn| {
         let gone = gone.clone();
@@ -104,9 +107,9 @@ async fn a_renewed_client_closes_its_idle_connections() {
         }
     })
     .await;
+    let other = Server::saying(answer("", b"ok")).await;
     let http = HttpFetch::new(FetchSettings { max_connections: 1, ..settings() }).unwrap();
-    for _ in 0..2 {
-        bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
-    }
+    bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    bounded(&http, other.request("/", Purpose::Page)).await.unwrap();
     assert_eq!(tokio::time::timeout(crate::server::BOUND, is_gone.recv()).await.unwrap(), Some(1));
 }

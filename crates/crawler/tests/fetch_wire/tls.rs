@@ -36,6 +36,8 @@ enum Talk {
     Http2,
     /// Answers over HTTP/2 with a header section that never ends; counts the connections that were closed.
     Flood(Arc<AtomicUsize>),
+    /// Answers every PING of HTTP/2 and sends more of its own, but never an answer; counts the connections that were closed.
+    Pings(Arc<AtomicUsize>),
 }
 
 /// Starts a server under the name `name`.
@@ -64,6 +66,10 @@ async fn serve(authority: &Authority, name: &str, talk: Talk) -> SocketAddr {
                     Talk::Http2 => speak_http2(stream).await,
                     Talk::Flood(closed) => {
                         flood_http2(stream).await;
+                        closed.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Talk::Pings(closed) => {
+                        ping_http2(stream).await;
                         closed.fetch_add(1, Ordering::SeqCst);
                     }
                 }
@@ -114,6 +120,40 @@ async fn flood_http2(stream: Stream) {
     reading.abort();
 }
 
+/// Sends SETTINGS, then PINGs, and acknowledges those of the client (RFC 9113 section 6.7), until the client closes.
+async fn ping_http2(stream: Stream) {
+    const PING: [u8; 9] = [0, 0, 8, 6, 0, 0, 0, 0, 0];
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let (asked, mut answers) = tokio::sync::mpsc::unbounded_channel::<[u8; 8]>();
+    let reading = async {
+        let mut preface = [0; 24];
+        reader.read_exact(&mut preface).await?;
+        loop {
+            let mut head = [0; 9];
+            reader.read_exact(&mut head).await?;
+            let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+            reader.read_exact(&mut payload).await?;
+            if head[3] == PING[3] && head[4] == 0 {
+                asked.send(payload.try_into().unwrap()).unwrap();
+            }
+        }
+    };
+    let writing = async {
+        writer.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await?;
+        loop {
+            let mut said = [&PING[..], &[7; 8]].concat().repeat(20);
+            while let Ok(payload) = answers.try_recv() {
+                said.extend_from_slice(&[0, 0, 8, 6, 1, 0, 0, 0, 0]);
+                said.extend_from_slice(&payload);
+            }
+            writer.write_all(&said).await?;
+            writer.flush().await?;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let _: std::io::Result<()> = tokio::select! { end = reading => end, end = writing => end };
+}
+
 fn rules(servers: &str) -> Vec<crawler::fetch::ResolveRule> {
     servers.split(' ').map(|rule| rule.parse().unwrap()).collect()
 }
@@ -122,19 +162,29 @@ async fn start_servers(authority: &Authority) -> String {
     let one = serve(authority, "one.example", Talk::Http1).await;
     let two = serve(authority, "two.example", Talk::Http2).await;
     let wrong = serve(authority, "other.example", Talk::Http1).await;
-    let closed = Arc::new(AtomicUsize::new(0));
-    let flood = serve(authority, "flood.example", Talk::Flood(Arc::clone(&closed))).await;
+    let closed = [Arc::<AtomicUsize>::default(), Arc::default()];
+    let flood = serve(authority, "flood.example", Talk::Flood(Arc::clone(&closed[0]))).await;
+    let pings = serve(authority, "pings.example", Talk::Pings(Arc::clone(&closed[1]))).await;
     let count = Server::start(move |mut conn| {
-        let closed = Arc::clone(&closed);
+        let closed = closed.clone();
         async move {
-            while conn.request().await.is_some() {
+            while let Some(head) = conn.request().await {
+                let closed = &closed[usize::from(head.starts_with("GET /pings"))];
                 conn.send(answer("", closed.load(Ordering::SeqCst).to_string().as_bytes())).await;
             }
         }
     })
     .await;
-    [("one", one), ("two", two), ("wrong", wrong), ("flood", flood), ("count", count.addr)]
+    let silent = Server::start(|conn| async move {
+        std::future::pending::<()>().await;
+        drop(conn);
+    })
+    .await;
+    [("one", one), ("two", two), ("wrong", wrong), ("flood", flood), ("pings", pings)]
+        .into_iter()
+        .chain([("count", count.addr), ("silent", silent.addr)])
         .map(|(name, addr)| format!("{name}.example:{addr}"))
+        .collect::<Vec<_>>()
         .join(" ")
 }
 
@@ -217,6 +267,33 @@ async fn fetch_as_the_child(servers: &str) {
     let error = bounded(&http, seed("https://wrong.example/", Purpose::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "a certificate for another name: {error}");
     flooded(&http).await;
+    pinged(servers).await;
+}
+
+/// The end of a try that ran out of time is the end of its connection, though the server answers every probe; whatever other
+/// hosts do meanwhile, and without harm to them.
+async fn pinged(servers: &str) {
+    let http = HttpFetch::new(FetchSettings {
+        resolve: rules(servers),
+        timeout: Duration::from_secs(1),
+        ..settings()
+    })
+    .unwrap();
+    let patient = tokio::time::timeout(Duration::from_secs(3), async {
+        let error = bounded(&http, seed("https://pings.example/", Purpose::Page)).await.unwrap_err();
+        assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, true), "{error}");
+        while bounded(&http, seed("http://count.example/pings", Purpose::Page)).await.unwrap().body == "0" {}
+    });
+    let others = async {
+        loop {
+            let error = bounded(&http, seed("http://silent.example/", Purpose::Page)).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
+        }
+    };
+    tokio::select! {
+        ended = patient => ended.expect("the connection ends with the try"),
+        () = others => {}
+    }
 }
 
 async fn flooded(http: &HttpFetch) {
