@@ -11,7 +11,7 @@ use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{self, Promise};
 use whole_program::pace_oracle::{self, Pace};
 use whole_program::random::Random;
-use whole_program::request_log::Request;
+use whole_program::request_log::{Purpose, Request};
 use whole_program::rules::Rules;
 use whole_program::simweb::{
     Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site, Web,
@@ -111,6 +111,27 @@ fn phases(n: usize) -> Vec<Failure> {
     }
 }
 
+/// Takes from the log the answers that came between the last commit of a process and its death: nobody can know what they
+/// said any more, if it wasn't in that very commit. The requests stay, and the gaps between them. A robots.txt is forgotten
+/// where it is asked for again next. Gives their number.
+fn forget(log: &mut [Request], deaths: &[(Duration, Duration)]) -> usize {
+    log.sort_by_key(|request| request.start);
+    let mut forgotten = 0;
+    for at in 0..log.len() {
+        let (end, origin) = (log[at].end, &log[at].origin);
+        if !deaths.iter().any(|(from, to)| (*from..=*to).contains(&end)) {
+            continue;
+        }
+        let next = log[at + 1..].iter().find(|request| request.origin == *origin);
+        let unknown = log[at].lesson.is_none() || next.is_none_or(|next| next.purpose == Purpose::Robots);
+        if unknown {
+            (log[at].status, log[at].retry_after, log[at].lesson) = (None, None, None);
+            forgotten += 1;
+        }
+    }
+    forgotten
+}
+
 /// What a web's side saw of a whole crawl that died and was taken up many times.
 struct Hours {
     log: Vec<Request>,
@@ -132,6 +153,7 @@ async fn hours(web: &Web, seed: u64, commits: u64) -> Hours {
     let mut crawl = Crawl::new(&sim, Arc::clone(&store));
     crawl.jitter = seed;
     let mut restarts = 0;
+    let mut deaths = Vec::new();
     loop {
         let commits = if seed == 0 { commits } else { random.between(commits / 2, commits * 2) };
         let dying = crawl.on(Arc::new(CrashStore::new(Arc::clone(&store), commits, restarts % 2 == 0)));
@@ -140,12 +162,17 @@ async fn hours(web: &Web, seed: u64, commits: u64) -> Hours {
                 assert_eq!(summary.end, End::Complete);
                 break;
             }
-            Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => restarts += 1,
+            Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => {
+                restarts += 1;
+                deaths.push((crawl.last_commit(), sim.now()));
+            }
             Err(error) => panic!("{error}"),
         }
         assert!(restarts < 2_000, "no progress");
     }
-    let log = sim.log();
+    let mut log = sim.log();
+    let forgotten = forget(&mut log, &deaths);
+    assert!(forgotten <= restarts * sim.web().sites.len(), "{forgotten} answers in {restarts} deaths");
     let pages = sim.page_counts();
     for (host, site) in &sim.web().sites {
         for path in site.resources.keys() {
@@ -193,8 +220,8 @@ async fn an_hour_under_every_rule_of_pace_with_restarts_has_no_violation() {
         // The rules bound something, or this would show nothing.
         assert!(took > secs(3_000) && restarts >= 10, "{took:?}, {restarts} restarts");
         let count = |of: fn(&Request) -> bool| log.iter().filter(|request| of(request)).count();
-        assert!(count(|r| matches!(r.status, Some(429 | 503))) >= 12);
-        assert!(count(|r| r.retry_after.is_some() && matches!(r.status, Some(200 | 301 | 404))) >= 6);
+        assert!(count(|r| matches!(r.status, Some(429 | 503))) >= 10);
+        assert!(count(|r| r.retry_after.is_some() && matches!(r.status, Some(200 | 301 | 404))) >= 3);
     }
 }
 

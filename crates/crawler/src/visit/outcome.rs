@@ -58,9 +58,10 @@ impl Requested {
             ),
             Err(error) => (&error.headers, error.received, None, None),
         };
-        let field = headers.iter().find(|(name, _)| name == "retry-after");
-        let value = field.and_then(|(_, value)| std::str::from_utf8(value).ok());
-        let retry_after = value.and_then(|value| robots::access::retry_after(value, ended.wall));
+        // The longest, where there are several.
+        let fields = headers.iter().filter(|(name, _)| name == "retry-after");
+        let values = fields.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+        let retry_after = values.filter_map(|value| robots::access::retry_after(value, ended.wall)).max();
         Self { started, ended, bytes, status, retry_after, address }
     }
 }
