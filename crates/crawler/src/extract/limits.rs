@@ -67,6 +67,10 @@ pub enum LimitHit {
 }
 
 impl LimitHit {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Links, Self::Href, Self::Text, Self::Title, Self::Metas, Self::MetaValue, Self::JsonLd];
+
     /// Gives the name of the limit in words, for the report.
     pub fn name(self) -> &'static str {
         match self {

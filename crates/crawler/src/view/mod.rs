@@ -10,6 +10,7 @@ mod explain;
 mod hosts;
 mod json;
 mod ledger;
+mod limits;
 mod links;
 mod lookup;
 mod open;

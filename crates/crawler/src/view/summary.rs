@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::cell::Moment;
 use super::coverage::{Coverage, HeldBack, HeldBackBy, hold_back, statement};
 use super::hosts::{queued, seconds};
+use super::limits::Reached;
 use super::open::{View, ViewError};
 use super::pages::is_withheld;
 use super::sitemaps::SitemapSummary;
@@ -42,6 +43,8 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// Failed visits by kind.
     pub errors: BTreeMap<String, u64>,
+    /// Limits that were reached, by the name they have in `docs/limits.md`, the most frequent first.
+    pub limits: Vec<Counted>,
     /// Pages that may be indexed.
     pub indexed: u64,
     /// Pages that may not.
@@ -134,7 +137,8 @@ impl<S: Store> View<S> {
             None => Totals::default(),
         };
         let (agent, seeds) = self.settings();
-        let (skipped, held_back) = self.skip_reasons()?;
+        let mut reached = Reached::default();
+        let (skipped, held_back) = self.skip_reasons(&mut reached)?;
         let end = meta(END)?.and_then(|text| serde_json::from_str(&text).ok());
         let mut summary = Summary {
             v: 1,
@@ -147,6 +151,7 @@ impl<S: Store> View<S> {
             queued: 0,
             statuses: BTreeMap::new(),
             errors: BTreeMap::new(),
+            limits: Vec::new(),
             indexed: 0,
             noindex: 0,
             archived: 0,
@@ -162,14 +167,17 @@ impl<S: Store> View<S> {
             end,
             hosts: Vec::new(),
         };
-        self.count_pages(&mut summary)?;
-        self.count_hosts(&mut summary, &held_back)?;
+        self.count_pages(&mut summary, &mut reached)?;
+        self.count_hosts(&mut summary, &held_back, &mut reached)?;
         for sitemap in self.sitemaps() {
+            let sitemap = sitemap?;
+            reached.sitemap(sitemap.detail.as_deref());
             summary.sitemaps_known += 1;
             if summary.sitemaps.len() < SITEMAPS_TOLD {
-                summary.sitemaps.push(sitemap?);
+                summary.sitemaps.push(sitemap);
             }
         }
+        summary.limits = most_frequent(reached.counts());
         summary.complete = summary.queued == 0;
         Ok(summary)
     }
@@ -183,9 +191,10 @@ impl<S: Store> View<S> {
         (settings.map(|settings| settings.agent.user_agent()), seeds)
     }
 
-    fn count_pages(&self, summary: &mut Summary) -> Result<(), ViewError> {
+    fn count_pages(&self, summary: &mut Summary, reached: &mut Reached) -> Result<(), ViewError> {
         for record in self.page_records() {
             let record = record?;
+            reached.page(&record);
             if let Some(status) = record.status {
                 *summary.statuses.entry(status).or_default() += 1;
             }
@@ -201,9 +210,15 @@ impl<S: Store> View<S> {
         Ok(())
     }
 
-    fn count_hosts(&self, summary: &mut Summary, held_back: &HeldBackBy) -> Result<(), ViewError> {
+    fn count_hosts(
+        &self,
+        summary: &mut Summary,
+        held_back: &HeldBackBy,
+        reached: &mut Reached,
+    ) -> Result<(), ViewError> {
         for record in self.host_records() {
             let record = record?;
+            reached.host(&record);
             let host = host_summary(&record, summary.end.as_ref(), held_back.get(&record.host));
             summary.queued += host.queued;
             summary.hosts_known += 1;
@@ -221,12 +236,13 @@ impl<S: Store> View<S> {
         Ok(())
     }
 
-    fn skip_reasons(&self) -> Result<(Vec<Counted>, HeldBackBy), ViewError> {
+    fn skip_reasons(&self, reached: &mut Reached) -> Result<(Vec<Counted>, HeldBackBy), ViewError> {
         let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
         let mut by_host = HeldBackBy::new();
         for row in self.skipped()? {
             let row = row?;
             hold_back(&mut by_host, &row);
+            reached.skipped(&row.reason);
             *reasons.entry(row.reason).or_default() += 1;
         }
         Ok((most_frequent(reasons), by_host))

@@ -38,6 +38,9 @@ impl Summary {
         self.visits(&mut page)?;
         let left_out: u64 = self.skipped.iter().map(|counted| counted.count).sum();
         page.counts(&format!("Left out: {}", urls(left_out)), &self.skipped)?;
+        if !self.limits.is_empty() {
+            page.counts("Limits reached", &self.limits)?;
+        }
         page.counts("Latest robots.txt by origin", &self.robots)?;
         self.sitemaps(&mut page)?;
         self.hosts(&mut page)?;

@@ -151,7 +151,8 @@ async fn ping_http2(stream: Stream) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let _: std::io::Result<()> = tokio::select! { end = reading => end, end = writing => end };
+    let ended: std::io::Result<()> = tokio::select! { end = reading => end, end = writing => end };
+    drop(ended);
 }
 
 fn rules(servers: &str) -> Vec<crawler::fetch::ResolveRule> {

@@ -47,6 +47,36 @@ fn the_summary_counts_what_the_tables_hold() {
 }
 
 #[test]
+fn limits_are_counted_by_the_names_of_their_keys() {
+    let mut crawl = Crawl::new();
+    let cut = |url: &str, truncated: Option<&str>, hits: &[&str]| PageRecord {
+        truncated: truncated.map(str::to_owned),
+        limits_hit: hits.iter().map(|&hit| hit.to_owned()).collect(),
+        ..page(url, Some(200))
+    };
+    crawl.store_page(cut("http://a.test/1", Some("wire"), &["links", "metas"]), Vec::new());
+    crawl.store_page(cut("http://a.test/2", Some("decoded"), &["links"]), Vec::new());
+    crawl.store_page(cut("http://a.test/3", None, &[]), Vec::new());
+    crawl.decide("http://a.test/deep", "skipped", Layer::Scope, "too_deep");
+    crawl.queue("http://a.test/", Priority::First, None);
+    let host = crawl.host("http://a.test/");
+    crawl.frontier.park(host, "max-pages-per-host 3");
+    let summary = crawl.view().summary().unwrap();
+    assert_eq!(
+        summary.limits,
+        [
+            counted("limits.max_links_per_page", 2),
+            counted("limits.max_body, as sent", 1),
+            counted("limits.max_body, decoded", 1),
+            counted("limits.max_depth", 1),
+            counted("limits.max_pages_per_host", 1),
+            counted("metas", 1),
+        ]
+    );
+    assert!(printed(&summary).contains("Limits reached\n         2  limits.max_links_per_page\n"));
+}
+
+#[test]
 fn each_host_is_complete_or_says_why_not() {
     let mut crawl = Crawl::new();
     for host in ["done", "waiting", "pausing", "parked"] {

@@ -1,0 +1,130 @@
+//! How often each limit was reached, under the names of `docs/limits.md`. Derived from the records of pages, sitemaps, hosts
+//! and URLs that were left out, so it holds over all runs.
+
+use std::collections::BTreeMap;
+
+use crate::frontier::HostRecord;
+use crate::record::PageRecord;
+use crate::sitemap::Fault;
+
+/// Counts by name of the limit.
+#[derive(Debug, Default)]
+pub(super) struct Reached(BTreeMap<&'static str, u64>);
+
+impl Reached {
+    /// Counts what one page met.
+    pub(super) fn page(&mut self, record: &PageRecord) {
+        let cut = record.truncated.as_deref().and_then(|cut| match cut {
+            "wire" => Some("limits.max_body, as sent"),
+            "decoded" => Some("limits.max_body, decoded"),
+            _ => None,
+        });
+        let error = record.error.as_deref().and_then(|kind| match kind {
+            "timeout" => Some("fetch.timeout"),
+            "too_large" => Some("limits.max_header_bytes or max_header_count"),
+            _ => None,
+        });
+        for name in record.limits_hit.iter().filter_map(|hit| of_page(hit)).chain(cut).chain(error) {
+            self.add(name, 1);
+        }
+    }
+
+    /// Counts a URL that was left out for this reason.
+    pub(super) fn skipped(&mut self, reason: &str) {
+        if let Some(name) = of_skip(reason) {
+            self.add(name, 1);
+        }
+    }
+
+    /// Counts a sitemap that was read in part, for what its detail says.
+    pub(super) fn sitemap(&mut self, detail: Option<&str>) {
+        let faults = [
+            (Fault::Octets, "max_sitemap"),
+            (Fault::Urls, "sitemaps.urls"),
+            (Fault::Elements, "sitemaps.elements"),
+        ];
+        for (_, name) in faults.iter().filter(|(fault, _)| detail == Some(&fault.to_string())) {
+            self.add(name, 1);
+        }
+    }
+
+    /// Counts a host that was left.
+    pub(super) fn host(&mut self, record: &HostRecord) {
+        match record.parked.as_deref() {
+            Some(why) if why.starts_with("max-pages-per-host") => self.add("limits.max_pages_per_host", 1),
+            Some(why) if why.ends_with("over max-crawl-delay") => self.add("pace.max_crawl_delay", 1),
+            _ => {}
+        }
+    }
+
+    /// The counts.
+    pub(super) fn counts(self) -> BTreeMap<String, u64> {
+        self.0.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+    }
+
+    fn add(&mut self, name: &'static str, count: u64) {
+        *self.0.entry(name).or_default() += count;
+    }
+}
+
+/// The limit behind a word of `limits_hit`.
+fn of_page(hit: &str) -> Option<&'static str> {
+    Some(match hit {
+        "links" => "limits.max_links_per_page",
+        "href" => "href_bytes",
+        "text" => "text_bytes",
+        "title" => "title_bytes",
+        "metas" => "metas",
+        "meta value" => "meta_value_bytes",
+        "json-ld" => "json_ld_bytes",
+        _ => return None,
+    })
+}
+
+/// The limit behind a reason of table `skipped`.
+fn of_skip(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "too_deep" => "limits.max_depth",
+        "too_long" => "limits.max_url_length",
+        "too_many_redirects" => "limits.max_redirects",
+        "trap_depth" => "traps.depth",
+        "trap_segments" => "traps.segments",
+        "trap_repeats" => "traps.repeats",
+        "trap_host" => "traps.urls_per_host",
+        "trap_domain" => "traps.hosts_per_domain",
+        "trap_query" => "traps.query_variants",
+        "trap_shape" => "traps.shape_variants",
+        "trap_same" => "traps.same_pages",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::LinkOutcome as Skip;
+
+    #[test]
+    fn every_limit_that_is_counted_stands_in_the_document() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/limits.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let hits = crate::extract::LimitHit::ALL.map(|hit| of_page(hit.name()));
+        let skips = [
+            Skip::TooDeep,
+            Skip::TooLong,
+            Skip::TooManyRedirects,
+            Skip::TrapDepth,
+            Skip::TrapSegments,
+            Skip::TrapRepeats,
+            Skip::TrapHost,
+            Skip::TrapDomain,
+            Skip::TrapQuery,
+            Skip::TrapShape,
+            Skip::TrapSame,
+        ];
+        for name in hits.into_iter().chain(skips.map(|skip| of_skip(skip.as_str()))) {
+            let name = name.unwrap();
+            assert!(text.contains(&format!("| `{name}` |")), "{name}");
+        }
+    }
+}
