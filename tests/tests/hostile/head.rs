@@ -319,6 +319,15 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Waits("back-off"), AtMost(2)],
     ),
     Scenario::pages(
+        "status-503-that-breaks-off",
+        "pace",
+        Serve::Wire(|w| {
+            w.request()?;
+            w.send("HTTP/1.1 503 Busy\r\nContent-Length: 999\r\nConnection: close\r\n\r\nbusy")
+        }),
+        &[Waits("back-off"), AtMost(2)],
+    ),
+    Scenario::pages(
         "status-429-for-ever",
         "pace",
         Serve::Answer(|_| answer(429, &[], "")),

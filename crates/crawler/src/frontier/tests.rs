@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::pace::as_the_site_sees;
 use crate::store::MemoryStore;
 
 const KEY: FingerprintKey = FingerprintKey([3; 32]);
@@ -214,7 +215,9 @@ fn a_leased_url_is_leased_again_after_a_crash_and_its_host_waits_its_gap() {
     let leased = frontier.lease(now(2_007)).unwrap().unwrap().lease().url.clone();
     let mut frontier = open(&store, FrontierLimits::default());
     assert!(frontier.lease(now(1_006)).unwrap().is_none(), "the whole gap from the restart at 1000 s");
-    assert_eq!(frontier.lease(now(1_007)).unwrap().unwrap().lease().url, leased);
+    let rested =
+        Now { mono: Duration::from_secs(1_000) + as_the_site_sees(Duration::from_secs(7)), ..now(1_007) };
+    assert_eq!(frontier.lease(rested).unwrap().unwrap().lease().url, leased);
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
     let day = jiff::SignedDuration::from_hours(24);
     for (jump, earliest) in [(day * 400, 5), (day * -400, 60)] {
         let wall = jiff::Timestamp::UNIX_EPOCH.checked_add(jump).unwrap();
-        let at = |seconds| Now { mono: Duration::from_secs(seconds), wall };
+        let at = |seconds| Now { mono: as_the_site_sees(Duration::from_secs(seconds)), wall };
         let limits = FrontierLimits::default();
         let mut again = Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
         assert!(again.lease(at(earliest - 1)).unwrap().is_none(), "{jump:?}");
