@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
+/// Responses up to this size are read at once, whatever they hold: that takes milliseconds, and few octets.
+const SMALL: usize = 64 << 10;
+
 /// Responses over this size are read one after the other: as text and as links they take several times their size.
 const LARGE: usize = 1 << 20;
 
@@ -18,9 +21,11 @@ const BACKLOG: usize = 24 << 20;
 /// The places where responses are read.
 #[derive(Debug)]
 pub struct Desk {
+    /// For small ones, so that they never wait behind costly ones: the operating system shares the processors between them.
+    small: Semaphore,
     /// As many as there are processors. More would only hold memory.
     places: Semaphore,
-    /// For large ones, so that small ones never wait for them.
+    /// For large ones, so that ordinary ones never wait for them.
     large: Semaphore,
     backlog: Arc<Backlog>,
 }
@@ -53,12 +58,21 @@ impl Default for Desk {
 impl Desk {
     /// A desk with so many places for responses of ordinary size.
     pub fn new(places: usize) -> Self {
-        Self { places: Semaphore::new(places), large: Semaphore::new(1), backlog: Arc::default() }
+        Self {
+            small: Semaphore::new(2 * places),
+            places: Semaphore::new(places),
+            large: Semaphore::new(1),
+            backlog: Arc::default(),
+        }
     }
 
     /// Waits for a place, and until less than the most waits to be committed.
     pub(super) async fn place(&self, octets: usize) -> Option<SemaphorePermit<'_>> {
-        let places = if octets > LARGE { &self.large } else { &self.places };
+        let places = match octets {
+            ..=SMALL => &self.small,
+            ..=LARGE => &self.places,
+            _ => &self.large,
+        };
         let place = places.acquire().await.ok()?;
         self.less().await;
         Some(place)
@@ -108,7 +122,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_small_response_doesnt_wait_for_large_ones() {
+    async fn a_small_response_doesnt_wait_for_costly_ones_of_ordinary_size() {
+        let desk = Desk::new(2);
+        let _costly = (desk.place(SMALL + 1).await, desk.place(LARGE).await);
+        let soon = Duration::from_secs(9);
+        assert!(tokio::time::timeout(soon, desk.place(SMALL + 1)).await.is_err());
+        assert!(tokio::time::timeout(soon, desk.place(SMALL)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_ordinary_response_doesnt_wait_for_large_ones() {
         let desk = Desk::new(1);
         let large = desk.place(LARGE + 1).await;
         let soon = Duration::from_secs(9);
