@@ -304,11 +304,12 @@ pub(crate) const PLAN: Plan =
 #[test]
 fn hostile_tls_and_http2() {
     let crawled = run(&PLAN);
-    // The end of a try isn't enough: the flooded connections end as well, long before the crawl does.
+    // The end of a try isn't enough: the flooded connections end as well, long before the crawl does. These servers read
+    // nothing, so it takes until a probe has gone unanswered, 8 s.
     for scenario in SCENARIOS.iter().filter(|scenario| scenario.hazard == "deadline") {
         for contact in crawled.web.contacts(scenario.name) {
             let lived = contact.closed.map(|closed| closed.saturating_sub(contact.start));
-            assert!(lived.is_some_and(|time| time < Duration::from_secs(8)), "{}: {lived:?}", scenario.name);
+            assert!(lived.is_some_and(|time| time < Duration::from_secs(12)), "{}: {lived:?}", scenario.name);
         }
     }
 }
