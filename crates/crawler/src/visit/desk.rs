@@ -68,10 +68,12 @@ impl Desk {
 
     /// Waits for a place, and until less than the most waits to be committed.
     pub(super) async fn place(&self, octets: usize) -> Option<SemaphorePermit<'_>> {
-        let places = match octets {
-            ..=SMALL => &self.small,
-            ..=LARGE => &self.places,
-            _ => &self.large,
+        let places = if octets <= SMALL {
+            &self.small
+        } else if octets <= LARGE {
+            &self.places
+        } else {
+            &self.large
         };
         let place = places.acquire().await.ok()?;
         self.less().await;

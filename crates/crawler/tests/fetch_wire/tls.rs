@@ -148,7 +148,7 @@ async fn ping_http2(stream: Stream) {
             }
             writer.write_all(&said).await?;
             writer.flush().await?;
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::task::yield_now().await;
         }
     };
     let ended: std::io::Result<()> = tokio::select! { end = reading => end, end = writing => end };
