@@ -86,6 +86,8 @@ fn settings_that_are_gone_or_unreadable_are_named() {
         let output = scene.resume().run();
         let message = told(fault, &output, output.code.unwrap_or_default());
         assert!(matches!(output.code, Some(2 | 3 | 5)) && message.contains("crawl.toml"), "{output}");
+        let judged = told(&format!("{fault}: audit"), &scene.look("audit", &[]), 3).to_owned();
+        assert!(judged.contains("crawl.toml"), "no verdict by settings that are a part: {judged}");
     }
     assert_eq!(scene.server.count(), requests, "nothing is asked for under unknown settings");
     fs::write(&file, &right).unwrap();

@@ -60,6 +60,33 @@ fn pages_of_two_thousand_new_links_fit_into_256_mb() {
 }
 
 #[test]
+fn links_of_forty_hosts_that_are_left_out_fit_into_256_mb() {
+    // Each link that isn't followed is a decision with its evidence until it is on disk.
+    let links = |page: usize| -> String {
+        (0..2_000)
+            .map(|link| format!("<a rel=nofollow href=\"/far/{page}/{link}/some/longer/path.html\">x</a>\n"))
+            .collect()
+    };
+    let bodies: Vec<String> = (0..12).map(links).collect();
+    let mut sites = Sites::new();
+    let mut seeds = String::new();
+    for host in 0..40 {
+        for (page, body) in bodies.iter().enumerate() {
+            sites = sites.page(&format!("h{host}.test"), &format!("/{page}"), Answer::html(body.as_str()));
+            let _ = writeln!(seeds, "http://h{host}.test/{page}");
+        }
+    }
+    let scene = Scene::new(sites);
+    std::fs::write(scene.seeds(), seeds).unwrap();
+    let running = scene.crawl().under("ulimit -d 262144").start();
+    wait_for(&scene, 200);
+    running.kill();
+    let output = scene.resume().under("ulimit -d 262144").run();
+    told("256 MB, 40 hosts, 2,000 links a page left out, after a kill", &output, 0);
+    assert_eq!(scene.table("pages").len(), 480);
+}
+
+#[test]
 fn whoever_comes_second_to_a_directory_is_told_so() {
     let scene = Scene::new(Sites::new().tree("a.test", 200, Duration::from_millis(10)));
     let running = scene.crawl().start();

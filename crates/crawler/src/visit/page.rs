@@ -69,8 +69,9 @@ impl Visited {
     pub(super) fn octets(&self) -> usize {
         let link = |link: &FoundLink| {
             let target = link.target.as_ref().map_or_else(String::len, |(url, _)| url.as_str().len());
-            // As a link found, as its record, and in the entry of a link that isn't queued, which names the page as well.
-            400 + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
+            // As a link found (200), as its record (200), and as the entry of a link that isn't queued, which names the page
+            // as well (300, its evidence, and the room that a growing list of them takes).
+            1_200 + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
         };
         4096 + self.links.iter().map(link).sum::<usize>()
             + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::resume::whole_record;
 use crate::show;
 use crate::terminal::Talk;
 
@@ -58,10 +59,11 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
 
 fn settings(args: &AuditArgs) -> anyhow::Result<(config::Settings, config::Record)> {
     let file = args.dir.join("crawl.toml");
+    let record = whole_record(&file)?;
     let mut overrides = CliOverrides::default();
     overrides.set("out", path_text(&args.dir));
     let settings = load(&overrides, [], Some(&file))?.settings;
-    Ok((settings, config::read_record(&file)?))
+    Ok((settings, record))
 }
 
 fn write_json(report: &Report, out: &mut impl Write) -> io::Result<()> {

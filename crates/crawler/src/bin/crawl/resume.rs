@@ -1,11 +1,10 @@
 //! `crawl resume`: goes on where a crawl stopped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Record, load, units};
-
 use crawler::job::Job;
 
 use crate::crawling;
@@ -47,15 +46,7 @@ impl ResumeArgs {
             );
             return Err(Stop::new(exit::USAGE, what).into());
         }
-        let record = crawler::config::read_record(&file)?;
-        if record.seeds.is_empty() {
-            let dir = path_text(&self.dir);
-            let what = format!(
-                "{dir}/crawl.toml holds no seeds in its section [record]: it was cut or changed. Put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
-            );
-            return Err(Stop::new(exit::CONFIG, what).into());
-        }
-        Ok(record)
+        whole_record(&file)
     }
 
     /// Builds the settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
@@ -66,6 +57,19 @@ impl ResumeArgs {
         self.adjustable.add_to(&mut overrides);
         Ok(load(&overrides, adjustable_environment(), Some(&self.dir.join("crawl.toml")))?)
     }
+}
+
+/// What a crawl's `crawl.toml` says of its start; one without seeds isn't whole.
+pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
+    let record = crawler::config::read_record(file)?;
+    if record.seeds.is_empty() {
+        let dir = path_text(file.parent().unwrap_or(file));
+        let what = format!(
+            "{dir}/crawl.toml holds no seeds in its section [record]: it was cut or changed. Put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
+        );
+        return Err(Stop::new(exit::CONFIG, what).into());
+    }
+    Ok(record)
 }
 
 /// Goes on with a crawl.
