@@ -20,6 +20,10 @@ use crate::warc::{self, Encoded, Exchange};
 /// Octets kept of a header value or a reference.
 pub(super) const LONGEST_TEXT: usize = 2_048;
 
+/// Octets that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
+/// queued, with its evidence and the room that a growing list of entries takes.
+const LINK: usize = 1_400;
+
 /// How pages are read in this crawl.
 #[derive(Debug)]
 pub struct PageRules {
@@ -69,9 +73,7 @@ impl Visited {
     pub(super) fn octets(&self) -> usize {
         let link = |link: &FoundLink| {
             let target = link.target.as_ref().map_or_else(String::len, |(url, _)| url.as_str().len());
-            // As a link found (200), as its record (200), and as the entry of a link that isn't queued, which names the page
-            // as well (300, its evidence, and the room that a growing list of them takes).
-            1_200 + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
+            LINK + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
         };
         4096 + self.links.iter().map(link).sum::<usize>()
             + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
@@ -324,4 +326,18 @@ fn validators(response: &Response) -> BTreeMap<String, String> {
         .into_iter()
         .filter_map(|name| Some((name.to_owned(), clean::clean_to(response.header(name)?, LONGEST_TEXT))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Decision, LinkRecord};
+
+    #[test]
+    fn a_link_counts_for_what_it_takes() {
+        // A list that grows holds room for twice its entries, and for half of them once more while it is moved.
+        let entries = 2 * size_of::<Decision>() + size_of::<Decision>() / 2;
+        let taken = size_of::<FoundLink>() + size_of::<LinkRecord>() + entries;
+        assert!(LINK >= taken, "{taken}");
+    }
 }
