@@ -63,9 +63,11 @@ fn pages_of_two_thousand_new_links_fit_into_256_mb() {
 fn links_of_forty_hosts_that_are_left_out_fit_into_256_mb() {
     // Each link that isn't followed is a decision with its evidence until it is on disk.
     let links = |page: usize| -> String {
-        (0..2_000)
-            .map(|link| format!("<a rel=nofollow href=\"/far/{page}/{link}/some/longer/path.html\">x</a>\n"))
-            .collect()
+        let mut body = String::new();
+        for link in 0..2_000 {
+            let _ = writeln!(body, "<a rel=nofollow href=\"/far/{page}/{link}/some/longer/path.html\">x</a>");
+        }
+        body
     };
     let bodies: Vec<String> = (0..12).map(links).collect();
     let mut sites = Sites::new();

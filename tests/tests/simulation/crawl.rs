@@ -114,8 +114,11 @@ impl<S: Store> Crawl<S> {
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
-        let engine =
-            EngineSettings { max_wait: Duration::from_hours(2), jitter: self.jitter, ..job::engine_settings(&settings, KEY) };
+        let engine = EngineSettings {
+            max_wait: Duration::from_hours(2),
+            jitter: self.jitter,
+            ..job::engine_settings(&settings, KEY)
+        };
         let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());

@@ -114,8 +114,9 @@ async fn a_changed_robots_re_judges_what_is_queued() {
         skips.dedup_by(|a, b| a.0 == b.0);
         skips.into_iter().map(|(_, robots)| (robots.line, robots.rule, robots.digest)).collect::<Vec<_>>()
     };
-    let line =
-        |line, rule: &str, digest: &Option<String>| (Some(line), Some(format!("Disallow: {rule}")), digest.clone());
+    let line = |line, rule: &str, digest: &Option<String>| {
+        (Some(line), Some(format!("Disallow: {rule}")), digest.clone())
+    };
     assert_eq!(denied("closed"), vec![line(2, "/closed/", &versions.before); 20]);
     assert_eq!(denied("shut"), vec![line(5, "/shut/", &versions.after); 100]);
     assert_eq!(denied("opened"), vec![]);

@@ -16,7 +16,7 @@ const SMALL: usize = 64 << 10;
 const LARGE: usize = 1 << 20;
 
 /// Nothing more is read while this much waits to be committed. What is being read then comes on top.
-const BACKLOG: usize = 16 << 20;
+const BACKLOG: usize = 24 << 20;
 
 /// The places where responses are read.
 #[derive(Debug)]
