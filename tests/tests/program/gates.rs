@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whole_program::oracle::{Promise, judge};
 use whole_program::request_log::Request;
-use whole_program::site::Sites;
+use whole_program::site::{Answer, Sites};
 
 use crate::scene::{DELAY, Scene};
 
@@ -111,4 +111,30 @@ fn a_quota_of_requests_binds_all_hosts_and_is_told() {
     let ledger = scene.table("ledger");
     let told = ledger.iter().filter(|entry| entry["reason"] == "max-rate").count();
     assert_eq!(told, 1);
+}
+
+#[test]
+fn an_origin_that_never_answers_holds_up_no_other_of_its_host() {
+    // The server speaks no TLS: https of the host can't be had. Each page is found on the one before, so that its link to https stands
+    // before the next page in the queue.
+    let mut sites = Sites::new();
+    for page in 0..20 {
+        let body = format!("<a href=\"https://a.test/x{page}\">x</a> <a href=\"/{}\">next</a>", page + 1);
+        sites = sites.page(
+            "a.test",
+            &if page == 0 { "/".to_owned() } else { format!("/{page}") },
+            Answer::html(body),
+        );
+    }
+    sites = sites.page("a.test", "/20", Answer::html("the end"));
+    let robots = "User-agent: *\nDisallow:\nSitemap: https://a.test/map.xml\n";
+    let scene = Scene::new(sites.page("a.test", "/robots.txt", Answer::content("text/plain", robots)));
+    scene.crawl().args(["--sitemaps"]).run().expect(0);
+    assert_eq!(scene.table("pages").len(), 21, "{:?}", scene.table("queue"));
+    let queue = scene.table("queue");
+    assert_eq!(queue.len(), 20, "what can't be had waits: {queue:?}");
+    let aside: Vec<_> =
+        scene.table("ledger").into_iter().filter(|row| row["decision"] == "put_back").collect();
+    assert_eq!(aside.len(), 1, "told once: {aside:?}");
+    scene.assert_polite();
 }

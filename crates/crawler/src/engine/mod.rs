@@ -1,6 +1,7 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
 mod address;
+mod aside;
 mod consent;
 mod duplicate;
 mod entries;
@@ -175,6 +176,7 @@ pub struct Engine<F, S> {
     quota_wait: Option<Why>,
     quota_told: Vec<Why>,
     addresses: Option<Addresses>,
+    asides: aside::Asides,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -266,6 +268,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             quota_wait: None,
             quota_told: Vec::new(),
             addresses,
+            asides: aside::Asides::default(),
         })
     }
 

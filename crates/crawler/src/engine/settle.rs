@@ -34,6 +34,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             (_, outcome) => outcome,
         };
+        if !matches!(outcome.event, Event::NeverKnown(..)) {
+            self.asides.end_row(lease.host);
+        }
         match outcome.event {
             Event::Robots(entry) => {
                 self.robots_known(permit, &entry, outcome.asked, gap)?;
@@ -54,16 +57,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Event::SiteFile(answer) => self.site_file(permit, *answer, outcome.request, gap),
             Event::Refused(statements) => self.refused(permit, &statements, gap, now),
-            Event::Wait(wait, why) => {
-                let evidence = Evidence::from(wait).with_words(why);
-                self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), evidence);
-                let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
-                self.give_back(permit, false, None, gap);
-                if let Work::Errand(errand) = &lease.work {
-                    // It was taken out of its host's list when it was leased.
-                    self.frontier.send(lease.host, errand.clone());
+            Event::Wait(wait, why) => self.pause_host(permit, wait, why, now),
+            Event::NeverKnown(wait, why) => match &lease.work {
+                Work::Visit(item) if self.stands_aside(&lease) => {
+                    self.set_aside(permit, item.clone(), &why, gap, now);
                 }
-            }
+                _ => self.pause_host(permit, wait, why, now),
+            },
             Event::Unanswered => {
                 self.enter_request(&lease, now);
                 self.give_back(permit, false, None, gap);
@@ -84,6 +84,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.enter_request(&lease, now);
         Ok(())
+    }
+
+    fn pause_host(&mut self, permit: Permit, wait: Delay, why: String, now: Now) {
+        let lease = permit.lease().clone();
+        let evidence = Evidence::from(wait).with_words(why);
+        self.decided(&lease, now, "paused", Layer::Pace, wait.why.as_str(), evidence);
+        let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
+        self.give_back(permit, false, None, gap);
+        if let Work::Errand(errand) = &lease.work {
+            // It was taken out of its host's list when it was leased.
+            self.frontier.send(lease.host, errand.clone());
+        }
     }
 
     /// Counts the request and gives the host's next time by the ordinary gap.

@@ -254,6 +254,11 @@ impl<S: Store> Frontier<S> {
         Ok(Admitted::Queued)
     }
 
+    /// URLs that wait in the queues of a host.
+    pub fn queued_of(&self, id: HostId) -> u64 {
+        self.hosts[id.0 as usize].queued()
+    }
+
     /// Queues a known URL once more: it is to be visited again.
     pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
         self.host_mut(id).push(Priority::Link, url);

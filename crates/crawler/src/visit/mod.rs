@@ -107,7 +107,14 @@ async fn attempt<F: Fetch, S: Store>(
     if entry.deferred {
         let length = Duration::try_from(entry.expires.duration_since(now.wall)).unwrap_or_default();
         let wait = Delay { length, why: Why::RobotsUnreachable };
-        return Ok(without_request(None, Event::Wait(wait, entry.record.reason.clone())));
+        let reason = entry.record.reason.clone();
+        let event = match (entry.record.good_copy, &lease.work) {
+            (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
+            // It stands where another origin's robots.txt names it: the host has better to do than to wait for it.
+            (None, Work::Sitemap(_)) => Event::Denied(RobotsEvidence { reason, ..RobotsEvidence::default() }),
+            _ => Event::Wait(wait, reason),
+        };
+        return Ok(without_request(None, event));
     }
     let verdict = entry.robots.verdict(lease.url.path_and_query());
     let evidence = evidence(&verdict, &entry);

@@ -83,6 +83,8 @@ pub enum Event {
     Refused(Vec<meta::consent::Statement>),
     /// The host has to wait.
     Wait(Delay, String),
+    /// As [`Event::Wait`], for an origin whose robots.txt never could be had: another one of the host may answer.
+    NeverKnown(Delay, String),
     /// The host's address became known; the URL is still to be visited.
     Address(Option<IpAddr>),
     /// The host asks for a longer gap than is waited for.

@@ -1,0 +1,66 @@
+//! An origin of a host whose robots.txt never could be had, beside others of that host that answer: a port where nobody
+//! listens, https with a broken certificate. Nothing of it is asked for, as of any such origin, but the host doesn't pause
+//! for it: its URLs go to the end of the host's queue, behind those that can be fetched.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Engine;
+use super::settle::Gap;
+use crate::clock::Now;
+use crate::fetch::Fetch;
+use crate::frontier::{HostId, Lease, Permit, QueuedUrl};
+use crate::pace::Why;
+use crate::record::{Evidence, Layer};
+use crate::store::Store;
+
+/// So many URLs of a host are put back one after the other at most. Then it pauses as a whole, until robots.txt is asked for
+/// again.
+const IN_A_ROW: u64 = 1_000;
+
+/// What was put back.
+#[derive(Debug, Default)]
+pub(super) struct Asides {
+    /// URLs in a row, by host.
+    row: HashMap<HostId, u64>,
+    /// Origins that the ledger has it of.
+    told: HashSet<String>,
+}
+
+impl Asides {
+    /// Something else of the host had its turn.
+    pub(super) fn end_row(&mut self, host: HostId) {
+        self.row.remove(&host);
+    }
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Whether a URL of an origin whose robots.txt never could be had goes to the end of the queue: the host has pages of
+    /// another origin, and more in its queue than such URLs.
+    pub(super) fn stands_aside(&mut self, lease: &Lease) -> bool {
+        let (_, counts) = self.frontier.pace_and_counts(lease.host);
+        if counts.pages == 0 {
+            return false;
+        }
+        let most = self.frontier.queued_of(lease.host).min(IN_A_ROW);
+        let row = self.asides.row.entry(lease.host).or_default();
+        *row += 1;
+        if *row > most {
+            self.asides.end_row(lease.host);
+            return false;
+        }
+        true
+    }
+
+    /// Puts it there. `gap` is what the host waits for anyhow.
+    pub(super) fn set_aside(&mut self, permit: Permit, item: QueuedUrl, why: &str, gap: Gap, now: Now) {
+        let lease = permit.lease().clone();
+        let origin = lease.url.origin().to_string();
+        if self.asides.told.insert(origin.clone()) {
+            let words = format!("{origin}: {why}; its URLs wait behind those of the host's other origins");
+            let evidence = Evidence::from(words);
+            self.decided(&lease, now, "put_back", Layer::Robots, Why::RobotsUnreachable.as_str(), evidence);
+        }
+        self.give_back(permit, true, None, gap);
+        self.frontier.requeue(lease.host, item);
+    }
+}
