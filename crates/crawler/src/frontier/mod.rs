@@ -34,7 +34,7 @@ pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +66,9 @@ pub struct FrontierLimits {
     pub journal_octets: usize,
     /// Hosts that one commit folds: a fold of many hosts goes over several.
     pub folded_at_once: usize,
+    /// Journal entries that one commit drops once they are folded. The database keeps a copy of the changed page for each of
+    /// them until the commit is through: 18,000 at once took 60 MB and more.
+    pub dropped_at_once: usize,
     /// Hosts that keep a read chunk of their queue in memory.
     pub chunks_in_memory: usize,
 }
@@ -76,7 +79,8 @@ impl Default for FrontierLimits {
             seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
             journal_octets: 8 * 1024 * 1024,
-            folded_at_once: 2_000,
+            folded_at_once: 500,
+            dropped_at_once: 256,
             chunks_in_memory: 4_096,
         }
     }
@@ -101,6 +105,8 @@ pub struct Frontier<S> {
     ticks: u64,
     /// Entries in the store: number and octets.
     journal: Vec<(u64, usize)>,
+    /// Journal entries that nothing needs any more, to be dropped.
+    folded: VecDeque<u64>,
     journal_next: u64,
     /// The fold under way: hosts still to be folded, and the first entry that outlives it.
     folding: Vec<HostId>,
@@ -140,6 +146,7 @@ impl<S: Store> Frontier<S> {
             chunks_loaded: 0,
             ticks: 0,
             journal: Vec::new(),
+            folded: VecDeque::new(),
             journal_next: 0,
             folding: Vec::new(),
             undurable: Vec::new(),

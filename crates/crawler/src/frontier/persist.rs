@@ -105,6 +105,7 @@ impl<S: Store> Frontier<S> {
         for id in &dirty {
             self.seal(*id, false)?;
         }
+        self.drop_folded();
         self.fold()?;
         let costs = dirty.iter().map(|id| self.hosts[id.0 as usize].costs());
         let (journal, all) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
@@ -137,7 +138,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Folds what stands in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
-    /// all are done the entries that were there at the beginning are dropped; until then a replay passes over what is
+    /// all are done the entries that were there at the beginning can be dropped; until then a replay passes over what is
     /// folded already.
     fn fold(&mut self) -> Result<(), StoreError> {
         let octets: usize = self.journal.iter().map(|(_, octets)| octets).sum();
@@ -149,8 +150,8 @@ impl<S: Store> Frontier<S> {
             self.folding = hosts.map(|index| HostId(index as u32)).collect();
             self.fold_until = self.journal_next;
         }
-        let many =
-            if octets > 4 * self.limits.journal_octets { usize::MAX } else { self.limits.folded_at_once };
+        // The longer the journal has become meanwhile, the more at once.
+        let many = self.limits.folded_at_once * (octets / self.limits.journal_octets.max(1)).max(1);
         let rest = self.folding.len().saturating_sub(many);
         for id in self.folding.split_off(rest) {
             self.mark(id);
@@ -161,11 +162,18 @@ impl<S: Store> Frontier<S> {
             let (done, left): (Vec<_>, Vec<_>) =
                 self.journal.drain(..).partition(|(number, _)| *number < until);
             self.journal = left;
-            for (number, _) in done {
-                self.view.remove(Tree::Journal, number.to_be_bytes().to_vec());
-            }
+            self.folded.extend(done.into_iter().map(|(number, _)| number));
         }
         Ok(())
+    }
+
+    /// Drops journal entries that are folded, the oldest first, some at a time. One that is still there is passed over by a
+    /// replay.
+    fn drop_folded(&mut self) {
+        let many = self.folded.len().min(self.limits.dropped_at_once);
+        for number in self.folded.drain(..many) {
+            self.view.remove(Tree::Journal, number.to_be_bytes().to_vec());
+        }
     }
 
     fn seal(&mut self, id: HostId, all: bool) -> Result<(), StoreError> {

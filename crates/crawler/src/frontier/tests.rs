@@ -17,6 +17,7 @@ const TIGHT: FrontierLimits = FrontierLimits {
     seen_loaded_for_links: 20,
     journal_octets: 900,
     folded_at_once: 1,
+    dropped_at_once: 1,
     chunks_in_memory: 2,
 };
 
@@ -278,6 +279,40 @@ fn one_seen_set_at_a_time_is_enough() {
             "what was forgotten is read again"
         );
     }
+}
+
+#[test]
+fn a_long_journal_is_dropped_some_entries_a_commit() {
+    const AT_ONCE: usize = 7;
+    let store = Arc::new(MemoryStore::default());
+    let limits =
+        FrontierLimits { journal_octets: 20_000, dropped_at_once: AT_ONCE, ..FrontierLimits::default() };
+    let mut frontier = open(&store, limits);
+    let mut most = 0;
+    let mut longest = 0;
+    let mut step = |frontier: &mut Frontier<MemoryStore>| {
+        let (generation, writes) = frontier.cut(now(1_000)).unwrap();
+        let dropped =
+            writes.iter().filter(|write| write.tree == Tree::Journal && write.value.is_none()).count();
+        frontier.store().commit(writes).unwrap();
+        frontier.committed(generation);
+        most = most.max(dropped);
+        longest = longest.max(store.scan(Tree::Journal, &[]).count());
+    };
+    // About 70 octets each: two folds, far from each other.
+    for n in 0..700 {
+        assert_eq!(offer(&mut frontier, &url((n % 5) as u8, n), true), Admitted::Queued);
+        step(&mut frontier);
+    }
+    for _ in 0..60 {
+        step(&mut frontier);
+    }
+    assert_eq!(most, AT_ONCE);
+    let left = store.scan(Tree::Journal, &[]).count();
+    assert!(longest > 200 && left < 150, "{longest} entries at most, {left} left");
+    let mut again = open(&store, limits);
+    assert_eq!(again.counts().queued, 700);
+    assert_eq!(offer(&mut again, &url(0, 0), true), Admitted::Seen);
 }
 
 #[test]
