@@ -157,7 +157,7 @@ fn compare(c: &mut Criterion) {
         group.bench_function("tree and selector", |b| {
             let limits = SelectLimits { nodes: usize::MAX, depth: usize::MAX, ..SelectLimits::default() };
             b.iter(|| {
-                texts.iter().map(|t| select(t, &rule, &limits).unwrap()[0].values.len()).sum::<usize>()
+                texts.iter().map(|t| select(t, &rule, &limits).unwrap().fields[0].values.len()).sum::<usize>()
             });
         });
         group.finish();
@@ -290,5 +290,44 @@ fn tell_share(name: &str, without: &dyn Fn(), with: &dyn Fn(), rel: &dyn Fn()) {
     );
 }
 
-criterion_group!(benches, compare, directives);
+/// Bodies of 10 MiB, the most that is read by default, that cost a reader most: deep, wide, full of attributes, entities, metas, cut tags.
+fn hostile(c: &mut Criterion) {
+    let url = Url::parse("http://e.example/docs/howto/page.html").unwrap();
+    let limits = ExtractLimits::default();
+    let size = 10 << 20;
+    let fill = |head: &str, part: &str| {
+        let mut html = String::with_capacity(size);
+        html.push_str(head);
+        while html.len() + part.len() <= size {
+            html.push_str(part);
+        }
+        html.into_bytes()
+    };
+    let shapes = [
+        ("formatting left open", fill("", "<b n><i n><p x>")),
+        ("lists in lists", fill("", "<ul><li>")),
+        ("one element in another", fill("", "<div>")),
+        ("short links", fill("", "<a href=a>b</a>")),
+        ("links from a long base", fill(&format!("<base href='/{}/'>", "b".repeat(8_000)), "<a href=1>")),
+        ("metas", fill("", "<meta name=robots content=noindex>")),
+        ("attributes of one tag", fill("<a ", "a b='c' ")),
+        ("attributes without end", fill("<p ", "a=\"")),
+        ("entities", fill("<p>", "&amp;&notit;&#x1f600;&")),
+        ("cut tags", fill("", "</")),
+        ("comments", fill("", "<!--><!-- --!>")),
+        ("JSON-LD", fill("", "<script type=application/ld+json>{}</script>")),
+        ("scripts left open", fill("", "<script><!--<script>")),
+        ("words", fill("<title>", "a ")),
+        ("templates and tables", fill("", "<table><template><tr><td>")),
+        ("another encoding", fill("<meta charset=gb18030>", "\u{81}\u{30}")),
+    ];
+    let mut group = c.benchmark_group("extract hostile 10 MiB");
+    group.throughput(Throughput::Bytes(size as u64)).sample_size(10);
+    for (name, body) in &shapes {
+        group.bench_function(*name, |b| b.iter(|| ours(body, &url, &limits, true)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, compare, directives, hostile);
 criterion_main!(benches);

@@ -253,7 +253,7 @@ fn each_limit_is_reported_when_it_cuts() {
         assert_eq!(page.limits_hit, [hit], "{html}");
     }
     let cut = read_with(b"<a href=1>", None, &ExtractLimits { link_bytes: 19, ..SMALL }, false);
-    assert_eq!((cut.links.len(), cut.limits_hit), (0, vec![LimitHit::Links]));
+    assert_eq!((cut.links.len(), cut.limits_hit), (0, vec![LimitHit::LinkBytes]));
 }
 
 /// Pages that take a tree builder minutes or gigabytes. Quadratic time would keep this test from ending.
@@ -315,7 +315,7 @@ fn a_long_base_doesnt_multiply() {
     let page = read(&html);
     assert_within(&page, &ExtractLimits::default(), html.len());
     assert!(page.links.len() < 1_100);
-    assert_eq!(page.limits_hit, [LimitHit::Links]);
+    assert_eq!(page.limits_hit, [LimitHit::LinkBytes]);
 }
 
 #[test]

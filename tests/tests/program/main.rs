@@ -11,6 +11,7 @@ mod duplicates;
 mod export;
 mod gates;
 mod ledger;
+mod limits;
 mod memory;
 mod pace;
 mod plan;

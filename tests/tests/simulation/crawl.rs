@@ -153,7 +153,8 @@ impl<S: Store> Crawl<S> {
         let settings = settings();
         let rules = AuditRules {
             agent: robots::Agent::new(&settings.agent.product),
-            options: robots::Options::from(settings.robots.dialect),
+            options: settings.robots_options(),
+            limits: settings.page.extract_limits(settings.limits.max_links_per_page),
             page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
             policy: job::consent_rules(&settings).policy,
             delay: DELAY,

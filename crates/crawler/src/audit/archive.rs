@@ -8,7 +8,7 @@ use meta::Sources;
 use url::Url;
 
 use super::{AuditError, AuditRules, Check, content};
-use crate::extract::{ExtractInput, ExtractLimits, extract};
+use crate::extract::{ExtractInput, extract};
 use crate::fetch::decode_body;
 use crate::record::{PageRecord, Withdrawal};
 use crate::store::{Store, Tree};
@@ -122,14 +122,13 @@ fn forbids(url: &str, at: Timestamp, record: &Record, rules: &AuditRules) -> Opt
     let metas = match Url::parse(url) {
         Ok(url) if is_html => {
             let body = decode_body(field("content-encoding"), body);
-            let limits = ExtractLimits::default();
             let link_headers = Vec::new();
             let input = ExtractInput {
                 body: &body,
                 content_type,
                 url: &url,
                 link_headers: &link_headers,
-                limits: &limits,
+                limits: &rules.limits,
                 want_text: false,
             };
             extract(&input).metas

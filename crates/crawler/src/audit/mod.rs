@@ -22,6 +22,7 @@ use jiff::Timestamp;
 use meta::consent::Policy;
 use serde::Serialize;
 
+use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::FingerprintKey;
@@ -36,6 +37,8 @@ pub struct AuditRules {
     pub agent: robots::Agent,
     /// How robots.txt is read.
     pub options: robots::Options,
+    /// How much of a page is read.
+    pub limits: ExtractLimits,
     /// Whose page directives bind the crawl.
     pub page_agent: meta::Agent,
     /// The purposes that were declared.

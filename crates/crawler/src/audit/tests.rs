@@ -8,6 +8,7 @@ use meta::consent::Purpose;
 use super::*;
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
+use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, Why};
 use crate::record::{
@@ -31,6 +32,7 @@ fn rules() -> AuditRules {
     AuditRules {
         agent: robots::Agent::new("SuperRobot"),
         options: robots::Options::default(),
+        limits: ExtractLimits::default(),
         page_agent: meta::Agent::new("SuperRobot/1.0", [""; 0]),
         policy: Policy::new([Purpose::Search, Purpose::Archive]),
         delay: Duration::from_secs(1),

@@ -12,6 +12,7 @@ mod keys;
 #[cfg(test)]
 mod limits_doc_tests;
 mod load;
+mod reading;
 mod record;
 mod resolve;
 mod settings;
@@ -25,6 +26,7 @@ pub use dns::{NameServer, NameServerError};
 pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
+pub use reading::{PageSettings, SitemapSettings};
 pub use record::{Record, read_record, to_toml};
 pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};

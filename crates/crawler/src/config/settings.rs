@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Contact;
 use super::dns::NameServer;
+use super::reading::{PageSettings, SitemapSettings};
 use super::resolve::ResolveRule;
 use super::units;
 
@@ -37,6 +38,10 @@ pub struct Settings {
     pub traps: TrapSettings,
     /// How a request is made.
     pub fetch: FetchSettings,
+    /// What is read of one page.
+    pub page: PageSettings,
+    /// What is read of one sitemap, and how many a host may have.
+    pub sitemap: SitemapSettings,
     /// What is archived.
     pub warc: WarcSettings,
     /// What is entered in the ledger.
@@ -58,10 +63,20 @@ impl Default for Settings {
             limits: LimitSettings::default(),
             traps: TrapSettings::default(),
             fetch: FetchSettings::default(),
+            page: PageSettings::default(),
+            sitemap: SitemapSettings::default(),
             warc: WarcSettings::default(),
             ledger: LedgerSettings::default(),
             extract: Vec::new(),
         }
+    }
+}
+
+impl Settings {
+    /// How a robots.txt is read: the dialect, and how much of the file.
+    pub fn robots_options(&self) -> robots::Options {
+        let max_octets = usize::try_from(self.limits.max_robots).unwrap_or(usize::MAX);
+        robots::Options { max_octets, ..robots::Options::from(self.robots.dialect) }
     }
 }
 
@@ -246,6 +261,12 @@ pub struct LimitSettings {
     /// Octets of one response's header section. Default: 64 KiB.
     #[serde(with = "units::size")]
     pub max_header_bytes: u64,
+    /// Field lines of one response's header section. Default: 100.
+    pub max_header_count: usize,
+    /// Octets of a robots.txt or another file that speaks for its whole site, as decoded; never fewer than the default, which RFC 9309
+    /// section 2.5 asks for. Default: 500 KiB.
+    #[serde(with = "units::size")]
+    pub max_robots: u64,
     /// Redirects in a row. Default: 10.
     pub max_redirects: u32,
     /// Octets of a URL. Default: 2083.
@@ -264,6 +285,8 @@ impl Default for LimitSettings {
             max_bytes: None,
             max_body: 10 << 20,
             max_header_bytes: 64 << 10,
+            max_header_count: 100,
+            max_robots: 500 << 10,
             max_redirects: 10,
             max_url_length: 2083,
             max_links_per_page: 10_000,
@@ -324,6 +347,18 @@ pub struct FetchSettings {
     /// Time of one try, from DNS to the last octet. Default: 30 s.
     #[serde(with = "units::duration")]
     pub timeout: Duration,
+    /// The part of `timeout` that DNS, TCP and TLS may take. Default: 10 s.
+    #[serde(with = "units::duration")]
+    pub connect_timeout: Duration,
+    /// The part of `connect_timeout` that DNS may take. Default: 8 s.
+    #[serde(with = "units::duration")]
+    pub dns_timeout: Duration,
+    /// How long an idle connection is kept for the next request. Default: 15 s.
+    #[serde(with = "units::duration")]
+    pub idle_timeout: Duration,
+    /// How long a connection may be used for new requests. Default: 5 min.
+    #[serde(with = "units::duration")]
+    pub connection_life: Duration,
     /// Tries after the first one, where the failure may pass. Default: 2.
     pub retries: u32,
     /// Addresses of hosts, given by hand. Default: none.
@@ -340,6 +375,10 @@ impl Default for FetchSettings {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
+            connect_timeout: Duration::from_secs(10),
+            dns_timeout: Duration::from_secs(8),
+            idle_timeout: Duration::from_secs(15),
+            connection_life: Duration::from_mins(5),
             retries: 2,
             resolve: Vec::new(),
             resolve_file: PathBuf::new(),

@@ -63,6 +63,8 @@ fn consent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>)
 
 fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
     let (pace, limits, fetch) = (&settings.pace, &settings.limits, &settings.fetch);
+    // What a site says of itself is never read less far than by default.
+    let least = Settings::default();
     let durations = [
         ("pace.delay", pace.delay, Duration::ZERO),
         ("pace.max_delay", pace.max_delay, Duration::ZERO),
@@ -70,6 +72,11 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("pace.max_wait", pace.max_wait, Duration::ZERO),
         ("limits.max_time", limits.max_time.unwrap_or(YEAR), Duration::from_millis(1)),
         ("fetch.timeout", fetch.timeout, Duration::from_millis(1)),
+        ("fetch.connect_timeout", fetch.connect_timeout, Duration::from_millis(1)),
+        ("fetch.dns_timeout", fetch.dns_timeout, Duration::from_millis(1)),
+        ("fetch.idle_timeout", fetch.idle_timeout, Duration::ZERO),
+        ("fetch.connection_life", fetch.connection_life, Duration::ZERO),
+        ("page.tree_time", settings.page.tree_time, Duration::from_millis(1)),
     ];
     for (path, value, least) in durations {
         if value < least || value > YEAR {
@@ -90,6 +97,8 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("limits.max_bytes", limits.max_bytes.unwrap_or(1), 1, u64::MAX),
         ("limits.max_body", limits.max_body, 1, 1 << 40),
         ("limits.max_header_bytes", limits.max_header_bytes, 1 << 10, 16 << 20),
+        ("limits.max_header_count", limits.max_header_count as u64, 10, 10_000),
+        ("limits.max_robots", limits.max_robots, least.limits.max_robots, 64 << 20),
         ("limits.max_redirects", u64::from(limits.max_redirects), 0, 100),
         ("limits.max_url_length", limits.max_url_length as u64, 64, 65_536),
         ("limits.max_links_per_page", limits.max_links_per_page as u64, 1, 10_000_000),
@@ -108,7 +117,7 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("traps.same_pages", traps.same_pages),
     ];
     let budgets = budgets.map(|(path, value)| (path, value.unwrap_or(1), 1, u64::MAX));
-    for (path, value, least, most) in counts.into_iter().chain(budgets) {
+    for (path, value, least, most) in counts.into_iter().chain(reading(settings, &least)).chain(budgets) {
         if value < least {
             return Err(places.refuse(path, format_args!("{value} is too little: at least {least}")));
         }
@@ -117,6 +126,36 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         }
     }
     Ok(())
+}
+
+/// The bounds of the sections `[page]` and `[sitemap]`: key, value, least, most.
+fn reading(settings: &Settings, least: &Settings) -> impl Iterator<Item = (&'static str, u64, u64, u64)> {
+    let of = &settings.page;
+    let of_page = [
+        ("page.href_bytes", of.href_bytes, 64, 1 << 20),
+        ("page.link_bytes", of.link_bytes, 1 << 10, 1 << 30),
+        ("page.anchor_bytes", of.anchor_bytes, 0, 1 << 20),
+        ("page.title_bytes", of.title_bytes, 0, 1 << 20),
+        ("page.meta_bytes", of.meta_bytes, least.page.meta_bytes, 1 << 40),
+        ("page.metas", of.metas as u64, least.page.metas as u64, 1_000_000),
+        ("page.meta_value_bytes", of.meta_value_bytes, least.page.meta_value_bytes, 1 << 20),
+        ("page.json_ld_bytes", of.json_ld_bytes, 0, 1 << 30),
+        ("page.tree_nodes", of.tree_nodes as u64, 100, 1_000_000),
+        ("page.tree_depth", of.tree_depth as u64, 8, 512),
+        ("page.field_values", of.field_values as u64, 1, 1_000_000),
+        ("page.field_bytes", of.field_bytes, 1, 1 << 30),
+        ("page.fields_bytes", of.fields_bytes, 1, 1 << 30),
+    ];
+    let sitemap = &settings.sitemap;
+    let of_sitemap = [
+        ("sitemap.max_body", sitemap.max_body, 1, 1 << 40),
+        ("sitemap.urls", sitemap.urls as u64, 1, 10_000_000),
+        ("sitemap.value_bytes", sitemap.value_bytes, 64, 1 << 20),
+        ("sitemap.elements", sitemap.elements as u64, 4, 1_000),
+        ("sitemap.nesting", u64::from(sitemap.nesting), 0, 255),
+        ("sitemap.per_host", sitemap.per_host as u64, 1, 1_000_000),
+    ];
+    of_page.into_iter().chain(of_sitemap)
 }
 
 fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {

@@ -41,6 +41,7 @@ use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
 use crate::pace::{Delay, Jitter, PaceRules, Why};
 use crate::record::RequestMade;
 use crate::scope::Scope;
+use crate::sitemap::SitemapLimits;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Domains;
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -93,6 +94,8 @@ pub struct EngineSettings {
     pub traps: TrapSettings,
     /// Whether sitemaps are looked for.
     pub sitemaps: bool,
+    /// How many a host may have, and within each other.
+    pub sitemap_limits: SitemapLimits,
     /// Whether pages are judged and not asked for: robots.txt and sitemaps alone are.
     pub plan: bool,
     /// Sizes of the frontier.

@@ -16,7 +16,7 @@ use crate::record::{
     link_key,
 };
 use crate::robots_cache::Entry;
-use crate::sitemap::{Fault, Form, Sitemap, SitemapLimits};
+use crate::sitemap::{Fault, Form, Sitemap};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Event, Outcome, SitemapRead};
@@ -86,7 +86,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, "other_host", from);
             return Ok(());
         }
-        let limits = SitemapLimits::default();
+        let limits = self.settings.sitemap_limits;
         let host = self.frontier.host_id(url.host());
         let key = link_key(host, url.fingerprint(&self.key));
         if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
@@ -94,11 +94,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let known = self.sitemaps.entry(host).or_default();
         let refused = if *known >= limits.per_host {
-            Some(("sitemaps_per_host", Evidence::limit("sitemaps.per_host", limits.per_host.to_string())))
+            Some(("sitemaps_per_host", Evidence::limit("sitemap.per_host", limits.per_host.to_string())))
         } else if record.nesting > limits.nesting {
             Some((
                 "sitemap_nesting",
-                Evidence::limit("sitemaps.nesting", limits.nesting.to_string())
+                Evidence::limit("sitemap.nesting", limits.nesting.to_string())
                     .with_words(record.from.clone()),
             ))
         } else if u32::from(record.redirects) > self.settings.max_redirects {

@@ -50,8 +50,10 @@ impl Default for ExtractLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LimitHit {
-    /// More links than [`ExtractLimits::links`] or [`ExtractLimits::link_bytes`].
+    /// More links than [`ExtractLimits::links`].
     Links,
+    /// Resolved link addresses beyond [`ExtractLimits::link_bytes`] were left out.
+    LinkBytes,
     /// A link address longer than [`ExtractLimits::href_bytes`] was dropped.
     Href,
     /// Visible text was cut at [`ExtractLimits::text_bytes`].
@@ -68,13 +70,22 @@ pub enum LimitHit {
 
 impl LimitHit {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Links, Self::Href, Self::Text, Self::Title, Self::Metas, Self::MetaValue, Self::JsonLd];
+    pub const ALL: [Self; 8] = [
+        Self::Links,
+        Self::LinkBytes,
+        Self::Href,
+        Self::Text,
+        Self::Title,
+        Self::Metas,
+        Self::MetaValue,
+        Self::JsonLd,
+    ];
 
     /// Gives the name of the limit in words, for the report.
     pub fn name(self) -> &'static str {
         match self {
             LimitHit::Links => "links",
+            LimitHit::LinkBytes => "link addresses",
             LimitHit::Href => "href",
             LimitHit::Text => "text",
             LimitHit::Title => "title",

@@ -24,7 +24,9 @@ mod tree_cost;
 pub use charset::{CharsetSource, Decoded, decode};
 pub use limits::{ExtractLimits, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel};
-pub use select::{BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Take, select};
+pub use select::{
+    BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, select,
+};
 
 use meta::MetaTag;
 use url::Url;

@@ -40,7 +40,7 @@ pub(super) fn links(page: &mut Page<'_>, base: &Url, charset: &'static Encoding,
         }
         let size = target.as_ref().map_or_else(String::len, |url| url.as_str().len());
         if size > left {
-            page.hit(LimitHit::Links);
+            page.hit(LimitHit::LinkBytes);
             break;
         }
         left -= size;

@@ -1,5 +1,7 @@
 //! Fields that a researcher names by CSS selector. The only place that builds a tree.
 
+use std::time::{Duration, Instant};
+
 use html5ever::ParseOpts;
 use html5ever::driver;
 use html5ever::tendril::TendrilSink;
@@ -63,13 +65,22 @@ impl SelectRule {
         Ok(SelectRule { name: name.to_owned(), selector, take, how_many })
     }
 
-    fn value_of(&self, element: ElementRef<'_>, limit: usize) -> Option<String> {
+    /// The value of a matched element, and whether it was cut.
+    fn value_of(&self, element: ElementRef<'_>, limit: usize) -> Option<(String, bool)> {
         let mut value = Folded::new(limit);
         match &self.take {
-            Take::Text => element.text().for_each(|piece| value.push(piece.as_bytes())),
+            Take::Text => {
+                for piece in element.text() {
+                    value.push(piece.as_bytes());
+                    if value.was_cut() {
+                        break;
+                    }
+                }
+            }
             Take::Attribute(name) => value.push(element.attr(name)?.as_bytes()),
         }
-        Some(value.take())
+        let was_cut = value.was_cut();
+        Some((value.take(), was_cut))
     }
 
     /// Gives the name under which the field stands in the page record.
@@ -87,13 +98,24 @@ pub struct SelectLimits {
     pub depth: usize,
     /// Values kept per rule. Default 1,000.
     pub values: usize,
+    /// Time that matching the rules may take. Default 2 s.
+    pub time: Duration,
     /// Octets kept per value. Default 64 KiB.
     pub value_bytes: usize,
+    /// Octets kept of all values together. Default 1 MiB.
+    pub bytes: usize,
 }
 
 impl Default for SelectLimits {
     fn default() -> Self {
-        SelectLimits { nodes: 50_000, depth: 256, values: 1_000, value_bytes: 64 * 1024 }
+        SelectLimits {
+            nodes: 50_000,
+            depth: 256,
+            time: Duration::from_secs(2),
+            values: 1_000,
+            value_bytes: 64 * 1024,
+            bytes: 1024 * 1024,
+        }
     }
 }
 
@@ -106,7 +128,16 @@ pub struct Field {
     pub values: Vec<String>,
 }
 
-/// Why no tree was built.
+/// Holds what was picked from a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selected {
+    /// A field for each rule, in the order of the rules.
+    pub fields: Vec<Field>,
+    /// The limit that left out values or cut one, first hit: `field values`, `field` or `fields`.
+    pub limit_hit: Option<&'static str>,
+}
+
+/// Why no field was picked.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SelectError {
@@ -126,6 +157,23 @@ pub enum SelectError {
         /// [`SelectLimits::depth`].
         limit: usize,
     },
+    /// The rules took too long.
+    #[error("matching the selectors took longer than {limit:?}")]
+    TooLong {
+        /// [`SelectLimits::time`].
+        limit: Duration,
+    },
+}
+
+impl SelectError {
+    /// Gives the name of the limit in words, for the report; as [`LimitHit::name`](super::LimitHit::name) does.
+    pub fn limit(&self) -> &'static str {
+        match self {
+            Self::TooManyNodes { .. } => "tree nodes",
+            Self::TooDeep { .. } => "tree depth",
+            Self::TooLong { .. } => "tree time",
+        }
+    }
 }
 
 /// Picks the named fields from a decoded page. Elements without the wanted attribute give no value; white space is
@@ -133,7 +181,7 @@ pub enum SelectError {
 ///
 /// Builds a tree: run it off the async threads. What the tree may cost is told from the tags first, and a page beyond
 /// the limits is refused before anything is built.
-pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result<Vec<Field>, SelectError> {
+pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result<Selected, SelectError> {
     let cost = tree_cost::estimate(html, limits.nodes, limits.depth);
     if cost.nodes > limits.nodes {
         return Err(SelectError::TooManyNodes { found: cost.nodes, budget: limits.nodes });
@@ -142,12 +190,66 @@ pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result
         return Err(SelectError::TooDeep { found: cost.depth, limit: limits.depth });
     }
     let tree = build_tree(html);
-    let field = |rule: &SelectRule| {
-        let most = if rule.how_many == HowMany::One { limits.values.min(1) } else { limits.values };
-        let found = tree.select(&rule.selector).filter_map(|e| rule.value_of(e, limits.value_bytes));
-        Field { name: rule.name.clone(), values: found.take(most).collect() }
+    let mut picker = Picker {
+        tree: &tree,
+        limits,
+        end: real_time().checked_add(limits.time),
+        room: limits.bytes,
+        limit_hit: None,
     };
-    Ok(rules.iter().map(field).collect())
+    let mut fields = Vec::with_capacity(rules.len());
+    for rule in rules {
+        fields.push(Field { name: rule.name.clone(), values: picker.values(rule)? });
+    }
+    Ok(Selected { fields, limit_hit: picker.limit_hit })
+}
+
+/// The machine's own clock, in a simulation too: it bounds work, and no decision about a site hangs on it.
+#[expect(clippy::disallowed_methods, reason = "what work costs, no simulated clock can tell")]
+fn real_time() -> Instant {
+    Instant::now()
+}
+
+struct Picker<'a> {
+    tree: &'a Html,
+    limits: &'a SelectLimits,
+    end: Option<Instant>,
+    /// Octets that may be kept still.
+    room: usize,
+    limit_hit: Option<&'static str>,
+}
+
+impl Picker<'_> {
+    /// The values of one rule. A selector may look at all siblings of each element, so the time is bounded as well; it is
+    /// looked at before each element.
+    fn values(&mut self, rule: &SelectRule) -> Result<Vec<String>, SelectError> {
+        let mut values = Vec::new();
+        let root = self.tree.root_element();
+        for element in std::iter::once(root).chain(root.descendent_elements()) {
+            if self.end.is_some_and(|end| real_time() >= end) {
+                return Err(SelectError::TooLong { limit: self.limits.time });
+            }
+            if !rule.selector.matches(&element) {
+                continue;
+            }
+            if values.len() >= self.limits.values {
+                self.limit_hit.get_or_insert("field values");
+                break;
+            }
+            let most = self.limits.value_bytes.min(self.room);
+            let Some((value, was_cut)) = rule.value_of(element, most) else { continue };
+            if was_cut {
+                let whole = most == self.limits.value_bytes;
+                self.limit_hit.get_or_insert(if whole { "field" } else { "fields" });
+            }
+            self.room -= value.len();
+            values.push(value);
+            if rule.how_many == HowMany::One {
+                break;
+            }
+        }
+        Ok(values)
+    }
 }
 
 pub(super) fn build_tree(html: &str) -> Html {
@@ -164,7 +266,7 @@ mod tests {
 
     fn values(css: &str, take: Take, how_many: HowMany) -> Vec<String> {
         let rule = SelectRule::new("field", css, take, how_many).unwrap();
-        select(PAGE, &[rule], &SelectLimits::default()).unwrap().remove(0).values
+        select(PAGE, &[rule], &SelectLimits::default()).unwrap().fields.remove(0).values
     }
 
     #[test]
@@ -186,14 +288,40 @@ mod tests {
 
     #[test]
     fn a_page_beyond_the_limits_is_refused() {
-        let limits = SelectLimits { nodes: 1_000, depth: 50, values: 2, value_bytes: 3 };
+        let limits =
+            SelectLimits { nodes: 1_000, depth: 50, values: 2, value_bytes: 3, ..SelectLimits::default() };
         let rules = [SelectRule::new("p", "p", Take::Text, HowMany::All).unwrap()];
         let many = select(&"<p>x".repeat(600), &rules, &limits).unwrap_err();
         assert!(matches!(many, SelectError::TooManyNodes { budget: 1_000, .. }), "{many}");
         let deep = select(&"<div>".repeat(60), &rules, &limits).unwrap_err();
         assert!(matches!(deep, SelectError::TooDeep { limit: 50, .. }), "{deep}");
         let within = select(&"<p>wxyz".repeat(60), &rules, &limits).unwrap();
-        assert_eq!(within[0].values, ["wxy", "wxy"]);
+        assert_eq!(within.fields[0].values, ["wxy", "wxy"]);
+        assert_eq!(within.limit_hit, Some("field"));
+        let many = select(&"<p>w".repeat(3), &rules, &limits).unwrap();
+        assert_eq!((many.fields[0].values.len(), many.limit_hit), (2, Some("field values")));
+        let all = SelectLimits { values: 9, bytes: 4, ..limits.clone() };
+        let all = select(&"<p>wxy".repeat(3), &rules, &all).unwrap();
+        assert_eq!((all.fields[0].values.join(","), all.limit_hit), ("wxy,w,".to_owned(), Some("fields")));
+        let exact = select("<p>wxy<p>z", &rules, &limits).unwrap();
+        assert_eq!((exact.fields[0].values.join(","), exact.limit_hit), ("wxy,z".to_owned(), None));
+    }
+
+    #[test]
+    fn a_selector_that_looks_at_all_siblings_ends_with_its_time() {
+        let limits = SelectLimits { time: Duration::from_millis(20), ..SelectLimits::default() };
+        let rules = [SelectRule::new("p", "p:has(~ i)", Take::Text, HowMany::All).unwrap()];
+        // The whole of it would look at 110 million siblings.
+        let late = select(&"<p>x</p>".repeat(15_000), &rules, &limits).unwrap_err();
+        assert_eq!(late, SelectError::TooLong { limit: limits.time });
+        assert_eq!(late.limit(), "tree time");
+    }
+
+    #[test]
+    fn the_root_element_can_be_picked() {
+        let rules = [SelectRule::new("lang", "html", Take::Attribute("lang".into()), HowMany::One).unwrap()];
+        let found = select("<html lang=ga><p>x", &rules, &SelectLimits::default()).unwrap();
+        assert_eq!(found.fields[0].values, ["ga"]);
     }
 
     #[test]

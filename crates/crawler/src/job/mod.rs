@@ -4,11 +4,15 @@ mod descriptors;
 mod dir;
 mod plan;
 mod revisit;
+mod rules;
 mod scrub;
 mod seed;
 
 pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_offline};
+use self::rules::fetch_settings;
+pub(crate) use self::rules::selectors;
+pub use self::rules::{consent_cache, consent_rules, engine_settings, page_rules, robots_cache, scope};
 pub use self::seed::{Planted, plant};
 
 use std::collections::HashSet;
@@ -16,23 +20,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use meta::consent::{Consent, Policy, Purpose};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, ConsentSettings, LaterDenial, Record, ScopeSettings, Settings, TrapSettings};
-use crate::consent::{ConsentCache, ConsentRules};
-use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
-use crate::extract::{BadSelector, ExtractLimits, HowMany, SelectRule, Take};
-use crate::fetch::{FetchSettings, HttpFetch, ResolveRule, SetupError};
-use crate::frontier::FrontierLimits;
-use crate::pace::PaceRules;
-use crate::robots_cache::RobotsCache;
+use crate::config::{self, Record, Settings};
+use crate::engine::{End, Engine, Listener, Stop, Summary};
+use crate::extract::{BadSelector, SelectRule};
+use crate::fetch::{HttpFetch, SetupError};
 use crate::scope::{PatternError, Scope};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
-use crate::visit::{Desk, PageRules, VisitContext};
+use crate::visit::VisitContext;
 use crate::warc::WarcInfo;
 
 /// The form of the database that this version writes.
@@ -239,118 +238,6 @@ impl Prepared {
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
         })
     }
-}
-
-/// The boundary without seeds.
-pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
-    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
-    let limits = &settings.limits;
-    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
-}
-
-/// What the engine is told.
-pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
-    let pace = &settings.pace;
-    let limits = &settings.limits;
-    EngineSettings {
-        pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
-        concurrency: pace.concurrency.min(descriptors::room()),
-        per_ip: pace.per_ip,
-        max_rate: pace.max_rate,
-        max_bandwidth: pace.max_bandwidth,
-        retries: settings.fetch.retries,
-        max_redirects: limits.max_redirects,
-        max_pages: limits.max_pages,
-        max_pages_per_host: limits.max_pages_per_host,
-        max_time: limits.max_time,
-        max_bytes: limits.max_bytes,
-        max_wait: pace.max_wait,
-        withdraw_when_denied: settings.robots.on_later_denial == LaterDenial::Withdraw,
-        ledger: settings.ledger.level,
-        traps: traps(settings),
-        sitemaps: settings.scope.sitemaps,
-        plan: false,
-        frontier: FrontierLimits::default(),
-        jitter: u64::from_be_bytes([
-            key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
-        ]),
-    }
-}
-
-/// The budgets of the trap guard. Who says how deep the crawl goes has said it.
-fn traps(settings: &Settings) -> TrapSettings {
-    let depth = settings.traps.depth.filter(|_| settings.limits.max_depth.is_none());
-    TrapSettings { depth, ..settings.traps }
-}
-
-/// The robots.txt files of a crawl.
-pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache<S> {
-    let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
-    let policy = robots::access::Policy {
-        on_forbidden: settings.robots.on_forbidden,
-        ..robots::access::Policy::default()
-    };
-    RobotsCache::new(store, agent, robots::Options::from(settings.robots.dialect), policy)
-}
-
-/// What the operator declared of the crawl's purposes.
-pub fn consent_rules(settings: &Settings) -> ConsentRules {
-    let ConsentSettings { purpose, silence_allows, ai_block_hint } = &settings.consent;
-    let silence = |purpose| if silence_allows.contains(&purpose) { Consent::Allow } else { Consent::Deny };
-    let policy = Policy::new(purpose.iter().copied());
-    let policy = Purpose::ALL.into_iter().fold(policy, |policy, each| policy.presume(each, silence(each)));
-    ConsentRules { policy, ai_block_hint: *ai_block_hint }
-}
-
-/// What sites say to the uses of their pages.
-pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCache<S> {
-    let agent = meta::Agent::new(&settings.agent.product, &settings.agent.aliases);
-    ConsentCache::new(store, consent_rules(settings), agent)
-}
-
-/// How pages are read.
-pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
-    let limits = ExtractLimits { links: settings.limits.max_links_per_page, ..ExtractLimits::default() };
-    PageRules {
-        agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
-        dialect: meta::Dialect::Strict,
-        policy: consent_rules(settings).policy,
-        limits,
-        selectors,
-        archive: settings.warc.enabled,
-        resources: settings.scope.resources,
-        key,
-        desk: Desk::default(),
-    }
-}
-
-pub(crate) fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelector> {
-    let rule = |rule: &config::ExtractRule| {
-        let take = rule.attribute.clone().map_or(Take::Text, Take::Attribute);
-        let how_many = if rule.all { HowMany::All } else { HowMany::One };
-        SelectRule::new(&rule.name, &rule.selector, take, how_many)
-    };
-    settings.extract.iter().map(rule).collect()
-}
-
-fn fetch_settings(settings: &Settings) -> FetchSettings {
-    let limits = &settings.limits;
-    FetchSettings {
-        from: settings.agent.from_header(),
-        timeout: settings.fetch.timeout,
-        max_body: limits.max_body,
-        max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
-        // One octet more than is read, so that a cut is seen and the cut line is dropped.
-        max_robots: robots::Options::default().max_octets as u64 + 1,
-        resolve: settings.fetch.resolve.iter().map(resolve_rule).collect(),
-        allow_net: settings.fetch.allow_net.clone(),
-        dns: settings.fetch.dns.iter().map(|server| server.0).collect(),
-        ..FetchSettings::new(settings.agent.user_agent())
-    }
-}
-
-fn resolve_rule(rule: &config::ResolveRule) -> ResolveRule {
-    ResolveRule { host: rule.host.clone(), addr: rule.addr, port: rule.port }
 }
 
 /// Makes the database with the seeds in it, under its final name.

@@ -21,7 +21,7 @@ impl Reached {
         });
         let error = record.error.as_deref().and_then(|kind| match kind {
             "timeout" => Some("fetch.timeout"),
-            "too_large" => Some("limits.max_header_bytes or max_header_count"),
+            "too_large" => Some("limits.max_header_bytes or limits.max_header_count"),
             _ => None,
         });
         for name in record.limits_hit.iter().filter_map(|hit| of_page(hit)).chain(cut).chain(error) {
@@ -39,12 +39,19 @@ impl Reached {
     /// Counts a sitemap that was read in part, for what its detail says.
     pub(super) fn sitemap(&mut self, detail: Option<&str>) {
         let faults = [
-            (Fault::Octets, "max_sitemap"),
-            (Fault::Urls, "sitemaps.urls"),
-            (Fault::Elements, "sitemaps.elements"),
+            (Fault::Octets, "sitemap.max_body"),
+            (Fault::Urls, "sitemap.urls"),
+            (Fault::Elements, "sitemap.elements"),
         ];
         for (_, name) in faults.iter().filter(|(fault, _)| detail == Some(&fault.to_string())) {
             self.add(name, 1);
+        }
+    }
+
+    /// Counts an origin whose latest robots.txt has so many octets, where more than `most` aren't used.
+    pub(super) fn robots(&mut self, bytes: u64, most: u64) {
+        if bytes > most {
+            self.add("limits.max_robots", 1);
         }
     }
 
@@ -71,12 +78,18 @@ impl Reached {
 fn of_page(hit: &str) -> Option<&'static str> {
     Some(match hit {
         "links" => "limits.max_links_per_page",
-        "href" => "href_bytes",
-        "text" => "text_bytes",
-        "title" => "title_bytes",
-        "metas" => "metas",
-        "meta value" => "meta_value_bytes",
-        "json-ld" => "json_ld_bytes",
+        "link addresses" => "page.link_bytes",
+        "href" => "page.href_bytes",
+        "title" => "page.title_bytes",
+        "metas" => "page.metas",
+        "meta value" => "page.meta_value_bytes",
+        "json-ld" => "page.json_ld_bytes",
+        "tree nodes" => "page.tree_nodes",
+        "tree depth" => "page.tree_depth",
+        "tree time" => "page.tree_time",
+        "field values" => "page.field_values",
+        "field" => "page.field_bytes",
+        "fields" => "page.fields_bytes",
         _ => return None,
     })
 }
@@ -95,6 +108,8 @@ fn of_skip(reason: &str) -> Option<&'static str> {
         "trap_query" => "traps.query_variants",
         "trap_shape" => "traps.shape_variants",
         "trap_same" => "traps.same_pages",
+        "sitemaps_per_host" => "sitemap.per_host",
+        "sitemap_nesting" => "sitemap.nesting",
         _ => return None,
     })
 }
@@ -102,13 +117,25 @@ fn of_skip(reason: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extract::{LimitHit, SelectError};
     use crate::record::LinkOutcome as Skip;
 
     #[test]
     fn every_limit_that_is_counted_stands_in_the_document() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/limits.md");
         let text = std::fs::read_to_string(path).unwrap();
-        let hits = crate::extract::LimitHit::ALL.map(|hit| of_page(hit.name()));
+        // A crawl keeps no text of a page.
+        let of_crawl = LimitHit::ALL.into_iter().filter(|hit| *hit != LimitHit::Text);
+        let hits = of_crawl.map(|hit| of_page(hit.name()));
+        let over = std::time::Duration::ZERO;
+        let trees = [
+            SelectError::TooManyNodes { found: 1, budget: 0 },
+            SelectError::TooDeep { found: 1, limit: 0 },
+            SelectError::TooLong { limit: over },
+        ];
+        let trees = trees.map(|error| of_page(error.limit()));
+        let fields = ["field values", "field", "fields"].map(of_page);
+        let sitemaps = ["sitemaps_per_host", "sitemap_nesting"].map(of_skip);
         let skips = [
             Skip::TooDeep,
             Skip::TooLong,
@@ -122,7 +149,8 @@ mod tests {
             Skip::TrapShape,
             Skip::TrapSame,
         ];
-        for name in hits.into_iter().chain(skips.map(|skip| of_skip(skip.as_str()))) {
+        let skips = skips.map(|skip| of_skip(skip.as_str()));
+        for name in hits.chain(trees).chain(fields).chain(skips).chain(sitemaps) {
             let name = name.unwrap();
             assert!(text.contains(&format!("| `{name}` |")), "{name}");
         }

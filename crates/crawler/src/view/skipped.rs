@@ -10,7 +10,7 @@ use super::lookup::{HostIds, PageUrls, stored_page};
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{FingerprintSet, StoredQueue, StoredUrl, stored_queue};
-use crate::record::{Decision, Layer};
+use crate::record::{Decision, Layer, link_key};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
@@ -35,7 +35,8 @@ row! {
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `skipped`: the ledger from its end, then the URLs of hosts that are left alone.
+    /// The rows of table `skipped`: the ledger from its end, then the URLs of hosts that are left alone. Sitemaps that were refused are
+    /// among them.
     ///
     /// A link that wasn't followed doesn't count where the same URL was visited or waits by another way. A URL that was
     /// denied or failed without an answer counts for that, whatever its later links say. Memory: 8 octets for each URL
@@ -114,7 +115,8 @@ impl<S: Store> Pass<'_, S> {
 
     fn counts(&mut self, decision: &Decision) -> Result<bool, ViewError> {
         let is_end = is_end(decision);
-        if !is_end && decision.decision != "skipped" {
+        let is_sitemap = decision.decision == "sitemap_refused";
+        if !is_end && !is_sitemap && decision.decision != "skipped" {
             return Ok(false);
         }
         let mark = self.mark(&decision.url);
@@ -123,6 +125,10 @@ impl<S: Store> Pass<'_, S> {
         }
         let Ok(url) = CrawlUrl::parse(&decision.url) else { return Ok(true) };
         let Some(host) = self.ids.of(self.view, &url)? else { return Ok(true) };
+        // Refused from one place, and taken from another.
+        if is_sitemap && self.view.store().get(Tree::Sitemaps, &link_key(host, mark))?.is_some() {
+            return Ok(false);
+        }
         // What was answered is a page; what failed has a record too, but no status.
         let stored = stored_page(self.view, host, mark)?;
         Ok(stored.is_none_or(|page| page.status.is_none() && decision.decision == "failed"))

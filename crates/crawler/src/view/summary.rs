@@ -159,7 +159,7 @@ impl<S: Store> View<S> {
             skipped,
             sitemaps_known: 0,
             sitemaps: Vec::new(),
-            robots: self.robots_states()?,
+            robots: self.robots_states(&mut reached)?,
             hosts_known: 0,
             hosts_complete: 0,
             hosts_bounded: 0,
@@ -248,13 +248,15 @@ impl<S: Store> View<S> {
         Ok((most_frequent(reasons), by_host))
     }
 
-    fn robots_states(&self) -> Result<Vec<Counted>, ViewError> {
+    fn robots_states(&self, reached: &mut Reached) -> Result<Vec<Counted>, ViewError> {
+        let most = self.crawl_settings().unwrap_or_default().limits.max_robots;
         let mut states: BTreeMap<String, u64> = BTreeMap::new();
         let mut rows = self.robots().peekable();
         while let Some(row) = rows.next() {
             let row = row?;
             // A later version of the same origin follows at once.
             if !matches!(rows.peek(), Some(Ok(next)) if next.origin == row.origin) {
+                reached.robots(row.bytes, most);
                 *states.entry(format!("{}: {}", row.access, row.reason)).or_default() += 1;
             }
         }

@@ -242,7 +242,7 @@ fn body(versions: &[RobotsRecord]) -> String {
 
 fn read(versions: &[RobotsRecord], settings: &Settings) -> Option<Robots> {
     let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
-    rules(versions, &agent, &robots::Options::from(settings.robots.dialect)).map(|(rules, _)| rules)
+    rules(versions, &agent, &settings.robots_options()).map(|(rules, _)| rules)
 }
 
 fn lines(before: &str, after: &str) -> Vec<String> {

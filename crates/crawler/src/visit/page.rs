@@ -14,6 +14,7 @@ use crate::extract::{self, ExtractInput, ExtractLimits, Extracted, SelectLimits,
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{About, Archived, PageRecord, RobotsEvidence, TELLING_HEADERS};
+use crate::sitemap::SitemapLimits;
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::warc::{self, Encoded, Exchange};
 
@@ -37,6 +38,10 @@ pub struct PageRules {
     pub limits: ExtractLimits,
     /// Fields that the researcher names.
     pub selectors: Vec<SelectRule>,
+    /// Limits of picking them.
+    pub select_limits: SelectLimits,
+    /// Limits of reading a sitemap.
+    pub sitemap_limits: SitemapLimits,
     /// Whether bodies are archived.
     pub archive: bool,
     /// Whether images, scripts and styles are queued like links.
@@ -128,7 +133,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     }
     let warc = (rules.archive && store_text && store_body && response.status != 304)
         .then(|| archive(url, response, requested));
-    let (fields, fields_error) = match &html {
+    let (fields, fields_limit) = match &html {
         Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response),
         _ => (BTreeMap::new(), None),
     };
@@ -136,7 +141,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let kept = html.as_ref().filter(|_| ok && store_text);
     let mut limits_hit: Vec<String> =
         html.iter().flat_map(|page| &page.limits_hit).map(|hit| hit.name().to_owned()).collect();
-    limits_hit.extend(fields_error);
+    limits_hit.extend(fields_limit);
     let about = match kept {
         Some(page) => about(&directives, page, url),
         None => About { document_state: directives.document_state, ..About::default() },
@@ -315,9 +320,12 @@ fn select(
     response: &Response,
 ) -> (BTreeMap<String, Vec<String>>, Option<String>) {
     let decoded = extract::decode(&response.body, response.content_type(), url.as_url());
-    match extract::select(&decoded.text, &rules.selectors, &SelectLimits::default()) {
-        Ok(fields) => (fields.into_iter().map(|field| (field.name, field.values)).collect(), None),
-        Err(error) => (BTreeMap::new(), Some(format!("extract: {error}"))),
+    match extract::select(&decoded.text, &rules.selectors, &rules.select_limits) {
+        Ok(selected) => {
+            let fields = selected.fields.into_iter().map(|field| (field.name, field.values));
+            (fields.collect(), selected.limit_hit.map(str::to_owned))
+        }
+        Err(error) => (BTreeMap::new(), Some(error.limit().to_owned())),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::frontier::Lease;
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
 use crate::robots_cache::Entry;
-use crate::sitemap::{self, Sitemap, SitemapLimits};
+use crate::sitemap::{self, Sitemap};
 use crate::store::Store;
 use crate::url::CrawlUrl;
 
@@ -62,11 +62,11 @@ async fn read<F, S>(
 ) -> Option<SitemapRead> {
     let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
     let url = url.clone();
+    let limits = context.pages.sitemap_limits;
     tokio::task::spawn_blocking(move || {
         let ok = (200..300).contains(&response.status);
         let is_cut = response.truncated.is_some();
-        let sitemap =
-            ok.then(|| sitemap::read(&response.body, is_cut, url.as_url(), &SitemapLimits::default()));
+        let sitemap = ok.then(|| sitemap::read(&response.body, is_cut, url.as_url(), &limits));
         SitemapRead {
             robots,
             status: response.status,

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
     let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
     let rules = AuditRules {
         agent: robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
-        options: robots::Options::from(settings.robots.dialect),
+        options: settings.robots_options(),
+        limits: settings.page.extract_limits(settings.limits.max_links_per_page),
         page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
         policy: job::consent_rules(&settings).policy,
         delay: settings.pace.delay,

@@ -65,7 +65,7 @@ impl<S: Store> View<S> {
         let Some(settings) = settings else { return Ok(None) };
         let versions = robots_history::versions(self.store(), &url.origin().to_string())?;
         let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
-        let options = robots::Options::from(settings.robots.dialect);
+        let options = settings.robots_options();
         let Some((rules, last)) = robots_history::rules(&versions, &agent, &options) else { return Ok(None) };
         let verdict = rules.verdict(url.path_and_query());
         let digest = robots_history::among(&versions).and_then(|in_force| in_force.digest);

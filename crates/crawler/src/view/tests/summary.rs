@@ -58,6 +58,9 @@ fn limits_are_counted_by_the_names_of_their_keys() {
     crawl.store_page(cut("http://a.test/2", Some("decoded"), &["links"]), Vec::new());
     crawl.store_page(cut("http://a.test/3", None, &[]), Vec::new());
     crawl.decide("http://a.test/deep", "skipped", Layer::Scope, "too_deep");
+    for sitemap in ["http://a.test/1.xml", "http://a.test/2.xml", "http://a.test/2.xml"] {
+        crawl.decide(sitemap, "sitemap_refused", Layer::Limit, "sitemap_nesting");
+    }
     crawl.queue("http://a.test/", Priority::First, None);
     let host = crawl.host("http://a.test/");
     crawl.frontier.park(host, "max-pages-per-host 3");
@@ -66,11 +69,12 @@ fn limits_are_counted_by_the_names_of_their_keys() {
         summary.limits,
         [
             counted("limits.max_links_per_page", 2),
+            counted("sitemap.nesting", 2),
             counted("limits.max_body, as sent", 1),
             counted("limits.max_body, decoded", 1),
             counted("limits.max_depth", 1),
             counted("limits.max_pages_per_host", 1),
-            counted("metas", 1),
+            counted("page.metas", 1),
         ]
     );
     assert!(printed(&summary).contains("Limits reached\n         2  limits.max_links_per_page\n"));

@@ -1,0 +1,186 @@
+//! What each room is told of the settings.
+
+use std::sync::Arc;
+
+use meta::consent::{Consent, Policy, Purpose};
+
+use super::descriptors;
+use crate::config::{self, ConsentSettings, LaterDenial, ScopeSettings, Settings, TrapSettings};
+use crate::consent::{ConsentCache, ConsentRules};
+use crate::engine::EngineSettings;
+use crate::extract::{BadSelector, HowMany, SelectRule, Take};
+use crate::fetch::{FetchSettings, ResolveRule};
+use crate::frontier::FrontierLimits;
+use crate::pace::PaceRules;
+use crate::robots_cache::RobotsCache;
+use crate::scope::{PatternError, Scope};
+use crate::store::Store;
+use crate::url::FingerprintKey;
+use crate::visit::{Desk, PageRules};
+
+/// The boundary without seeds.
+pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
+    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
+    let limits = &settings.limits;
+    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
+}
+
+/// What the engine is told.
+pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
+    let pace = &settings.pace;
+    let limits = &settings.limits;
+    EngineSettings {
+        pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
+        concurrency: pace.concurrency.min(descriptors::room()),
+        per_ip: pace.per_ip,
+        max_rate: pace.max_rate,
+        max_bandwidth: pace.max_bandwidth,
+        retries: settings.fetch.retries,
+        max_redirects: limits.max_redirects,
+        max_pages: limits.max_pages,
+        max_pages_per_host: limits.max_pages_per_host,
+        max_time: limits.max_time,
+        max_bytes: limits.max_bytes,
+        max_wait: pace.max_wait,
+        withdraw_when_denied: settings.robots.on_later_denial == LaterDenial::Withdraw,
+        ledger: settings.ledger.level,
+        traps: traps(settings),
+        sitemaps: settings.scope.sitemaps,
+        sitemap_limits: settings.sitemap.limits(),
+        plan: false,
+        frontier: FrontierLimits::default(),
+        jitter: u64::from_be_bytes([
+            key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],
+        ]),
+    }
+}
+
+/// The budgets of the trap guard. Who says how deep the crawl goes has said it.
+fn traps(settings: &Settings) -> TrapSettings {
+    let depth = settings.traps.depth.filter(|_| settings.limits.max_depth.is_none());
+    TrapSettings { depth, ..settings.traps }
+}
+
+/// The robots.txt files of a crawl.
+pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache<S> {
+    let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
+    let policy = robots::access::Policy {
+        on_forbidden: settings.robots.on_forbidden,
+        ..robots::access::Policy::default()
+    };
+    RobotsCache::new(store, agent, settings.robots_options(), policy)
+}
+
+/// What the operator declared of the crawl's purposes.
+pub fn consent_rules(settings: &Settings) -> ConsentRules {
+    let ConsentSettings { purpose, silence_allows, ai_block_hint } = &settings.consent;
+    let silence = |purpose| if silence_allows.contains(&purpose) { Consent::Allow } else { Consent::Deny };
+    let policy = Policy::new(purpose.iter().copied());
+    let policy = Purpose::ALL.into_iter().fold(policy, |policy, each| policy.presume(each, silence(each)));
+    ConsentRules { policy, ai_block_hint: *ai_block_hint }
+}
+
+/// What sites say to the uses of their pages.
+pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCache<S> {
+    let agent = meta::Agent::new(&settings.agent.product, &settings.agent.aliases);
+    ConsentCache::new(store, consent_rules(settings), agent)
+}
+
+/// How pages are read.
+pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
+    PageRules {
+        agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+        dialect: meta::Dialect::Strict,
+        policy: consent_rules(settings).policy,
+        limits: settings.page.extract_limits(settings.limits.max_links_per_page),
+        selectors,
+        select_limits: settings.page.select_limits(),
+        sitemap_limits: settings.sitemap.limits(),
+        archive: settings.warc.enabled,
+        resources: settings.scope.resources,
+        key,
+        desk: Desk::default(),
+    }
+}
+
+pub(crate) fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelector> {
+    let rule = |rule: &config::ExtractRule| {
+        let take = rule.attribute.clone().map_or(Take::Text, Take::Attribute);
+        let how_many = if rule.all { HowMany::All } else { HowMany::One };
+        SelectRule::new(&rule.name, &rule.selector, take, how_many)
+    };
+    settings.extract.iter().map(rule).collect()
+}
+
+pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
+    let (limits, fetch) = (&settings.limits, &settings.fetch);
+    FetchSettings {
+        from: settings.agent.from_header(),
+        timeout: fetch.timeout,
+        connect_timeout: fetch.connect_timeout,
+        dns_timeout: fetch.dns_timeout,
+        idle_timeout: fetch.idle_timeout,
+        connection_life: fetch.connection_life,
+        max_body: limits.max_body,
+        max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
+        max_header_count: limits.max_header_count,
+        // One octet more than is read, so that a cut is seen and the cut line is dropped.
+        max_robots: limits.max_robots + 1,
+        max_sitemap: settings.sitemap.max_body,
+        resolve: fetch.resolve.iter().map(resolve_rule).collect(),
+        allow_net: fetch.allow_net.clone(),
+        dns: fetch.dns.iter().map(|server| server.0).collect(),
+        ..FetchSettings::new(settings.agent.user_agent())
+    }
+}
+
+fn resolve_rule(rule: &config::ResolveRule) -> ResolveRule {
+    ResolveRule { host: rule.host.clone(), addr: rule.addr, port: rule.port }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::KEYS;
+
+    /// All that the rooms are told, as text.
+    fn told(settings: &Settings) -> String {
+        let key = FingerprintKey([7; 32]);
+        let PageRules { limits, select_limits, sitemap_limits, .. } = page_rules(settings, Vec::new(), key);
+        let robots = settings.robots_options().max_octets;
+        let (scope, engine) = (scope(settings).unwrap(), engine_settings(settings, key));
+        let fetch = fetch_settings(settings);
+        format!("{limits:?} {select_limits:?} {sitemap_limits:?} {robots} {scope:?} {engine:?} {fetch:?}")
+    }
+
+    fn with(key: &str, value: &str) -> Settings {
+        let (section, leaf) = key.split_once('.').unwrap();
+        let text = format!("[{section}]\n{leaf} = \"{value}\"");
+        toml::from_str(&text).or_else(|_| toml::from_str(&text.replace('"', ""))).unwrap()
+    }
+
+    #[test]
+    fn every_limit_reaches_a_room() {
+        let usual = told(&Settings::default());
+        let sections = ["limits.", "traps.", "page.", "sitemap."];
+        let of_fetch =
+            ["connect_timeout", "dns_timeout", "idle_timeout", "connection_life", "timeout", "retries"];
+        let keys = KEYS.iter().map(|key| key.path).filter(|path| {
+            sections.iter().any(|section| path.starts_with(section))
+                || path.strip_prefix("fetch.").is_some_and(|leaf| of_fetch.contains(&leaf))
+        });
+        for key in keys {
+            let is_time = key.ends_with("timeout") || key.ends_with("_life") || key.ends_with("_time");
+            let settings = with(key, if is_time { "77s" } else { "77" });
+            assert_ne!(told(&settings), usual, "{key} changes nothing");
+        }
+    }
+
+    #[test]
+    fn the_fetcher_has_the_same_defaults_of_its_own() {
+        let settings = Settings::default();
+        // One octet of robots.txt more than is used shows that it was cut.
+        let own = FetchSettings { max_robots: 512_001, ..FetchSettings::new(settings.agent.user_agent()) };
+        assert_eq!(fetch_settings(&settings), own);
+    }
+}
