@@ -38,6 +38,7 @@ impl Fetch for SimWeb {
             Reply::Response { status, headers, body } => {
                 Ok(response(&request, status, headers, body, begun.elapsed()))
             }
+            Reply::Failure(Failure::Panic) => panic!("a defect, simulated"),
             Reply::Failure(Failure::Refused) => Err(error(ErrorKind::Connection, "connection refused")),
             Reply::Failure(Failure::Truncated) => {
                 let mut error = error(ErrorKind::Truncated, "connection closed within the body");

@@ -95,6 +95,8 @@ pub enum Failure {
     Refused,
     /// The connection ends in the middle of the body.
     Truncated,
+    /// The answer meets a defect of the crawler's own, and whoever reads it panics.
+    Panic,
 }
 
 /// What a resource is.

@@ -1,6 +1,6 @@
 //! The hazards that the scenarios stand for, and that each has one.
 
-use whole_program::hostile::Scenario;
+use whole_program::hostile::{Expect, Scenario};
 
 /// Key and rule. A scenario names the key.
 pub(crate) const HAZARDS: &[(&str, &str)] = &[
@@ -53,5 +53,32 @@ fn there_are_more_than_a_hundred_scenarios_and_one_at_least_for_each_hazard() {
     }
     for (key, rule) in HAZARDS {
         assert!(all.iter().any(|scenario| scenario.hazard == *key), "no scenario for {key}: {rule}");
+    }
+}
+
+/// The kinds that docs/limits.md lists occur for real, and each of them alone somewhere: `blocked_address` in the crawl of
+/// `addresses`, which counts them, and `parse`, which only a defect of ours can make, in the simulation.
+#[test]
+fn every_kind_of_failure_has_a_scenario() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/limits.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, section) = text.split_once("## Kinds of failure").unwrap();
+    let listed = section.lines().filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" | ")?.0));
+    let listed: Vec<&str> = listed.filter(|kind| *kind != "kind").collect();
+    assert_eq!(listed.len(), 15, "{listed:?}");
+    let scenarios = all();
+    let expected = scenarios.iter().flat_map(|scenario| scenario.expect).filter_map(|expect| match expect {
+        Expect::Fails(_, [kind]) => Some(*kind),
+        _ => None,
+    });
+    let expected: Vec<&str> = expected.collect();
+    for kind in listed {
+        let kind = kind.trim_end_matches("404 ...");
+        let elsewhere = ["blocked_address", "parse"].contains(&kind);
+        let is_http = |found: &&str| kind == "http_" && found.starts_with(kind);
+        assert!(
+            elsewhere || expected.iter().any(|found| *found == kind || is_http(found)),
+            "no scenario fails as {kind} and nothing else"
+        );
     }
 }

@@ -6,6 +6,7 @@ mod crawl;
 mod faults;
 mod gates;
 mod hours;
+mod panics;
 mod plain_robot;
 mod politeness;
 mod robots_change;

@@ -1,0 +1,65 @@
+//! A defect of the crawler's own: whoever reads the answer panics. It costs that URL alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::engine::End;
+use crawler::record::PageRecord;
+use crawler::store::{MemoryStore, Store, Tree};
+use whole_program::oracle::{Promise, assert_polite};
+use whole_program::rules::Rules;
+use whole_program::simweb::{
+    Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site,
+};
+
+use crate::crawl::{Crawl, DELAY};
+use crate::hours::web;
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_costs_its_url_alone_and_is_told() {
+    let link = |path: &str| Link {
+        kind: LinkKind::Anchor,
+        to: format!("http://a.test{path}"),
+        href: path.to_owned(),
+        nofollow: false,
+    };
+    let page = |path: &str, links| {
+        let kind = Kind::Page(Page {
+            marker: format!("marker {path}"),
+            links,
+            directives: Vec::new(),
+            base: None,
+            padding: 0,
+        });
+        (path.to_owned(), Resource { failures: Vec::new(), kind })
+    };
+    let mut resources: BTreeMap<_, _> =
+        ["/1", "/2", "/3"].into_iter().map(|path| page(path, Vec::new())).collect();
+    resources.extend([page("/", ["/1", "/2", "/3"].map(link).into())]);
+    resources.insert("/2".to_owned(), Resource { failures: Vec::new(), kind: Kind::Broken(Failure::Panic) });
+    let robots = Robots {
+        rules: Rules::default(),
+        form: RobotsForm::Star,
+        failures: Vec::new(),
+        later: Vec::new(),
+        max_age: None,
+    };
+    let site = Site { robots, latency: Duration::from_millis(20), resources };
+    let sim = SimWeb::new(web(BTreeMap::from([("a.test", site)])));
+    let store = Arc::new(MemoryStore::default());
+    let crawl = Crawl::new(&sim, Arc::clone(&store));
+    let summary = crawl.run(None).await.expect("the crawl ends");
+    assert_eq!((summary.end, summary.totals.failed), (End::Complete, 1));
+    let asked: Vec<_> = sim.log().into_iter().map(|request| request.path).collect();
+    assert_eq!(asked, ["/robots.txt", "/", "/1", "/2", "/3"]);
+    assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+    let decisions = crawl.decisions.lock().unwrap().clone();
+    let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == "failed").collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].url.as_str(), told[0].reason.as_str()), ("http://a.test/2", "internal"));
+    let records = store.scan(Tree::Pages, &[]).map(|pair| serde_json::from_slice(&pair.unwrap().1).unwrap());
+    let kinds: BTreeMap<_, _> = records.map(|page: PageRecord| (page.url, page.error)).collect();
+    let kind = |path: &str| kinds[&format!("http://a.test{path}")].as_deref();
+    assert_eq!(["/", "/1", "/2", "/3"].map(kind), [None, None, Some("parse"), None]);
+}
