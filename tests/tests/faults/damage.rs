@@ -118,6 +118,9 @@ fn repaired(scene: &Scene, fault: &str, damaged: &Path, known: &[String]) {
     let later: Vec<String> = scene.server.log().iter().skip(asked).map(Request::url).collect();
     let again: Vec<&String> = later.iter().filter(|url| known.contains(url)).collect();
     assert!(again.is_empty(), "{fault}: asked for again: {again:?}");
+    // What the repair couldn't save can't be judged; what came after it is.
+    let audit = Crawl::new(["audit".as_ref(), out.as_os_str()]).run();
+    assert_eq!(audit.code, Some(0), "{fault}: audit after the repair: {audit}");
     let mut archived = archived_responses(&out.join("warc"));
     archived.sort();
     assert_eq!(archived, all(), "{fault}: each page stands in the archive once");

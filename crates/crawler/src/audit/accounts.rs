@@ -5,14 +5,18 @@ use std::collections::HashSet;
 use super::{AuditError, AuditRules, Check};
 use crate::frontier::stored_queue;
 use crate::ledger;
-use crate::record::{PageRecord, read_links};
+use crate::record::{LinkOutcome, PageRecord, RepairRecord, read_links};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// Decisions that say what became of a URL.
 const ENDS: [&str; 5] = ["skipped", "failed", "quarantined", "blocked", "refused"];
 
-pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, AuditError> {
+pub(super) fn judge<S: Store>(
+    store: &S,
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "accounts",
         "every URL that was discovered is stored, waits, or has a reason in the ledger",
@@ -46,36 +50,36 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, Au
     }
     let mut found: HashSet<Fingerprint> = HashSet::new();
     for seed in &rules.seeds {
-        judge_url(seed, "a seed", print(seed), &accounted, &mut found, &mut check);
+        if is_unaccounted(print(seed), &mut found, &accounted, &mut check) {
+            check.broken(seed, None, "neither stored nor waiting nor with a reason; as a link: a seed");
+        }
     }
     for pair in store.scan(Tree::Links, &[]) {
         let (_, value) = pair?;
         let links = read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error))?;
         for link in links {
-            let outcome = link.outcome.as_str();
-            judge_url(&link.to, outcome, print(&link.to), &accounted, &mut found, &mut check);
+            if !is_unaccounted(print(&link.to), &mut found, &accounted, &mut check) {
+                continue;
+            }
+            // The reason stood in the ledger, of which a repair saved a part; the link still has it.
+            let open =
+                matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
+            let what =
+                format!("neither stored nor waiting nor with a reason; as a link: {}", link.outcome.as_str());
+            check.lost_or_broken(repair.is_some() && !open, &link.to, None, what);
         }
     }
     Ok(check)
 }
 
-fn judge_url(
-    url: &str,
-    outcome: &str,
+/// Counts a URL the first time that it is met; true if nothing accounts for it.
+fn is_unaccounted(
     print: Option<Fingerprint>,
-    accounted: &HashSet<Fingerprint>,
     found: &mut HashSet<Fingerprint>,
+    accounted: &HashSet<Fingerprint>,
     check: &mut Check,
-) {
-    let Some(print) = print else { return };
-    if found.insert(print) {
-        check.case();
-        if !accounted.contains(&print) {
-            check.broken(
-                url,
-                None,
-                format!("neither stored nor waiting nor with a reason; as a link: {outcome}"),
-            );
-        }
-    }
+) -> bool {
+    let Some(print) = print.filter(|print| found.insert(*print)) else { return false };
+    check.case();
+    !accounted.contains(&print)
 }

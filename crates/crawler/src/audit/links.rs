@@ -3,11 +3,15 @@
 use std::collections::HashSet;
 
 use super::{AuditError, AuditRules, Check, content};
-use crate::record::{LinkOutcome, PageRecord};
+use crate::record::{LinkOutcome, PageRecord, RepairRecord};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
-pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, AuditError> {
+pub(super) fn judge<S: Store>(
+    store: &S,
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Check, AuditError> {
     let mut check =
         Check::new("discovery", "every page is a seed, or was queued through a link that may be followed");
     let print = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.fingerprint(&rules.key));
@@ -21,7 +25,9 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, Au
         let own = print(&record.url);
         let Some(via) = record.via else {
             if own.is_none_or(|own| !seeds.contains(&own)) && !is_from_sitemap(&record) {
-                check.broken(&record.url, at, "neither a seed nor found on a page");
+                // A page that was read again from the archive doesn't know any more where it was found.
+                let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
+                check.lost_or_broken(is_lost, &record.url, at, "neither a seed nor found on a page");
             }
             continue;
         };

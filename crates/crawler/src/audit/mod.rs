@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::extract::ExtractLimits;
 use crate::ledger;
+use crate::record::RepairRecord;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
@@ -79,6 +80,9 @@ pub struct Check {
     pub violations: u64,
     /// The first of them.
     pub first: Vec<Violation>,
+    /// How many cases can't be judged, because a repair couldn't save what speaks for them.
+    #[serde(skip_serializing_if = "is_none_lost")]
+    pub lost: u64,
     /// Why nothing could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<String>,
@@ -86,12 +90,37 @@ pub struct Check {
 
 impl Check {
     fn new(name: &'static str, promise: &'static str) -> Self {
-        Self { name, promise, judged: 0, margin_s: None, violations: 0, first: Vec::new(), unjudged: None }
+        Self {
+            name,
+            promise,
+            judged: 0,
+            margin_s: None,
+            violations: 0,
+            first: Vec::new(),
+            lost: 0,
+            unjudged: None,
+        }
     }
 
     /// Counts a case.
     fn case(&mut self) {
         self.judged += 1;
+    }
+
+    /// Counts a case whose evidence a repair couldn't save, or which is broken: only what was there before the repair is
+    /// forgiven.
+    fn lost_or_broken(
+        &mut self,
+        is_lost: bool,
+        subject: &str,
+        at: Option<Timestamp>,
+        what: impl Into<String>,
+    ) {
+        if is_lost {
+            self.lost += 1;
+        } else {
+            self.broken(subject, at, what);
+        }
     }
 
     /// Counts a case that has a margin in seconds; true if it kept the promise.
@@ -107,6 +136,11 @@ impl Check {
             self.first.push(Violation { subject: subject.into(), at, what: what.into() });
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_none_lost(lost: &u64) -> bool {
+    *lost == 0
 }
 
 /// What an audit found.
@@ -150,16 +184,19 @@ impl AuditError {
 pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Result<Report, AuditError> {
     let mut checks = vec![chain(store)?];
     let log = requests::read(store, rules)?;
-    checks.push(requests::complete(store, &log)?);
+    let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
+    let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
+    let repair = repair.map_err(|error| AuditError::record(Tree::Meta)(&error))?;
+    checks.push(requests::complete(store, &log, repair.as_ref())?);
     checks.extend(pace::judge(&log));
     checks.extend(robots_txt::judge(store, &log, rules)?);
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
-    checks.push(links::judge(store, rules)?);
+    checks.push(links::judge(store, rules, repair.as_ref())?);
     if let Some(warc) = warc {
         checks.extend(archive::judge(store, warc, rules)?);
     }
-    checks.push(accounts::judge(store, rules)?);
+    checks.push(accounts::judge(store, rules, repair.as_ref())?);
     Ok(Report { checks })
 }
 

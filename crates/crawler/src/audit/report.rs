@@ -1,5 +1,6 @@
 //! The audit's report as text: one line a check, then the violations in full.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Report, TOLD};
@@ -12,12 +13,15 @@ impl Report {
         writeln!(out, "{:width$}  {:>10}  {:>12}  verdict", "check", "judged", "least margin")?;
         for check in &self.checks {
             let margin = check.margin_s.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
-            let verdict = match (&check.unjudged, check.violations) {
+            let mut verdict = match (&check.unjudged, check.violations) {
                 (Some(why), _) => format!("not judged: {why}"),
                 (None, 0) => "kept".to_owned(),
                 (None, 1) => "BROKEN once".to_owned(),
                 (None, many) => format!("BROKEN {many} times"),
             };
+            if check.lost > 0 {
+                let _ = write!(verdict, "; {} can't be judged since the repair", check.lost);
+            }
             writeln!(out, "{:width$}  {:>10}  {margin:>12}  {verdict}", check.name, check.judged)?;
         }
         for check in self.checks.iter().filter(|check| check.violations > 0) {
@@ -36,8 +40,12 @@ impl Report {
         }
         let broken = self.violations();
         let unjudged = self.checks.iter().filter(|check| check.unjudged.is_some()).count();
+        let lost: u64 = self.checks.iter().map(|check| check.lost).sum();
         writeln!(out)?;
         match (broken, unjudged) {
+            (0, 0) if lost > 0 => {
+                writeln!(out, "Nothing violated; {lost} cases can't be judged since the repair.")
+            }
             (0, 0) => writeln!(out, "Nothing violated."),
             (0, some) => writeln!(out, "Nothing violated; {some} checks could not be judged."),
             (1, _) => writeln!(out, "1 violation."),

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
 use crate::ledger;
-use crate::record::{Decision, Layer};
+use crate::record::{Decision, Layer, RepairRecord};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -80,7 +80,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
     }
     let made = totals(store)?.requests;
     if log.requests == 0 && made > 0 {
-        log.silent = Some("the ledger was off: no request is on record".to_owned());
+        log.silent = Some("no request is on record: the ledger was off, or lost".to_owned());
     }
     Ok(log)
 }
@@ -137,13 +137,20 @@ fn totals<S: Store>(store: &S) -> Result<Totals, AuditError> {
 }
 
 /// Every request that was counted is on record.
-pub(super) fn complete<S: Store>(store: &S, log: &Log) -> Result<Check, AuditError> {
+pub(super) fn complete<S: Store>(
+    store: &S,
+    log: &Log,
+    repair: Option<&RepairRecord>,
+) -> Result<Check, AuditError> {
     let mut check = Check::new("requests", "every request that was counted stands in the ledger");
     let counted = totals(store)?.requests;
     check.judged = counted;
     if log.silent.is_some() {
         check.unjudged.clone_from(&log.silent);
-    } else if counted != log.requests {
+        return Ok(check);
+    }
+    check.lost = repair.map_or(0, |repair| repair.requests_lost);
+    if counted != log.requests + check.lost {
         let what = format!("{counted} requests were counted, {} stand in the ledger", log.requests);
         check.broken("ledger", None, what);
     }

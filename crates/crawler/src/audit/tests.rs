@@ -12,8 +12,8 @@ use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, Why};
 use crate::record::{
-    Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsRecord,
-    Withdrawal, page_key,
+    Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
+    RobotsRecord, Withdrawal, page_key,
 };
 use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
@@ -382,6 +382,41 @@ fn records_that_do_not_fit_together_are_told() {
         }
     });
     assert!(withdrawn.contains(&"withdrawn"), "{withdrawn:?}");
+}
+
+#[test]
+fn what_a_repair_couldnt_save_is_lost_and_what_came_after_it_is_judged() {
+    let repaired = |r: &mut Records, second: f64, requests_lost: u64| {
+        let record = RepairRecord { v: 1, at: at(second).wall, requests_lost };
+        r.after.push(Write::put(Tree::Meta, RepairRecord::KEY, record.write().unwrap()));
+    };
+    // The request for /b, how it was found, and why /denied was left out, are gone.
+    let damaged = |r: &mut Records| {
+        r.decisions.truncate(3);
+        r.pages[1].0 = page("/b", 6.0, None);
+        r.pages[0].1 = vec![link("/b", LinkOutcome::Seen), link("/denied", LinkOutcome::RelNofollow)];
+    };
+    assert_eq!(broken_by(damaged), ["requests", "discovery", "accounts"]);
+    let mut records = Records::kept();
+    damaged(&mut records);
+    repaired(&mut records, 10.0, 1);
+    let report = records.judge();
+    assert_eq!(broken(&report), [""; 0], "{report:#?}");
+    let lost: Vec<_> = report.checks.iter().map(|c| (c.name, c.lost)).filter(|(_, lost)| *lost > 0).collect();
+    assert_eq!(lost, [("requests", 1), ("discovery", 1), ("accounts", 1)]);
+    let mut text = Vec::new();
+    report.write_text(&mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("kept; 1 can't be judged since the repair\n"), "{text}");
+    assert!(text.ends_with("Nothing violated; 3 cases can't be judged since the repair.\n"), "{text}");
+
+    let after = broken_by(|r| {
+        damaged(r);
+        repaired(r, 5.0, 0);
+        // Nothing tells what became of a link that was queued.
+        r.pages[0].1 = vec![link("/b", LinkOutcome::Seen), link("/denied", LinkOutcome::Queued)];
+    });
+    assert_eq!(after, ["requests", "discovery", "accounts"]);
 }
 
 #[test]

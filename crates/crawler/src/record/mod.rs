@@ -4,6 +4,7 @@ mod decision;
 pub(crate) mod evidence;
 mod link;
 mod page;
+mod repair;
 pub(crate) mod robots;
 mod site_file;
 mod sitemap;
@@ -16,6 +17,7 @@ pub use self::evidence::{
 pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
 pub(crate) use self::page::TELLING_HEADERS;
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
+pub use self::repair::RepairRecord;
 pub use self::robots::RobotsRecord;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};

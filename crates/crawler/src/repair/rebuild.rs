@@ -18,8 +18,8 @@ use crate::frontier::{
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
 use crate::record::{
-    Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsRecord, link_key, page_key,
-    read_links, write_links,
+    Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord, link_key,
+    page_key, read_links, write_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -48,6 +48,8 @@ pub(super) struct Rebuild<'a> {
     octets: usize,
     decisions: Vec<Decision>,
     totals: Totals,
+    /// Requests that stand in the ledger.
+    requests: u64,
     /// New ids of the old hosts.
     hosts: HashMap<u32, HostId>,
     /// Heads of the queues of hosts whose record could be read.
@@ -109,6 +111,7 @@ pub(super) fn rebuild(
         octets: 0,
         decisions: Vec::new(),
         totals: Totals::default(),
+        requests: 0,
         hosts: HashMap::new(),
         heads: HashMap::new(),
     };
@@ -167,6 +170,7 @@ impl Rebuild<'_> {
         runs.sort_by(|a, b| a.0.cmp(&b.0));
         for (_, mut decisions) in runs {
             self.repaired.decisions += decisions.len() as u64;
+            self.requests += decisions.iter().filter(|entry| entry.evidence.request.is_some()).count() as u64;
             self.decisions.append(&mut decisions);
             if self.decisions.len() >= 5_000 {
                 self.commit()?;
@@ -435,6 +439,13 @@ impl Rebuild<'_> {
             let end = serde_json::json!({"file": file, "offset": offset}).to_string();
             self.put(Write::put(Tree::Meta, "warc_end", end))?;
         }
+        let record = RepairRecord {
+            v: 1,
+            at: self.now.wall,
+            requests_lost: self.totals.requests.saturating_sub(self.requests),
+        };
+        let record = record.write().map_err(crate::commit::CommitError::from)?;
+        self.put(Write::put(Tree::Meta, RepairRecord::KEY, record))?;
         self.repaired.queued = self.frontier.counts().queued;
         let Repaired { pages, pages_from_archive, pages_again, .. } = *self.repaired;
         let evidence = format!(
