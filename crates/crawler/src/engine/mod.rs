@@ -7,10 +7,12 @@ mod duplicate;
 mod entries;
 mod failure;
 mod gates;
+mod group;
 mod links;
 mod progress;
 mod quota;
 mod redirect;
+mod settings;
 mod settle;
 mod sitemaps;
 mod traps;
@@ -29,27 +31,22 @@ use tokio::task::{JoinHandle, JoinSet};
 use self::address::Addresses;
 pub(crate) use self::entries::END;
 pub use self::entries::EndRecord;
+use self::group::{Committing, GROUP_TIME};
 use self::progress::Pages;
 use self::quota::Quotas;
+pub use self::settings::{End, EngineSettings, Stop, Summary};
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
-use crate::config::LedgerLevel;
-use crate::config::TrapSettings;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, FrontierLimits, HostId, Lease, Permit};
-use crate::pace::{Delay, Jitter, PaceRules, Why};
+use crate::frontier::{Frontier, HostId, Lease, Permit};
+use crate::pace::{Delay, Jitter, Why};
 use crate::record::RequestMade;
 use crate::scope::Scope;
-use crate::sitemap::SitemapLimits;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Domains;
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, Outcome, VisitContext};
-
-/// A commit is made when it holds this much, or when this much time has passed.
-const GROUP_OCTETS: usize = 256 * 1024;
-const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// No more is leased while this much waits to be committed.
 const PENDING_OCTETS: usize = 24 * 1024 * 1024;
@@ -59,90 +56,6 @@ const DRAIN: Duration = Duration::from_secs(8);
 
 /// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
 const SKIPS_REMEMBERED: usize = 500_000;
-
-/// What the engine is told.
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
-#[derive(Debug, Clone)]
-pub struct EngineSettings {
-    /// Gaps.
-    pub pace: PaceRules,
-    /// Requests in flight over all hosts.
-    pub concurrency: usize,
-    /// Whether hosts that share an IP address share one slot and one gap as well.
-    pub per_ip: bool,
-    /// Requests a second over all hosts; a fraction is fewer than one.
-    pub max_rate: Option<f64>,
-    /// Octets a second over all hosts.
-    pub max_bandwidth: Option<u64>,
-    /// Further tries after a failure that may pass.
-    pub retries: u32,
-    /// Redirects in a row.
-    pub max_redirects: u32,
-    /// Pages over all hosts.
-    pub max_pages: Option<u64>,
-    /// Pages of one host.
-    pub max_pages_per_host: Option<u64>,
-    /// Time of this run.
-    pub max_time: Option<Duration>,
-    /// Octets received over all hosts.
-    pub max_bytes: Option<u64>,
-    /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
-    pub max_wait: Duration,
-    /// A stored page that robots.txt forbids when it is visited again loses its content.
-    pub withdraw_when_denied: bool,
-    /// Budgets against spaces of URLs without end.
-    pub traps: TrapSettings,
-    /// Whether sitemaps are looked for.
-    pub sitemaps: bool,
-    /// How many a host may have, and within each other.
-    pub sitemap_limits: SitemapLimits,
-    /// Whether pages are judged and not asked for: robots.txt and sitemaps alone are.
-    pub plan: bool,
-    /// Sizes of the frontier.
-    pub frontier: FrontierLimits,
-    /// Seed of the jitter.
-    pub jitter: u64,
-    /// What is entered in the ledger.
-    pub ledger: LedgerLevel,
-}
-
-/// What the crawl is asked to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Stop {
-    /// Go on.
-    #[default]
-    No,
-    /// Finish what is in flight, then end.
-    Drain,
-    /// End now; what is settled is kept.
-    Now,
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
-    /// Nothing is left that could be fetched; hosts that pause for longer than `max_wait` may be left.
-    Complete,
-    /// A limit was reached: its name and value.
-    Limit(String),
-    /// Asked to stop, and drained.
-    Interrupted,
-    /// Asked to stop at once.
-    Forced,
-}
-
-/// What a run came to.
-#[derive(Debug, Clone)]
-pub struct Summary {
-    /// Why it ended.
-    pub end: End,
-    /// Counters over all runs.
-    pub totals: Totals,
-    /// URLs still queued.
-    pub queued: u64,
-    /// Hosts that hold them: name, reason, URLs.
-    pub left: Vec<(String, String, u64)>,
-}
 
 /// Receives events. Called in the loop: it must not wait.
 pub type Listener = Box<dyn FnMut(CrawlEvent) + Send>;
@@ -406,57 +319,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
     }
 
-    fn batch_due(&self, now: Now) -> bool {
-        self.batch_since.is_some_and(|since| {
-            self.batch_octets + self.frontier.pending_octets() >= GROUP_OCTETS
-                || self.frontier.waits_for_commit()
-                || now.mono >= since + GROUP_TIME
-        })
-    }
-
-    /// Marks that there is something to commit.
-    fn touch(&mut self, octets: usize) {
-        self.batch_octets += octets;
-        if self.batch_since.is_none() {
-            self.batch_since = Some(self.clock.now().mono);
-        }
-    }
-
-    /// As [`Engine::touch`], but the commit doesn't wait for company: a kill shall not make us forget a pause that a site
-    /// asked for.
-    fn hasten(&mut self) {
-        self.batch_since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
-    }
-
-    fn start_commit(&mut self, now: Now) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
-        let Some(mut committer) = self.committer.take() else { return Ok(None) };
-        if let Some(record) = self.quotas.record(now) {
-            self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
-        }
-        let (generation, writes) = self.frontier.cut(now)?;
-        let mut batch = std::mem::take(&mut self.batch);
-        batch.generation = generation;
-        batch.writes = writes;
-        batch.totals = self.totals;
-        self.batch_octets = 0;
-        self.batch_since = None;
-        Ok(Some(tokio::task::spawn_blocking(move || {
-            let totals = batch.totals;
-            let result = committer.commit(batch);
-            Committing { committer, generation, totals, result }
-        })))
-    }
-
-    fn committed(&mut self, done: Result<Committing<S>, tokio::task::JoinError>) -> Result<(), CommitError> {
-        let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
-        self.committer = Some(done.committer);
-        done.result?;
-        self.frontier.committed(done.generation);
-        self.durable = done.totals;
-        (self.listener)(CrawlEvent::Committed(done.totals));
-        Ok(())
-    }
-
     fn take_in(
         &mut self,
         done: Result<(tokio::task::Id, Done), tokio::task::JoinError>,
@@ -515,13 +377,6 @@ async fn finished<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, tokio::task:
         Some(task) => task.await,
         None => std::future::pending().await,
     }
-}
-
-struct Committing<S> {
-    committer: Committer<S>,
-    generation: u64,
-    totals: Totals,
-    result: Result<(), CommitError>,
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]

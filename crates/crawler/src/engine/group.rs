@@ -1,0 +1,83 @@
+//! Group commit: what was settled waits for company, a little, and goes to archive and database together, off the loop.
+
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::{Engine, quota};
+use crate::clock::Now;
+use crate::commit::{CommitError, Committer, Totals};
+use crate::event::CrawlEvent;
+use crate::fetch::Fetch;
+use crate::store::{Store, StoreError, Tree};
+
+/// A commit is made when it holds this much, or when this much time has passed.
+const GROUP_OCTETS: usize = 256 * 1024;
+pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
+
+/// A commit that is over.
+pub(super) struct Committing<S> {
+    committer: Committer<S>,
+    generation: u64,
+    totals: Totals,
+    result: Result<(), CommitError>,
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    pub(super) fn batch_due(&self, now: Now) -> bool {
+        self.batch_since.is_some_and(|since| {
+            self.batch_octets + self.frontier.pending_octets() >= GROUP_OCTETS
+                || self.frontier.waits_for_commit()
+                || now.mono >= since + GROUP_TIME
+        })
+    }
+
+    /// Marks that there is something to commit.
+    pub(super) fn touch(&mut self, octets: usize) {
+        self.batch_octets += octets;
+        if self.batch_since.is_none() {
+            self.batch_since = Some(self.clock.now().mono);
+        }
+    }
+
+    /// As [`Engine::touch`], but the commit doesn't wait for company: a kill shall not make us forget a pause that a site
+    /// asked for.
+    pub(super) fn hasten(&mut self) {
+        self.batch_since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
+    }
+
+    pub(super) fn start_commit(
+        &mut self,
+        now: Now,
+    ) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
+        let Some(mut committer) = self.committer.take() else { return Ok(None) };
+        if let Some(record) = self.quotas.record(now) {
+            self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
+        }
+        let (generation, writes) = self.frontier.cut(now)?;
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.generation = generation;
+        batch.writes = writes;
+        batch.totals = self.totals;
+        self.batch_octets = 0;
+        self.batch_since = None;
+        Ok(Some(tokio::task::spawn_blocking(move || {
+            let totals = batch.totals;
+            let result = committer.commit(batch);
+            Committing { committer, generation, totals, result }
+        })))
+    }
+
+    pub(super) fn committed(
+        &mut self,
+        done: Result<Committing<S>, tokio::task::JoinError>,
+    ) -> Result<(), CommitError> {
+        let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
+        self.committer = Some(done.committer);
+        done.result?;
+        self.frontier.committed(done.generation);
+        self.durable = done.totals;
+        (self.listener)(CrawlEvent::Committed(done.totals));
+        Ok(())
+    }
+}

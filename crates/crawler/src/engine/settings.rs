@@ -1,0 +1,93 @@
+//! What the engine is told, what it may be asked to do meanwhile, and what it tells in the end.
+
+use std::time::Duration;
+
+use crate::commit::Totals;
+use crate::config::{LedgerLevel, TrapSettings};
+use crate::frontier::FrontierLimits;
+use crate::pace::PaceRules;
+use crate::sitemap::SitemapLimits;
+
+/// What the engine is told.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+#[derive(Debug, Clone)]
+pub struct EngineSettings {
+    /// Gaps.
+    pub pace: PaceRules,
+    /// Requests in flight over all hosts.
+    pub concurrency: usize,
+    /// Whether hosts that share an IP address share one slot and one gap as well.
+    pub per_ip: bool,
+    /// Requests a second over all hosts; a fraction is fewer than one.
+    pub max_rate: Option<f64>,
+    /// Octets a second over all hosts.
+    pub max_bandwidth: Option<u64>,
+    /// Further tries after a failure that may pass.
+    pub retries: u32,
+    /// Redirects in a row.
+    pub max_redirects: u32,
+    /// Pages over all hosts.
+    pub max_pages: Option<u64>,
+    /// Pages of one host.
+    pub max_pages_per_host: Option<u64>,
+    /// Time of this run.
+    pub max_time: Option<Duration>,
+    /// Octets received over all hosts.
+    pub max_bytes: Option<u64>,
+    /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
+    pub max_wait: Duration,
+    /// A stored page that robots.txt forbids when it is visited again loses its content.
+    pub withdraw_when_denied: bool,
+    /// Budgets against spaces of URLs without end.
+    pub traps: TrapSettings,
+    /// Whether sitemaps are looked for.
+    pub sitemaps: bool,
+    /// How many a host may have, and within each other.
+    pub sitemap_limits: SitemapLimits,
+    /// Whether pages are judged and not asked for: robots.txt and sitemaps alone are.
+    pub plan: bool,
+    /// Sizes of the frontier.
+    pub frontier: FrontierLimits,
+    /// Seed of the jitter.
+    pub jitter: u64,
+    /// What is entered in the ledger.
+    pub ledger: LedgerLevel,
+}
+
+/// What the crawl is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Stop {
+    /// Go on.
+    #[default]
+    No,
+    /// Finish what is in flight, then end.
+    Drain,
+    /// End now; what is settled is kept.
+    Now,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Nothing is left that could be fetched; hosts that pause for longer than `max_wait` may be left.
+    Complete,
+    /// A limit was reached: its name and value.
+    Limit(String),
+    /// Asked to stop, and drained.
+    Interrupted,
+    /// Asked to stop at once.
+    Forced,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Why it ended.
+    pub end: End,
+    /// Counters over all runs.
+    pub totals: Totals,
+    /// URLs still queued.
+    pub queued: u64,
+    /// Hosts that hold them: name, reason, URLs.
+    pub left: Vec<(String, String, u64)>,
+}

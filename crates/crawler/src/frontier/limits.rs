@@ -1,0 +1,32 @@
+//! Sizes of the frontier.
+
+/// Sizes that bound the frontier's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct FrontierLimits {
+    /// Fingerprints held in memory over all hosts. About 9 octets each.
+    pub seen_in_memory: usize,
+    /// A host with more fingerprints than this is not loaded for a link from another host; the link waits untested.
+    pub seen_loaded_for_links: u64,
+    /// Octets of journal after which everything in memory is folded into chunks and blocks.
+    pub journal_octets: usize,
+    /// Hosts that one commit folds: a fold of many hosts goes over several.
+    pub folded_at_once: usize,
+    /// Journal entries that one commit drops once they are folded. The database keeps a copy of the changed page for each of
+    /// them until the commit is through: 18,000 at once took 60 MB and more.
+    pub dropped_at_once: usize,
+    /// Hosts that keep a read chunk of their queue in memory.
+    pub chunks_in_memory: usize,
+}
+
+impl Default for FrontierLimits {
+    fn default() -> Self {
+        Self {
+            seen_in_memory: 8_000_000,
+            seen_loaded_for_links: 8_192,
+            journal_octets: 8 * 1024 * 1024,
+            folded_at_once: 500,
+            dropped_at_once: 256,
+            chunks_in_memory: 4_096,
+        }
+    }
+}
