@@ -24,7 +24,7 @@ impl Default for FrontierLimits {
             seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
             journal_octets: 8 * 1024 * 1024,
-            folded_at_once: 500,
+            folded_at_once: 2_000,
             dropped_at_once: 256,
             chunks_in_memory: 4_096,
         }
