@@ -189,7 +189,7 @@ pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Re
     let repair = repair.map_err(|error| AuditError::record(Tree::Meta)(&error))?;
     checks.push(requests::complete(store, &log, repair.as_ref())?);
     checks.extend(pace::judge(&log));
-    checks.extend(robots_txt::judge(store, &log, rules)?);
+    checks.extend(robots_txt::judge(store, &log, rules, repair.as_ref())?);
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
     checks.push(links::judge(store, rules, repair.as_ref())?);

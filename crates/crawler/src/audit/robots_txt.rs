@@ -8,7 +8,7 @@ use robots::Robots;
 
 use super::requests::{Asked, HostLog, Log, between};
 use super::{AuditError, AuditRules, Check};
-use crate::record::RobotsRecord;
+use crate::record::{RepairRecord, RobotsRecord};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -33,9 +33,16 @@ struct Checks {
     window: Check,
     retry: Check,
     refused: Check,
+    /// Versions of robots.txt from before may be lost.
+    repaired: Option<Timestamp>,
 }
 
-pub(super) fn judge<S: Store>(store: &S, log: &Log, rules: &AuditRules) -> Result<Vec<Check>, AuditError> {
+pub(super) fn judge<S: Store>(
+    store: &S,
+    log: &Log,
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Vec<Check>, AuditError> {
     let mut checks = Checks {
         known: Check::new(
             "robots_known",
@@ -55,11 +62,12 @@ pub(super) fn judge<S: Store>(store: &S, log: &Log, rules: &AuditRules) -> Resul
             "purposes",
             "no URL is asked for whose robots.txt denies every declared purpose in words",
         ),
+        repaired: repair.map(|repair| repair.at),
     };
     for (host, log) in &log.hosts {
         judge_host(store, host, log, rules, &mut checks)?;
     }
-    let Checks { known, denied, delay, window, retry, refused } = checks;
+    let Checks { known, denied, delay, window, retry, refused, .. } = checks;
     let mut checks = vec![known, denied, delay, window, retry, refused];
     for check in &mut checks {
         check.unjudged.clone_from(&log.silent);
@@ -113,15 +121,23 @@ fn judge_page(
 ) {
     let rounded = asked.started.saturating_add(jiff::SignedDuration::from_micros(1)).unwrap_or(asked.started);
     let at = Some(asked.started);
+    let is_lost = checks.repaired.is_some_and(|repaired| asked.started < repaired);
     let Some(version) = in_force(versions, asked, rounded) else {
         checks.known.case();
-        checks.known.broken(&asked.url, at, "no robots.txt of its origin had been asked for");
+        let what = "no robots.txt of its origin had been asked for";
+        checks.known.lost_or_broken(is_lost, &asked.url, at, what);
         return;
     };
     let left = version.expires.duration_since(asked.started).as_secs_f64();
     let age = asked.started.duration_since(version.known).as_secs_f64();
     // Within 24 hours of its fetch, and before its own end.
     let margin = left.min(24.0 * 3600.0 + 60.0 - age);
+    if is_lost && margin < 0.0 {
+        // The version that came after it isn't there.
+        checks.known.case();
+        checks.known.lost += 1;
+        return;
+    }
     if !checks.known.margin(margin) {
         let what =
             format!("the robots.txt in force was fetched {age:.0} s before, and ended {:.0} s before", -left);

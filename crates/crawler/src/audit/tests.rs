@@ -399,24 +399,27 @@ fn what_a_repair_couldnt_save_is_lost_and_what_came_after_it_is_judged() {
     assert_eq!(broken_by(damaged), ["requests", "discovery", "accounts"]);
     let mut records = Records::kept();
     damaged(&mut records);
+    records.robots.clear();
     repaired(&mut records, 10.0, 1);
     let report = records.judge();
     assert_eq!(broken(&report), [""; 0], "{report:#?}");
     let lost: Vec<_> = report.checks.iter().map(|c| (c.name, c.lost)).filter(|(_, lost)| *lost > 0).collect();
-    assert_eq!(lost, [("requests", 1), ("discovery", 1), ("accounts", 1)]);
+    assert_eq!(lost, [("requests", 1), ("robots_known", 1), ("discovery", 1), ("accounts", 1)]);
     let mut text = Vec::new();
     report.write_text(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("kept; 1 can't be judged since the repair\n"), "{text}");
-    assert!(text.ends_with("Nothing violated; 3 cases can't be judged since the repair.\n"), "{text}");
+    assert!(text.ends_with("Nothing violated; 4 cases can't be judged since the repair.\n"), "{text}");
 
     let after = broken_by(|r| {
         damaged(r);
+        r.robots.clear();
+        r.asked("/b", 6.0, 2.0);
         repaired(r, 5.0, 0);
         // Nothing tells what became of a link that was queued.
         r.pages[0].1 = vec![link("/b", LinkOutcome::Seen), link("/denied", LinkOutcome::Queued)];
     });
-    assert_eq!(after, ["requests", "discovery", "accounts"]);
+    assert_eq!(after, ["requests", "robots_known", "discovery", "accounts"]);
 }
 
 #[test]

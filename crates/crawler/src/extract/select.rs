@@ -232,8 +232,9 @@ impl Picker<'_> {
             if !rule.selector.matches(&element) {
                 continue;
             }
-            if values.len() >= self.limits.values {
-                self.limit_hit.get_or_insert("field values");
+            let full = [(values.len() >= self.limits.values, "field values"), (self.room == 0, "fields")];
+            if let Some((_, limit)) = full.into_iter().find(|(is_full, _)| *is_full) {
+                self.limit_hit.get_or_insert(limit);
                 break;
             }
             let most = self.limits.value_bytes.min(self.room);
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!((many.fields[0].values.len(), many.limit_hit), (2, Some("field values")));
         let all = SelectLimits { values: 9, bytes: 4, ..limits.clone() };
         let all = select(&"<p>wxy".repeat(3), &rules, &all).unwrap();
-        assert_eq!((all.fields[0].values.join(","), all.limit_hit), ("wxy,w,".to_owned(), Some("fields")));
+        assert_eq!((all.fields[0].values.join(","), all.limit_hit), ("wxy,w".to_owned(), Some("fields")));
         let exact = select("<p>wxy<p>z", &rules, &limits).unwrap();
         assert_eq!((exact.fields[0].values.join(","), exact.limit_hit), ("wxy,z".to_owned(), None));
     }
