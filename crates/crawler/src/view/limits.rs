@@ -158,8 +158,7 @@ mod tests {
             Skip::TrapShape,
             Skip::TrapSame,
         ];
-        let of_urls =
-            skips.into_iter().map(|skip| skip.as_str()).chain(["sitemaps_per_host", "sitemap_nesting"]);
+        let of_urls = skips.into_iter().map(Skip::as_str).chain(["sitemaps_per_host", "sitemap_nesting"]);
         let rows = recorded();
         let key = |place: &'static str, word: &'static str, name: Option<&'static str>| {
             let keys: Vec<_> =
@@ -176,7 +175,7 @@ mod tests {
                 "limits_hit" => assert!(of_page(word).is_some(), "{word}"),
                 "skipped" => assert!(of_skip(word).is_some(), "{word}"),
                 "sitemap" => {
-                    assert!(OF_SITEMAPS.iter().any(|(fault, _)| fault.as_str() == word), "{word}")
+                    assert!(OF_SITEMAPS.iter().any(|(fault, _)| fault.as_str() == word), "{word}");
                 }
                 _ => {}
             }
