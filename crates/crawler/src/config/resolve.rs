@@ -8,10 +8,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// The address of one host. Written `HOST:ADDR[:PORT]`, an IPv6 address in brackets.
+///
+/// A port redirects the connections of URLs that name no port; the Host field stays the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResolveRule {
-    /// Host name, lower case; never an address, never with a final dot.
+    /// Host name, lower case; never an address, never with a final dot. `*` answers for every host without a rule of its own.
     pub host: String,
     /// Where connections to this host go.
     pub addr: IpAddr,
@@ -52,7 +54,7 @@ impl FromStr for ResolveRule {
         };
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let in_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
-        if host.is_empty() || !host.chars().all(in_name) {
+        if host != "*" && (host.is_empty() || !host.chars().all(in_name)) {
             return Err(refuse("no host name"));
         }
         let addr = addr.parse().map_err(|_| refuse("no address; an IPv6 address stands in brackets"))?;
@@ -114,6 +116,7 @@ mod tests {
             ("Example.ORG.:127.0.0.1:8080", "example.org:127.0.0.1:8080", Some(8080)),
             ("example.org:[::1]", "example.org:[::1]", None),
             ("example.org:[::1]:8080", "example.org:[::1]:8080", Some(8080)),
+            ("*:127.0.0.1", "*:127.0.0.1", None),
         ] {
             let rule: ResolveRule = text.parse().unwrap();
             assert_eq!((rule.to_string().as_str(), rule.port), (written, port));
@@ -132,6 +135,7 @@ mod tests {
             "example.org:[::1",
             "example.org:[::1]8080",
             "exa mple.org:127.0.0.1",
+            "*.org:127.0.0.1",
             "example.org:443:127.0.0.1",
         ] {
             assert!(bad.parse::<ResolveRule>().is_err(), "{bad}");

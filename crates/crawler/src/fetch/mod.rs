@@ -34,7 +34,7 @@ pub use http::HttpFetch;
 pub use request::{FetchRequest, Purpose};
 pub use response::{FieldLines, Response, Truncation};
 pub use room::Room;
-pub use settings::{FetchSettings, ResolveRule, ResolveRuleError};
+pub use settings::FetchSettings;
 
 /// What one request came to.
 ///

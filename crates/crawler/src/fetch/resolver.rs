@@ -12,7 +12,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::guard::AddressGuard;
 use super::names::{LookupError, Names};
-use super::settings::ResolveRule;
+use crate::config::ResolveRule;
 
 /// The resolve rules by host name.
 #[derive(Debug, Default)]

@@ -1,12 +1,12 @@
 //! Limits and identity of the requests.
 
-use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
 
 use super::Purpose;
+use crate::config::ResolveRule;
 
 /// How requests are made, and every limit on what comes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,100 +96,5 @@ fn open_files_limit() -> usize {
         Some("unlimited") => usize::MAX,
         Some(number) => number.parse().unwrap_or(USUAL),
         None => USUAL,
-    }
-}
-
-/// One `--resolve HOST:ADDR[:PORT]`: the host sits at this address, whatever DNS says.
-///
-/// A port redirects the connections of URLs that name no port; the Host field stays the name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct ResolveRule {
-    /// The host name, lower case, without a trailing dot; `*` answers for every host.
-    pub host: String,
-    /// The address.
-    pub addr: IpAddr,
-    /// The port for URLs without one.
-    pub port: Option<u16>,
-}
-
-/// Says why a resolve rule can't be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResolveRuleError {
-    /// There is no colon, or nothing before it.
-    #[error("a resolve rule reads HOST:ADDR or HOST:ADDR:PORT, found {0:?}")]
-    Form(String),
-    /// The address isn't one.
-    #[error("{0:?} is no IP address (an IPv6 address before a port stands in brackets)")]
-    Address(String),
-    /// The port isn't one.
-    #[error("{0:?} is no port number from 1 to 65535")]
-    Port(String),
-}
-
-impl FromStr for ResolveRule {
-    type Err = ResolveRuleError;
-
-    /// Reads `HOST:ADDR` or `HOST:ADDR:PORT`; an IPv6 address may, and before a port must, stand in brackets.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let form = || ResolveRuleError::Form(text.to_owned());
-        let (host, rest) = text.trim().split_once(':').ok_or_else(form)?;
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        if host.is_empty() || rest.is_empty() {
-            return Err(form());
-        }
-        let (addr, port) = if let Some(bracketed) = rest.strip_prefix('[') {
-            let (addr, after) = bracketed.split_once(']').ok_or_else(form)?;
-            match after.strip_prefix(':') {
-                Some(port) => (addr, Some(port)),
-                None if after.is_empty() => (addr, None),
-                None => return Err(form()),
-            }
-        } else if rest.parse::<IpAddr>().is_ok() {
-            (rest, None)
-        } else {
-            match rest.split_once(':') {
-                Some((addr, port)) => (addr, Some(port)),
-                None => (rest, None),
-            }
-        };
-        let addr = addr.parse().map_err(|_| ResolveRuleError::Address(addr.to_owned()))?;
-        let port = match port {
-            Some(text) => match text.parse::<u16>() {
-                Ok(port) if port > 0 => Some(port),
-                _ => return Err(ResolveRuleError::Port(text.to_owned())),
-            },
-            None => None,
-        };
-        Ok(Self { host, addr, port })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_resolve_rule_names_host_address_and_perhaps_port() {
-        let rule = |host: &str, addr: &str, port| ResolveRule {
-            host: host.to_owned(),
-            addr: addr.parse().unwrap(),
-            port,
-        };
-        for (text, expected) in [
-            ("Joes.example:127.0.0.1", rule("joes.example", "127.0.0.1", None)),
-            ("joes.example.:127.0.0.1:8080", rule("joes.example", "127.0.0.1", Some(8080))),
-            ("a:::1", rule("a", "::1", None)),
-            ("a:[::1]", rule("a", "::1", None)),
-            ("a:[::1]:81", rule("a", "::1", Some(81))),
-            ("*:127.0.0.1:81", rule("*", "127.0.0.1", Some(81))),
-        ] {
-            assert_eq!(text.parse(), Ok(expected), "{text}");
-        }
-        for text in
-            ["", "a", ":127.0.0.1", "a:", "a:b", "a:127.0.0.1:0", "a:127.0.0.1:65536", "a:[::1]x", "a:[::1"]
-        {
-            assert!(text.parse::<ResolveRule>().is_err(), "{text}");
-        }
     }
 }

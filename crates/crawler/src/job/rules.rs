@@ -9,7 +9,7 @@ use crate::config::{self, ConsentSettings, LaterDenial, ScopeSettings, Settings,
 use crate::consent::{ConsentCache, ConsentRules};
 use crate::engine::EngineSettings;
 use crate::extract::{BadSelector, HowMany, SelectRule, Take};
-use crate::fetch::{FetchSettings, ResolveRule};
+use crate::fetch::FetchSettings;
 use crate::frontier::FrontierLimits;
 use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
@@ -127,15 +127,11 @@ pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
         // One octet more than is read, so that a cut is seen and the cut line is dropped.
         max_robots: limits.max_robots + 1,
         max_sitemap: settings.sitemap.max_body,
-        resolve: fetch.resolve.iter().map(resolve_rule).collect(),
+        resolve: fetch.resolve.clone(),
         allow_net: fetch.allow_net.clone(),
         dns: fetch.dns.iter().map(|server| server.0).collect(),
         ..FetchSettings::new(settings.agent.user_agent())
     }
-}
-
-fn resolve_rule(rule: &config::ResolveRule) -> ResolveRule {
-    ResolveRule { host: rule.host.clone(), addr: rule.addr, port: rule.port }
 }
 
 #[cfg(test)]

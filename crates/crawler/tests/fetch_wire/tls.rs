@@ -155,7 +155,7 @@ async fn ping_http2(stream: Stream) {
     drop(ended);
 }
 
-fn rules(servers: &str) -> Vec<crawler::fetch::ResolveRule> {
+fn rules(servers: &str) -> Vec<crawler::config::ResolveRule> {
     servers.split(' ').map(|rule| rule.parse().unwrap()).collect()
 }
 
