@@ -35,7 +35,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn tick(&mut self, now: Now) {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
-        for host in self.frontier.waiting(now) {
+        // Hosts that were left alone keep their URLs, but nobody waits for them.
+        for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
             let quota = self.quotas.until().filter(|_| host.left.is_zero()).map(|(_, why)| why);
             if let Some(why) = quota.or((host.left > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;

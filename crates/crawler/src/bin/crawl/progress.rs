@@ -88,7 +88,9 @@ fn span(time: Duration) -> String {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         seconds @ 3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
-        seconds => format!("{}d {:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+        seconds @ 86_400..31_622_400 => format!("{}d {:02}h", seconds / 86_400, seconds % 86_400 / 3600),
+        // A Visit-time that never comes, a Crawl-delay of weeks with a thousand URLs behind it.
+        _ => "over a year".to_owned(),
     }
 }
 
@@ -151,4 +153,24 @@ fn object(progress: &Progress) -> serde_json::Value {
             "host": host, "queued": queued, "left_s": left.as_secs_f64(), "why": why.as_str(),
         })),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_two_units_and_not_beyond_a_year() {
+        for (seconds, told) in [
+            (59, "59s"),
+            (61, "1m 01s"),
+            (7_260, "2h 01m"),
+            (90_000, "1d 01h"),
+            (366 * 86_400 - 1, "365d 23h"),
+            (366 * 86_400, "over a year"),
+            (u64::MAX, "over a year"),
+        ] {
+            assert_eq!(span(Duration::from_secs(seconds)), told);
+        }
+    }
 }
