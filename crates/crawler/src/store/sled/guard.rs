@@ -22,6 +22,14 @@ pub(super) fn guarded<T>(path: &Path, call: impl FnOnce() -> sled::Result<T>) ->
     guarded_io(path, call)?.map_err(|error| from_sled(path, error))
 }
 
+/// Calls sled, whatever it answers; none where it panicked.
+pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
+    let outer = GUARDED.with(|guarded| guarded.replace(true));
+    let result = catch_unwind(AssertUnwindSafe(call));
+    GUARDED.with(|guarded| guarded.set(outer));
+    result.ok()
+}
+
 /// Calls sled, where the error isn't sled's own.
 pub(super) fn guarded_io<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, StoreError> {
     let outer = GUARDED.with(|guarded| guarded.replace(true));

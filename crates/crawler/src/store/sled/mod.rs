@@ -5,6 +5,7 @@ mod guard;
 mod seal;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use self::guard::is_caught;
 
@@ -275,19 +276,21 @@ impl SledStore {
             .filter_map(|(batch, tree)| batch.map(|batch| (tree, batch)))
             .collect();
         let trees: Vec<&sled::Tree> = touched.iter().map(|(tree, _)| *tree).collect();
-        let result = guarded_io(&self.path, || {
+        let transaction = || {
             trees.as_slice().transaction(|views| {
                 for (view, (_, batch)) in views.iter().zip(&touched) {
                     view.apply_batch(batch)?;
                 }
                 Ok(())
             })
+        };
+        watch::watched(db, || {
+            guarded_io(&self.path, transaction)?.map_err(|error: TransactionError<()>| match error {
+                TransactionError::Storage(error) => from_sled(&self.path, error),
+                TransactionError::Abort(()) => StoreError::Stopped,
+            })?;
+            guarded(&self.path, || db.flush().map(drop))
         })?;
-        result.map_err(|error: TransactionError<()>| match error {
-            TransactionError::Storage(error) => from_sled(&self.path, error),
-            TransactionError::Abort(()) => StoreError::Stopped,
-        })?;
-        guarded(&self.path, || db.flush().map(drop))?;
         self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
         // Behind the sync: the seal never promises more than the disk holds.
         self.seal.write(&self.path, Sealed { commits, octets: self.octets()? })?;
