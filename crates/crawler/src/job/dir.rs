@@ -8,6 +8,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::swap;
+
 /// Says why a directory can't be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,7 +39,7 @@ pub enum DirError {
 }
 
 impl DirError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }
     }
@@ -67,7 +69,7 @@ impl CrawlDir {
         };
         let refused = if dir.settings().exists() {
             Some(DirError::HoldsCrawl(root.to_owned()))
-        } else if dir.db().exists() {
+        } else if swap::whole_database(root).exists() {
             Some(DirError::NoSettings(root.to_owned()))
         } else {
             None
@@ -75,18 +77,25 @@ impl CrawlDir {
         if let Some(error) = refused {
             return Err(error);
         }
-        dir.prepare_db()?;
+        if let Err(error) = dir.prepare_db() {
+            drop(fs::remove_dir_all(dir.unfinished_db()));
+            drop(fs::remove_file(root.join(".lock")));
+            if made {
+                drop(fs::remove_dir(root));
+            }
+            return Err(error);
+        }
         Ok(dir)
     }
 
     /// Takes the directory of a crawl that was started before.
     pub fn open(root: &Path) -> Result<Self, DirError> {
         if !root.join("crawl.toml").is_file() {
-            let damaged = root.join("db").exists();
+            let damaged = swap::whole_database(root).exists();
             return Err(if damaged { DirError::NoSettings } else { DirError::NoCrawl }(root.to_owned()));
         }
         let dir = Self::lock(root)?;
-        dir.finish_scrub()?;
+        swap::settle(root)?;
         Ok(dir)
     }
 
@@ -159,50 +168,6 @@ impl CrawlDir {
         self.sync()
     }
 
-    /// The database while it is written anew.
-    pub fn scrubbed_db(&self) -> PathBuf {
-        self.root.join("db.scrubbed")
-    }
-
-    fn old_db(&self) -> PathBuf {
-        self.root.join("db.old")
-    }
-
-    /// Makes an empty place for the database that is written anew.
-    pub fn prepare_scrubbed(&self) -> Result<(), DirError> {
-        let path = self.scrubbed_db();
-        if path.exists() {
-            fs::remove_dir_all(&path).map_err(DirError::io("remove the unfinished", &path))?;
-        }
-        fs::create_dir(&path).map_err(DirError::io("create", &path))
-    }
-
-    /// Puts the database that was written anew in the place of the old one, which goes.
-    pub fn take_scrubbed(&self) -> Result<(), DirError> {
-        fs::rename(self.db(), self.old_db()).map_err(DirError::io("rename", &self.db()))?;
-        self.finish_scrub()
-    }
-
-    /// Finishes or undoes what [`CrawlDir::take_scrubbed`] left when it was cut off.
-    fn finish_scrub(&self) -> Result<(), DirError> {
-        let (new, old) = (self.scrubbed_db(), self.old_db());
-        let mut changed = false;
-        if !self.db().exists() && old.is_dir() && new.is_dir() {
-            // The old one is put aside only when the new one is complete.
-            self.sync()?;
-            fs::rename(&new, self.db()).map_err(DirError::io("rename", &new))?;
-            self.sync()?;
-            changed = true;
-        }
-        for path in [new, old] {
-            if self.db().exists() && path.is_dir() {
-                fs::remove_dir_all(&path).map_err(DirError::io("remove", &path))?;
-                changed = true;
-            }
-        }
-        if changed { self.sync() } else { Ok(()) }
-    }
-
     /// Gives the prepared database its name.
     pub fn finish_db(&self) -> Result<(), DirError> {
         fs::rename(self.unfinished_db(), self.db()).map_err(DirError::io("rename", &self.unfinished_db()))?;
@@ -253,25 +218,6 @@ impl CrawlDir {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_database_written_anew_takes_its_place_wherever_it_is_cut_off() {
-        for (before, after) in [
-            (&["db", "db.scrubbed"][..], "db"),
-            (&["db.old", "db.scrubbed"][..], "db.scrubbed"),
-            (&["db", "db.old"][..], "db"),
-        ] {
-            let top = tempfile::tempdir().unwrap();
-            fs::write(top.path().join("crawl.toml"), "").unwrap();
-            for name in before {
-                fs::create_dir(top.path().join(name)).unwrap();
-                fs::write(top.path().join(name).join("from"), name).unwrap();
-            }
-            let dir = CrawlDir::open(top.path()).unwrap();
-            assert_eq!(fs::read_to_string(dir.db().join("from")).unwrap(), after, "{before:?}");
-            assert!(!dir.scrubbed_db().exists() && !dir.old_db().exists(), "{before:?}");
-        }
-    }
 
     #[test]
     fn a_start_is_whole_or_undone() {

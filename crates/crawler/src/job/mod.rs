@@ -7,6 +7,7 @@ mod revisit;
 mod rules;
 mod scrub;
 mod seed;
+mod swap;
 
 pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_offline};
@@ -14,6 +15,7 @@ use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{consent_cache, consent_rules, engine_settings, page_rules, robots_cache, scope};
 pub use self::seed::{Planted, plant};
+pub(crate) use self::swap::whole_database;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -65,6 +67,20 @@ pub enum JobError {
     /// A record of a crawl can't be read.
     #[error(transparent)]
     View(Box<crate::view::ViewError>),
+    /// Withdrawn content may still be in the database's free space.
+    #[error(
+        "withdrawn content may still be in free space of the database; `crawl resume {}` removes it when the disk can be written again",
+        .dir.display()
+    )]
+    Scrub {
+        /// The crawl's directory.
+        dir: std::path::PathBuf,
+        /// Why it couldn't be removed.
+        source: Box<JobError>,
+    },
+    /// A thread of ours panicked.
+    #[error("removing withdrawn content from the database failed unexpectedly")]
+    Panicked,
     /// The database has a form of another version.
     #[error("the database has form {found}, this version reads form {FORMAT}")]
     Format {
@@ -133,7 +149,7 @@ impl Job {
             let key = read_key(&store)?;
             if scrub::is_due(&store)? {
                 drop(store);
-                scrub::try_scrub(&dir);
+                scrub::before_run(&dir)?;
                 store = SledStore::open(&dir.db())?;
             }
             (Arc::new(store), key)
@@ -211,7 +227,9 @@ impl Job {
         if scrub_due {
             let dir = self.dir;
             // Nothing else waits for this thread.
-            drop(tokio::task::spawn_blocking(move || scrub::try_scrub(&dir)).await);
+            tokio::task::spawn_blocking(move || scrub::after_run(&dir))
+                .await
+                .map_err(|_| JobError::Panicked)??;
         }
         Ok(summary)
     }

@@ -1,16 +1,13 @@
 //! Writes the database anew where stored content was withdrawn: sled keeps a removed value in its free space until the
 //! segment is used again, and withdrawn content must not be found in any file.
 //!
-//! The new one is complete before the old one is touched: `db.scrubbed` is filled and synced, `db` becomes `db.old`,
-//! `db.scrubbed` becomes `db`, `db.old` goes. Cut off anywhere, opening the directory finishes or undoes it.
+//! The new database is complete before the old one is touched: [`swap`] has the steps, and what an interruption leaves.
 
-use std::fs;
-
-use super::{CrawlDir, JobError};
+use super::{CrawlDir, JobError, swap};
 use crate::commit::SCRUB;
 use crate::store::{SledStore, Store, Tree, Write};
 
-/// Octets of one commit.
+/// Bytes of one commit.
 const AT_ONCE: usize = 4 << 20;
 
 /// True where withdrawn content may still stand in the database's free space.
@@ -18,42 +15,56 @@ pub(super) fn is_due<S: Store>(store: &S) -> Result<bool, JobError> {
     Ok(store.get(Tree::Meta, SCRUB.as_bytes())?.is_some())
 }
 
-/// Writes the database anew. No other handle to it may be open. Cost: its size, twice, on disk for the time being.
-pub(super) fn scrub(dir: &CrawlDir) -> Result<(), JobError> {
-    let path = dir.scrubbed_db();
-    dir.prepare_scrubbed()?;
-    {
-        let from = SledStore::open(&dir.db())?;
-        let to = SledStore::create(&path)?;
-        for tree in Tree::ALL {
-            let mut writes = Vec::new();
-            let mut octets = 0;
-            for pair in from.scan(tree, &[]) {
-                let (key, value) = pair?;
-                if tree == Tree::Meta && key == SCRUB.as_bytes() {
-                    continue;
-                }
-                octets += key.len() + value.len();
-                writes.push(Write::put(tree, key, value));
-                if octets >= AT_ONCE {
-                    to.commit(std::mem::take(&mut writes))?;
-                    octets = 0;
-                }
+/// Writes the database anew. No other handle to it may be open. Needs the space of the database once more on disk.
+fn scrub(dir: &CrawlDir) -> Result<(), JobError> {
+    swap::prepare(dir.root())?;
+    copy(dir)?;
+    Ok(swap::replace(dir.root())?)
+}
+
+/// Copies every record; what sled kept of removed ones isn't copied.
+fn copy(dir: &CrawlDir) -> Result<(), JobError> {
+    let from = SledStore::open(&dir.db())?;
+    let to = SledStore::create(&swap::unfinished(dir.root()))?;
+    for tree in Tree::ALL {
+        let mut writes = Vec::new();
+        let mut bytes = 0;
+        for pair in from.scan(tree, &[]) {
+            let (key, value) = pair?;
+            if tree == Tree::Meta && key == SCRUB.as_bytes() {
+                continue;
             }
-            to.commit(writes)?;
+            bytes += key.len() + value.len();
+            writes.push(Write::put(tree, key, value));
+            if bytes >= AT_ONCE {
+                to.commit(std::mem::take(&mut writes))?;
+                bytes = 0;
+            }
         }
+        to.commit(writes)?;
     }
-    dir.take_scrubbed()?;
     Ok(())
 }
 
-/// As [`scrub`]; a failure (no room on the disk, say) is told and leaves everything as it was, to be tried at the next
-/// start.
-pub(super) fn try_scrub(dir: &CrawlDir) {
-    if let Err(error) = scrub(dir) {
-        drop(fs::remove_dir_all(dir.scrubbed_db()));
-        tracing::warn!(
-            "withdrawn content may still stand in free space of the database, the next `crawl resume` tries again: {error}"
-        );
+/// Scrubs at the end of a run. A failure leaves a whole database, in which the content is still to be removed.
+pub(super) fn after_run(dir: &CrawlDir) -> Result<(), JobError> {
+    scrub(dir).map_err(|source| {
+        if let Err(error) = swap::discard(dir.root()) {
+            tracing::warn!("{error}; `crawl resume` removes it");
+        }
+        JobError::Scrub { dir: dir.root().to_owned(), source: Box::new(source) }
+    })
+}
+
+/// Scrubs before a run. Where that fails (no space left on the disk, say) and the old database is still in force, the
+/// crawl goes on, and the end of the run tries again.
+pub(super) fn before_run(dir: &CrawlDir) -> Result<(), JobError> {
+    match after_run(dir) {
+        Err(error) if dir.db().exists() => {
+            tracing::warn!("{error}");
+            swap::settle(dir.root())?;
+            Ok(())
+        }
+        result => result,
     }
 }

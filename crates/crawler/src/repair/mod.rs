@@ -108,7 +108,8 @@ impl Repaired {
 
 /// Makes the crawl in `from` anew in `out`, which must not exist.
 pub fn repair(from: &Path, out: &Path, now: Timestamp) -> Result<Repaired, RepairError> {
-    let is_any = ["crawl.toml", "db", "warc"].iter().any(|name| from.join(name).exists());
+    let is_any =
+        ["crawl.toml", "db", "db.old", "db.scrubbed", "warc"].iter().any(|name| from.join(name).exists());
     if !is_any {
         return Err(DirError::NoCrawl(from.to_owned()).into());
     }
@@ -127,7 +128,7 @@ pub fn repair(from: &Path, out: &Path, now: Timestamp) -> Result<Repaired, Repai
 }
 
 fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairError> {
-    let salvaged = salvage::open(&from.join("db"), &dir.root().join("db.salvage"));
+    let salvaged = salvage::open(&crate::job::whole_database(from), &dir.root().join("db.salvage"));
     let mut repaired = Repaired { database: salvaged.told.clone(), ..Repaired::default() };
     let (settings, record, text) = settings(from, dir, &salvaged, &mut repaired)?;
     let key = salvaged.key();

@@ -46,6 +46,7 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
         | JobError::View(_)
         | JobError::Store(_)
         | JobError::Commit(_)
+        | JobError::Scrub { .. }
         | JobError::Format { .. } => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
