@@ -1,6 +1,7 @@
 //! Tools of the whole-program tests: a simulated web, an oracle that judges politeness, an HTTP server on loopback, and a
 //! harness that runs the binary as a user does.
 
+pub mod failing_io;
 pub mod hostile;
 pub mod oracle;
 pub mod output_dir;
