@@ -45,6 +45,9 @@ impl FailingIo {
     }
 
     /// Lets the call of this number, from 1 on, fail once with EIO; none with 0.
+    ///
+    /// # Panics
+    /// If the library can't be built.
     #[must_use]
     pub fn apply(&self, crawl: Crawl, number: usize) -> Crawl {
         if self.log.exists() {
