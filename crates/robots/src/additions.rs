@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Holds a set of the additions H1 to H7 of the dialect `hardened`.
+/// Holds a set of the additions H1 to H8 of the dialect `hardened`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Additions(u8);
+pub struct Additions(u16);
 
 impl Additions {
     /// No addition: RFC 9309.
@@ -25,8 +25,13 @@ impl Additions {
     pub const H6: Additions = Additions(1 << 5);
     /// Rules of `*` also bind us where a group names us. Off by default.
     pub const H7: Additions = Additions(1 << 6);
-    /// H1 to H6.
-    pub const HARDENED: Additions = Additions(0b11_1111);
+    /// The Disallow lines of a group that names us only if our own name is cut (`Agent` or `Agent1` for `Agent2`), or in Latin-1,
+    /// bind us as well; its Allow lines don't.
+    pub const H8: Additions = Additions(1 << 7);
+    /// All but H7.
+    pub const HARDENED: Additions = Additions(0b1011_1111);
+    /// How many there are.
+    const COUNT: usize = 8;
 
     /// Answers whether every addition of `other` is in the set.
     pub const fn contains(self, other: Additions) -> bool {
@@ -54,7 +59,7 @@ impl Additions {
 impl fmt::Display for Additions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut gap = "";
-        for i in (0..7).filter(|i| self.0 >> i & 1 == 1) {
+        for i in (0..Self::COUNT).filter(|i| self.0 >> i & 1 == 1) {
             write!(f, "{gap}H{}", i + 1)?;
             gap = " ";
         }

@@ -1,14 +1,18 @@
-//! Who asks: the product token of our User-Agent value.
+//! The robot that asks, and how its name is compared with the names on lines and tags.
 
-/// Names the robot that asks, as robots.txt files name it.
+/// Names the robot that asks, as robots.txt files, meta tags and headers name it.
 ///
-/// Made once from the whole User-Agent value; `aliases` are older names of the same robot, tried in order where no group
-/// names the current one.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Made once from the whole User-Agent value; `aliases` are older names of the same robot. In robots.txt they are tried in order
+/// where no group names the current one; page directives for any of them are obeyed.
+///
+/// Names are compared whole and without regard to case, never by substring: `Agent1` and `Agent2` are two robots.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Agent {
     full: String,
     name: String,
     token: String,
+    /// The length of the leading letters, `_` and `-` of `token`, where that holds more.
+    cut: usize,
     aliases: Vec<Agent>,
 }
 
@@ -22,10 +26,11 @@ impl Agent {
         let name = word.split('/').next().unwrap_or_default().to_owned();
         // Two plain words (`Foo Bar`) are no product token: no line can name them (RFC 9309 section 2.2.1).
         let second = full.split_whitespace().nth(1).unwrap_or_default();
-        let named = if is_product_token(word) && is_product_token(second) { "" } else { &name };
-        let token =
-            leading_token(named.as_bytes()).iter().map(|b| char::from(b.to_ascii_lowercase())).collect();
-        Self { full, name, token, aliases: Vec::new() }
+        let unnamed = name == "*" || is_product_token(word) && is_product_token(second);
+        let token: String = if unnamed { String::new() } else { name.chars().map(fold).collect() };
+        let leading = leading_token(token.as_bytes()).len();
+        let cut = if leading < token.len() { leading } else { 0 };
+        Self { full, name, token, cut, aliases: Vec::new() }
     }
 
     /// Adds older names of this robot, tried in the order given where no group names the current one.
@@ -47,9 +52,9 @@ impl Agent {
         &self.name
     }
 
-    /// Gives the product token: the leading letters, `_` and `-` of the name, in lower case; empty where there are none.
+    /// Gives the product token: the whole short name in lower case, digits and dots included; empty where no line can name us.
     ///
-    /// Source: RFC 9309 section 2.2.1.
+    /// RFC 9309 section 2.2.1 knows only letters, `_` and `-`, but robots with other names exist (`MJ12bot`, `360Spider`, `008`).
     pub fn token(&self) -> &str {
         &self.token
     }
@@ -58,6 +63,50 @@ impl Agent {
     pub fn aliases(&self) -> &[Agent] {
         &self.aliases
     }
+
+    /// Answers whether a page directive for `name` is for us: it is our name or an alias, as a whole.
+    pub fn answers_to(&self, name: &str) -> bool {
+        let is_ours = |agent: &Agent| same_name(name.as_bytes(), &agent.name);
+        !name.is_empty() && (is_ours(self) || self.aliases.iter().any(is_ours))
+    }
+
+    /// Gives the leading letters, `_` and `-` of the token where it holds other characters too; else nothing.
+    ///
+    /// Another robot's parser would cut our name so; a group that only this part would select restricts us at most (H8).
+    pub(crate) fn cut_token(&self) -> &str {
+        &self.token[..self.cut]
+    }
+}
+
+/// Answers whether two names are the same, without regard to case: by Unicode simple case folding where the line is UTF-8, else by
+/// ASCII case.
+pub(crate) fn same_name(line: &[u8], ours: &str) -> bool {
+    line.eq_ignore_ascii_case(ours.as_bytes())
+        || !(line.is_ascii() && ours.is_ascii())
+            && std::str::from_utf8(line).is_ok_and(|line| line.chars().map(fold).eq(ours.chars().map(fold)))
+}
+
+/// Answers whether a name that isn't UTF-8 is our name in Latin-1.
+pub(crate) fn same_name_in_latin1(line: &[u8], ours: &str) -> bool {
+    std::str::from_utf8(line).is_err() && line.iter().map(|&b| fold(char::from(b))).eq(ours.chars().map(fold))
+}
+
+/// Folds the case of one character (Unicode `CaseFolding.txt`, statuses C and S).
+///
+/// The standard library has no table of foldings: lower case of the upper case gives them, where each is one character. The dotless
+/// `ı` is the one letter whose folding isn't found so: it has none.
+fn fold(c: char) -> char {
+    fn one(mut chars: impl Iterator<Item = char>) -> Option<char> {
+        chars.next().filter(|_| chars.next().is_none())
+    }
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    if c == 'ı' {
+        return c;
+    }
+    let upper = one(c.to_uppercase()).unwrap_or(c);
+    one(upper.to_lowercase()).unwrap_or(c)
 }
 
 /// Cuts a value after its leading letters, `_` and `-`.
@@ -70,9 +119,66 @@ pub(crate) fn leading_token(value: &[u8]) -> &[u8] {
 ///
 /// Source: RFC 9309 section 2.2.1, `identifier`.
 pub fn is_product_token(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(is_token_octet)
+    is_token(name.as_bytes())
+}
+
+/// As [`is_product_token`], of bytes.
+pub(crate) fn is_token(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(|&b| is_token_octet(b))
 }
 
 fn is_token_octet(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_' || b == b'-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_the_whole_name_without_version() {
+        let rows = [
+            ("SuperRobot/1.0 (+https://a.example)", "superrobot", ""),
+            ("My2Bot/1.0", "my2bot", "my"),
+            ("bot2.0/1.5", "bot2.0", "bot"),
+            ("MJ12bot", "mj12bot", "mj"),
+            ("360Spider", "360spider", ""),
+            ("008/0.83", "008", ""),
+            ("RÖBOT/1", "röbot", "r"),
+            ("*", "", ""),
+            ("", "", ""),
+            ("Foo Bar", "", ""),
+        ];
+        for (user_agent, token, cut) in rows {
+            let agent = Agent::new(user_agent);
+            assert_eq!((agent.token(), agent.cut_token()), (token, cut), "{user_agent}");
+        }
+    }
+
+    #[test]
+    fn page_directives_name_us_whole_and_without_case() {
+        let agent = Agent::new("My2Bot/1.0 (+http://s.example)").with_aliases(["Googlebot/2.1", ""]);
+        for ours in ["MY2BOT", "my2bot", "googlebot"] {
+            assert!(agent.answers_to(ours), "{ours}");
+        }
+        for other in ["", "my", "my2", "my2bots", "googlebot-news", "googlebot news", "*"] {
+            assert!(!agent.answers_to(other), "{other}");
+        }
+        assert!(!Agent::new("").with_aliases([""]).answers_to(""));
+    }
+
+    /// Rows of Unicode `CaseFolding.txt`, statuses C and S, and letters that have none.
+    #[test]
+    fn case_is_folded_as_unicode_does() {
+        for (a, b) in
+            [("ÖÉ", "öé"), ("БОТ", "бот"), ("ΣΑΣ", "σας"), ("K", "k"), ("ſ", "S"), ("ẞ", "ß"), ("ǅ", "ǆ")]
+        {
+            assert!(same_name(a.as_bytes(), b) && same_name(b.as_bytes(), a), "{a} {b}");
+        }
+        for (a, b) in [("ı", "i"), ("İ", "i"), ("ß", "ss"), ("Ｓ", "S"), ("é", "e")] {
+            assert!(!same_name(a.as_bytes(), b), "{a} {b}");
+        }
+        assert!(same_name_in_latin1(b"R\xd6bot", "röbot") && !same_name(b"R\xd6bot", "röbot"));
+        assert!(!same_name_in_latin1("röbot".as_bytes(), "röbot"));
+    }
 }

@@ -202,10 +202,8 @@ impl Robots {
     pub fn binding(&self) -> Vec<(u32, Arc<str>)> {
         match &self.decider {
             Decider::Whole(..) => Vec::new(),
-            Decider::One(member) => member.lines().collect(),
-            Decider::All(members) => {
-                members.last().map(|member| member.lines().collect()).unwrap_or_default()
-            }
+            Decider::One(member) => member.lines(),
+            Decider::All(members) => members.last().map(Member::lines).unwrap_or_default(),
         }
     }
 

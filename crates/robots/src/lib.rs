@@ -19,6 +19,7 @@
 pub mod access;
 mod additions;
 mod agent;
+mod choose;
 mod collector;
 mod conner;
 mod dialect;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::conner::{self, Conner, Version};
+use crate::choose::{Chosen, choose, restricting, star_groups};
+use crate::conner::{Conner, Version};
 use crate::field::Field;
 use crate::longest::Longest;
 use crate::pattern::Subject;
@@ -17,6 +18,8 @@ use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict
 pub(crate) struct Member {
     dialect: Dialect,
     rules: Rules,
+    /// The Disallow lines of groups that restrict us and open nothing (H8), numbered behind those of `rules`.
+    restrictions: Option<Box<Restrictions>>,
     /// The deciding lines, in the order of the rules' numbers.
     lines: Box<[Evidence]>,
     text: Box<[u8]>,
@@ -30,6 +33,13 @@ enum Rules {
     Longest(Longest),
     First(FirstPrefix),
     Conner(Conner),
+}
+
+#[derive(Debug, Clone)]
+struct Restrictions {
+    /// The place of the first of their lines among all lines.
+    first: u32,
+    longest: Longest,
 }
 
 /// Where a rule stands.
@@ -81,8 +91,11 @@ impl Member {
         *notes = own;
 
         let chosen = choose(&reading, identities, dialect, options);
+        let restricting = if hardened { restricting(&reading, &chosen) } else { Vec::new() };
         let mut used = reading.additions;
         let mut lines = std::mem::take(&mut reading.rules);
+        let restrictions: Vec<_> =
+            lines.iter().filter(|rule| !rule.allow && restricting.contains(&rule.group)).copied().collect();
         lines.retain(|rule| chosen.has(rule.group));
         let rules = match dialect {
             Dialect::Koster1994 => Rules::First(FirstPrefix::koster1994(&lines)),
@@ -104,7 +117,7 @@ impl Member {
             line.group.is_some_and(|group| groups.binary_search(&group).is_ok())
         };
         let stars = star_groups(&reading);
-        let beside = Beside {
+        let mut beside = Beside {
             known_fields: reading.known_fields,
             sitemaps: reading
                 .others
@@ -115,13 +128,19 @@ impl Member {
             timing: Timing::read(
                 reading.others.iter().filter(|line| of(line, &chosen.groups)),
                 reading.others.iter().filter(|line| of(line, &stars)),
+                reading.others.iter().filter(|line| of(line, &restricting)),
             ),
             signals: Signals::read(
                 reading.others.iter().filter(|line| !line.field.is_of_group() || of(line, &chosen.groups)),
             ),
             additions: used,
         };
-        (Self::assemble(dialect, rules, &lines, &reading, &chosen), beside)
+        let mut member = Self::assemble(dialect, rules, &lines, &reading, &chosen);
+        if !restricting.is_empty() {
+            let bore = member.restrict(&restrictions, additions, site, &reading, &restricting);
+            beside.additions = beside.additions.with(Additions::H8).with(bore);
+        }
+        (member, beside)
     }
 
     fn assemble(
@@ -131,16 +150,6 @@ impl Member {
         reading: &Reading<'_>,
         chosen: &Chosen,
     ) -> Member {
-        let mut text = Vec::with_capacity(lines.iter().map(|line| line.raw.len()).sum());
-        let mut evidence = Vec::with_capacity(lines.len());
-        for line in lines {
-            let start = text.len() as u32;
-            text.extend_from_slice(line.raw);
-            let group = chosen.groups.binary_search(&line.group).unwrap_or_default() as u32;
-            evidence.push(Evidence { line: line.line, group, start, end: text.len() as u32 });
-        }
-        let groups =
-            chosen.groups.iter().map(|&group| label(&reading.groups[group as usize], chosen.identity));
         let otherwise = match &rules {
             _ if reading.groups.is_empty() => Reason::NoRules,
             _ if chosen.groups.is_empty() => Reason::NoGroup,
@@ -148,33 +157,79 @@ impl Member {
             _ if lines.iter().all(|line| line.value.is_empty()) => Reason::NoRulesInGroup,
             _ => Reason::NoRuleMatches,
         };
-        Member {
+        let mut member = Member {
             dialect,
             rules,
-            lines: evidence.into(),
-            text: text.into(),
-            groups: groups.collect(),
+            restrictions: None,
+            lines: Box::default(),
+            text: Box::default(),
+            groups: Box::default(),
             otherwise,
+        };
+        let bits = chosen.identity.map_or(0, |identity| 1 << identity);
+        member.record(lines, reading, &chosen.groups, bits);
+        member
+    }
+
+    /// Keeps lines and the values of their groups as evidence, behind those that are kept already.
+    fn record(&mut self, lines: &[RuleLine<'_>], reading: &Reading<'_>, groups: &[u32], bits: u32) {
+        let mut text = std::mem::take(&mut self.text).into_vec();
+        let mut evidence = std::mem::take(&mut self.lines).into_vec();
+        let mut labels = std::mem::take(&mut self.groups).into_vec();
+        text.reserve_exact(lines.iter().map(|line| line.raw.len()).sum());
+        evidence.reserve_exact(lines.len());
+        let before = labels.len();
+        for line in lines {
+            let start = text.len() as u32;
+            text.extend_from_slice(line.raw);
+            let group = (before + groups.binary_search(&line.group).unwrap_or_default()) as u32;
+            evidence.push(Evidence { line: line.line, group, start, end: text.len() as u32 });
         }
+        labels.extend(groups.iter().map(|&group| label(&reading.groups[group as usize], bits)));
+        (self.text, self.lines, self.groups) = (text.into(), evidence.into(), labels.into());
+    }
+
+    /// Adds the Disallow lines of groups that restrict us (H8); gives the additions that came to bear on them.
+    fn restrict(
+        &mut self,
+        lines: &[RuleLine<'_>],
+        additions: Additions,
+        site: Site<'_>,
+        reading: &Reading<'_>,
+        groups: &[u32],
+    ) -> Additions {
+        let (longest, bore) = Longest::prepare(lines, additions, site, false);
+        self.restrictions = Some(Box::new(Restrictions { first: self.lines.len() as u32, longest }));
+        self.record(lines, reading, groups, u32::MAX);
+        bore
     }
 
     /// The lines whose rules bind us, in file order.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (u32, Arc<str>)> + '_ {
+    pub(crate) fn lines(&self) -> Vec<(u32, Arc<str>)> {
         let text = |evidence: &Evidence| shown(&self.text[evidence.start as usize..evidence.end as usize]);
-        self.lines.iter().map(move |evidence| (evidence.line, text(evidence)))
+        let mut lines: Vec<_> = self.lines.iter().map(|evidence| (evidence.line, text(evidence))).collect();
+        lines.sort_by_key(|&(line, _)| line);
+        lines
     }
 
     /// Decides a path with query; `subject` is the same, normalised.
     pub(crate) fn verdict(&self, path: &str, subject: &Subject<'_>) -> Verdict {
-        let decided = match &self.rules {
+        let mut decided = match &self.rules {
             Rules::Longest(longest) => longest.decide(subject),
             Rules::First(first) => first.decide(&decode(path.as_bytes())),
             Rules::Conner(conner) => conner.decide(&decode(path.as_bytes())),
         };
+        if let Some(restrictions) = &self.restrictions
+            && decided.is_none_or(|(allowed, _)| allowed)
+            && let Some((_, rule)) = restrictions.longest.decide(subject)
+        {
+            decided = Some((false, restrictions.first + rule));
+        }
         let Some((allowed, rule)) = decided else {
             let allowed = self.otherwise != Reason::OnlyAllowLines;
             let verdict = Verdict::bare(allowed, self.dialect, self.otherwise.clone());
-            return Verdict { group: self.groups.first().cloned(), ..verdict };
+            let group = self.groups.first().filter(|_| self.otherwise != Reason::NoGroup);
+            return Verdict { group: group.cloned(), ..verdict };
         };
         let Evidence { line, group, start, end } = self.lines[rule as usize];
         Verdict {
@@ -188,74 +243,6 @@ impl Member {
     }
 }
 
-/// The groups whose rules bind us.
-struct Chosen {
-    /// Ascending.
-    groups: Vec<u32>,
-    /// The identity that was named; none where `*` binds us.
-    identity: Option<u32>,
-    version: Version,
-    also_star: bool,
-}
-
-impl Chosen {
-    fn has(&self, group: u32) -> bool {
-        self.groups.binary_search(&group).is_ok()
-    }
-}
-
-fn star_groups(reading: &Reading<'_>) -> Vec<u32> {
-    (0..reading.groups.len() as u32).filter(|&i| reading.groups[i as usize].star).collect()
-}
-
-/// Picks the groups: those of our name, else those of the first alias that is named, else those of `*`.
-fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, options: &Options) -> Chosen {
-    let conner = dialect == Dialect::Conner1996;
-    let mut versions = vec![Version::One; if conner { reading.groups.len() } else { 0 }];
-    for line in reading.others.iter().filter(|line| conner && line.field == Field::RobotVersion) {
-        if let Some(group) = line.group {
-            versions[group as usize] = conner::version(line.value);
-        }
-    }
-    let version = |group: u32| versions.get(group as usize).copied().unwrap_or(Version::One);
-    // A record of a higher version is skipped as if it were not there.
-    let usable = |group: &u32| !conner || version(*group) != Version::Higher;
-    let named = |identity: u32| -> Vec<u32> {
-        (0..reading.groups.len() as u32)
-            .filter(|&i| reading.groups[i as usize].us >> identity & 1 == 1)
-            .filter(usable)
-            .collect()
-    };
-    let ours =
-        (0..identities).map(|identity| (identity, named(identity))).find(|(_, groups)| !groups.is_empty());
-    let stars = || star_groups(reading).into_iter().filter(usable).collect::<Vec<_>>();
-    let (identity, mut groups) = match ours {
-        Some((identity, groups)) => (Some(identity), groups),
-        None => (None, stars()),
-    };
-    let mut chosen_version = Version::One;
-    let mut also_star = false;
-    match dialect {
-        Dialect::Koster1994 if options.koster1994_all_records && identity.is_some() => {}
-        Dialect::Koster1994 | Dialect::Koster1996 => groups.truncate(1),
-        Dialect::Conner1996 => {
-            if let Some(&second) = groups.iter().find(|&&group| version(group) == Version::Two) {
-                chosen_version = Version::Two;
-                groups = vec![second];
-            }
-            groups.truncate(1);
-        }
-        Dialect::Hardened if options.also_star && identity.is_some() => {
-            let more: Vec<_> = stars().into_iter().filter(|group| !groups.contains(group)).collect();
-            also_star = !more.is_empty();
-            groups.extend(more);
-            groups.sort_unstable();
-        }
-        Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest => {}
-    }
-    Chosen { groups, identity, version: chosen_version, also_star }
-}
-
 /// Gives a line as people may read it.
 fn shown(raw: &[u8]) -> Arc<str> {
     match std::str::from_utf8(raw) {
@@ -264,9 +251,9 @@ fn shown(raw: &[u8]) -> Arc<str> {
     }
 }
 
-/// Gives the user-agent value that selected a group.
-fn label(group: &Group<'_>, identity: Option<u32>) -> Arc<str> {
-    let named = identity.and_then(|identity| group.names.iter().find(|(us, _)| us >> identity & 1 == 1));
+/// Gives the user-agent value that selected a group: the first one that names one of these identities, else that of `*`.
+fn label(group: &Group<'_>, bits: u32) -> Arc<str> {
+    let named = group.names.iter().find(|(named, _)| named & bits != 0);
     let value = named.map(|&(_, value)| value).or(group.star_value).unwrap_or_default();
     lossy(value, 200).into()
 }

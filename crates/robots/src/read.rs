@@ -11,13 +11,11 @@ use crate::{Additions, Dialect};
 /// A group of RFC 9309, or a record of the older dialects.
 #[derive(Debug, Default)]
 pub(crate) struct Group<'a> {
-    /// Bit n: the identity that the group names.
-    pub(crate) us: u32,
-    pub(crate) star: bool,
-    /// The values that name us (with the bit), and the one that names everybody.
+    /// Whom its user-agent lines name.
+    pub(crate) named: Named,
+    /// The values that name us (with the bits), and the one that names everybody.
     pub(crate) names: Vec<(u32, &'a [u8])>,
     pub(crate) star_value: Option<&'a [u8]>,
-    pub(crate) by: Additions,
     has_rule: bool,
     line: u32,
 }
@@ -155,7 +153,7 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     fn user_agent(&mut self, line: &Line<'a>, value: &'a [u8]) {
-        let Named { us, star, by } = self.selector.read(value);
+        let named = self.selector.read(value);
         let joins = self.open_group().is_some_and(|group| !group.has_rule);
         if !joins {
             if self.open_group().is_some() && !self.blank_before {
@@ -166,17 +164,16 @@ impl<'a, 's> Reader<'a, 's> {
         }
         self.inspect_agent(line, value);
         if let Some(group) = self.reading.groups.last_mut() {
-            group.us |= us;
-            group.star |= star;
-            group.by = group.by.with(by);
-            if us != 0 {
-                group.names.push((us, value));
+            group.named = group.named.with(named);
+            let bits = named.us | named.restricts;
+            if bits != 0 {
+                group.names.push((bits, value));
             }
-            if star && group.star_value.is_none() {
+            if named.star && group.star_value.is_none() {
                 group.star_value = Some(value);
             }
         }
-        self.reading.additions = self.reading.additions.with(by);
+        self.reading.additions = self.reading.additions.with(named.by);
         self.blank_before = false;
     }
 
@@ -208,7 +205,7 @@ impl<'a, 's> Reader<'a, 's> {
             if self.rules_before_agent {
                 self.open = Some(self.reading.groups.len() as u32);
                 self.reading.groups.push(Group {
-                    star: true,
+                    named: Named { star: true, ..Named::default() },
                     star_value: Some(b""),
                     line: line.number,
                     ..Group::default()
@@ -226,7 +223,7 @@ impl<'a, 's> Reader<'a, 's> {
             return;
         }
         group.has_rule = true;
-        if group.us != 0 || group.star {
+        if group.named.binds() {
             self.reading.rules.push(RuleLine {
                 line: line.number,
                 group: open,

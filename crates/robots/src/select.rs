@@ -1,18 +1,38 @@
 //! Whom a user-agent line names, in each dialect.
 
-use crate::agent::{is_product_token, leading_token};
+use crate::agent::{is_token, leading_token, same_name, same_name_in_latin1};
 use crate::octets::{is_blank, words};
 use crate::{Additions, Agent, AgentRelation, Dialect, Options};
 
-/// Whom one user-agent value names.
+/// Whom one user-agent value names. Bit 0 of a set is our name, bit n our n-th alias.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// Bit 0: our name; bit n: our n-th alias.
+    /// The names of ours that the value holds.
     pub(crate) us: u32,
+    /// The names of ours that the value would hold if they were cut: the group restricts us, it never opens anything.
+    pub(crate) restricts: u32,
     /// Every robot that no group names.
     pub(crate) star: bool,
     /// The additions without which less would be named.
     pub(crate) by: Additions,
+}
+
+impl Named {
+    /// Joins what two lines of one group name.
+    pub(crate) fn with(self, other: Named) -> Named {
+        let us = self.us | other.us;
+        Named {
+            us,
+            restricts: (self.restricts | other.restricts) & !us,
+            star: self.star | other.star,
+            by: self.by.with(other.by),
+        }
+    }
+
+    /// Answers whether rules of the group may bind us.
+    pub(crate) fn binds(&self) -> bool {
+        self.us | self.restricts != 0 || self.star
+    }
 }
 
 /// Reads user-agent values for one robot in one dialect.
@@ -22,13 +42,17 @@ pub(crate) struct Selector<'a> {
     dialect: Dialect,
     additions: Additions,
     relation: AgentRelation,
+    /// H8 can bear on one of the names.
+    has_odd_name: bool,
 }
 
 impl<'a> Selector<'a> {
     pub(crate) fn new(agent: &'a Agent, dialect: Dialect, additions: Additions, options: &Options) -> Self {
         // One bit of `Named::us` each.
-        let identities = std::iter::once(agent).chain(agent.aliases()).take(32).collect();
-        Self { identities, dialect, additions, relation: options.koster1996_relation }
+        let identities: Vec<_> = std::iter::once(agent).chain(agent.aliases()).take(32).collect();
+        let has_odd_name = additions.contains(Additions::H8)
+            && identities.iter().any(|agent| !agent.cut_token().is_empty() || !agent.token().is_ascii());
+        Self { identities, dialect, additions, relation: options.koster1996_relation, has_odd_name }
     }
 
     /// Counts our name and our aliases.
@@ -53,35 +77,60 @@ impl<'a> Selector<'a> {
             .fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
-    /// Product token, cut at the first octet that no token holds (Google's form); additions H2 and H3.
+    /// The first word, or the token at its start (Google's form), is our whole token; additions H2, H3 and H8.
     fn rfc9309(&self, value: &[u8]) -> Named {
-        let token = leading_token(value);
-        let mut named = Named {
-            us: self.us(|agent| !token.is_empty() && agent.token().as_bytes().eq_ignore_ascii_case(token)),
-            star: value.first() == Some(&b'*') && value.get(1).is_none_or(|&b| is_blank(b)),
-            by: Additions::NONE,
-        };
-        if value.is_empty() && self.additions.contains(Additions::H3) {
-            return Named { star: true, by: Additions::H3, ..named };
+        if value.is_empty() {
+            let star = self.additions.contains(Additions::H3);
+            let by = if star { Additions::H3 } else { Additions::NONE };
+            return Named { star, by, ..Named::default() };
         }
-        // A lone word can only say more than its token where it has other octets.
-        if token.len() < value.len() && self.additions.contains(Additions::H2) {
-            for word in value.split(|&b| is_blank(b) || b == b',').filter(|word| !word.is_empty()) {
-                let word = before_slash(word);
-                let us = self.us(|agent| {
-                    // A name with digits is no token: compared whole, it can be named all the same.
-                    let whole = if is_product_token(agent.name()) { agent.token() } else { agent.name() };
-                    !word.is_empty()
-                        && (word.eq_ignore_ascii_case(agent.token().as_bytes())
-                            || word.eq_ignore_ascii_case(whole.as_bytes()))
-                });
-                let star = word == b"*";
-                if us & !named.us != 0 || star && !named.star {
-                    named = Named { us: named.us | us, star: named.star | star, by: Additions::H2 };
-                }
-            }
+        let us = self.word(first_word(value));
+        let star = value[0] == b'*' && value.get(1).is_none_or(|&b| is_blank(b));
+        let mut named = Named { us, star, ..Named::default() };
+        // A lone token can only say more than itself where it has other characters.
+        if self.additions.contains(Additions::H2) && !is_token(value) {
+            self.list(value, &mut named);
+        }
+        if self.has_odd_name {
+            self.restrict(value, &mut named);
         }
         named
+    }
+
+    /// Whom one word names, its version cut off.
+    fn word(&self, word: &[u8]) -> u32 {
+        let token = leading_token(word);
+        self.us(|agent| {
+            let ours = agent.token();
+            !ours.is_empty()
+                && (same_name(word, ours)
+                    || token.len() < word.len() && token.eq_ignore_ascii_case(ours.as_bytes()))
+        })
+    }
+
+    /// H2: every word of a list counts.
+    fn list(&self, value: &[u8], named: &mut Named) {
+        for word in split(value) {
+            let us = self.word(before_slash(word)) & !named.us;
+            let star = word == b"*" && !named.star;
+            if us != 0 || star {
+                named.us |= us;
+                named.star |= star;
+                named.by = named.by.with(Additions::H2);
+            }
+        }
+    }
+
+    /// H8: a word that our name would select if it were cut, or that is our name in Latin-1.
+    fn restrict(&self, value: &[u8], named: &mut Named) {
+        for word in split(value).map(before_slash) {
+            let token = leading_token(word);
+            named.restricts |= self.us(|agent| {
+                let cut = agent.cut_token().as_bytes();
+                !cut.is_empty() && token.eq_ignore_ascii_case(cut) || same_name_in_latin1(word, agent.token())
+            });
+        }
+        named.restricts &= !named.us;
     }
 
     /// Every word of the value, version cut off, that occurs in our name.
@@ -110,8 +159,19 @@ impl<'a> Selector<'a> {
                     AgentRelation::Either => book() || draft(),
                 }
         });
-        Named { us, star, by: Additions::NONE }
+        Named { us, star, ..Named::default() }
     }
+}
+
+/// Gives what stands before the first blank or `/`.
+fn first_word(value: &[u8]) -> &[u8] {
+    let end = value.iter().position(|&b| is_blank(b) || b == b'/').unwrap_or(value.len());
+    &value[..end]
+}
+
+/// Splits a value at blanks and commas.
+fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&b| is_blank(b) || b == b',').filter(|word| !word.is_empty())
 }
 
 fn before_slash(value: &[u8]) -> &[u8] {

@@ -117,10 +117,12 @@ impl Timing {
         self.visits.iter().map(|range| range.wait(now)).min().filter(|wait| !wait.is_zero())
     }
 
-    /// Reads the timing lines of our group, and of `*` for what falls back to it.
+    /// Reads the timing lines of our group, of `*` for what falls back to it, and of groups that restrict us and open nothing: their
+    /// delays and rates count as well, their visit times where ours says none.
     pub(crate) fn read<'a>(
         ours: impl Iterator<Item = &'a OtherLine<'a>>,
         fallback: impl Iterator<Item = &'a OtherLine<'a>>,
+        restricting: impl Iterator<Item = &'a OtherLine<'a>>,
     ) -> Timing {
         let mut timing = Timing::default();
         let mut cache_delays = Vec::new();
@@ -140,6 +142,15 @@ impl Timing {
         if timing.delays.is_empty() {
             timing.delays =
                 fallback.filter(|line| line.field == Field::CrawlDelay).filter_map(delay).collect();
+        }
+        let is_unlimited = timing.visits.is_empty();
+        for line in restricting {
+            match line.field {
+                Field::CrawlDelay | Field::CacheDelay => timing.delays.extend(delay(line)),
+                Field::RequestRate => timing.rates.extend(rate(line)),
+                Field::VisitTime if is_unlimited => timing.visits.extend(visit(line)),
+                _ => {}
+            }
         }
         timing
     }

@@ -53,7 +53,7 @@ impl Product {
         &self.text[..self.name_end]
     }
 
-    /// Gives the product token that robots.txt groups can name: leading letters, `_` and `-` (RFC 9309 section 2.2.1).
+    /// Gives the part of the name that a parser by the grammar of RFC 9309 section 2.2.1 reads: leading letters, `_` and `-`.
     pub fn token(&self) -> &str {
         let name = self.name();
         &name[..name.find(|c| !in_product_token(c)).unwrap_or(name.len())]
@@ -64,8 +64,8 @@ impl Product {
         let (name, token) = (self.name(), self.token());
         (name != token).then(|| {
             format!(
-                "robots.txt can name this robot only as {token:?}: in {name:?}, what follows isn't a letter, _ or - \
-                 (RFC 9309 section 2.2.1)"
+                "a name in robots.txt holds letters, _ and - alone (RFC 9309 section 2.2.1): groups for {name:?} are obeyed here, \
+                 but other parsers and checkers read {token:?}, and Disallow lines of groups for that name are obeyed as well"
             )
         })
     }

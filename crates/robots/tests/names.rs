@@ -1,0 +1,63 @@
+//! Names with digits and other characters beyond the grammar of RFC 9309 (specification 1.6 steps 2 and 4).
+
+use robots::{Additions, Agent, Dialect, Robots};
+
+/// The columns of `names.tsv`: lines, agent, path, and what `rfc9309` and `hardened` answer.
+#[test]
+fn names_are_compared_whole() {
+    let mut asked = 0;
+    for row in include_str!("data/names.tsv").lines().filter(|row| !row.starts_with('#') && !row.is_empty()) {
+        let [file, agent, path, rfc9309, hardened, _why] = row.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("six columns wanted: {row}");
+        };
+        let file = file.replace(" ; ", "\n");
+        for (dialect, want) in [(Dialect::Rfc9309, rfc9309), (Dialect::Hardened, hardened)] {
+            let robots = Robots::parse(file.as_bytes(), &Agent::new(agent), &dialect.into(), None);
+            let verdict = robots.verdict(path);
+            assert_eq!(if verdict.allowed { "allow" } else { "deny" }, want, "{row}\n{dialect}: {verdict}");
+        }
+        asked += 1;
+    }
+    assert!(asked > 30, "{asked}");
+}
+
+#[test]
+fn a_denial_by_a_cut_name_is_traced_to_its_line_and_addition() {
+    let file = b"User-agent: Agent1\nDisallow: /private\nAllow: /private/x\nCrawl-delay: 7\nVisit-time: 0100-0200\n\n\
+                 User-agent: *\nDisallow: /all\n";
+    let robots = Robots::parse(file, &Agent::new("Agent2/1.0"), &Dialect::Hardened.into(), None);
+    let verdict = robots.verdict("/private/x");
+    assert_eq!((verdict.allowed, verdict.line), (false, Some(2)));
+    assert_eq!(verdict.rule.as_deref(), Some("Disallow: /private"));
+    assert_eq!(verdict.group.as_deref(), Some("Agent1"));
+    assert_eq!(robots.verdict("/all").group.as_deref(), Some("*"));
+    assert_eq!(robots.verdict("/").group.as_deref(), Some("*"));
+    assert_eq!(robots.additions(), Additions::H8);
+    let binding: Vec<_> = robots.binding().into_iter().map(|(line, _)| line).collect();
+    assert_eq!(binding, [2, 8]);
+    // What slows or limits us counts too.
+    assert_eq!(robots.timing().crawl_delay(), Some(std::time::Duration::from_secs(7)));
+    assert_eq!(robots.timing().visits().len(), 1);
+}
+
+#[test]
+fn a_name_in_latin1_restricts_and_never_opens() {
+    let file = b"User-agent: R\xd6bot\nAllow: /\nDisallow: /x\n\nUser-agent: *\nDisallow: /y\n";
+    let robots = |name: &str, dialect: Dialect| Robots::parse(file, &Agent::new(name), &dialect.into(), None);
+    let answers = |name: &str, dialect: Dialect| {
+        ["/x", "/y", "/z"].map(|path| robots(name, dialect).verdict(path).allowed)
+    };
+    assert_eq!(answers("r\u{f6}bot/1.0", Dialect::Hardened), [false, false, true]);
+    assert_eq!(answers("r\u{f6}bot/1.0", Dialect::Rfc9309), [true, false, true]);
+    assert_eq!(answers("rabot/1.0", Dialect::Hardened), [true, false, true]);
+}
+
+#[test]
+fn aliases_are_compared_whole_as_well() {
+    let file = b"User-agent: Old1\nDisallow: /one\n\nUser-agent: Old2\nDisallow: /two\n\nUser-agent: *\nDisallow: /all\n";
+    let agent = Agent::new("New/3.0").with_aliases(["Old2/1.0"]);
+    let robots = Robots::parse(file, &agent, &Dialect::Rfc9309.into(), None);
+    assert_eq!(["/one", "/two", "/all"].map(|path| robots.verdict(path).allowed), [true, false, true]);
+    let robots = Robots::parse(file, &agent, &Dialect::Hardened.into(), None);
+    assert_eq!(["/one", "/two", "/all"].map(|path| robots.verdict(path).allowed), [false, false, true]);
+}
