@@ -1,9 +1,9 @@
-//! Which groups bind us.
+//! Which groups bind us, and which other reading must allow as well.
 
 use crate::conner::{self, Version};
 use crate::field::Field;
 use crate::read::{Group, Reading};
-use crate::{Dialect, Options};
+use crate::{Additions, Dialect, Options};
 
 /// The groups whose rules bind us.
 #[derive(Debug)]
@@ -20,6 +20,16 @@ impl Chosen {
     pub(crate) fn has(&self, group: u32) -> bool {
         self.groups.binary_search(&group).is_ok()
     }
+}
+
+/// The reading that `hardened` asks as well, so that a repaired line never opens what is closed without the repair.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// None: the same groups bind us without any repair, and every other addition only denies.
+    #[default]
+    None,
+    /// The dialect whose reading must allow too.
+    Dialect(Dialect),
 }
 
 pub(crate) fn star_groups(reading: &Reading<'_>) -> Vec<u32> {
@@ -84,4 +94,31 @@ pub(crate) fn restricting(reading: &Reading<'_>, chosen: &Chosen) -> Vec<u32> {
     let mut restricting = groups(reading, |group| group.named.restricts & tried != 0);
     restricting.retain(|&group| !chosen.has(group));
     restricting
+}
+
+/// Says which other reading must allow as well.
+///
+/// The one exception from "never more than RFC 9309 allows": a list of plain names parted by blanks is the form of the standard of
+/// 1994 (`User-agent: Copernicus Fred`). Where such lists alone name us, the author wrote for that standard, and its reading is
+/// asked in place of the RFC's, which sees only the first name of each and would bind us by `*`.
+pub(crate) fn guard(reading: &Reading<'_>, identities: u32, chosen: &Chosen, options: &Options) -> Guard {
+    let rfc = Guard::Dialect(Dialect::Rfc9309);
+    // A cut line may name other robots or match other URLs than the whole one.
+    if reading.has_cut_line || chosen.also_star || options.rules_before_agent {
+        return rfc;
+    }
+    if !reading.additions.contains(Additions::H2) && !reading.additions.contains(Additions::H3) {
+        return Guard::None;
+    }
+    let plain = (0..identities)
+        .map(|identity| groups(reading, |group| group.named.plain >> identity & 1 == 1))
+        .find(|groups| !groups.is_empty());
+    let is_named = plain.is_some();
+    if plain.unwrap_or_else(|| groups(reading, |group| group.named.plain_star)) == chosen.groups {
+        return Guard::None;
+    }
+    let is_list = chosen.identity.is_some_and(|identity| {
+        chosen.groups.iter().all(|&group| reading.groups[group as usize].named.listed >> identity & 1 == 1)
+    });
+    if is_list && !is_named { Guard::Dialect(Dialect::Koster1994) } else { rfc }
 }

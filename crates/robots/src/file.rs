@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::choose::Guard;
 use crate::lex;
 use crate::member::{Beside, Member};
 use crate::pattern::Subject;
@@ -32,8 +33,12 @@ enum Decider {
     Whole(bool, Reason),
     /// One dialect.
     One(Box<Member>),
-    /// `strictest`: every member must allow. The last one is `hardened`.
-    All(Box<[Member]>),
+    /// Every one must allow: the members of `strictest`, and the readings that `hardened` asks as well.
+    All {
+        members: Box<[Member]>,
+        /// The place of the reading that speaks where all allow: the first one of `hardened`.
+        main: usize,
+    },
 }
 
 impl Robots {
@@ -60,17 +65,34 @@ impl Robots {
             }
             _ => std::slice::from_ref(&dialect),
         };
+        let mut prepare = |member: Dialect, own: Notes| {
+            Member::prepare(&text.octets, agent, options, member, site, own, &mut notes)
+        };
         let mut read = Beside::default();
         let mut timing = Timing::default();
         let mut deciders = Vec::with_capacity(members.len());
+        let main = members.len() - 1;
         for (i, &member) in members.iter().enumerate() {
             // `hardened` comes last: its reading gives the warnings and the fields of the file.
-            let own = if i + 1 == members.len() { Notes::default() } else { Notes::quiet() };
-            let (member, mut beside) =
-                Member::prepare(&text.octets, agent, options, member, site, own, &mut notes);
+            let own = if i == main { Notes::default() } else { Notes::quiet() };
+            let (member, mut beside) = prepare(member, own);
             timing.join(std::mem::take(&mut beside.timing));
             read = beside;
             deciders.push(member);
+        }
+        if let Guard::Dialect(guard) = read.guard {
+            let (member, beside) = Member::prepare(
+                &text.octets,
+                agent,
+                options,
+                guard,
+                site,
+                Notes::quiet(),
+                &mut Notes::quiet(),
+            );
+            timing.restrict(beside.timing);
+            read.signals.join(beside.signals);
+            deciders.push(member.named(Dialect::Hardened));
         }
         let mut additions = read.additions;
         if text.utf16 {
@@ -85,7 +107,7 @@ impl Robots {
         inspect_whole(&text.octets, read.known_fields, &mut notes);
         let decider = match <[Member; 1]>::try_from(deciders) {
             Ok([member]) => Decider::One(Box::new(member)),
-            Err(members) => Decider::All(members.into()),
+            Err(members) => Decider::All { members: members.into(), main },
         };
         Self {
             dialect,
@@ -146,16 +168,18 @@ impl Robots {
         match &self.decider {
             Decider::Whole(allowed, reason) => Verdict::bare(*allowed, self.dialect, reason.clone()),
             Decider::One(member) => member.verdict(&path, &subject),
-            Decider::All(members) => {
-                let mut last = None;
-                for member in members {
+            Decider::All { members, main } => {
+                let mut allowed = None;
+                for (i, member) in members.iter().enumerate() {
                     let verdict = member.verdict(&path, &subject);
                     if !verdict.allowed {
                         return verdict;
                     }
-                    last = Some(verdict);
+                    if i == *main {
+                        allowed = Some(verdict);
+                    }
                 }
-                let allowed = last.unwrap_or_else(|| Verdict::bare(true, self.dialect, Reason::NoRules));
+                let allowed = allowed.unwrap_or_else(|| Verdict::bare(true, self.dialect, Reason::NoRules));
                 Verdict { dialect: self.dialect, ..allowed }
             }
         }
@@ -203,7 +227,12 @@ impl Robots {
         match &self.decider {
             Decider::Whole(..) => Vec::new(),
             Decider::One(member) => member.lines(),
-            Decider::All(members) => members.last().map(Member::lines).unwrap_or_default(),
+            Decider::All { members, main } => {
+                let mut lines: Vec<_> = members[*main..].iter().flat_map(Member::lines).collect();
+                lines.sort_by_key(|&(line, _)| line);
+                lines.dedup_by_key(|&mut (line, _)| line);
+                lines
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::choose::{Chosen, choose, restricting, star_groups};
+use crate::choose::{Chosen, Guard, choose, guard, restricting, star_groups};
 use crate::conner::{Conner, Version};
 use crate::field::Field;
 use crate::longest::Longest;
@@ -59,6 +59,8 @@ pub(crate) struct Beside {
     pub(crate) timing: Timing,
     pub(crate) signals: Signals,
     pub(crate) additions: Additions,
+    /// The reading that must allow as well.
+    pub(crate) guard: Guard,
 }
 
 impl Member {
@@ -92,6 +94,7 @@ impl Member {
 
         let chosen = choose(&reading, identities, dialect, options);
         let restricting = if hardened { restricting(&reading, &chosen) } else { Vec::new() };
+        let guard = if hardened { guard(&reading, identities, &chosen, options) } else { Guard::None };
         let mut used = reading.additions;
         let mut lines = std::mem::take(&mut reading.rules);
         let restrictions: Vec<_> =
@@ -134,6 +137,7 @@ impl Member {
                 reading.others.iter().filter(|line| !line.field.is_of_group() || of(line, &chosen.groups)),
             ),
             additions: used,
+            guard,
         };
         let mut member = Self::assemble(dialect, rules, &lines, &reading, &chosen);
         if !restricting.is_empty() {
@@ -141,6 +145,11 @@ impl Member {
             beside.additions = beside.additions.with(Additions::H8).with(bore);
         }
         (member, beside)
+    }
+
+    /// Names another dialect in its verdicts: the one that asks for this reading.
+    pub(crate) fn named(self, dialect: Dialect) -> Member {
+        Member { dialect, ..self }
     }
 
     fn assemble(

@@ -51,6 +51,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) others: Vec<OtherLine<'a>>,
     pub(crate) known_fields: usize,
     pub(crate) additions: Additions,
+    /// A line was longer than the limit.
+    pub(crate) has_cut_line: bool,
 }
 
 /// The site that full URLs are compared with: host, and port where it isn't the default one.
@@ -89,6 +91,7 @@ impl<'a, 's> Reader<'a, 's> {
         // About a rule in 40 octets; bounded, because junk has none.
         self.reading.rules.reserve((octets.len() / 40).min(1000));
         for line in Lines::new(octets, limit) {
+            self.reading.has_cut_line |= line.cut;
             match line.content {
                 Content::Blank => self.blank(),
                 Content::Comment => {}

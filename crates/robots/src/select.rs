@@ -9,10 +9,16 @@ use crate::{Additions, Agent, AgentRelation, Dialect, Options};
 pub(crate) struct Named {
     /// The names of ours that the value holds.
     pub(crate) us: u32,
+    /// Those of them that RFC 9309 finds, without any addition.
+    pub(crate) plain: u32,
+    /// Those of them that are found in a list of plain names parted by blanks (the form of 1994).
+    pub(crate) listed: u32,
     /// The names of ours that the value would hold if they were cut: the group restricts us, it never opens anything.
     pub(crate) restricts: u32,
     /// Every robot that no group names.
     pub(crate) star: bool,
+    /// As `star`, without any addition.
+    pub(crate) plain_star: bool,
     /// The additions without which less would be named.
     pub(crate) by: Additions,
 }
@@ -23,8 +29,11 @@ impl Named {
         let us = self.us | other.us;
         Named {
             us,
+            plain: self.plain | other.plain,
+            listed: self.listed | other.listed,
             restricts: (self.restricts | other.restricts) & !us,
             star: self.star | other.star,
+            plain_star: self.plain_star | other.plain_star,
             by: self.by.with(other.by),
         }
     }
@@ -86,7 +95,7 @@ impl<'a> Selector<'a> {
         }
         let us = self.word(first_word(value));
         let star = value[0] == b'*' && value.get(1).is_none_or(|&b| is_blank(b));
-        let mut named = Named { us, star, ..Named::default() };
+        let mut named = Named { us, plain: us, star, plain_star: star, ..Named::default() };
         // A lone token can only say more than itself where it has other characters.
         if self.additions.contains(Additions::H2) && !is_token(value) {
             self.list(value, &mut named);
@@ -110,11 +119,13 @@ impl<'a> Selector<'a> {
 
     /// H2: every word of a list counts.
     fn list(&self, value: &[u8], named: &mut Named) {
+        let is_list = || words(value).all(|word| word == b"*" || is_token(before_slash(word)));
         for word in split(value) {
             let us = self.word(before_slash(word)) & !named.us;
             let star = word == b"*" && !named.star;
             if us != 0 || star {
                 named.us |= us;
+                named.listed |= if is_list() { us } else { 0 };
                 named.star |= star;
                 named.by = named.by.with(Additions::H2);
             }

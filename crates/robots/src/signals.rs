@@ -7,6 +7,7 @@ use crate::octets::{classes, trim, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
 use crate::target::path_and_query;
+use crate::timing::join;
 use crate::warning::{Notes, WarningKind, lossy};
 
 /// Holds what the file says beside rules, timing and sitemaps.
@@ -165,6 +166,13 @@ impl Signals {
     /// Gives the `Comment` lines of our group: they address the operator of the crawl.
     pub fn comments(&self) -> &[String] {
         &self.comments
+    }
+
+    /// Takes the statements of another reading of the same file that this one doesn't have.
+    pub(crate) fn join(&mut self, other: Signals) {
+        join(&mut self.usage, other.usage);
+        join(&mut self.signal, other.signal);
+        join(&mut self.noindex, other.noindex);
     }
 
     /// Reads the lines of our group and of the whole file.

@@ -157,16 +157,26 @@ impl Timing {
 
     /// Takes the lines of another reading of the same file that this one doesn't have (`strictest`).
     pub(crate) fn join(&mut self, other: Timing) {
-        fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
-            for line in theirs {
-                if !ours.contains(&line) {
-                    ours.push(line);
-                }
-            }
-        }
         join(&mut self.delays, other.delays);
         join(&mut self.rates, other.rates);
         join(&mut self.visits, other.visits);
+    }
+
+    /// As [`Timing::join`], but takes no visit times beside ours: they would widen them.
+    pub(crate) fn restrict(&mut self, mut other: Timing) {
+        if !self.visits.is_empty() {
+            other.visits.clear();
+        }
+        self.join(other);
+    }
+}
+
+/// Adds what isn't there yet.
+pub(crate) fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
+    for line in theirs {
+        if !ours.contains(&line) {
+            ours.push(line);
+        }
     }
 }
 

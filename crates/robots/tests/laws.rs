@@ -76,7 +76,7 @@ proptest! {
         }
     }
 
-    /// H2 and H3 pick another group and may so open a path; every other addition only forbids.
+    /// The additions that pick no other group only forbid, without the help of another reading (`strictness.rs`).
     #[test]
     fn additions_of_rules_only_forbid(file in file(), path in path()) {
         let only = Options { additions: Additions::H1.with(Additions::H4).with(Additions::H5).with(Additions::H6), ..Options::default() };

@@ -61,3 +61,26 @@ fn aliases_are_compared_whole_as_well() {
     let robots = Robots::parse(file, &agent, &Dialect::Hardened.into(), None);
     assert_eq!(["/one", "/two", "/all"].map(|path| robots.verdict(path).allowed), [false, false, true]);
 }
+
+/// The one exception: a list of plain names is the form of 1994, and its reading is asked in place of RFC 9309's.
+#[test]
+fn a_repaired_name_opens_nothing_but_by_a_list_of_1994() {
+    let rows = [
+        // The example of the Lycos article: Fred may see everything.
+        ("User-agent: Copernicus Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", true),
+        // Allow is unknown to 1994.
+        ("User-agent: Copernicus Fred\nAllow: /tmp\nDisallow: /t\n\nUser-agent: *\nDisallow: /t\n", false),
+        ("User-agent: Copernicus, Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", false),
+        ("User-agent: Copernicus2 Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", false),
+        // RFC 9309 finds a group of our name as well.
+        ("User-agent: Copernicus Fred\nAllow: /tmp/x\n\nUser-agent: Fred\nDisallow: /t\n", false),
+        // An empty name counts as `*`, whose other group stays closed.
+        ("User-agent:\nAllow: /tmp/x\n\nUser-agent: *\nDisallow: /t\n", false),
+    ];
+    for (file, want) in rows {
+        let robots = Robots::parse(file.as_bytes(), &Agent::new("Fred/1.0"), &Dialect::Hardened.into(), None);
+        let verdict = robots.verdict("/tmp/x");
+        assert_eq!(verdict.allowed, want, "{file}{verdict}");
+        assert_eq!(verdict.dialect, Dialect::Hardened);
+    }
+}
