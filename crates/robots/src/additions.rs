@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Holds a set of the additions H1 to H8 of the dialect `hardened`.
+/// Holds a set of the additions H1 to H9 of the dialect `hardened`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Additions(u16);
 
@@ -28,10 +28,12 @@ impl Additions {
     /// The Disallow lines of a group that names us only if our own name is cut (`Agent` or `Agent1` for `Agent2`), or in Latin-1,
     /// bind us as well; its Allow lines don't.
     pub const H8: Additions = Additions(1 << 7);
+    /// `%24` and `%2A` of a URL are also compared as `$` and `*`; a URL is denied where either reading denies it.
+    pub const H9: Additions = Additions(1 << 8);
     /// All but H7.
-    pub const HARDENED: Additions = Additions(0b1011_1111);
+    pub const HARDENED: Additions = Additions(0b1_1011_1111);
     /// How many there are.
-    const COUNT: usize = 8;
+    const COUNT: usize = 9;
 
     /// Answers whether every addition of `other` is in the set.
     pub const fn contains(self, other: Additions) -> bool {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Additions;
-use crate::octets::{BLANK, classes, words};
+use crate::octets::{BLANK, DOLLAR, classes, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::{RuleLine, Site};
 use crate::target::site_and_path;
@@ -63,10 +63,22 @@ impl Longest {
         (longest, used)
     }
 
-    /// Finds the deciding rule: whether it allows, and its number.
+    /// Finds the deciding rule: whether it allows, and its number. Where the other reading of the URL is given, a denial by either
+    /// decides.
     ///
     /// Cost: O(rules x (pattern + URL)) at worst; most rules are refused by one comparison of eight octets.
-    pub(crate) fn decide(&self, subject: &Subject<'_>) -> Option<(bool, u32)> {
+    pub(crate) fn decide(&self, subject: &Subject<'_>, other: Option<&Subject<'_>>) -> Option<(bool, u32)> {
+        let first = self.find(subject);
+        let is_denial = |&(allowed, _): &(bool, u32)| !allowed;
+        match other {
+            Some(other) if !first.as_ref().is_some_and(is_denial) => {
+                self.find(other).filter(is_denial).or(first)
+            }
+            _ => first,
+        }
+    }
+
+    fn find(&self, subject: &Subject<'_>) -> Option<(bool, u32)> {
         let first = self.patterns.iter().position(|pattern| pattern.matches(subject, &self.arena))?;
         let Place { allow, rule } = self.rules[first];
         Some((allow, rule))
@@ -99,6 +111,11 @@ impl Build {
             return;
         }
         let several = line.classes & BLANK != 0;
+        if line.classes & DOLLAR != 0
+            && memchr::memchr(b'$', line.value).is_some_and(|at| at + 1 < line.value.len())
+        {
+            uses(Additions::H9);
+        }
         if several && uses(Additions::H1) {
             if line.allow {
                 return;

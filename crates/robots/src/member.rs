@@ -26,6 +26,8 @@ pub(crate) struct Member {
     groups: Box<[Arc<str>]>,
     /// The answer where no rule matches.
     otherwise: Reason,
+    /// A rule holds a literal `$`: URLs with escapes have two readings (H9).
+    reads_escapes: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -144,6 +146,7 @@ impl Member {
             let bore = member.restrict(&restrictions, additions, site, &reading, &restricting);
             beside.additions = beside.additions.with(Additions::H8).with(bore);
         }
+        member.reads_escapes = beside.additions.contains(Additions::H9);
         (member, beside)
     }
 
@@ -174,6 +177,7 @@ impl Member {
             text: Box::default(),
             groups: Box::default(),
             otherwise,
+            reads_escapes: false,
         };
         let bits = chosen.identity.map_or(0, |identity| 1 << identity);
         member.record(lines, reading, &chosen.groups, bits);
@@ -223,14 +227,15 @@ impl Member {
 
     /// Decides a path with query; `subject` is the same, normalised.
     pub(crate) fn verdict(&self, path: &str, subject: &Subject<'_>) -> Verdict {
+        let other = if self.reads_escapes { subject.unescaped() } else { None };
         let mut decided = match &self.rules {
-            Rules::Longest(longest) => longest.decide(subject),
+            Rules::Longest(longest) => longest.decide(subject, other.as_ref()),
             Rules::First(first) => first.decide(&decode(path.as_bytes())),
             Rules::Conner(conner) => conner.decide(&decode(path.as_bytes())),
         };
         if let Some(restrictions) = &self.restrictions
             && decided.is_none_or(|(allowed, _)| allowed)
-            && let Some((_, rule)) = restrictions.longest.decide(subject)
+            && let Some((_, rule)) = restrictions.longest.decide(subject, other.as_ref())
         {
             decided = Some((false, restrictions.first + rule));
         }

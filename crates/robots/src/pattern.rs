@@ -38,6 +38,17 @@ impl<'a> Subject<'a> {
     pub(crate) fn octets(&self) -> &[u8] {
         &self.octets
     }
+
+    /// Gives the other reading of a URL with `%24` or `%2A`: the escapes stand for the characters.
+    pub(crate) fn unescaped(&self) -> Option<Subject<'static>> {
+        let escaped = escaped_specials(&self.octets);
+        if escaped.is_empty() {
+            return None;
+        }
+        let octets = literal_specials(&self.octets, escaped.into_iter());
+        let (head, present) = (head(&octets).0, present(&octets));
+        Some(Subject { octets: octets.into(), head, present })
+    }
 }
 
 /// Holds a pattern in short form: what can refuse a URL at once, and where the rest of it lies in an arena.
@@ -87,16 +98,9 @@ impl Pattern {
         // Each of the first four as escape or as character; of more, all the others as the first one.
         let counted = escaped.len().min(4);
         for choice in 0..1_u32 << counted {
-            let mut other = Vec::with_capacity(text.len());
-            let mut rest = 0;
-            for (i, &at) in escaped.iter().enumerate() {
-                if choice >> (if i < counted { i } else { 0 }) & 1 == 1 {
-                    other.extend_from_slice(&text[rest..at]);
-                    other.push(if text[at + 2] == b'A' { LITERAL_STAR } else { LITERAL_DOLLAR });
-                    rest = at + 3;
-                }
-            }
-            other.extend_from_slice(&text[rest..]);
+            let is_chosen = |i: usize| choice >> (if i < counted { i } else { 0 }) & 1 == 1;
+            let chosen = escaped.iter().enumerate().filter(|&(i, _)| is_chosen(i)).map(|(_, &at)| at);
+            let other = literal_specials(&text, chosen);
             give(Pattern::of(&other, classes, arena), length);
         }
     }
@@ -168,9 +172,22 @@ fn parts(text: &[u8], url: &[u8], to_end: bool) -> bool {
     true
 }
 
-/// Finds the `%2A` and `%24` of a normalised rule.
+/// Finds the `%2A` and `%24` of a normalised rule or URL.
 fn escaped_specials(text: &[u8]) -> Vec<usize> {
     memchr::memchr_iter(b'%', text).filter(|&at| matches!(text[at + 1..], [b'2', b'A' | b'4', ..])).collect()
+}
+
+/// Puts the characters in the place of the `%2A` and `%24` at these places.
+fn literal_specials(text: &[u8], places: impl Iterator<Item = usize>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = 0;
+    for at in places {
+        out.extend_from_slice(&text[rest..at]);
+        out.push(if text[at + 2] == b'A' { LITERAL_STAR } else { LITERAL_DOLLAR });
+        rest = at + 3;
+    }
+    out.extend_from_slice(&text[rest..]);
+    out
 }
 
 /// Packs the up to eight octets behind the first one (which is always `/`), and gives the mask of the octets that are there.
