@@ -80,6 +80,8 @@ pub enum WarningKind {
     BadRate,
     /// A Visit-time that can't be read.
     BadVisitTime,
+    /// Text behind the value of a timing line.
+    TextAfterValue,
     /// A Sitemap line without a URL.
     EmptySitemap,
     /// A Sitemap value that is no full URL.
@@ -174,6 +176,11 @@ impl WarningKind {
                 "not of the form `pages/time` with an optional `hhmm-hhmm`: the line has no effect",
             ),
             K::BadVisitTime => ("bad-visit-time", "not of the form `hhmm-hhmm`: the line has no effect"),
+            K::TextAfterValue => (
+                "text-after-value",
+                "text stands behind the value, which is read without it; other robots may skip the line: write a plain number \
+                 of seconds, and explanations behind a `#`",
+            ),
             K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),
             K::RelativeSitemap => ("relative-sitemap", "a Sitemap value must be a full URL"),
             K::BadSignal => ("bad-signal", "the preferences can't be read: the line says nothing"),

@@ -104,3 +104,31 @@ fn reasons_name_the_field_and_bad_lines_are_told() {
         [(4, WarningKind::BadVisitTime), (5, WarningKind::BadRate), (6, WarningKind::BadDelay)]
     );
 }
+
+#[test]
+fn text_behind_a_value_is_told_and_the_value_is_read() {
+    let warnings = |line: &str| -> Vec<WarningKind> {
+        let file = format!("User-agent: *\nDisallow: /x\n{line}\n");
+        robots(&file, "a", Dialect::Hardened).warnings().iter().map(|warning| warning.kind).collect()
+    };
+    for plain in [
+        "Crawl-delay: 10",
+        "Crawl-delay: 2.5 # s",
+        "Request-rate: 1/5m",
+        "Request-rate: 40/1m 0100 - 0759",
+        "Visit-time: 0100-1300",
+    ] {
+        assert_eq!(warnings(plain), [], "{plain}");
+    }
+    for explained in [
+        "Crawl-delay: 10 seconds",
+        "Crawl-delay: 5s",
+        "Crawl-delay: 10-20",
+        "Request-rate: 1/5 please",
+        "Request-rate: 40/1m 0100 - 0759 at night",
+        "Request-rate: 1/5 0900",
+        "Visit-time: 0100-1300 UTC",
+    ] {
+        assert_eq!(warnings(explained), [WarningKind::TextAfterValue], "{explained}");
+    }
+}

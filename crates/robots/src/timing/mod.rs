@@ -1,5 +1,7 @@
 //! When a group lets us visit: Crawl-delay, Request-rate, Visit-time. Pure functions of `now`.
 
+mod read;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -7,7 +9,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::field::Field;
-use crate::octets::trim;
 use crate::read::OtherLine;
 use crate::warning::{Notes, WarningKind};
 
@@ -212,98 +213,36 @@ impl fmt::Display for VisitTime {
     }
 }
 
-/// Warns about the timing lines that can't be read.
+/// Warns about the timing lines that can't be read, and of text behind a value.
 pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
-    let (good, kind) = match line.field {
-        Field::CrawlDelay | Field::CacheDelay => (delay(line).is_some(), WarningKind::BadDelay),
-        Field::RequestRate => (rate(line).is_some(), WarningKind::BadRate),
-        Field::VisitTime => (visit(line).is_some(), WarningKind::BadVisitTime),
+    let (found, kind) = match line.field {
+        Field::CrawlDelay | Field::CacheDelay => {
+            (read::delay(line.value).map(|found| found.has_text), WarningKind::BadDelay)
+        }
+        Field::RequestRate => {
+            (read::rate(line.value, line.line).map(|found| found.has_text), WarningKind::BadRate)
+        }
+        Field::VisitTime => {
+            (read::visit(line.value, line.line).map(|found| found.has_text), WarningKind::BadVisitTime)
+        }
         _ => return,
     };
-    if !good {
-        notes.add(line.line, kind, &[line.field.name().as_bytes(), b": ", line.value].concat());
-    }
+    let kind = match found {
+        None => kind,
+        Some(true) => WarningKind::TextAfterValue,
+        Some(false) => return,
+    };
+    notes.add(line.line, kind, &[line.field.name().as_bytes(), b": ", line.value].concat());
 }
 
 fn delay(line: &OtherLine<'_>) -> Option<CrawlDelay> {
-    Some(CrawlDelay { delay: seconds(line.value)?, line: line.line })
+    Some(CrawlDelay { delay: read::delay(line.value)?.value, line: line.line })
 }
 
-/// Reads `10`, `0.5`, `.5`, `2,5`, `3s`, `3 sec`: digits, with a fraction and a unit where wanted. Rounds up to milliseconds.
-fn seconds(value: &[u8]) -> Option<Duration> {
-    let mut value = trim(value).to_ascii_lowercase();
-    for unit in [&b"sec"[..], b"s"] {
-        if let Some(number) = value.strip_suffix(unit) {
-            value = trim(number).to_vec();
-            break;
-        }
-    }
-    let (whole, fraction) = match value.iter().position(|b| matches!(b, b'.' | b',')) {
-        Some(at) => (&value[..at], &value[at + 1..]),
-        None => (&value[..], &[][..]),
-    };
-    if whole.is_empty() && fraction.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
-        return None;
-    }
-    let whole = whole.iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
-    let mut millis = fraction.iter().chain(b"000").take(3).fold(0, |n, b| n * 10 + u64::from(b - b'0'));
-    millis += u64::from(fraction.iter().skip(3).any(|&b| b != b'0'));
-    Some(Duration::from_millis(whole.saturating_mul(1000).saturating_add(millis)))
-}
-
-/// Reads `40/1m 0100 - 0759`.
 fn rate(line: &OtherLine<'_>) -> Option<RequestRate> {
-    let (pages, rest) = number(trim(line.value))?;
-    let (time, rest) = number(trim(trim(rest).strip_prefix(b"/")?))?;
-    // The unit stands at the number; behind a blank only one of these letters can't begin a range.
-    let rest = trim(rest);
-    let (unit, rest) = match rest.first().map(u8::to_ascii_lowercase) {
-        Some(b's') => (1, &rest[1..]),
-        Some(b'm') => (60, &rest[1..]),
-        Some(b'h') => (3600, &rest[1..]),
-        Some(b'd') => (24 * 3600, &rest[1..]),
-        Some(b'w') => (7 * 24 * 3600, &rest[1..]),
-        _ => (1, rest),
-    };
-    let range = match trim(rest) {
-        [] => None,
-        range => Some(hours(range, line.line)?),
-    };
-    let pages = u32::try_from(pages).unwrap_or(u32::MAX);
-    if pages == 0 || time == 0 {
-        return None;
-    }
-    // A range of no length says nothing about when: the rate then counts always, which only slows.
-    let range = range.filter(|range| range.from != range.to);
-    Some(RequestRate { pages, per: Duration::from_secs(time.saturating_mul(unit)), range, line: line.line })
+    Some(read::rate(line.value, line.line)?.value)
 }
 
 fn visit(line: &OtherLine<'_>) -> Option<VisitTime> {
-    hours(trim(line.value), line.line).filter(|range| range.from != range.to)
-}
-
-/// Reads `hhmm-hhmm`, blanks around the dash allowed.
-fn hours(value: &[u8], line: u32) -> Option<VisitTime> {
-    let dash = value.iter().position(|&b| b == b'-')?;
-    let from = minute(trim(&value[..dash])).filter(|&from| from < 1440)?;
-    let to = minute(trim(&value[dash + 1..]))?;
-    Some(VisitTime { from, to, line })
-}
-
-/// Reads `hhmm` as a minute of the day; `2400` is the last.
-fn minute(value: &[u8]) -> Option<u16> {
-    if value.len() != 4 || !value.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let n = value.iter().fold(0, |n: u16, b| n * 10 + u16::from(b - b'0'));
-    let (hour, minute) = (n / 100, n % 100);
-    (minute < 60 && (hour < 24 || n == 2400)).then_some(hour * 60 + minute)
-}
-
-/// Reads the decimal number at the start.
-fn number(value: &[u8]) -> Option<(u64, &[u8])> {
-    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
-    let n =
-        value[..digits].iter().fold(0_u64, |n, b| n.saturating_mul(10).saturating_add(u64::from(b - b'0')));
-    (digits > 0).then_some((n, &value[digits..]))
+    Some(read::visit(line.value, line.line)?.value)
 }
