@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Holds a set of the additions H1 to H9 of the dialect `hardened`.
+/// Holds a set of the additions H1 to H10 of the dialect `hardened`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Additions(u16);
 
@@ -30,10 +30,13 @@ impl Additions {
     pub const H8: Additions = Additions(1 << 7);
     /// `%24` and `%2A` of a URL are also compared as `$` and `*`; a URL is denied where either reading denies it.
     pub const H9: Additions = Additions(1 << 8);
+    /// A file in UTF-16 without a mark or in UTF-32 is decoded; NUL bytes, Unicode spaces, invisible characters and full-width `:`, `/`
+    /// and `*` are read as a person reads them. The file as it is counts as well: a URL is denied where any reading denies it.
+    pub const H10: Additions = Additions(1 << 9);
     /// All but H7.
-    pub const HARDENED: Additions = Additions(0b1_1011_1111);
+    pub const HARDENED: Additions = Additions(0b11_1011_1111);
     /// How many there are.
-    const COUNT: usize = 9;
+    const COUNT: usize = 10;
 
     /// Answers whether every addition of `other` is in the set.
     pub const fn contains(self, other: Additions) -> bool {

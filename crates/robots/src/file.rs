@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::choose::Guard;
-use crate::lex;
-use crate::member::{Beside, Member};
+use crate::encoding::Body;
+use crate::hardened;
+use crate::member::{Case, Member};
 use crate::pattern::Subject;
-use crate::read::Site;
 use crate::target::{path_and_query, site_and_path};
-use crate::warning::{Notes, WarningKind};
+use crate::warning::WarningKind;
 use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict, Warning};
 
 /// Holds one robots.txt, prepared for one agent once and asked many times.
@@ -49,62 +48,47 @@ impl Robots {
     /// URL counts as one of this site. Linear in time and memory.
     pub fn parse(body: &[u8], agent: &Agent, options: &Options, site: Option<&str>) -> Robots {
         let dialect = options.dialect;
-        let utf16 = match dialect {
-            Dialect::Rfc9309 => false,
-            Dialect::Hardened => options.additions.contains(Additions::H6),
-            _ => true,
-        };
-        let text = lex::open(body, options.max_octets, utf16);
+        let body = Body::open(body, options.max_octets);
         let site = site.and_then(site_and_path).map(|(site, _)| site);
-        let site: Site<'_> = site.as_deref();
+        let case = Case { agent, options, site: site.as_deref() };
 
-        let mut notes = Notes::default();
-        let members: &[Dialect] = match dialect {
-            Dialect::Strictest => {
-                &[Dialect::Koster1994, Dialect::Koster1996, Dialect::Conner1996, Dialect::Hardened]
-            }
-            _ => std::slice::from_ref(&dialect),
-        };
-        let mut prepare = |member: Dialect, own: Notes| {
-            Member::prepare(&text.octets, agent, options, member, site, own, &mut notes)
-        };
-        let mut read = Beside::default();
+        let mut deciders = Vec::with_capacity(1);
         let mut timing = Timing::default();
-        let mut deciders = Vec::with_capacity(members.len());
-        let main = members.len() - 1;
-        for (i, &member) in members.iter().enumerate() {
-            // `hardened` comes last: its reading gives the warnings and the fields of the file.
-            let own = if i == main { Notes::default() } else { Notes::quiet() };
-            let (member, mut beside) = prepare(member, own);
-            timing.join(std::mem::take(&mut beside.timing));
-            read = beside;
-            deciders.push(member);
+        if dialect == Dialect::Strictest {
+            let (text, _) = body.text();
+            for member in [Dialect::Koster1994, Dialect::Koster1996, Dialect::Conner1996] {
+                let (member, beside) = Member::prepare(&text, &case, member, true);
+                timing.join(beside.timing);
+                deciders.push(member);
+            }
         }
-        if let Guard::Dialect(guard) = read.guard {
-            let (member, beside) = Member::prepare(
-                &text.octets,
-                agent,
-                options,
-                guard,
-                site,
-                Notes::quiet(),
-                &mut Notes::quiet(),
-            );
-            timing.restrict(beside.timing);
-            read.signals.join(beside.signals);
-            deciders.push(member.named(Dialect::Hardened));
+        let main = deciders.len();
+        let mut read = match dialect {
+            Dialect::Hardened | Dialect::Strictest => {
+                let (members, read) = hardened::read(&body, &case);
+                deciders.extend(members);
+                read
+            }
+            _ => {
+                let (text, odd) = match dialect {
+                    Dialect::Rfc9309 => {
+                        let (text, odd) = body.plain();
+                        (text.into(), odd)
+                    }
+                    _ => body.text(),
+                };
+                let (member, mut read) = Member::prepare(&text, &case, dialect, false);
+                deciders.push(member);
+                if let Some(odd) = odd {
+                    read.notes.add(0, odd, b"");
+                }
+                read
+            }
+        };
+        timing.join(read.timing);
+        if body.truncated {
+            read.notes.add(0, WarningKind::TooLong, b"");
         }
-        let mut additions = read.additions;
-        if text.utf16 {
-            additions = additions.with(Additions::H6);
-            notes.add(0, WarningKind::Utf16, b"");
-        } else if text.byte_order_mark {
-            notes.add(0, WarningKind::ByteOrderMark, b"");
-        }
-        if text.truncated {
-            notes.add(0, WarningKind::TooLong, b"");
-        }
-        inspect_whole(&text.octets, read.known_fields, &mut notes);
         let decider = match <[Member; 1]>::try_from(deciders) {
             Ok([member]) => Decider::One(Box::new(member)),
             Err(members) => Decider::All { members: members.into(), main },
@@ -112,12 +96,12 @@ impl Robots {
         Self {
             dialect,
             decider,
-            warnings: notes.into_list().into(),
+            warnings: read.notes.into_list().into(),
             sitemaps: read.sitemaps.into(),
             timing,
             signals: read.signals,
-            additions,
-            truncated: text.truncated,
+            additions: read.additions,
+            truncated: body.truncated,
             known_fields: read.known_fields,
         }
     }
@@ -239,15 +223,5 @@ impl Robots {
     /// Gives the dialect.
     pub fn dialect(&self) -> Dialect {
         self.dialect
-    }
-}
-
-fn inspect_whole(octets: &[u8], known_fields: usize, notes: &mut Notes) {
-    let start = crate::octets::trim(&octets[..octets.len().min(1024)]);
-    let start = start.trim_ascii_start();
-    if start.first() == Some(&b'<') {
-        notes.add(0, WarningKind::Html, b"");
-    } else if known_fields == 0 && !octets.trim_ascii().is_empty() {
-        notes.add(0, WarningKind::NoKnownField, b"");
     }
 }

@@ -1,6 +1,4 @@
-//! Octets to numbered lines: byte order mark, line ends, comments, size limits.
-
-use std::borrow::Cow;
+//! Octets to numbered lines: line ends, comments, the limit of a line.
 
 use memchr::{memchr, memchr2};
 
@@ -8,43 +6,6 @@ use crate::octets::{trim, words};
 
 /// Octets of a line that Google's parser keeps (8 x 2083 and a terminator).
 pub(crate) const LINE_LIMIT: usize = 16_663;
-
-/// Holds the octets that are read, and what was done to them before.
-pub(crate) struct Text<'a> {
-    pub(crate) octets: Cow<'a, [u8]>,
-    pub(crate) truncated: bool,
-    pub(crate) byte_order_mark: bool,
-    pub(crate) utf16: bool,
-}
-
-/// Cuts a body at the limit with its unfinished last line, decodes UTF-16 where wanted, and drops one byte order mark.
-///
-/// A part of a UTF-8 mark is dropped too, as Google's parser does.
-pub(crate) fn open(body: &[u8], max_octets: usize, decode_utf16: bool) -> Text<'_> {
-    let truncated = body.len() > max_octets;
-    let kept = if truncated { whole_lines(body, max_octets) } else { body };
-    let big = kept.starts_with(&[0xfe, 0xff]);
-    let utf16 = decode_utf16 && (big || kept.starts_with(&[0xff, 0xfe]));
-    if utf16 {
-        let units = kept[2..].chunks_exact(2).map(|unit| {
-            let unit = [unit[0], unit[1]];
-            if big { u16::from_be_bytes(unit) } else { u16::from_le_bytes(unit) }
-        });
-        let text: String =
-            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-        return Text { octets: Cow::Owned(text.into_bytes()), truncated, byte_order_mark: true, utf16 };
-    }
-    let mark = kept.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(have, want)| *have == want).count();
-    Text { octets: Cow::Borrowed(&kept[mark..]), truncated, byte_order_mark: mark > 0, utf16 }
-}
-
-fn whole_lines(body: &[u8], max_octets: usize) -> &[u8] {
-    if matches!(body[max_octets], b'\n' | b'\r') {
-        return &body[..max_octets];
-    }
-    let end = memchr::memrchr2(b'\n', b'\r', &body[..max_octets]).map_or(0, |at| at + 1);
-    &body[..end]
-}
 
 /// One line without its line end and comment.
 #[derive(Debug, Clone, Copy)]
@@ -161,25 +122,5 @@ mod tests {
                 Content::Junk,
             ]
         );
-    }
-
-    #[test]
-    fn a_cut_drops_the_unfinished_line() {
-        let cut = |max| open(b"ab\ncd\nef", max, false).octets.into_owned();
-        assert_eq!(cut(8), b"ab\ncd\nef");
-        assert_eq!(cut(7), b"ab\ncd\n");
-        assert_eq!(cut(5), b"ab\ncd");
-        assert_eq!(cut(4), b"ab\n");
-        assert_eq!(cut(1), b"");
-        assert!(open(b"abc", 2, false).truncated);
-    }
-
-    #[test]
-    fn marks_are_dropped_once_and_in_part() {
-        assert_eq!(&*open(b"\xef\xbb\xbfU", 99, true).octets, b"U");
-        assert_eq!(&*open(b"\xef\xbbU", 99, true).octets, b"U");
-        assert_eq!(&*open(b"\xef\xbb\xbf\xef\xbb\xbfU", 99, true).octets, b"\xef\xbb\xbfU");
-        assert_eq!(&*open(b"\xff\xfeU\0:\0", 99, true).octets, b"U:");
-        assert_eq!(&*open(b"\xfe\xff\0U\0:\0", 99, true).octets, b"U:");
     }
 }

@@ -1,16 +1,18 @@
 //! One dialect's reading of a file, prepared for one agent.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::choose::{Chosen, Guard, choose, guard, restricting, star_groups};
 use crate::conner::{Conner, Version};
 use crate::field::Field;
+use crate::lex::Lines;
 use crate::longest::Longest;
 use crate::pattern::Subject;
 use crate::prefix::{FirstPrefix, decode};
 use crate::read::{Group, OtherLine, Reader, Reading, RuleLine, Site};
 use crate::select::Selector;
-use crate::warning::{Notes, lossy};
+use crate::warning::{Notes, WarningKind, lossy};
 use crate::{Additions, Agent, Dialect, Options, Reason, Signals, Timing, Verdict, signals, timing};
 
 /// Decides for one agent by one dialect.
@@ -63,19 +65,26 @@ pub(crate) struct Beside {
     pub(crate) additions: Additions,
     /// The reading that must allow as well.
     pub(crate) guard: Guard,
+    pub(crate) notes: Notes,
+}
+
+/// For whom and how a file is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub(crate) agent: &'a Agent,
+    pub(crate) options: &'a Options,
+    pub(crate) site: Site<'a>,
 }
 
 impl Member {
-    /// Reads the octets by one dialect. Warnings go to `notes` unless `own` is quiet.
+    /// Reads a text by one dialect. A quiet reading gives no warnings.
     pub(crate) fn prepare(
-        octets: &[u8],
-        agent: &Agent,
-        options: &Options,
+        text: &[u8],
+        case: &Case<'_>,
         dialect: Dialect,
-        site: Site<'_>,
-        own: Notes,
-        notes: &mut Notes,
+        is_quiet: bool,
     ) -> (Member, Beside) {
+        let Case { agent, options, site } = *case;
         let additions = match dialect {
             Dialect::Hardened => options.additions,
             Dialect::Rfc9309 => Additions::H5,
@@ -85,14 +94,15 @@ impl Member {
         let mut reader = Reader::new(Selector::new(agent, dialect, additions, options), dialect, additions);
         reader.rules_before_agent = options.rules_before_agent && hardened;
         reader.site = site;
-        reader.notes = own;
+        reader.notes = if is_quiet { Notes::quiet() } else { Notes::default() };
         let identities = reader.selector.identities();
-        let (mut reading, mut own) = reader.read(octets);
+        let (mut reading, mut notes) = reader.read(text);
         for line in &reading.others {
-            timing::inspect(line, &mut own);
-            signals::inspect(line, &mut own);
+            timing::inspect(line, &mut notes);
+            signals::inspect(line, &mut notes);
         }
-        *notes = own;
+
+        inspect_whole(text, reading.known_fields, &mut notes);
 
         let chosen = choose(&reading, identities, dialect, options);
         let restricting = if hardened { restricting(&reading, &chosen) } else { Vec::new() };
@@ -140,6 +150,7 @@ impl Member {
             ),
             additions: used,
             guard,
+            notes,
         };
         let mut member = Self::assemble(dialect, rules, &lines, &reading, &chosen);
         if !restricting.is_empty() {
@@ -153,6 +164,26 @@ impl Member {
     /// Names another dialect in its verdicts: the one that asks for this reading.
     pub(crate) fn named(self, dialect: Dialect) -> Member {
         Member { dialect, ..self }
+    }
+
+    /// Answers whether the file names any robot: without, nothing in it binds us.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.otherwise != Reason::NoRules
+    }
+
+    /// Quotes the lines of another form of the same text.
+    pub(crate) fn quote(&mut self, text: &[u8]) {
+        let mut quoted: HashMap<u32, &[u8]> = self.lines.iter().map(|line| (line.line, &b""[..])).collect();
+        for line in Lines::new(text, true) {
+            quoted.entry(line.number).and_modify(|quoted| *quoted = line.raw);
+        }
+        let mut out = Vec::with_capacity(self.text.len());
+        for line in &mut self.lines {
+            line.start = out.len() as u32;
+            out.extend_from_slice(quoted.get(&line.line).copied().unwrap_or_default());
+            line.end = out.len() as u32;
+        }
+        self.text = out.into();
     }
 
     fn assemble(
@@ -254,6 +285,16 @@ impl Member {
             rule: Some(shown(&self.text[start as usize..end as usize])),
             group: self.groups.get(group as usize).cloned(),
         }
+    }
+}
+
+/// Warns about the text as a whole.
+fn inspect_whole(text: &[u8], known_fields: usize, notes: &mut Notes) {
+    let start = crate::octets::trim(&text[..text.len().min(1024)]).trim_ascii_start();
+    if start.first() == Some(&b'<') {
+        notes.add(0, WarningKind::Html, b"");
+    } else if known_fields == 0 && !text.trim_ascii().is_empty() {
+        notes.add(0, WarningKind::NoKnownField, b"");
     }
 }
 

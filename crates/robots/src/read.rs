@@ -279,11 +279,3 @@ impl<'a, 's> Reader<'a, 's> {
         self.reading.others.push(OtherLine { line: line.number, group, field, value });
     }
 }
-
-/// Answers whether any line has a known field. Stops at the first one.
-pub(crate) fn has_known_field(body: &[u8]) -> bool {
-    Lines::new(body, true).any(|line| match line.content {
-        Content::Pair { name, .. } => Field::read(name).is_some(),
-        _ => false,
-    })
-}

@@ -119,7 +119,9 @@ impl<'a> Selector<'a> {
 
     /// H2: every word of a list counts.
     fn list(&self, value: &[u8], named: &mut Named) {
-        let is_list = || words(value).all(|word| word == b"*" || is_token(before_slash(word)));
+        let is_list = || {
+            !value.contains(&b',') && words(value).all(|word| word == b"*" || is_token(before_slash(word)))
+        };
         for word in split(value) {
             let us = self.word(before_slash(word)) & !named.us;
             let star = word == b"*" && !named.star;
@@ -140,6 +142,9 @@ impl<'a> Selector<'a> {
                 let cut = agent.cut_token().as_bytes();
                 !cut.is_empty() && token.eq_ignore_ascii_case(cut) || same_name_in_latin1(word, agent.token())
             });
+        }
+        if named.restricts & !named.plain != 0 {
+            named.by = named.by.with(Additions::H8);
         }
         named.restricts &= !named.us;
     }

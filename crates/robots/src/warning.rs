@@ -24,6 +24,8 @@ pub enum WarningKind {
     ByteOrderMark,
     /// The file is UTF-16.
     Utf16,
+    /// The file is UTF-32.
+    Utf32,
     /// The file is longer than the limit and was cut.
     TooLong,
     /// The file is an HTML page.
@@ -34,6 +36,8 @@ pub enum WarningKind {
     LongLine,
     /// The line holds a NUL octet.
     Nul,
+    /// A Unicode space, an invisible character or a full-width one stands where plain ASCII is meant.
+    OddCharacter,
     /// The line isn't UTF-8.
     NotUtf8,
     /// The field is misspelt in a way that is read all the same.
@@ -111,6 +115,7 @@ impl WarningKind {
                 "the file starts with a byte order mark; some robots then miss the first line: save it as UTF-8 without one",
             ),
             K::Utf16 => ("utf16", "the file is UTF-16; most robots can't read it: save it as UTF-8"),
+            K::Utf32 => ("utf32", "the file is UTF-32; other robots can't read it: save it as UTF-8"),
             K::TooLong => (
                 "too-long",
                 "the file is too long; what follows the limit was not read: most robots stop after 500 KiB",
@@ -119,6 +124,11 @@ impl WarningKind {
             K::NoKnownField => ("no-known-field", "no line has a known field: the file has no effect"),
             K::LongLine => ("long-line", "the line is longer than 16,663 octets; robots cut it"),
             K::Nul => ("nul", "the line holds a NUL octet; robots disagree on where it ends"),
+            K::OddCharacter => (
+                "odd-character",
+                "the line holds a Unicode space, an invisible or a full-width character, or a control character; other robots \
+                 take it literally and miss the line: type it again in plain ASCII",
+            ),
             K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its octets over 127 are compared as %XX"),
             K::Typo => ("typo", "the field is misspelt; some robots will skip the line"),
             K::LikelyTypo => {

@@ -65,14 +65,16 @@ proptest! {
 
     #[test]
     fn hardened_differs_from_rfc9309_by_its_additions_alone(file in file(), path in path()) {
-        let hardened = robots(&file, Dialect::Hardened);
-        if hardened.verdict(&path).allowed != allowed(&file, Dialect::Rfc9309, &path) {
-            let trace = hardened.additions();
+        let rfc9309 = allowed(&file, Dialect::Rfc9309, &path);
+        let mut additions = Additions::HARDENED;
+        let mut hardened = robots(&file, Dialect::Hardened);
+        // Without an addition that picked another group, others may come to bear.
+        while hardened.verdict(&path).allowed != rfc9309 {
+            let trace = hardened.additions().without(Additions::H5);
             prop_assert!(!trace.is_empty());
-            let base = Options::default();
-            let plain = Options { additions: base.additions.without(trace).with(Additions::H5), ..base };
-            let plain = Robots::parse(file.as_bytes(), &Agent::new("a/1.0"), &plain, Some("http://s.example"));
-            prop_assert_eq!(plain.verdict(&path).allowed, allowed(&file, Dialect::Rfc9309, &path), "{}", trace);
+            additions = additions.without(trace);
+            let plain = Options { additions, ..Options::default() };
+            hardened = Robots::parse(file.as_bytes(), &Agent::new("a/1.0"), &plain, Some("http://s.example"));
         }
     }
 

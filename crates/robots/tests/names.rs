@@ -71,6 +71,7 @@ fn a_repaired_name_opens_nothing_but_by_a_list_of_1994() {
         // Allow is unknown to 1994.
         ("User-agent: Copernicus Fred\nAllow: /tmp\nDisallow: /t\n\nUser-agent: *\nDisallow: /t\n", false),
         ("User-agent: Copernicus, Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", false),
+        ("User-agent: Copernicus/1.0,Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", false),
         ("User-agent: Copernicus2 Fred\nDisallow:\n\nUser-agent: *\nDisallow: /t\n", false),
         // RFC 9309 finds a group of our name as well.
         ("User-agent: Copernicus Fred\nAllow: /tmp/x\n\nUser-agent: Fred\nDisallow: /t\n", false),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use robots::{Agent, Dialect, Options, Robots};
+use robots::{Additions, Agent, Dialect, Options, Robots};
 
 const AGENTS: [&str; 6] = ["a/1.0", "ab", "a1", "bot2.0", "r\u{f6}b/1", "b-1/2"];
 const ALIASES: [&[&str]; 4] = [&[], &["ab"], &["b1", "old"], &["bot", "a"]];
@@ -166,6 +166,20 @@ proptest! {
             let bound = rfc9309 || koster1994 && has_list_of_1994(&text, &ours);
             prop_assert!(!hardened || bound, "{path}: {}\n{}", read[4].verdict(path), read[3].verdict(path));
             prop_assert_eq!(strictest, koster1994 && koster1996 && conner1996 && hardened);
+            // What `hardened` denies beyond RFC 9309, the additions that it names deny; without those of names, others may come to bear.
+            if hardened != rfc9309 && !matches!(switches, 1 | 2) {
+                let mut additions = Additions::HARDENED.without(Additions::H5);
+                let mut traced = read[4].additions().without(Additions::H5);
+                let mut allowed = hardened;
+                while allowed != rfc9309 && !traced.is_empty() {
+                    additions = additions.without(traced);
+                    let options = Options { additions: additions.with(Additions::H5), ..Options::default() };
+                    let plain = Robots::parse(&body, &agent, &options, Some("http://s.example"));
+                    allowed = plain.verdict(path).allowed;
+                    traced = plain.additions().without(Additions::H5);
+                }
+                prop_assert_eq!(allowed, rfc9309, "{}: {}", path, read[4].additions());
+            }
         }
     }
 }

@@ -49,6 +49,12 @@ fn every_kind_has_its_line() {
         (b"User-agent: *\nContent-Signal: search=maybe\nDisallow:", &[(2, K::BadSignal)]),
         (b"\xef\xbb\xbfUser-agent: *\nDisallow: /x\n", &[(0, K::ByteOrderMark)]),
         (b"\xff\xfeS\0i\0t\0e\0m\0a\0p\0:\0a\0:\0/\0/\0b\0", &[(0, K::Utf16)]),
+        (
+            b"S\0\0\0i\0\0\0t\0\0\0e\0\0\0m\0\0\0a\0\0\0p\0\0\0:\0\0\0a\0\0\0:\0\0\0/\0\0\0/\0\0\0b\0\0\0",
+            &[(0, K::Utf32)],
+        ),
+        ("User-agent: *\nDisallow\u{a0}: /x\n".as_bytes(), &[(2, K::OddCharacter)]),
+        (b"User-agent: *\nCrawl-delay: 5 s\nDisallow: /x", &[(2, K::TextAfterValue)]),
         (b"<html>\n", &[(0, K::Html), (1, K::NotAPair)]),
         (b"hello\n", &[(0, K::NoKnownField), (1, K::NotAPair)]),
         (b"", &[]),

@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Head;
+use crate::field::Field;
+use crate::hardened::has_field;
 
 /// Says how a fetch of /robots.txt ended, redirects included.
 #[derive(Debug, Clone)]
@@ -229,10 +231,14 @@ impl Table<'_> {
             return self.fresh(Access::Rules, format!("empty file: {status}"), self.ttl(head), true);
         }
         let utf16 = body.starts_with(&[0xfe, 0xff]) || body.starts_with(&[0xff, 0xfe]);
-        if !utf16 && body[..body.len().min(BINARY_PROBE)].contains(&0) {
+        // A file that names any robot is a robots.txt, whatever else is in it: UTF-16 without a mark, UTF-32, stray NUL bytes.
+        if !utf16
+            && body[..body.len().min(BINARY_PROBE)].contains(&0)
+            && !has_field(body, |field| field == Field::UserAgent)
+        {
             return self.settled(Access::AllowAll, "no robots.txt: binary".to_owned(), JUNK_TTL);
         }
-        if looks_like_html(head, body) && !utf16 && !crate::read::has_known_field(body) {
+        if looks_like_html(head, body) && !utf16 && !has_field(body, |_| true) {
             return self.settled(
                 Access::AllowAll,
                 "no robots.txt: HTML without a known field".to_owned(),

@@ -1,0 +1,227 @@
+//! A body as text: the size limit, byte order marks, and files in UTF-16 and UTF-32, marked or not.
+
+use std::borrow::Cow;
+
+use crate::warning::WarningKind;
+
+/// Bytes at the start in which the NUL bytes of a wide encoding are counted.
+const PROBE: usize = 4096;
+
+/// A body within the size limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Body<'a> {
+    /// All that is read of it, the unfinished last line included.
+    read: &'a [u8],
+    /// Whole lines, where a line ends with the byte CR or LF.
+    lines: &'a [u8],
+    pub(crate) truncated: bool,
+    pub(crate) wide: Option<Wide>,
+}
+
+/// An encoding whose ASCII characters come with NUL bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wide {
+    /// Bytes of a unit: 2 or 4.
+    width: usize,
+    is_big: bool,
+    /// A byte order mark says so, and not the places of the NUL bytes alone.
+    is_marked: bool,
+}
+
+impl<'a> Body<'a> {
+    /// Cuts a body at the limit.
+    pub(crate) fn open(body: &'a [u8], max_octets: usize) -> Self {
+        let truncated = body.len() > max_octets;
+        let read = if truncated { &body[..max_octets] } else { body };
+        let lines = match truncated {
+            true if !matches!(body[max_octets], b'\n' | b'\r') => whole_lines(read),
+            _ => read,
+        };
+        Self { read, lines, truncated, wide: Wide::of(read) }
+    }
+
+    /// Gives the bytes as they are, without a UTF-8 byte order mark, and what is odd about them.
+    ///
+    /// A part of a mark is dropped too, as Google's parser does.
+    pub(crate) fn plain(&self) -> (&'a [u8], Option<WarningKind>) {
+        let mark = self.lines.iter().zip([0xef, 0xbb, 0xbf]).take_while(|(have, want)| *have == want).count();
+        (&self.lines[mark..], (mark > 0).then_some(WarningKind::ByteOrderMark))
+    }
+
+    /// Gives the text of a file in UTF-16 or UTF-32.
+    pub(crate) fn decoded(&self) -> Option<Vec<u8>> {
+        let mut text = self.wide?.decode(self.read).into_bytes();
+        if self.truncated {
+            text.truncate(whole_lines(&text).len());
+        }
+        Some(text)
+    }
+
+    /// Gives the bytes without NUL, where there is any: the ASCII of a file in UTF-16 or UTF-32, wherever in the file that is.
+    pub(crate) fn without_nul(&self) -> Option<Vec<u8>> {
+        memchr::memchr(0, self.read)?;
+        let mut text: Vec<u8> = self.read.iter().copied().filter(|&b| b != 0).collect();
+        if self.truncated {
+            text.truncate(whole_lines(&text).len());
+        }
+        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = text[..] {
+            text.drain(..2);
+        }
+        Some(text)
+    }
+
+    /// Gives the text as every dialect but `rfc9309` and `hardened` reads it, and what is odd about the file.
+    pub(crate) fn text(&self) -> (Cow<'a, [u8]>, Option<WarningKind>) {
+        match self.decoded() {
+            Some(text) => (Cow::Owned(text), self.wide.map(Wide::warning)),
+            None => {
+                let (text, odd) = self.plain();
+                (Cow::Borrowed(text), odd)
+            }
+        }
+    }
+}
+
+impl Wide {
+    pub(crate) fn warning(self) -> WarningKind {
+        if self.width == 4 { WarningKind::Utf32 } else { WarningKind::Utf16 }
+    }
+
+    /// Answers whether it is UTF-16 with a byte order mark.
+    pub(crate) fn is_marked_utf16(self) -> bool {
+        self.is_marked && self.width == 2
+    }
+
+    /// Finds a wide encoding by its byte order mark, else by the places of its NUL bytes.
+    fn of(body: &[u8]) -> Option<Wide> {
+        let marked = |width, is_big| Some(Wide { width, is_big, is_marked: true });
+        match body {
+            [0xff, 0xfe, 0, 0, ..] => marked(4, false),
+            [0, 0, 0xfe, 0xff, ..] => marked(4, true),
+            [0xff, 0xfe, ..] => marked(2, false),
+            [0xfe, 0xff, ..] => marked(2, true),
+            _ => Self::by_nul_bytes(&body[..body.len().min(PROBE)]),
+        }
+    }
+
+    /// ASCII characters make a good part of every robots.txt: their NUL bytes all stand at the same places of a unit, and hardly
+    /// any stands at the place of the ASCII byte.
+    fn by_nul_bytes(start: &[u8]) -> Option<Wide> {
+        memchr::memchr(0, start)?;
+        let mut nul = [0; 4];
+        for (i, _) in start.iter().enumerate().filter(|(_, b)| **b == 0) {
+            nul[i % 4] += 1;
+        }
+        let units = start.len() / 4;
+        let many = nul.map(|n| units > 1 && n * 4 >= units);
+        let few = nul.map(|n| n * 20 <= units);
+        let wide = |width, is_big| Some(Wide { width, is_big, is_marked: false });
+        match (many, few) {
+            ([_, true, true, true], [true, ..]) => wide(4, false),
+            ([true, true, true, _], [.., true]) => wide(4, true),
+            ([_, true, _, true], [true, _, true, _]) => wide(2, false),
+            ([true, _, true, _], [_, true, _, true]) => wide(2, true),
+            _ => None,
+        }
+    }
+
+    fn decode(self, body: &[u8]) -> String {
+        let body = if self.is_marked { &body[self.width..] } else { body };
+        let value = |unit: &[u8]| {
+            let byte = |value: u32, b: &u8| value << 8 | u32::from(*b);
+            if self.is_big { unit.iter().fold(0, byte) } else { unit.iter().rev().fold(0, byte) }
+        };
+        let units = body.chunks_exact(self.width).map(value);
+        if self.width == 4 {
+            return units.map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        }
+        char::decode_utf16(units.map(|unit| unit as u16))
+            .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect()
+    }
+}
+
+/// Drops the unfinished last line.
+fn whole_lines(text: &[u8]) -> &[u8] {
+    let end = memchr::memrchr2(b'\n', b'\r', text).map_or(0, |at| at + 1);
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wide(text: &str, width: usize, is_big: bool) -> Vec<u8> {
+        let units: Vec<u32> = if width == 2 {
+            text.encode_utf16().map(u32::from).collect()
+        } else {
+            text.chars().map(u32::from).collect()
+        };
+        let bytes = |unit: u32| {
+            if is_big {
+                unit.to_be_bytes()[4 - width..].to_vec()
+            } else {
+                unit.to_le_bytes()[..width].to_vec()
+            }
+        };
+        units.into_iter().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn a_cut_drops_the_unfinished_line() {
+        let cut = |max| Body::open(b"ab\ncd\nef", max).plain().0;
+        assert_eq!(cut(8), b"ab\ncd\nef");
+        assert_eq!(cut(7), b"ab\ncd\n");
+        assert_eq!(cut(5), b"ab\ncd");
+        assert_eq!(cut(4), b"ab\n");
+        assert_eq!(cut(1), b"");
+        assert!(Body::open(b"abc", 2).truncated);
+    }
+
+    #[test]
+    fn marks_are_dropped_once_and_in_part() {
+        let plain = |body| Body::open(body, 99).plain().0;
+        assert_eq!(plain(b"\xef\xbb\xbfU"), b"U");
+        assert_eq!(plain(b"\xef\xbbU"), b"U");
+        assert_eq!(plain(b"\xef\xbb\xbf\xef\xbb\xbfU"), b"\xef\xbb\xbfU");
+        let decoded = |body| Body::open(body, 99).decoded();
+        assert_eq!(decoded(b"\xff\xfeU\0:\0").as_deref(), Some(&b"U:"[..]));
+        assert_eq!(decoded(b"\xfe\xff\0U\0:").as_deref(), Some(&b"U:"[..]));
+        assert_eq!(decoded(b"\xff\xfe\0\0U\0\0\0:\0\0\0").as_deref(), Some(&b"U:"[..]));
+        assert_eq!(decoded(b"\0\0\xfe\xff\0\0\0U\0\0\0:").as_deref(), Some(&b"U:"[..]));
+        assert_eq!(decoded(b"U:"), None);
+    }
+
+    #[test]
+    fn wide_encodings_without_a_mark_are_found_by_their_nul_bytes() {
+        // Half of the text has no NUL bytes in UTF-16.
+        let text = "# \u{442}\u{435}\u{43a}\u{441}\u{442} \u{434}\u{43b}\u{44f} \u{440}\u{43e}\u{431}\u{43e}\u{442}\u{43e}\u{432}\nUser-agent: *\nDisallow: /\u{43f}\n";
+        for (width, is_big) in [(2, false), (2, true), (4, false), (4, true)] {
+            let body = wide(text, width, is_big);
+            let opened = Body::open(&body, 9999);
+            assert_eq!(opened.wide, Some(Wide { width, is_big, is_marked: false }), "{width} {is_big}");
+            assert_eq!(opened.decoded().as_deref(), Some(text.as_bytes()));
+            let ascii: String = text.chars().filter(char::is_ascii).collect();
+            let stripped = String::from_utf8_lossy(&opened.without_nul().unwrap_or_default()).into_owned();
+            assert!(stripped.contains("User-agent: *\nDisallow: /"), "{ascii} {stripped}");
+        }
+        for other in [
+            &b"User-agent: *\nDisallow: /\n"[..],
+            b"\x7fELF\0\0\x01\x02\x03\0rest of it",
+            b"a\0",
+            b"\0\0\0\0\0\0\0\0",
+        ] {
+            assert_eq!(Body::open(other, 99).wide, None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_cut_wide_file_is_its_whole_lines() {
+        let body = wide("ab\ncd\nef\n", 2, false);
+        let cut = |max| Body::open(&body, max).decoded();
+        assert_eq!(cut(18).as_deref(), Some(&b"ab\ncd\nef\n"[..]));
+        assert_eq!(cut(17).as_deref(), Some(&b"ab\ncd\n"[..]));
+        assert_eq!(cut(11).as_deref(), Some(&b"ab\n"[..]));
+        assert_eq!(cut(3), None);
+    }
+}
