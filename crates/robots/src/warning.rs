@@ -92,6 +92,26 @@ pub enum WarningKind {
     RelativeSitemap,
     /// A Content-Usage or Content-Signal value that can't be read.
     BadSignal,
+    /// A `*` at the end of a path. This and the following kinds are those of [`lint`](crate::lint).
+    TrailingStar,
+    /// A regular expression in place of a path.
+    RegularExpression,
+    /// A `\` in a path.
+    Backslash,
+    /// A `/.extension$`, which matches only a file of this very name.
+    BareExtension,
+    /// A `#` within a path, which starts a comment.
+    HashInPath,
+    /// A line with an HTML tag.
+    HtmlTag,
+    /// An empty Disallow line beside other rules.
+    EmptyDisallow,
+    /// An Allow line that wins over no Disallow line of its group.
+    AllowWithoutEffect,
+    /// One path on an Allow and on a Disallow line of a group.
+    AllowedAndDisallowed,
+    /// A robot that an earlier group names as well.
+    RepeatedAgent,
     /// Further warnings are not listed.
     More,
 }
@@ -134,11 +154,16 @@ impl WarningKind {
             K::LikelyTypo => {
                 ("likely-typo", "the field is unknown, so the line has no effect; it looks misspelt")
             }
-            K::UnknownField => ("unknown-field", "the field is unknown: the line has no effect"),
+            K::UnknownField => {
+                ("unknown-field", "the field is unknown: the line has no effect; a comment starts with `#`")
+            }
             K::MissingColon => {
                 ("missing-colon", "the colon after the field is missing; some robots will skip the line")
             }
-            K::NotAPair => ("not-a-pair", "the line isn't of the form `field: value`: it has no effect"),
+            K::NotAPair => (
+                "not-a-pair",
+                "the line isn't of the form `field: value`: it has no effect; a comment starts with `#`",
+            ),
             K::RuleBeforeAgent => {
                 ("rule-before-agent", "the rule stands before any User-agent line: it binds no robot")
             }
@@ -194,6 +219,42 @@ impl WarningKind {
             K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),
             K::RelativeSitemap => ("relative-sitemap", "a Sitemap value must be a full URL"),
             K::BadSignal => ("bad-signal", "the preferences can't be read: the line says nothing"),
+            K::TrailingStar => (
+                "trailing-star",
+                "a `*` at the end means nothing, as a rule matches every path that begins with it; old robots take it \
+                 literally: leave it out",
+            ),
+            K::RegularExpression => (
+                "regular-expression",
+                "this looks like a regular expression; in a path only `*` (anything) and `$` (the end) have a meaning",
+            ),
+            K::Backslash => ("backslash", "a `\\` parts no directories in a URL: write `/`"),
+            K::BareExtension => (
+                "bare-extension",
+                "this matches only a file of this very name; `/*.extension$` matches all files that end so",
+            ),
+            K::HashInPath => (
+                "hash-in-path",
+                "a `#` starts a comment, so the path ends before it; write one that belongs to the path as %23",
+            ),
+            K::HtmlTag => ("html-tag", "the line holds HTML; a robots.txt is plain text"),
+            K::EmptyDisallow => (
+                "empty-disallow",
+                "an empty Disallow line forbids nothing and changes nothing beside other rules; `/` forbids everything",
+            ),
+            K::AllowWithoutEffect => (
+                "allow-without-effect",
+                "no Disallow line of the group covers this path, or only a longer one does: the line changes nothing, and \
+                 it forbids nothing else",
+            ),
+            K::AllowedAndDisallowed => (
+                "allowed-and-disallowed",
+                "the group allows and disallows this path: most robots take it for allowed, older ones for disallowed",
+            ),
+            K::RepeatedAgent => (
+                "repeated-agent",
+                "an earlier group names this robot too; some robots read only the first one: write one group",
+            ),
             K::More => ("more", "further warnings are not listed"),
         }
     }

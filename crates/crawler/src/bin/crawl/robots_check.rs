@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use crawler::clean::clean;
-use robots::{Agent, Dialect, Options, Robots, origin_of};
+use robots::{Agent, Dialect, Options, Robots, Warning, WarningKind, origin_of};
 use serde_json::json;
 
 use crate::exit;
@@ -113,6 +113,14 @@ impl Check<'_> {
         self.robots(site.as_deref())
     }
 
+    /// Everything that the author of the file should know, in line order.
+    fn warnings(&self, robots: &Robots) -> Vec<Warning> {
+        let mut warnings = robots.warnings().to_vec();
+        warnings.extend(robots::lint(self.body, &self.options));
+        warnings.sort_by_key(|warning| (warning.kind == WarningKind::More, warning.line));
+        warnings
+    }
+
     fn as_text(&self, urls: &[String], out: &mut impl Write) -> io::Result<bool> {
         let robots = self.file(urls);
         let name = if self.agent.name().is_empty() { "a robot that nobody names" } else { self.agent.name() };
@@ -135,14 +143,14 @@ impl Check<'_> {
             let (word, why) = sentence.split_once(": ").unwrap_or((&sentence, ""));
             writeln!(out, "{word:<11}  {}\n             {}", clean(url), clean(why))?;
         }
-        let warnings = robots.warnings();
+        let warnings = self.warnings(&robots);
         writeln!(out)?;
         if warnings.is_empty() {
             writeln!(out, "no warnings")?;
         } else {
             writeln!(out, "{} warning{}:", warnings.len(), s(warnings.len()))?;
         }
-        for warning in warnings {
+        for warning in &warnings {
             let place = if warning.line == 0 { "file".to_owned() } else { format!("line {}", warning.line) };
             writeln!(out, "  {place:<9} {}", warning.kind.advice())?;
             if !warning.text.is_empty() {
@@ -155,8 +163,8 @@ impl Check<'_> {
     /// One object for the file, then one for each URL.
     fn as_json(&self, urls: &[String], out: &mut impl Write) -> io::Result<bool> {
         let robots = self.file(urls);
-        let warnings: Vec<_> = robots
-            .warnings()
+        let warnings: Vec<_> = self
+            .warnings(&robots)
             .iter()
             .map(|warning| {
                 json!({
@@ -245,6 +253,34 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n--\n{text}");
         }
+    }
+
+    #[test]
+    fn the_classic_mistakes_are_told_in_line_order() {
+        let file = b"User-agent: *\nDisallow: /tmp/*\nDisallow: /a /b\n\nUser-agent: *\nAllow: /c\nCrawl-delay: 5 s\n";
+        let kinds = |warnings: Vec<Warning>| -> Vec<_> {
+            warnings.iter().map(|warning| format!("{} {}", warning.line, warning.kind.name())).collect()
+        };
+        let check = check(file);
+        let want = [
+            "2 trailing-star",
+            "3 several-paths",
+            "5 repeated-agent",
+            "6 allow-without-effect",
+            "7 text-after-value",
+        ];
+        assert_eq!(kinds(check.warnings(&check.file(&[]))), want);
+        let mut out = Vec::new();
+        check.as_text(&[], &mut out).unwrap();
+        assert!(
+            String::from_utf8(out)
+                .unwrap()
+                .contains("5 warnings:\n  line 2    a `*` at the end means nothing")
+        );
+        let mut out = Vec::new();
+        check.as_json(&[], &mut out).unwrap();
+        let object: serde_json::Value = serde_json::from_slice(out.trim_ascii()).unwrap();
+        assert_eq!(object["warnings"][0]["kind"], "trailing-star");
     }
 
     #[test]
