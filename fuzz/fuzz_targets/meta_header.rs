@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         _ => "X-Robots-Tag",
     };
     let headers: Vec<(String, String)> = lines.map(|line| (name.to_owned(), line.to_owned())).collect();
-    let agent = Agent::new("a/1.0", ["old"]);
+    let agent = Agent::new("a/1.0").with_aliases(["old"]);
     let now = jiff::Timestamp::UNIX_EPOCH;
     let read = |headers: &[(String, String)]| {
         resolve(&Sources { headers, metas: &[] }, &agent, Dialect::Strict, now)

@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         position,
     };
     let metas: Vec<MetaTag> = (0..).zip(lines).map(tag).collect();
-    let agent = Agent::new("a/1.0", ["old"]);
+    let agent = Agent::new("a/1.0").with_aliases(["old"]);
     let now = jiff::Timestamp::UNIX_EPOCH;
     let read = |metas: &[MetaTag], dialect| resolve(&Sources { headers: &[], metas }, &agent, dialect, now);
 

@@ -216,7 +216,7 @@ fn published() -> Vec<u8> {
 /// `meta::resolve`, consent statements, and `rel` of each link.
 fn directives(c: &mut Criterion) {
     let url = Url::parse("http://e.example/docs/howto/page.html").unwrap();
-    let agent = meta::Agent::new("SuperRobot/1.0", [""; 0]);
+    let agent = meta::Agent::new("SuperRobot/1.0");
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
     let headers: Vec<(String, String)> = [
         ("content-type", "text/html; charset=utf-8"),

@@ -24,7 +24,6 @@ mod term;
 mod walk;
 
 pub use about::DocumentState;
-pub use agent::Agent;
 pub use consent::Consent;
 pub use date::parse_date;
 pub use dialect::{Dialect, UnknownDialect};
@@ -35,5 +34,6 @@ pub use header::{Scope, Scoped, parse_header_line};
 pub use link::{NoFollow, RelEffects, link_rel};
 pub use refresh::Refresh;
 pub use resolve::{Sources, resolve};
+pub use robots::Agent;
 pub use tag::{MetaTag, parse_content};
 pub use term::{ImagePreview, Limit, Term};

@@ -24,7 +24,7 @@ pub struct Sources<'a> {
 /// let headers = [("X-Robots-Tag".to_owned(), "otherbot: noindex".to_owned())];
 /// let tag = MetaTag { name: Some("robots".into()), content: Some("nofollow".into()), ..MetaTag::default() };
 /// let sources = Sources { headers: &headers, metas: &[tag] };
-/// let agent = Agent::new("SuperRobot/1.0", [""; 0]);
+/// let agent = Agent::new("SuperRobot/1.0");
 /// let directives = resolve(&sources, &agent, Dialect::Strict, jiff::Timestamp::UNIX_EPOCH);
 /// assert!(directives.index && !directives.follow);
 /// assert_eq!(directives.because[0].to_string(), "nofollow (meta robots: nofollow)");
@@ -146,7 +146,7 @@ mod tests {
     /// Gives index, follow and archive for the agent examplebot.
     fn flags(header: &str, metas: &[MetaTag], dialect: Dialect) -> [bool; 3] {
         let headers = [("X-Robots-Tag".to_owned(), header.to_owned())];
-        let agent = Agent::new("examplebot", [""; 0]);
+        let agent = Agent::new("examplebot");
         let d = resolve(&Sources { headers: &headers, metas }, &agent, dialect, Timestamp::UNIX_EPOCH);
         [d.index, d.follow, d.archive]
     }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn evidence_is_bounded_for_each_directive() {
         let tags: Vec<_> = (0..100).map(|position| MetaTag { position, ..tag("robots", "none") }).collect();
-        let agent = Agent::new("examplebot", [""; 0]);
+        let agent = Agent::new("examplebot");
         let sources = Sources { headers: &[], metas: &tags };
         let directives = resolve(&sources, &agent, Dialect::Strict, Timestamp::UNIX_EPOCH);
         let positions: Vec<_> = directives.because.iter().map(|because| because.source.position).collect();

@@ -161,7 +161,7 @@ fn now() -> Timestamp {
 }
 
 fn read(headers: &[(String, String)], metas: &[MetaTag], dialect: Dialect) -> Directives {
-    let agent = Agent::new("ExampleBot/1.0", [""; 0]);
+    let agent = Agent::new("ExampleBot/1.0");
     resolve(&Sources { headers, metas }, &agent, dialect, now())
 }
 
@@ -345,7 +345,7 @@ proptest! {
         let _covered = Location::new(&value).matches(&path);
         let line = RobotsLine { field: "Content-Signal", value: &value, line: 1 };
         prop_assert!(robots_statements([line], &path, now()).len() <= value.len());
-        let agent = Agent::new(&name, [&value]);
+        let agent = Agent::new(&name).with_aliases([&value]);
         prop_assert!(!agent.answers_to(""));
         let file = AiTxt::parse(value.as_bytes(), &agent);
         prop_assert!(file.statement(&path, now()).is_none_or(|s| s.claim == Claim::Purpose(Purpose::AiTrain, Consent::Deny)));

@@ -155,7 +155,7 @@ impl<S: Store> Crawl<S> {
             agent: robots::Agent::new(&settings.agent.product),
             options: settings.robots_options(),
             limits: settings.page.extract_limits(settings.limits.max_links_per_page),
-            page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+            page_agent: meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
             policy: job::consent_rules(&settings).policy,
             delay: DELAY,
             seeds: self.sim.web().seeds.clone(),

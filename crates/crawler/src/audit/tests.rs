@@ -33,7 +33,7 @@ fn rules() -> AuditRules {
         agent: robots::Agent::new("SuperRobot"),
         options: robots::Options::default(),
         limits: ExtractLimits::default(),
-        page_agent: meta::Agent::new("SuperRobot/1.0", [""; 0]),
+        page_agent: meta::Agent::new("SuperRobot/1.0"),
         policy: Policy::new([Purpose::Search, Purpose::Archive]),
         delay: Duration::from_secs(1),
         seeds: vec![format!("{SITE}/")],

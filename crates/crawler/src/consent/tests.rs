@@ -46,7 +46,7 @@ impl Site {
     fn new(purposes: &[Purpose], robots_txt: &str, ai_block_hint: bool) -> Self {
         let store = Arc::new(MemoryStore::default());
         let rules = ConsentRules { policy: Policy::new(purposes.iter().copied()), ai_block_hint };
-        let agent = meta::Agent::new("SuperRobot/1.0", [""; 0]);
+        let agent = meta::Agent::new("SuperRobot/1.0");
         let robots = RobotsCache::new(
             Arc::clone(&store),
             robots::Agent::new("SuperRobot"),

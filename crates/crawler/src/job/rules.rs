@@ -82,14 +82,14 @@ pub fn consent_rules(settings: &Settings) -> ConsentRules {
 
 /// What sites say to the uses of their pages.
 pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCache<S> {
-    let agent = meta::Agent::new(&settings.agent.product, &settings.agent.aliases);
+    let agent = meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
     ConsentCache::new(store, consent_rules(settings), agent)
 }
 
 /// How pages are read.
 pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
     PageRules {
-        agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+        agent: meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         dialect: meta::Dialect::Strict,
         policy: consent_rules(settings).policy,
         limits: settings.page.extract_limits(settings.limits.max_links_per_page),

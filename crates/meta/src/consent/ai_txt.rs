@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn denies(file: &str, path: &str) -> bool {
-        let agent = Agent::new("ExampleBot/1.0", [""; 0]);
+        let agent = Agent::new("ExampleBot/1.0");
         AiTxt::parse(file.as_bytes(), &agent).statement(path, Timestamp::UNIX_EPOCH).is_some()
     }
 

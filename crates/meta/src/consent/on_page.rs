@@ -75,7 +75,7 @@ mod tests {
         let metas: Vec<_> = metas.iter().map(tag).collect();
         let sources = Sources { headers: &headers, metas: &metas };
         let now = Timestamp::UNIX_EPOCH;
-        let directives = resolve(&sources, &Agent::new("examplebot", [""; 0]), Dialect::Strict, now);
+        let directives = resolve(&sources, &Agent::new("examplebot"), Dialect::Strict, now);
         let file = Reservation { reservation: file, policy: None };
         let statements = page_statements(&headers, &directives, Some(&file), now);
         words(&statements.iter().map(|s| s.claim).collect::<Vec<_>>())

@@ -47,7 +47,7 @@ fn decide(case: &Value) -> Value {
         serde_json::from_value::<Option<_>>(case["headers"].clone()).unwrap().unwrap_or_default();
     let aliases: Vec<String> =
         serde_json::from_value::<Option<_>>(case["aliases"].clone()).unwrap().unwrap_or_default();
-    let agent = Agent::new(case["agent"].as_str().unwrap(), aliases);
+    let agent = Agent::new(case["agent"].as_str().unwrap()).with_aliases(aliases);
     let dialect: Dialect = case["dialect"].as_str().unwrap().parse().unwrap();
     let now = case["now"].as_str().unwrap().parse().unwrap();
     let directives = resolve(&Sources { headers: &headers, metas: &page.metas }, &agent, dialect, now);

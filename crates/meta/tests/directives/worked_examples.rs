@@ -21,7 +21,7 @@ fn check(row: &str) -> u32 {
     };
     let (headers, metas) = read_sources(sources);
     let sources = Sources { headers: &headers, metas: &metas };
-    let agent = Agent::new(agent, [""; 0]);
+    let agent = Agent::new(agent);
     let directives =
         resolve(&sources, &agent, dialect.parse().unwrap(), "2026-01-01T00:00:00Z".parse().unwrap());
     let found = [directives.index, directives.follow, directives.archive, directives.snippet];

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         agent: robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         options: settings.robots_options(),
         limits: settings.page.extract_limits(settings.limits.max_links_per_page),
-        page_agent: meta::Agent::new(&settings.agent.product, &settings.agent.aliases),
+        page_agent: meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         policy: job::consent_rules(&settings).policy,
         delay: settings.pace.delay,
         seeds: record.seeds,

@@ -89,7 +89,7 @@ fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Resu
     let check = Check {
         html: args.file.as_deref().map(read_page).transpose()?,
         content_type: content_type.map(|(_, value)| value.clone()),
-        agent: Agent::new(agent, &args.alias),
+        agent: Agent::new(agent).with_aliases(&args.alias),
         dialect: args.dialect,
         now: args.now.unwrap_or_else(Timestamp::now),
         url: args.url.clone(),

@@ -124,7 +124,7 @@ fn each_page_asks_of_each_robot_what_the_demo_tells() {
         let metas: Vec<_> = page.body.split("<meta name=\"").skip(1).map(meta_tag).collect();
         for (robot, asked) in ROBOTS.into_iter().zip(asked) {
             let sources = meta::Sources { headers: &headers, metas: &metas };
-            let agent = meta::Agent::new(robot, [""; 0]);
+            let agent = meta::Agent::new(robot);
             let found = meta::resolve(&sources, &agent, meta::Dialect::default(), now);
             let letter = |is_so, letter| if is_so { letter } else { '-' };
             let found: String =

@@ -58,7 +58,7 @@ fn answer_one(request: Value) -> anyhow::Result<Checked> {
         // A JSON string is decoded already, whatever the page or its headers say.
         content_type: Some("text/html; charset=utf-8".to_owned()),
         headers: request.headers.unwrap_or_default(),
-        agent: Agent::new(&request.agent, request.aliases.unwrap_or_default()),
+        agent: Agent::new(&request.agent).with_aliases(request.aliases.unwrap_or_default()),
         dialect: request.dialect.as_deref().unwrap_or(Dialect::default().name()).parse()?,
         now: request.now.unwrap_or_else(Timestamp::now),
         url: request.url.map(|url| Url::parse(&url).with_context(|| format!("url {url:?}"))).transpose()?,

@@ -71,7 +71,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
     let view = show::open(dir)?;
     let own = own_agent(dir)?;
     let agent = match asked.agent {
-        Some(name) => Agent::new(name, asked.aliases),
+        Some(name) => Agent::new(name).with_aliases(asked.aliases),
         None => own.clone(),
     };
     let Some(visit) = view.visit(&url).map_err(|error| show::told(&error))? else {
@@ -128,7 +128,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
 /// The name that the crawl read its pages by.
 fn own_agent(dir: &Path) -> anyhow::Result<Agent> {
     let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
-    Ok(Agent::new(&settings.agent.product, &settings.agent.aliases))
+    Ok(Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases))
 }
 
 /// Makes a decision of what was recorded: each directive that took effect, said again as a tag.
