@@ -152,6 +152,28 @@ impl Directives {
         merged
     }
 
+    /// Adds what another source forbids, and nothing else that it says: no description, no canonical address, no wish.
+    ///
+    /// For sources whose words an author may have meant, where it can't be told: they can restrict only.
+    #[must_use]
+    pub fn restricted_by(self, other: Self) -> Self {
+        self.merge(Self {
+            indexifembedded: false,
+            tdm_policy: None,
+            meta_url: None,
+            canonical: None,
+            keywords: Vec::new(),
+            description: None,
+            language: None,
+            og_title: None,
+            og_description: None,
+            twitter_title: None,
+            twitter_description: None,
+            refresh: None,
+            ..other
+        })
+    }
+
     /// Tells whether this permits no more than `other`: no flag, limit, date or consent is wider.
     ///
     /// `indexifembedded` has no effect on a direct fetch and isn't compared.

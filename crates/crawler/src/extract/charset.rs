@@ -6,7 +6,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use url::Url;
 
-use super::prescan;
+use super::{mime_type, prescan};
 
 /// Names who decided on the encoding of a page, in the order in which they are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +78,12 @@ pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>, url: &Url) -> Deco
 }
 
 fn declared(body: &[u8], content_type: Option<&str>) -> Option<(&'static Encoding, CharsetSource)> {
-    let header = || content_type.and_then(|c| prescan::charset_in(c.as_bytes()));
+    // A value that is no MIME type is searched for `charset=` as a meta element is.
+    let header = || {
+        let value = content_type?;
+        mime_type::extract(value)
+            .map_or_else(|| prescan::charset_in(value.as_bytes()), |mime| mime_type::encoding(&mime))
+    };
     None.or_else(|| Some((header()?, CharsetSource::Header)))
         .or_else(|| Some((prescan::meta(body)?, CharsetSource::Meta)))
         .or_else(|| Some((prescan::xml_declaration(body)?, CharsetSource::XmlDeclaration)))

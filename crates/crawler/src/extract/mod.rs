@@ -2,28 +2,36 @@
 
 mod attributes;
 mod charset;
+mod document;
 mod element;
 mod fold;
 mod foreign;
 mod limits;
 mod link;
 mod link_header;
+mod mime_type;
 mod page;
 mod places;
 mod position;
 mod prescan;
+mod readings;
 mod refresh;
 mod region;
 mod resolve;
 mod select;
+mod sniff;
+#[cfg(test)]
+mod sniff_tests;
 mod srcset;
 mod tags;
 mod text;
 mod tree_cost;
 
 pub use charset::{CharsetSource, Decoded, decode};
+pub use document::{Basis, Document};
 pub use limits::{ExtractLimits, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel};
+pub use readings::{Reading, Readings, read};
 pub use select::{
     BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, select,
 };
@@ -38,7 +46,7 @@ use page::Page;
 pub struct ExtractInput<'a> {
     /// The body, content coding undone.
     pub body: &'a [u8],
-    /// The Content-Type header field.
+    /// The Content-Type header field, all its lines joined with `, `: [`Document::content_type`].
     pub content_type: Option<&'a str>,
     /// The URL of the response: the base until the page names another.
     pub url: &'a Url,

@@ -79,6 +79,11 @@ impl Response {
         self.headers.iter().filter(move |(n, _)| n == name).filter_map(|(_, v)| std::str::from_utf8(v).ok())
     }
 
+    /// Iterates over all field lines as sent.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
+    }
+
     /// Returns the Content-Type field as sent.
     pub fn content_type(&self) -> Option<&str> {
         self.header("content-type")

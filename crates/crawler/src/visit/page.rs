@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
-use meta::{Because, Directives, Effects, MetaTag, Sources};
+use meta::{Because, Directives, Effects};
 use url::Url;
 
 use super::found::{FoundLink, found, redirect_link, redirect_target};
 use super::{Desk, Requested, revisit, signature};
 use crate::clean;
 use crate::consent::Said;
-use crate::extract::{self, ExtractInput, ExtractLimits, Extracted, SelectLimits, SelectRule};
+use crate::extract::{
+    self, Document, ExtractInput, ExtractLimits, Extracted, Readings, SelectLimits, SelectRule,
+};
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{About, Archived, PageRecord, RobotsEvidence, TELLING_HEADERS};
@@ -104,13 +106,18 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let Page { url, item, robots, noindex, said, previous } = page;
     let url = &url;
     let ok = (200..300).contains(&response.status);
-    let content_type = response.content_type().map(|value| clean::clean_to(value, LONGEST_TEXT));
-    let is_html = is_html(content_type.as_deref(), &response.body);
+    let document = Document::of(response.lines(), &response.body);
+    let content_type = document.content_type.as_deref().map(|value| clean::clean_to(value, LONGEST_TEXT));
+    let binary = if document.html { signature::binary(&response.body) } else { None };
     // A picture or an archive that is sent as HTML isn't read: its octets would be taken for links and text.
-    let lie = if is_html && ok { signature::binary(&response.body) } else { None };
-    let html = (is_html && lie.is_none()).then(|| extract_html(rules, url.as_url(), response));
+    let lie = binary.filter(|_| document.is_page && ok);
     let headers = text_headers(response);
-    let mut directives = resolve(rules, &headers, html.as_ref(), requested);
+    let readings = match binary {
+        Some(_) => Readings::default(),
+        None => read_body(rules, url.as_url(), response, &document),
+    };
+    let mut directives = readings.resolve(&headers, &rules.agent, rules.dialect, requested.ended.wall);
+    let html = readings.page;
     if let Some(because) = noindex {
         directives.index = false;
         directives.because.push(because);
@@ -134,7 +141,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let warc = (rules.archive && store_text && store_body && response.status != 304)
         .then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
-        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response),
+        Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response, &document),
         _ => (BTreeMap::new(), None),
     };
 
@@ -257,39 +264,17 @@ fn speaking(headers: &[(String, String)], store_text: bool) -> Vec<(String, Stri
     lines.map(line).collect()
 }
 
-/// HTML and XHTML by their media type; without one, what begins like HTML.
-fn is_html(content_type: Option<&str>, body: &[u8]) -> bool {
-    if let Some(value) = content_type {
-        let essence = value.split(';').next().unwrap_or_default().trim();
-        return essence.eq_ignore_ascii_case("text/html")
-            || essence.eq_ignore_ascii_case("application/xhtml+xml");
-    }
-    let start = body.trim_ascii_start();
-    let start = &start[..start.len().min(15)].to_ascii_lowercase();
-    start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
-}
-
-fn extract_html(rules: &PageRules, url: &Url, response: &Response) -> Extracted {
+fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Document) -> Readings {
     let link_headers: Vec<String> = response.headers_named("link").map(str::to_owned).collect();
-    extract::extract(&ExtractInput {
+    let input = ExtractInput {
         body: &response.body,
-        content_type: response.content_type(),
+        content_type: document.content_type.as_deref(),
         url,
         link_headers: &link_headers,
         limits: &rules.limits,
         want_text: false,
-    })
-}
-
-fn resolve(
-    rules: &PageRules,
-    headers: &[(String, String)],
-    html: Option<&Extracted>,
-    requested: Requested,
-) -> Directives {
-    let none: &[MetaTag] = &[];
-    let sources = Sources { headers, metas: html.map_or(none, |page| &page.metas) };
-    meta::resolve(&sources, &rules.agent, rules.dialect, requested.ended.wall)
+    };
+    extract::read(&input, document)
 }
 
 fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {
@@ -318,8 +303,9 @@ fn select(
     rules: &PageRules,
     url: &CrawlUrl,
     response: &Response,
+    document: &Document,
 ) -> (BTreeMap<String, Vec<String>>, Option<String>) {
-    let decoded = extract::decode(&response.body, response.content_type(), url.as_url());
+    let decoded = extract::decode(&response.body, document.content_type.as_deref(), url.as_url());
     match extract::select(&decoded.text, &rules.selectors, &rules.select_limits) {
         Ok(selected) => {
             let fields = selected.fields.into_iter().map(|field| (field.name, field.values));

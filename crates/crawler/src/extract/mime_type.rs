@@ -1,0 +1,89 @@
+//! MIME types as the Fetch and MIME Sniffing standards read them from header lines.
+
+use std::str::FromStr;
+
+use data_url::mime::Mime;
+use encoding_rs::Encoding;
+
+/// Joins the field lines of one name into one value, bytes beyond ASCII as ISO-8859-1.
+///
+/// Source: Fetch standard, "get a header value" and "isomorphic decode".
+pub(super) fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    let mut joined: Option<String> = None;
+    for line in lines {
+        let text = line.iter().map(|&byte| char::from(byte));
+        match &mut joined {
+            Some(all) => {
+                all.push_str(", ");
+                all.extend(text);
+            }
+            None => joined = Some(text.collect()),
+        }
+    }
+    joined
+}
+
+/// Splits a field value at the commas that stand outside quoted strings.
+///
+/// Source: Fetch standard, "get, decode, and split".
+pub(super) fn values(field: &str) -> Vec<&str> {
+    let mut values = Vec::new();
+    let (mut start, mut is_quoted, mut is_escaped) = (0, false, false);
+    for (at, byte) in field.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b',' if !is_quoted => {
+                values.push(&field[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    values.push(&field[start..]);
+    for value in &mut values {
+        *value = value.trim_matches([' ', '\t']);
+    }
+    values
+}
+
+/// Gives the MIME type of a response from its joined Content-Type lines.
+///
+/// Source: Fetch standard, "extract a MIME type".
+pub(super) fn extract(content_type: &str) -> Option<Mime> {
+    let (mut found, mut charset): (Option<Mime>, Option<String>) = (None, None);
+    for value in values(content_type) {
+        let Ok(mut mime) = Mime::from_str(value) else { continue };
+        if mime.matches("*", "*") {
+            continue;
+        }
+        let own = mime.get_parameter("charset").map(str::to_owned);
+        if found.as_ref().is_none_or(|last| !mime.matches(&last.type_, &last.subtype)) {
+            charset = own;
+        } else if own.is_none()
+            && let Some(charset) = charset.clone()
+        {
+            mime.parameters.push(("charset".to_owned(), charset));
+        }
+        found = Some(mime);
+    }
+    found
+}
+
+/// Gives the encoding that the joined Content-Type lines declare.
+///
+/// Source: Fetch standard, "legacy extract an encoding".
+pub(super) fn encoding(mime: &Mime) -> Option<&'static Encoding> {
+    Encoding::for_label(mime.get_parameter("charset")?.as_bytes())
+}
+
+/// Gives type and subtype, in lower case.
+pub(super) fn essence(mime: &Mime) -> String {
+    format!("{}/{}", mime.type_, mime.subtype)
+}
+
+/// Says whether a type is an XML MIME type. Source: MIME Sniffing standard 4.6.
+pub(super) fn is_xml(essence: &str) -> bool {
+    essence.ends_with("+xml") || matches!(essence, "text/xml" | "application/xml")
+}
