@@ -21,6 +21,8 @@ pub enum Origin {
     Meta,
     /// Nobody's word: the dialect's own default.
     Dialect,
+    /// Nobody's word: a part of the response that couldn't be read, and may have held one.
+    Unread,
 }
 
 /// Names the place of a statement: "which tag or header line".
@@ -51,6 +53,7 @@ impl fmt::Display for Source {
             Origin::Header => write!(f, "header {}: {}", self.name, self.text),
             Origin::Meta => write!(f, "meta {}: {}", self.name, self.text),
             Origin::Dialect => write!(f, "default of dialect {}", self.name),
+            Origin::Unread => write!(f, "unread {}: {}", self.name, self.text),
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Decoded<'a> {
     pub encoding: &'static Encoding,
     /// Who decided.
     pub source: CharsetSource,
+    /// Some bytes are no text in this encoding, and became U+FFFD.
+    pub had_errors: bool,
 }
 
 impl Decoded<'_> {
@@ -73,8 +75,8 @@ pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>, url: &Url) -> Deco
         let (encoding, source) = declared(body, content_type).unwrap_or_else(|| detected(body, url));
         (encoding, source, body)
     };
-    let (text, _) = encoding.decode_without_bom_handling(body);
-    Decoded { text, encoding, source }
+    let (text, had_errors) = encoding.decode_without_bom_handling(body);
+    Decoded { text, encoding, source, had_errors }
 }
 
 fn declared(body: &[u8], content_type: Option<&str>) -> Option<(&'static Encoding, CharsetSource)> {

@@ -3,7 +3,7 @@
 //! Two questions with two answers. Would a browser show a page? Then its title, text and links are taken. Could
 //! an author have put directives there? Then they are read, and restrict.
 
-use super::{mime_type, sniff};
+use super::{mime_type, signature, sniff};
 
 /// Says how the body of a response is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub struct Document {
     pub is_page: bool,
     /// What `html` and `xml` rest on.
     pub basis: Basis,
+    /// A limit cut the body; to be set by who knows.
+    pub is_cut: bool,
+    /// Content-Encoding, for the reason why a body can't be read.
+    coding: Option<String>,
 }
 
 /// Names what the readings of a [`Document`] rest on.
@@ -54,12 +58,14 @@ impl Basis {
 impl Document {
     /// Decides by the header lines and the first bytes of the body. Names of header lines in any case.
     pub fn of<'a>(lines: impl Iterator<Item = (&'a str, &'a [u8])>, body: &[u8]) -> Self {
-        let (mut types, mut options) = (Vec::new(), Vec::new());
+        let (mut types, mut options, mut coding) = (Vec::new(), Vec::new(), None);
         for (name, value) in lines {
             if name.eq_ignore_ascii_case("content-type") {
                 types.push(value);
             } else if name.eq_ignore_ascii_case("x-content-type-options") {
                 options.push(value);
+            } else if name.eq_ignore_ascii_case("content-encoding") {
+                coding = Some(String::from_utf8_lossy(value).into_owned());
             }
         }
         let content_type = mime_type::joined(types.iter().copied());
@@ -77,6 +83,8 @@ impl Document {
             xml: false,
             is_page: false,
             basis: Basis::Nothing,
+            is_cut: false,
+            coding,
         };
         document.decide(body);
         document
@@ -100,6 +108,24 @@ impl Document {
         self.is_page = is_html
             || matches!(&*self.computed, "application/xhtml+xml" | "application/vnd.wap.xhtml+xml")
             || is_xml && sniff::root(body).is_some_and(|root| root.eq_ignore_ascii_case(b"html"));
+    }
+
+    /// Says whether the body was sent as HTML or XML, or passes for it with a browser.
+    pub fn is_markup(&self) -> bool {
+        self.basis == Basis::Type
+    }
+
+    /// Gives what the body is in place of the text that it is sent as: a picture, an archive, binary data.
+    pub(super) fn mismatch(&self, body: &[u8]) -> Option<String> {
+        if let Some(found) = signature::binary(body) {
+            return Some(found.to_owned());
+        }
+        let is_noise =
+            self.is_markup() && sniff::markup(body).is_none() && sniff::is_noise(sniff::header(body));
+        is_noise.then(|| match &self.coding {
+            Some(coding) => format!("binary data (Content-Encoding: {coding})"),
+            None => "binary data".to_owned(),
+        })
     }
 
     /// Says whether something may stand before the markup: where the type says nothing definite.

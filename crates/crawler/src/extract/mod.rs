@@ -6,10 +6,12 @@ mod document;
 mod element;
 mod fold;
 mod foreign;
+mod head;
 mod limits;
 mod link;
 mod link_header;
 mod mime_type;
+mod other_texts;
 mod page;
 mod places;
 mod position;
@@ -19,6 +21,7 @@ mod refresh;
 mod region;
 mod resolve;
 mod select;
+mod signature;
 mod sniff;
 #[cfg(test)]
 mod sniff_tests;
@@ -26,6 +29,8 @@ mod srcset;
 mod tags;
 mod text;
 mod tree_cost;
+mod unread;
+mod utf_7;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use document::{Basis, Document};
@@ -35,11 +40,12 @@ pub use readings::{Reading, Readings, read};
 pub use select::{
     BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, select,
 };
+pub use unread::Unread;
 
 use meta::MetaTag;
 use url::Url;
 
-use page::Page;
+use page::{Page, UnreadMetas};
 
 /// Holds a fetched page, as [`extract`] wants it.
 #[derive(Debug, Clone, Copy)]
@@ -92,12 +98,20 @@ pub struct Extracted {
     pub json_ld: Vec<String>,
     /// The limits that cut something off, sorted, each once.
     pub limits_hit: Vec<LimitHit>,
+    /// Which `<meta>` elements weren't read, or not to their end.
+    unread: UnreadMetas,
+    /// A NUL stands in the text.
+    has_nuls: bool,
 }
 
 /// Reads a page. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
 /// and the size of the body.
 pub fn extract(input: &ExtractInput<'_>) -> Extracted {
-    let decoded = decode(input.body, input.content_type, input.url);
+    extract_text(input, &decode(input.body, input.content_type, input.url))
+}
+
+/// Reads a page that is decoded already.
+fn extract_text(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
     let limits = input.limits;
     let (mut links, schemes) = resolve::header_links(input.link_headers, input.url, limits);
     let mut page = Page::new(limits, input.want_text);
@@ -133,5 +147,7 @@ pub fn extract(input: &ExtractInput<'_>) -> Extracted {
         no_snippet,
         json_ld: page.json_ld,
         limits_hit: page.limits_hit,
+        unread: page.unread,
+        has_nuls: page.has_nuls,
     }
 }

@@ -29,6 +29,17 @@ pub(super) struct RawLink {
     pub(super) position: Option<Position>,
 }
 
+/// Tells which `<meta>` elements that may speak to robots weren't read, or not to their end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct UnreadMetas {
+    /// One stands too far down.
+    pub(super) late: bool,
+    /// There are too many.
+    pub(super) surplus: bool,
+    /// Places, in the list of those that were read, of the ones with a value that was cut.
+    pub(super) cut: Vec<usize>,
+}
+
 /// Gathers what a page says.
 #[derive(Debug)]
 pub(super) struct Page<'l> {
@@ -38,6 +49,9 @@ pub(super) struct Page<'l> {
     pub(super) in_title: bool,
     pub(super) base: Option<String>,
     pub(super) metas: Vec<MetaTag>,
+    pub(super) unread: UnreadMetas,
+    /// A NUL stands in the text.
+    pub(super) has_nuls: bool,
     pub(super) links: Vec<RawLink>,
     /// Links recorded elsewhere, which count for the limit.
     pub(super) links_before: usize,
@@ -71,6 +85,8 @@ impl<'l> Page<'l> {
             in_title: false,
             base: None,
             metas: Vec::new(),
+            unread: UnreadMetas::default(),
+            has_nuls: false,
             links: Vec::new(),
             links_before: 0,
             addresses: String::new(),
@@ -267,6 +283,10 @@ impl TagSink for Page<'_> {
         if let Some(text) = &mut self.text {
             text.comment(comment);
         }
+    }
+
+    fn nul(&mut self) {
+        self.has_nuls = true;
     }
 }
 

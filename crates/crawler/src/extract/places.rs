@@ -58,7 +58,14 @@ impl Page<'_> {
     }
 
     fn add_meta(&mut self, tag: &StartTag<'_>) {
-        if tag.position >= self.limits.meta_bytes || self.metas.len() >= self.limits.metas {
+        let is_late = tag.position >= self.limits.meta_bytes;
+        if is_late || self.metas.len() >= self.limits.metas {
+            // Those with a `property` or `itemprop` alone never speak to robots.
+            let has = |attr| tag.attributes.has(attr);
+            if has(Attr::Content) && (has(Attr::Name) || has(Attr::HttpEquiv)) {
+                self.unread.late |= is_late;
+                self.unread.surplus |= !is_late;
+            }
             self.hit(LimitHit::Metas);
             return;
         }
@@ -77,6 +84,7 @@ impl Page<'_> {
             position: u32::try_from(tag.position).unwrap_or(u32::MAX),
         };
         if was_cut {
+            self.unread.cut.push(self.metas.len());
             self.hit(LimitHit::MetaValue);
         }
         if meta.http_equiv.as_deref().is_some_and(|h| h.trim().eq_ignore_ascii_case("refresh"))

@@ -3,7 +3,7 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
 /// Octets in which a meta element may declare the encoding.
-const META_BYTES: usize = 1024;
+pub(super) const META_BYTES: usize = 1024;
 
 /// Finds the encoding that a meta element declares within the first 1,024 octets.
 /// Source: HTML standard 13.2.3.2, "prescan a byte stream to determine its encoding".

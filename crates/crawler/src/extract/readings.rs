@@ -1,14 +1,20 @@
 //! Reads a response in every way that its [`Document`] calls for, and adds up what the readings forbid.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives, MetaTag, Sources};
 
-use super::{Document, ExtractInput, Extracted, extract};
+use super::page::{Page, UnreadMetas};
+use super::unread::{self, Unread};
+use super::{
+    Document, ExtractInput, ExtractLimits, Extracted, decode, extract_text, head, other_texts, tags,
+};
 
 /// One more reading of a body: its `<meta>` elements restrict, and say nothing else.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// What it was read as: `HTML`, `XML` ...
+    /// What it was read as: `HTML`, `XML`, `UTF-16LE` ...
     pub name: &'static str,
     /// The `<meta>` elements.
     pub metas: Vec<MetaTag>,
@@ -21,37 +27,117 @@ pub struct Readings {
     pub page: Option<Extracted>,
     /// The other readings.
     pub others: Vec<Reading>,
+    /// What wasn't read and may have held directives, each once.
+    pub unread: Vec<Unread>,
 }
 
-/// Reads a body as HTML and XML, as the document says.
-pub fn read(input: &ExtractInput<'_>, document: &Document) -> Readings {
+/// Reads a body as HTML and XML, as the document says, and as other texts where the encoding may hide directives.
+///
+/// `agent` is who reads it: a value that was cut matters where it addresses this robot.
+pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Readings {
     let mut readings = Readings::default();
-    if document.html {
-        let html = extract(input);
-        if document.is_page {
-            readings.page = Some(html);
-        } else {
-            readings.others.push(Reading { name: "HTML", metas: html.metas });
+    if !document.html {
+        return readings;
+    }
+    if let Some(found) = document.mismatch(input.body) {
+        if document.is_markup() {
+            readings.unread.push(Unread::Body(found));
         }
+        return readings;
+    }
+    let mut decoded = decode(input.body, input.content_type, input.url);
+    if document.xml && !document.is_page {
+        // A feed quotes pages in there: what it quotes is text.
+        decoded.text = without_cdata(decoded.text);
+    }
+    let html = extract_text(input, &decoded);
+    readings.note(&html.unread, &html.metas, input.limits, agent);
+    if document.is_cut && !head::ends(&decoded.text, document, input.body) {
+        readings.unread.push(Unread::CutHead);
+    }
+    for (name, text) in other_texts::of(input.body, document, &decoded, &html) {
+        readings.read_other(name, &text, input.limits, agent);
+    }
+    if document.is_page {
+        readings.page = Some(html);
+    } else {
+        readings.others.push(Reading { name: "HTML", metas: html.metas });
     }
     readings
 }
 
 impl Readings {
+    /// Reads another text for `<meta>` elements.
+    fn read_other(&mut self, name: &'static str, text: &Cow<'_, str>, limits: &ExtractLimits, agent: &Agent) {
+        let mut page = Page::new(limits, false);
+        tags::read(text, &mut page, limits.href_bytes.max(limits.meta_value_bytes) + 1);
+        page.finish();
+        self.note(&page.unread, &page.metas, limits, agent);
+        self.others.push(Reading { name, metas: page.metas });
+    }
+
+    /// Notes which `<meta>` elements weren't read.
+    fn note(&mut self, unread: &UnreadMetas, metas: &[MetaTag], limits: &ExtractLimits, agent: &Agent) {
+        let addresses = |&at: &usize| metas.get(at).is_some_and(|tag| may_address(tag, agent));
+        let parts = [
+            unread.late.then_some(Unread::LateMeta(limits.meta_bytes)),
+            unread.surplus.then_some(Unread::SurplusMetas(limits.metas)),
+            unread.cut.iter().any(addresses).then_some(Unread::LongMeta(limits.meta_value_bytes)),
+        ];
+        for part in parts.into_iter().flatten() {
+            if !self.unread.contains(&part) {
+                self.unread.push(part);
+            }
+        }
+    }
+
     /// Decides by header lines and all readings: the page's own words count in full, those of the others as far as they
-    /// restrict.
+    /// restrict. With `closes_unread_head` a page whose `<meta>` elements weren't all read may be neither indexed nor
+    /// archived; one whose body can't be read may not be in any case.
     pub fn resolve(
         &self,
         headers: &[(String, String)],
         agent: &Agent,
         dialect: Dialect,
         at: Timestamp,
+        closes_unread_head: bool,
     ) -> Directives {
         let metas = self.page.as_ref().map_or(&[][..], |page| &page.metas);
         let stated = meta::resolve(&Sources { headers, metas }, agent, dialect, at);
-        self.others.iter().fold(stated, |stated, reading| {
+        let stated = self.others.iter().fold(stated, |stated, reading| {
             let sources = Sources { headers: &[], metas: &reading.metas };
             stated.restricted_by(meta::resolve(&sources, agent, dialect, at))
-        })
+        });
+        unread::close(stated, &self.unread, closes_unread_head)
     }
+}
+
+/// Leaves the CDATA sections of an XML document out, which HTML doesn't know.
+fn without_cdata(text: Cow<'_, str>) -> Cow<'_, str> {
+    const START: &str = "<![CDATA[";
+    if !text.contains(START) {
+        return text;
+    }
+    let mut left = String::with_capacity(text.len());
+    let mut rest = &text[..];
+    while let Some((before, section)) = rest.split_once(START) {
+        left.push_str(before);
+        // One without end hides nothing.
+        rest = section.split_once("]]>").map_or(section, |(_, after)| after);
+    }
+    left.push_str(rest);
+    left.into()
+}
+
+/// Says whether a tag may address the robot.
+fn may_address(tag: &MetaTag, agent: &Agent) -> bool {
+    const FOR_ALL: [&str; 5] = ["robots", "document-state", "tdm-reservation", "x-robots-tag", "robots-tag"];
+    let is_ours = |name: &Option<String>| {
+        name.as_deref().is_some_and(|name| {
+            // Marks that authors print around a name don't hide it.
+            let name = name.trim_matches(|c: char| !c.is_alphanumeric());
+            FOR_ALL.iter().any(|known| name.eq_ignore_ascii_case(known)) || agent.answers_to(name)
+        })
+    };
+    is_ours(&tag.name) || is_ours(&tag.http_equiv)
 }

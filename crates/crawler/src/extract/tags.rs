@@ -33,6 +33,8 @@ pub(super) trait TagSink {
     /// `within` is the element of raw text (`title`, `script`, ...) that it stands in, else `Other`.
     fn text(&mut self, text: &[u8], within: Kind, namespace: Namespace);
     fn comment(&mut self, comment: &[u8]);
+    /// A NUL stands in the text, which is no text's.
+    fn nul(&mut self) {}
 }
 
 /// Octets of a comment handed on: the ones that matter are short.
@@ -170,7 +172,9 @@ impl<S: TagSink> Emitter for TagReader<'_, S> {
 
     #[inline]
     fn emit_string(&mut self, text: &[u8]) {
-        if text != b"\0" && self.is_visible() {
+        if text == b"\0" {
+            self.sink.nul();
+        } else if self.is_visible() {
             self.sink.text(text, self.raw, self.foreign.namespace());
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meta::consent::{Consent, Policy, Purpose};
 
 use super::descriptors;
-use crate::config::{self, ConsentSettings, LaterDenial, ScopeSettings, Settings, TrapSettings};
+use crate::config::{self, ConsentSettings, Dialect, LaterDenial, ScopeSettings, Settings, TrapSettings};
 use crate::consent::{ConsentCache, ConsentRules};
 use crate::engine::EngineSettings;
 use crate::extract::{BadSelector, HowMany, SelectRule, Take};
@@ -86,6 +86,12 @@ pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCac
     ConsentCache::new(store, consent_rules(settings), agent)
 }
 
+/// Whether a page whose head wasn't read to its end is kept out of index and archive: where the dialect of robots.txt is one
+/// that closes what can't be told.
+pub(super) fn closes_unread_head(settings: &Settings) -> bool {
+    matches!(settings.robots.dialect, Dialect::Hardened | Dialect::Strictest)
+}
+
 /// How pages are read.
 pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: FingerprintKey) -> PageRules {
     PageRules {
@@ -93,6 +99,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         dialect: meta::Dialect::Strict,
         policy: consent_rules(settings).policy,
         limits: settings.page.extract_limits(settings.limits.max_links_per_page),
+        closes_unread_head: closes_unread_head(settings),
         selectors,
         select_limits: settings.page.select_limits(),
         sitemap_limits: settings.sitemap.limits(),

@@ -156,6 +156,15 @@ pub struct PageRecord {
     /// Limits of reading that were hit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits_hit: Vec<String>,
+    /// The MIME type that a browser computes from Content-Type and first bytes, where it isn't the declared one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// What else than a page the body was read as, for directives: `HTML`, `XML`, `UTF-16LE` ...
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readings: Vec<String>,
+    /// What wasn't read and may have held directives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// Tries that the visit took.
     pub tries: u8,
     /// What else the page says of itself.

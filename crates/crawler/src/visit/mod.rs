@@ -8,7 +8,6 @@ mod outcome;
 mod page;
 mod reread;
 mod revisit;
-mod signature;
 mod sitemap;
 
 pub use self::desk::{Desk, Held};

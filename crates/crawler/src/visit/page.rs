@@ -7,11 +7,11 @@ use meta::{Because, Directives, Effects};
 use url::Url;
 
 use super::found::{FoundLink, found, redirect_link, redirect_target};
-use super::{Desk, Requested, revisit, signature};
+use super::{Desk, Requested, revisit};
 use crate::clean;
 use crate::consent::Said;
 use crate::extract::{
-    self, Document, ExtractInput, ExtractLimits, Extracted, Readings, SelectLimits, SelectRule,
+    self, Document, ExtractInput, ExtractLimits, Extracted, Readings, SelectLimits, SelectRule, Unread,
 };
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
@@ -38,6 +38,8 @@ pub struct PageRules {
     pub policy: Policy,
     /// Limits of reading.
     pub limits: ExtractLimits,
+    /// Whether a page whose head wasn't read to its end is kept out of index and archive.
+    pub closes_unread_head: bool,
     /// Fields that the researcher names.
     pub selectors: Vec<SelectRule>,
     /// Limits of picking them.
@@ -106,23 +108,22 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let Page { url, item, robots, noindex, said, previous } = page;
     let url = &url;
     let ok = (200..300).contains(&response.status);
-    let document = Document::of(response.lines(), &response.body);
+    let mut document = Document::of(response.lines(), &response.body);
+    document.is_cut = response.truncated.is_some();
     let content_type = document.content_type.as_deref().map(|value| clean::clean_to(value, LONGEST_TEXT));
-    let binary = if document.html { signature::binary(&response.body) } else { None };
-    // A picture or an archive that is sent as HTML isn't read: its octets would be taken for links and text.
-    let lie = binary.filter(|_| document.is_page && ok);
+    let readings = read_body(rules, url.as_url(), response, &document);
     let headers = text_headers(response);
-    let readings = match binary {
-        Some(_) => Readings::default(),
-        None => read_body(rules, url.as_url(), response, &document),
-    };
-    let mut directives = readings.resolve(&headers, &rules.agent, rules.dialect, requested.ended.wall);
-    let html = readings.page;
+    let (agent, at) = (&rules.agent, requested.ended.wall);
+    let mut directives = readings.resolve(&headers, agent, rules.dialect, at, rules.closes_unread_head);
+    let Readings { page: html, others, unread } = readings;
+    let lie = unread.iter().find_map(|part| match part {
+        Unread::Body(found) if ok => Some(found),
+        _ => None,
+    });
     if let Some(because) = noindex {
         directives.index = false;
         directives.because.push(because);
     }
-    let at = requested.ended.wall;
     let mut consent = said.statements;
     consent.extend(page_statements(&headers, &directives, said.tdm.as_ref(), at));
     let judgement = rules.policy.judge(&consent);
@@ -162,7 +163,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Some(_) => Some("mime".to_owned()),
             None => (response.status >= 400).then(|| format!("http_{}", response.status)),
         },
-        detail: lie.map(|found| format!("sent as HTML, but it is {found}")),
+        detail: lie.map(|found| format!("sent as {}, but it is {found}", document.computed)),
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
         title: kept.and_then(|page| page.title.clone()),
@@ -202,6 +203,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         fields,
         validators: validators(response),
         limits_hit,
+        mime_type: Some(document.computed).filter(|computed| document.declared.as_ref() != Some(computed)),
+        readings: others.iter().map(|reading| reading.name.to_owned()).collect(),
+        unread: unread.iter().map(ToString::to_string).collect(),
         tries: item.tries + 1,
         about,
         headers: speaking(&headers, store_text),
@@ -274,7 +278,7 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
         limits: &rules.limits,
         want_text: false,
     };
-    extract::read(&input, document)
+    extract::read(&input, document, &rules.agent)
 }
 
 fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {

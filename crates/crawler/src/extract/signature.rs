@@ -1,4 +1,4 @@
-//! Knows the formats that are sent as HTML by mistake, by their first octets.
+//! Knows the formats that are sent as HTML by mistake, by their first bytes.
 
 /// First octets and the media type that has them.
 ///

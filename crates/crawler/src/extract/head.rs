@@ -1,0 +1,71 @@
+//! Whether the head of a page ends in what is there of it.
+
+use super::attributes::AttrSet;
+use super::element::{BLOCK, Element, Kind, Name};
+use super::foreign::Namespace;
+use super::tags::{self, StartTag, TagSink};
+use super::{Document, sniff};
+
+/// Says whether the head ends within a text that was cut. An XML document without an `html` element has none.
+pub(super) fn ends(text: &str, document: &Document, body: &[u8]) -> bool {
+    if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| root != b"html") {
+        return true;
+    }
+    let mut head = Head { has_ended: false };
+    tags::read(text, &mut head, 0);
+    head.has_ended
+}
+
+struct Head {
+    has_ended: bool,
+}
+
+impl TagSink for Head {
+    fn wants(&self, _: Element) -> AttrSet {
+        AttrSet::default()
+    }
+
+    fn wants_comments(&self) -> bool {
+        false
+    }
+
+    fn start(&mut self, tag: &StartTag<'_>) {
+        self.has_ended |= tag.namespace == Namespace::Html
+            && tag.element.is(BLOCK)
+            && !matches!(tag.name.as_bytes(), b"html" | b"head");
+    }
+
+    fn end(&mut self, name: Name, _: Element, _: usize) {
+        self.has_ended |= name.as_bytes() == b"head";
+    }
+
+    fn text(&mut self, _: &[u8], _: Kind, _: Namespace) {}
+    fn comment(&mut self, _: &[u8]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_ends_with_its_end_tag_or_with_the_body() {
+        let html = Document::of([("content-type", &b"text/html"[..])].into_iter(), b"");
+        for (text, ended) in [
+            ("<html><head><title>t</title></head>", true),
+            ("<html><head><title>t</title><body class=x>", true),
+            ("<title>t</title><p>", true),
+            ("<frameset>", true),
+            ("<html><head><title>t</title><script>'</head>'", false),
+            ("<head><style>x</style><!-- </head> -->", false),
+            ("<head><noscript><img src=i></noscript>", false),
+            ("<head", false),
+            ("", false),
+        ] {
+            assert_eq!(ends(text, &html, text.as_bytes()), ended, "{text}");
+        }
+        let xml = |body: &[u8]| Document::of([("content-type", &b"application/xml"[..])].into_iter(), body);
+        assert!(ends("<rss>", &xml(b"<rss>"), b"<rss>"));
+        assert!(!ends("<html>", &xml(b"<html>"), b"<html>"));
+        assert!(!ends("<?xml", &xml(b"<?xml"), b"<?xml"));
+    }
+}

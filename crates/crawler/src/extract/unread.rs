@@ -1,0 +1,59 @@
+//! What of a response wasn't read, though it may have held directives.
+
+use std::fmt;
+
+use meta::{Because, Directives, Origin, Source};
+
+/// Names a part of a response that wasn't read and may have held directives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unread {
+    /// The body isn't what its type says; holds what it is.
+    Body(String),
+    /// The body was cut before the head ended.
+    CutHead,
+    /// A `<meta>` element stands beyond so many bytes.
+    LateMeta(usize),
+    /// There are more `<meta>` elements than so many.
+    SurplusMetas(usize),
+    /// A `<meta>` element that addresses the robot has a value of more than so many bytes.
+    LongMeta(usize),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body(found) => write!(f, "sent as a page, but it is {found}"),
+            Self::CutHead => write!(f, "the body was cut before its head ended"),
+            Self::LateMeta(bytes) => write!(f, "a meta element stands beyond the first {bytes} bytes"),
+            Self::SurplusMetas(count) => write!(f, "there are more than {count} meta elements"),
+            Self::LongMeta(bytes) => write!(f, "a meta value is longer than {bytes} bytes"),
+        }
+    }
+}
+
+impl Unread {
+    /// Says whether the page is kept out of index and archive under every dialect. The others do so where
+    /// `closes_unread_head` holds.
+    fn closes_always(&self) -> bool {
+        matches!(self, Self::Body(_))
+    }
+
+    fn source(&self) -> Source {
+        let name = if self.closes_always() { "body" } else { "head" };
+        Source::new(Origin::Unread, 0, name, &self.to_string())
+    }
+}
+
+/// Forbids to index and to archive what wasn't read well enough to know whether its author does, with the reason.
+pub(super) fn close(mut directives: Directives, unread: &[Unread], closes_unread_head: bool) -> Directives {
+    for part in unread.iter().filter(|part| closes_unread_head || part.closes_always()) {
+        directives.index = false;
+        directives.archive = false;
+        for directive in ["noarchive", "noindex"] {
+            directives.because.push(Because { directive: directive.to_owned(), source: part.source() });
+        }
+    }
+    directives.because.sort();
+    directives
+}
