@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::Timestamp;
-use meta::Sources;
 use url::Url;
 
 use super::{AuditError, AuditRules, Check, content};
-use crate::extract::{ExtractInput, extract};
+use crate::extract::{self, Document, ExtractInput, Readings};
 use crate::fetch::decode_body;
 use crate::record::{PageRecord, Withdrawal};
 use crate::store::{Store, Tree};
@@ -105,38 +104,36 @@ fn judge_response(
     }
 }
 
-/// The first directive of an archived response that forbids to keep it.
+/// The first directive of an archived response that forbids to keep it, or why it can't be told that none does.
 fn forbids(url: &str, at: Timestamp, record: &Record, rules: &AuditRules) -> Option<String> {
     let (_, body) = record.http()?;
-    let headers: Vec<(String, String)> = record
-        .http_fields()
-        .into_iter()
+    let fields = record.http_fields();
+    let headers: Vec<(String, String)> = fields
+        .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()))
         .collect();
-    let field = |name: &str| headers.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-    let content_type = field("content-type");
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let is_html = essence.eq_ignore_ascii_case("text/html")
-        || essence.eq_ignore_ascii_case("application/xhtml+xml")
-        || content_type.is_none();
-    let metas = match Url::parse(url) {
-        Ok(url) if is_html => {
-            let body = decode_body(field("content-encoding"), body);
-            let link_headers = Vec::new();
+    let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
+    let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();
+    let body = decode_body(Some(&codings.join(",")), body);
+    let mut document = Document::of(fields.iter().map(|(name, value)| (*name, *value)), &body);
+    document.is_cut = record.field("WARC-Truncated").is_some();
+    let agent = &rules.page_agent;
+    let readings = match Url::parse(url) {
+        Ok(url) => {
             let input = ExtractInput {
                 body: &body,
-                content_type,
+                content_type: document.content_type.as_deref(),
                 url: &url,
-                link_headers: &link_headers,
+                link_headers: &[],
                 limits: &rules.limits,
                 want_text: false,
             };
-            extract(&input).metas
+            extract::read(&input, &document, agent)
         }
-        _ => Vec::new(),
+        Err(_) => Readings::default(),
     };
-    let sources = Sources { headers: &headers, metas: &metas };
-    let directives = meta::resolve(&sources, &rules.page_agent, meta::Dialect::Strict, at);
+    let closes = rules.closes_unread_head();
+    let directives = readings.resolve(&headers, agent, meta::Dialect::Strict, at, closes);
     if directives.effects().store_body {
         return None;
     }

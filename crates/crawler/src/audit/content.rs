@@ -25,9 +25,16 @@ pub(super) fn allowed(record: &PageRecord, rules: &AuditRules, at: Timestamp) ->
     let again = meta::resolve(&headers, &rules.page_agent, meta::Dialect::Strict, at);
     let said = |names: &[&str]| record.directives.iter().any(|because| names.contains(&word(because)));
     let over = record.unavailable_after.is_some_and(|date| date <= at);
+    let closes = |part: &String| rules.closes_unread_head() || part.starts_with("body:");
+    let is_closed = record.error.as_deref() == Some("mime") || record.unread.iter().any(closes);
     let dynamic = record.about.document_state == Some(meta::DocumentState::Dynamic);
     let judgement = rules.policy.judge(&record.consent);
-    let text = again.index && !said(&["noindex", "none"]) && !over && !dynamic && !judgement.is_refused();
+    let text = again.index
+        && !said(&["noindex", "none"])
+        && !over
+        && !dynamic
+        && !is_closed
+        && !judgement.is_refused();
     let effects = judgement.limit(meta::Effects { store_text: text, store_body: text, enqueue_links: true });
     Allowed {
         text: effects.store_text,

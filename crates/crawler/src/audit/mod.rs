@@ -52,6 +52,13 @@ pub struct AuditRules {
     pub key: FingerprintKey,
 }
 
+impl AuditRules {
+    /// Whether a page whose head wasn't read to its end may be neither indexed nor archived.
+    fn closes_unread_head(&self) -> bool {
+        matches!(self.options.dialect, robots::Dialect::Hardened | robots::Dialect::Strictest)
+    }
+}
+
 /// Something that should not be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {

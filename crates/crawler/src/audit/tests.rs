@@ -171,6 +171,10 @@ impl Records {
     }
 
     fn judge(self) -> Report {
+        self.judge_by(&rules())
+    }
+
+    fn judge_by(self, rules: &AuditRules) -> Report {
         let top = tempfile::tempdir().unwrap();
         let store = Arc::new(MemoryStore::default());
         store.commit(vec![Write::put(Tree::Meta, "crawl_id", "one")]).unwrap();
@@ -214,7 +218,7 @@ impl Records {
         committer.commit(batch).unwrap();
         drop(committer);
         store.commit(self.after).unwrap();
-        audit(&*store, Some(top.path()), &rules()).unwrap()
+        audit(&*store, Some(top.path()), rules).unwrap()
     }
 }
 
@@ -346,6 +350,37 @@ fn each_word_of_a_page_that_is_broken_is_told() {
         broken_by(|r| r.pages[1].2 = Some("<meta name=robots content=noindex>".to_owned())),
         ["archived_words"]
     );
+}
+
+#[test]
+fn what_was_not_read_and_kept_all_the_same_is_told() {
+    let unread = |part: &str| {
+        broken_by(|r| {
+            r.pages[1].0.unread.push(format!("{part}: it wasn't read"));
+        })
+    };
+    assert_eq!(unread("head"), ["noindex", "noarchive", "archive"]);
+    assert_eq!(unread("body"), ["noindex", "noarchive", "archive"]);
+    assert_eq!(
+        broken_by(|r| r.pages[1].0.error = Some("mime".to_owned())),
+        ["noindex", "noarchive", "archive"]
+    );
+    // The archived response, read again, tells by itself.
+    let late = format!("<head><style>{}</style><meta name=x content=y></head>", "x".repeat(512 * 1024));
+    let utf_16 =
+        "<\0m\0e\0t\0a\0 \0n\0a\0m\0e\0=\0r\0o\0b\0o\0t\0s\0 \0c\0o\0n\0t\0e\0n\0t\0=\0n\0o\0n\0e\0>\0";
+    for body in [&late, "%PDF-1.7", utf_16] {
+        assert_eq!(broken_by(|r| r.pages[1].2 = Some(body.to_owned())), ["archived_words"], "{}", &body[..8]);
+    }
+}
+
+#[test]
+fn a_head_that_was_not_read_may_be_kept_where_the_dialect_closes_nothing() {
+    let mut records = Records::kept();
+    records.pages[1].0.unread.push("head: it wasn't read".to_owned());
+    let mut rules = rules();
+    rules.options.dialect = robots::Dialect::Rfc9309;
+    assert_eq!(broken(&records.judge_by(&rules)), [""; 0]);
 }
 
 #[test]

@@ -293,5 +293,5 @@ pub(super) fn root(body: &[u8]) -> Option<Vec<u8>> {
 pub(super) fn is_noise(header: &[u8]) -> bool {
     // NULs are those of UTF-16 and UTF-32, SO and SI shift in ISO-2022.
     let count = header.iter().filter(|&&byte| is_binary(byte) && !matches!(byte, 0 | 0x0e | 0x0f)).count();
-    count * 20 > header.len() && !has_markup(header)
+    count > 2 + header.len() / 20 && !has_markup(header)
 }

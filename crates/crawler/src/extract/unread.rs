@@ -39,9 +39,13 @@ impl Unread {
         matches!(self, Self::Body(_))
     }
 
+    /// Gives the part that wasn't read: `body` or `head`.
+    pub fn part(&self) -> &'static str {
+        if self.closes_always() { "body" } else { "head" }
+    }
+
     fn source(&self) -> Source {
-        let name = if self.closes_always() { "body" } else { "head" };
-        Source::new(Origin::Unread, 0, name, &self.to_string())
+        Source::new(Origin::Unread, 0, self.part(), &self.to_string())
     }
 }
 

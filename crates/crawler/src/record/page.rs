@@ -162,7 +162,7 @@ pub struct PageRecord {
     /// What else than a page the body was read as, for directives: `HTML`, `XML`, `UTF-16LE` ...
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<String>,
-    /// What wasn't read and may have held directives.
+    /// What wasn't read and may have held directives: `body: ...` or `head: ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
     /// Tries that the visit took.

@@ -205,7 +205,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         limits_hit,
         mime_type: Some(document.computed).filter(|computed| document.declared.as_ref() != Some(computed)),
         readings: others.iter().map(|reading| reading.name.to_owned()).collect(),
-        unread: unread.iter().map(ToString::to_string).collect(),
+        unread: unread.iter().map(|part| format!("{}: {part}", part.part())).collect(),
         tries: item.tries + 1,
         about,
         headers: speaking(&headers, store_text),

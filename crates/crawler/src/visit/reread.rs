@@ -7,7 +7,7 @@ use super::Requested;
 use super::page::{self, Page, PageRules, Visited};
 use crate::clock::Now;
 use crate::consent::Said;
-use crate::fetch::{Response, Room, decode_body};
+use crate::fetch::{Response, Room, Truncation, decode_body};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::url::CrawlUrl;
@@ -28,8 +28,9 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
         .into_iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()))
         .collect();
-    let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
-    let encoding = encoding.and_then(|(_, value)| std::str::from_utf8(value).ok()).map(str::to_owned);
+    let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
+    let codings: Vec<&str> = codings.filter_map(|(_, value)| std::str::from_utf8(value).ok()).collect();
+    let encoding = (!codings.is_empty()).then(|| codings.join(","));
     let response = Response {
         status,
         version: "HTTP/1.1",
@@ -37,7 +38,7 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
         wire_body: Bytes::copy_from_slice(body),
         body: decode_body(encoding.as_deref(), body),
         content_encoding: encoding,
-        truncated: None,
+        truncated: record.field("WARC-Truncated").map(|_| Truncation::WireLimit),
         remote: None,
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,

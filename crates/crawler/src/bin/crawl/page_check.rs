@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use crawler::extract::ExtractLimits;
 use jiff::Timestamp;
 use meta::{Agent, Dialect};
 use serde_json::json;
@@ -84,11 +85,14 @@ pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
 /// Checks one page and tells it in words, or as JSON.
 fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
     let headers = args.header.iter().map(|line| read_header(line)).collect::<anyhow::Result<Vec<_>>>()?;
-    let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let content_types = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let agent = args.agent.as_deref().unwrap_or_default();
     let check = Check {
         html: args.file.as_deref().map(read_page).transpose()?,
-        content_type: content_type.map(|(_, value)| value.clone()),
+        content_types: content_types.map(|(_, value)| value.clone()).collect(),
+        limits: ExtractLimits::default(),
+        is_cut: false,
+        closes_unread_head: true,
         agent: Agent::new(agent).with_aliases(&args.alias),
         dialect: args.dialect,
         now: args.now.unwrap_or_else(Timestamp::now),

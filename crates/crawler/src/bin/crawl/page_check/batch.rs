@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 
 use anyhow::Context;
 use crawler::clean::clean;
+use crawler::extract::ExtractLimits;
 use jiff::Timestamp;
 use meta::{Agent, Dialect};
 use serde::Deserialize;
@@ -56,7 +57,10 @@ fn answer_one(request: Value) -> anyhow::Result<Checked> {
     let check = Check {
         html: request.html.map(String::into_bytes),
         // A JSON string is decoded already, whatever the page or its headers say.
-        content_type: Some("text/html; charset=utf-8".to_owned()),
+        content_types: vec!["text/html; charset=utf-8".to_owned()],
+        limits: ExtractLimits::default(),
+        is_cut: false,
+        closes_unread_head: true,
         headers: request.headers.unwrap_or_default(),
         agent: Agent::new(&request.agent).with_aliases(request.aliases.unwrap_or_default()),
         dialect: request.dialect.as_deref().unwrap_or(Dialect::default().name()).parse()?,

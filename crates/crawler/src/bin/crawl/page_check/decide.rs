@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use crawler::extract::{ExtractInput, ExtractLimits, Extracted, Link, extract};
+use crawler::extract::{Document, ExtractInput, ExtractLimits, Extracted, Link, Readings, read};
 use crawler::url::CrawlUrl;
 use jiff::Timestamp;
 use meta::consent::{Statement, page_statements};
-use meta::{Agent, Dialect, Directives, MetaTag, Sources};
+use meta::{Agent, Dialect, Directives};
 use url::Url;
 
 /// Base of a page whose URL isn't known. Links that need it can't be told and are left out.
@@ -15,12 +15,18 @@ const NOWHERE: &str = "http://url-unknown.invalid/";
 /// A page with what came along, and by whom it's read.
 pub(super) struct Check {
     pub(super) html: Option<Vec<u8>>,
-    pub(super) content_type: Option<String>,
+    /// The Content-Type lines.
+    pub(super) content_types: Vec<String>,
     pub(super) headers: Vec<(String, String)>,
     pub(super) agent: Agent,
     pub(super) dialect: Dialect,
     pub(super) now: Timestamp,
     pub(super) url: Option<Url>,
+    pub(super) limits: ExtractLimits,
+    /// A limit cut the page.
+    pub(super) is_cut: bool,
+    /// Whether a page whose head wasn't read to its end is kept out of index and archive.
+    pub(super) closes_unread_head: bool,
 }
 
 /// What the page says.
@@ -37,19 +43,26 @@ impl Check {
         let url = self.url.as_ref().or(nowhere.as_ref());
         let link_headers = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("link"));
         let link_headers: Vec<String> = link_headers.map(|(_, value)| value.clone()).collect();
-        let page = url.map(|url| {
-            extract(&ExtractInput {
-                body: self.html.as_deref().unwrap_or_default(),
-                content_type: self.content_type.as_deref(),
-                url,
-                link_headers: &link_headers,
-                limits: &ExtractLimits::default(),
-                want_text: false,
-            })
-        });
-        let metas: &[MetaTag] = page.as_ref().map_or(&[], |page| &page.metas);
-        let sources = Sources { headers: &self.headers, metas };
-        let directives = meta::resolve(&sources, &self.agent, self.dialect, self.now);
+        let body = self.html.as_deref().unwrap_or_default();
+        let mut document = Document::of(self.lines(), body);
+        document.is_cut = self.is_cut;
+        let readings = match url {
+            Some(url) => {
+                let input = ExtractInput {
+                    body,
+                    content_type: document.content_type.as_deref(),
+                    url,
+                    link_headers: &link_headers,
+                    limits: &self.limits,
+                    want_text: false,
+                };
+                read(&input, &document, &self.agent)
+            }
+            None => Readings::default(),
+        };
+        let closes = self.closes_unread_head && self.dialect == Dialect::Strict;
+        let directives = readings.resolve(&self.headers, &self.agent, self.dialect, self.now, closes);
+        let page = readings.page;
         let statements = page_statements(&self.headers, &directives, None, self.now);
         let links = page.as_ref().map(|page| queued(page, &directives)).unwrap_or_default();
         let by_page = page.as_ref().and_then(|page| page.canonical.clone());
@@ -57,6 +70,17 @@ impl Check {
         let canonical =
             by_page.or_else(by_header).filter(|url| is_known(url) && url.scheme().starts_with("http"));
         Checked { statements, links, canonical: canonical.map(String::from), directives }
+    }
+}
+
+impl Check {
+    /// The header lines that say how the page is read. A page that comes without any is HTML: whoever asks says so.
+    fn lines(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let presumed = self.content_types.is_empty().then_some("text/html");
+        let types = self.content_types.iter().map(String::as_str).chain(presumed);
+        let types = types.map(|value| ("content-type", value.as_bytes()));
+        let others = self.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        types.chain(others.map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 

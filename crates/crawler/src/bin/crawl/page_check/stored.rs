@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crawler::clean::clean;
-use crawler::config::{CliOverrides, load};
+use crawler::config::{CliOverrides, Settings, load};
 use crawler::record::PageRecord;
 use crawler::url::CrawlUrl;
-use crawler::view::StoredVisit;
+use crawler::view::{StoredResponse, StoredVisit};
 use jiff::Timestamp;
 use meta::{Agent, Because, Dialect, Directives, MetaTag, Origin, Sources};
 use serde_json::{Map, Value, json};
@@ -69,7 +69,8 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
     let url = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} is no URL of a page: {error}")))?;
     let view = show::open(dir)?;
-    let own = own_agent(dir)?;
+    let settings = own_settings(dir)?;
+    let own = Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
     let agent = match asked.agent {
         Some(name) => Agent::new(name).with_aliases(asked.aliases),
         None => own.clone(),
@@ -87,11 +88,17 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
         None
     });
     let check = Check {
-        content_type: visit.record.content_type.clone(),
+        content_types: content_types(&visit.record, response.as_ref()),
         headers: response
             .as_ref()
             .map_or_else(|| visit.record.headers.clone(), |found| found.headers.clone()),
-        html: response.as_ref().filter(|_| visit.record.charset.is_some()).map(|found| found.body.to_vec()),
+        html: response.as_ref().map(|found| found.body.to_vec()),
+        limits: settings.page.extract_limits(settings.limits.max_links_per_page),
+        is_cut: visit.record.truncated.is_some(),
+        closes_unread_head: matches!(
+            settings.robots.dialect,
+            robots::Dialect::Hardened | robots::Dialect::Strictest
+        ),
         agent,
         dialect: asked.dialect,
         now: asked.now,
@@ -125,10 +132,24 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
     Ok(exit::COMPLETE)
 }
 
-/// The name that the crawl read its pages by.
-fn own_agent(dir: &Path) -> anyhow::Result<Agent> {
-    let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
-    Ok(Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases))
+/// The settings that the crawl read its pages by.
+fn own_settings(dir: &Path) -> anyhow::Result<Settings> {
+    Ok(load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings)
+}
+
+/// The Content-Type lines as sent; an empty one where there was none, which is as good as none.
+fn content_types(record: &PageRecord, response: Option<&StoredResponse>) -> Vec<String> {
+    let mut types: Vec<String> = match response {
+        Some(found) => {
+            let lines = found.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+            lines.map(|(_, value)| value.clone()).collect()
+        }
+        None => record.content_type.iter().cloned().collect(),
+    };
+    if types.is_empty() {
+        types.push(String::new());
+    }
+    types
 }
 
 /// Makes a decision of what was recorded: each directive that took effect, said again as a tag.
@@ -136,6 +157,7 @@ fn from_record(visit: &StoredVisit, check: &Check, basis: Basis) -> Checked {
     let record = &visit.record;
     let counts = |because: &&Because| {
         basis == Basis::Record
+            || because.source.origin == Origin::Unread
             || because.source.origin == Origin::Meta && because.source.name.eq_ignore_ascii_case("robots")
     };
     let recorded: Vec<&Because> = record.directives.iter().filter(counts).collect();
