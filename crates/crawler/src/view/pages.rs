@@ -127,6 +127,12 @@ row! {
         withdrawn_because: Option<String>,
         /// The page's canonical one, where that holds the same body: this one's isn't kept.
         duplicate_of: Option<String>,
+        /// The MIME type that a browser computes, where it isn't the declared one.
+        mime_type: Option<String>,
+        /// What else than a page the body was read as, for directives.
+        readings: Vec<String>,
+        /// What wasn't read and may have held directives.
+        unread: Vec<String>,
     }
 }
 
@@ -346,6 +352,9 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         checked_at: record.checked_at.map(Moment),
         withdrawn_at: record.withdrawn.as_ref().map(|withdrawn| Moment(withdrawn.at)),
         duplicate_of: record.duplicate_of.filter(|_| open),
+        mime_type: record.mime_type,
+        readings: record.readings,
+        unread: record.unread,
         withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
     }
 }

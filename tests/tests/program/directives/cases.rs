@@ -363,7 +363,17 @@ pub(super) const CASES: &[Case] = &[
         line("plainnoindex", &[("X-Robots-Tag", "NoIndex")], "", &["noindex (header x-robots-tag: NoIndex)"]),
         Form::Plain,
     ),
-    as_form(tag("plaintag", "<meta name=robots content=none>", "tb", &[]), Form::Plain),
+    // No page to a browser; what stands there restricts all the same.
+    as_form(
+        tag(
+            "plaintag",
+            "<meta name=robots content=none>",
+            "",
+            &["nofollow (meta robots: none)", "noindex (meta robots: none)"],
+        ),
+        Form::Plain,
+    ),
+    as_form(line("plain", &[], "tb", &[]), Form::Plain),
     // Redirects and error pages: the body is that of the answer, text and links aren't used.
     as_status(line("moved", &[("Location", "/moved-to")], "b", &[]), 301),
     as_status(

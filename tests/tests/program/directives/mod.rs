@@ -3,3 +3,4 @@
 mod cases;
 mod everywhere;
 mod links;
+mod readings;

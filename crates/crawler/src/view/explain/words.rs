@@ -1,6 +1,9 @@
 //! The story in plain words: the answer, what would change it, and the whole on a page.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
+
+use meta::{Because, Origin};
 
 use super::super::json;
 use super::{Fate, Story, moment};
@@ -87,13 +90,20 @@ impl Story {
             if allowed {
                 continue;
             }
-            let said: Vec<_> = record.directives.iter().map(|because| because.source.to_string()).collect();
-            if said.is_empty() {
-                if what == "be archived" {
-                    self.may("to be archived: a crawl with --warc");
-                }
-            } else {
-                self.may(format!("to {what}: the author's word, now: {}", said.join("; ")));
+            let (unread, said): (Vec<_>, Vec<_>) =
+                record.directives.iter().partition(|because| because.source.origin == Origin::Unread);
+            let sources = |because: &[&Because]| {
+                let sources: BTreeSet<_> = because.iter().map(|because| because.source.to_string()).collect();
+                Vec::from_iter(sources).join("; ")
+            };
+            if said.is_empty() && unread.is_empty() && what == "be archived" {
+                self.may("to be archived: a crawl with --warc");
+            }
+            if !said.is_empty() {
+                self.may(format!("to {what}: the author's word, now: {}", sources(&said)));
+            }
+            if !unread.is_empty() && !what.contains("links") {
+                self.may(format!("to {what}: a response that can be read whole, now: {}", sources(&unread)));
             }
         }
     }
