@@ -6,6 +6,7 @@ use crawler::extract::{Document, ExtractInput, ExtractLimits, Readings, read};
 use encoding_rs::Encoding;
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives};
+use proptest::prelude::*;
 use url::Url;
 
 const HEAD: &str = "<!DOCTYPE html><html><head><title>t</title><meta name=\"robots\" content=\"noindex, noarchive, nofollow\"></head>";
@@ -303,5 +304,82 @@ fn xml_documents_other_than_pages_are_read_and_what_feeds_quote_is_not() {
         ("text/xml", format!("<rss><description>{}</description></rss>", meta.replace('<', "&lt;")), "iaf"),
     ] {
         assert_eq!(said(content_type, body.as_bytes()), wanted, "{content_type} {body}");
+    }
+}
+
+/// Pieces of pages, of encodings and of what hides them.
+const PIECES: [&[u8]; 32] = [
+    b"<html>",
+    b"<head>",
+    b"</head>",
+    b"<meta name=robots content=none>",
+    b"<m\0e\0t\0a\0 ",
+    b"\0<\0m\0e\0t\0a",
+    b"<!--",
+    b"-->",
+    b"<![CDATA[",
+    b"]]>",
+    b"<?xml version='1.0'?>",
+    b"<!DOCTYPE html [",
+    b"<rss>",
+    b"<svg>",
+    b"~{",
+    b"~}",
+    b"~",
+    b"\n",
+    b"\x0e",
+    b"\x0f",
+    b"\x1b$B",
+    b"+ADw-",
+    b"+",
+    b"=3D",
+    b"=\r\n",
+    b"=",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\0",
+    b"\xa0",
+    b"text",
+    b"charset=utf-7 ",
+];
+
+const TYPES: [&str; 12] = [
+    "",
+    "text/html",
+    "text/html; charset=iso-2022-kr",
+    "text/html; charset=utf-16",
+    "text/html; charset=gbk",
+    "text/plain",
+    "application/xml",
+    "application/rss+xml",
+    "multipart/related",
+    "application/json",
+    "text/html, \"",
+    "text/html; charset=utf-7",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn any_body_is_read_and_further_readings_only_restrict(
+        pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40),
+        noise in prop::collection::vec(any::<u8>(), 0..40),
+        content_type in prop::sample::select(&TYPES[..]),
+        is_cut: bool,
+    ) {
+        let body = [pieces.concat(), noise].concat();
+        let lines: [(&str, &[u8]); 1] = [("content-type", content_type.as_bytes())];
+        let answer = Answer { is_cut, ..answer(&lines, &body) };
+        let readings = answer.readings();
+        let at = Timestamp::UNIX_EPOCH;
+        let decide = |readings: &Readings, closes| readings.resolve(&[], &agent(), Dialect::Strict, at, closes);
+        let closed = decide(&readings, true);
+        prop_assert!(closed.permits_no_more_than(&decide(&readings, false)));
+        let page = Readings { page: readings.page.clone(), ..Readings::default() };
+        prop_assert!(decide(&readings, false).permits_no_more_than(&decide(&page, false)));
+        prop_assert_eq!(closed.description, decide(&page, false).description);
+        // Data that isn't read says nothing.
+        prop_assert!(answer.document().html || (readings.page.is_none() && readings.others.is_empty()));
     }
 }

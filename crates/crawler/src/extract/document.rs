@@ -7,6 +7,7 @@ use super::{mime_type, signature, sniff};
 
 /// Says how the body of a response is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent answers")]
 pub struct Document {
     /// All Content-Type lines, joined with `, `; bytes beyond ASCII as ISO-8859-1.
     pub content_type: Option<String>,

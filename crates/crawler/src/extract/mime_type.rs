@@ -11,13 +11,16 @@ use encoding_rs::Encoding;
 pub(super) fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
     let mut joined: Option<String> = None;
     for line in lines {
-        let text = line.iter().map(|&byte| char::from(byte));
-        match &mut joined {
+        let all = match &mut joined {
             Some(all) => {
                 all.push_str(", ");
-                all.extend(text);
+                all
             }
-            None => joined = Some(text.collect()),
+            None => joined.insert(String::with_capacity(line.len())),
+        };
+        match std::str::from_utf8(line) {
+            Ok(text) if text.is_ascii() => all.push_str(text),
+            _ => all.extend(line.iter().map(|&byte| char::from(byte))),
         }
     }
     joined
@@ -27,6 +30,9 @@ pub(super) fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<String
 ///
 /// Source: Fetch standard, "get, decode, and split".
 pub(super) fn values(field: &str) -> Vec<&str> {
+    if !field.contains(',') {
+        return vec![field.trim_matches([' ', '\t'])];
+    }
     let mut values = Vec::new();
     let (mut start, mut is_quoted, mut is_escaped) = (0, false, false);
     for (at, byte) in field.bytes().enumerate() {

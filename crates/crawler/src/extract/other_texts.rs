@@ -11,58 +11,51 @@ use meta::MetaTag;
 use super::prescan::META_BYTES;
 use super::{CharsetSource, Decoded, Document, Extracted, utf_7};
 
-/// Gives further texts that a body may be, each with its name; only those that hold the letters `meta`. Mostly none.
-pub(super) fn of<'a>(
-    body: &'a [u8],
+/// Hands further texts that a body may be to `read`, each with its name, one after the other; only those that hold the letters
+/// `meta`. Mostly none. Linear in the body.
+pub(super) fn each(
+    body: &[u8],
     document: &Document,
     decoded: &Decoded<'_>,
     html: &Extracted,
-) -> Vec<(&'static str, Cow<'a, str>)> {
-    let mut texts = Texts { found: Vec::new() };
+    read: &mut dyn FnMut(&'static str, &str),
+) {
     let encoding = decoded.encoding;
-    if !encoding.is_ascii_compatible() {
-        texts.add_bytes("ASCII", without_nuls(body));
+    let is_wide = html.has_nuls;
+    if !encoding.is_ascii_compatible() || is_wide {
+        bytes("ASCII", &without_nuls(body), read);
     }
     if encoding == REPLACEMENT {
-        texts.add_bytes("ASCII between shifted characters", without_shifted(body).into());
+        bytes("ASCII between shifted characters", &without_shifted(body), read);
     }
-    if html.has_nuls {
+    if is_wide {
         for (name, encoding) in [("UTF-16LE", UTF_16LE), ("UTF-16BE", UTF_16BE)] {
-            texts.add(name, utf_16(encoding, body));
+            text(name, &utf_16(encoding, body), read);
         }
-        texts.add_bytes("ASCII", without_nuls(body));
     }
     if !encoding.is_single_byte()
         && (encoding != UTF_8 || decoded.had_errors)
         && html.metas.iter().any(is_spoilt)
     {
-        texts.add_bytes("windows-1252", body.into());
+        bytes("windows-1252", body, read);
     }
     if is_utf_7(body, document, decoded.source) {
-        texts.add("UTF-7", utf_7::decode(body).into());
+        text("UTF-7", &utf_7::decode(body), read);
     }
     if ["multipart/", "message/"].iter().any(|kind| document.computed.starts_with(kind)) {
-        texts.add_bytes("quoted-printable", unquoted(body).into());
+        bytes("quoted-printable", &unquoted(body), read);
     }
-    texts.found
 }
 
-struct Texts<'a> {
-    found: Vec<(&'static str, Cow<'a, str>)>,
+fn text(name: &'static str, text: &str, read: &mut dyn FnMut(&'static str, &str)) {
+    if has_meta(text.as_bytes()) {
+        read(name, text);
+    }
 }
 
-impl<'a> Texts<'a> {
-    fn add(&mut self, name: &'static str, text: Cow<'a, str>) {
-        if has_meta(text.as_bytes()) && self.found.iter().all(|(known, _)| *known != name) {
-            self.found.push((name, text));
-        }
-    }
-
-    fn add_bytes(&mut self, name: &'static str, bytes: Cow<'a, [u8]>) {
-        if has_meta(&bytes) {
-            let text = WINDOWS_1252.decode_without_bom_handling(&bytes).0.into_owned();
-            self.add(name, text.into());
-        }
+fn bytes(name: &'static str, bytes: &[u8], read: &mut dyn FnMut(&'static str, &str)) {
+    if has_meta(bytes) {
+        read(name, &WINDOWS_1252.decode_without_bom_handling(bytes).0);
     }
 }
 
@@ -79,9 +72,9 @@ fn without_nuls(body: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Decodes UTF-16, and UTF-32 as far as it has no characters beyond the first plane: the zeros between are left out.
-fn utf_16(encoding: &'static Encoding, body: &[u8]) -> Cow<'static, str> {
+fn utf_16(encoding: &'static Encoding, body: &[u8]) -> String {
     let (text, _) = encoding.decode_without_bom_handling(body);
-    text.replace('\0', "").into()
+    text.replace('\0', "")
 }
 
 /// Leaves out what ISO-2022-KR and ISO-2022-CN shift out (SO to SI) and HZ-GB-2312 brackets (`~{` to `~}` or the end of the
@@ -97,10 +90,11 @@ fn without_shifted(body: &[u8]) -> Vec<u8> {
             [0x0e, ..] => {
                 rest.iter().position(|&byte| matches!(byte, 0x0f | b'\n' | b'\r')).map(|end| end + 1)
             }
-            [b'~', b'{', ..] => match memchr::memmem::find(rest, b"~}").map(|end| end + 2) {
-                Some(end) => Some(memchr::memchr(b'\n', rest).map_or(end, |line| line.min(end))),
-                None => memchr::memchr(b'\n', rest),
-            },
+            [b'~', b'{', ..] => {
+                let is_end = |&at: &usize| rest[at] == b'\n' || rest.get(at + 1) == Some(&b'}');
+                let end = memchr::memchr2_iter(b'~', b'\n', rest).skip(1).find(is_end);
+                end.map(|at| if rest[at] == b'\n' { at } else { at + 2 })
+            }
             _ => {
                 text.push(b'~');
                 Some(1)
@@ -143,26 +137,24 @@ fn unquoted(body: &[u8]) -> Vec<u8> {
     while let Some(at) = memchr::memchr(b'=', rest) {
         text.extend_from_slice(&rest[..at]);
         let after = &rest[at + 1..];
-        rest = match after {
-            [b'\r', b'\n', next @ ..] | [b'\n', next @ ..] => next,
-            [high, low, next @ ..] => match (hex(*high), hex(*low)) {
-                (Some(high), Some(low)) => {
-                    text.push(high << 4 | low);
-                    next
-                }
-                _ => {
-                    text.push(b'=');
-                    after
-                }
-            },
-            _ => {
-                text.push(b'=');
-                after
-            }
+        rest = if let Some(next) = after.strip_prefix(b"\r\n").or_else(|| after.strip_prefix(b"\n")) {
+            next
+        } else if let Some((byte, next)) = escaped(after) {
+            text.push(byte);
+            next
+        } else {
+            text.push(b'=');
+            after
         };
     }
     text.extend_from_slice(rest);
     text
+}
+
+/// The byte that two hexadecimal digits give, and what follows.
+fn escaped(after: &[u8]) -> Option<(u8, &[u8])> {
+    let (&[high, low], next) = after.split_first_chunk::<2>()?;
+    Some((hex(high)? << 4 | hex(low)?, next))
 }
 
 fn hex(digit: u8) -> Option<u8> {

@@ -55,9 +55,9 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
     if document.is_cut && !head::ends(&decoded.text, document, input.body) {
         readings.unread.push(Unread::CutHead);
     }
-    for (name, text) in other_texts::of(input.body, document, &decoded, &html) {
-        readings.read_other(name, &text, input.limits, agent);
-    }
+    other_texts::each(input.body, document, &decoded, &html, &mut |name, text| {
+        readings.read_other(name, text, input.limits, agent);
+    });
     if document.is_page {
         readings.page = Some(html);
     } else {
@@ -68,7 +68,7 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
 
 impl Readings {
     /// Reads another text for `<meta>` elements.
-    fn read_other(&mut self, name: &'static str, text: &Cow<'_, str>, limits: &ExtractLimits, agent: &Agent) {
+    fn read_other(&mut self, name: &'static str, text: &str, limits: &ExtractLimits, agent: &Agent) {
         let mut page = Page::new(limits, false);
         tags::read(text, &mut page, limits.href_bytes.max(limits.meta_value_bytes) + 1);
         page.finish();
@@ -122,8 +122,12 @@ fn without_cdata(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut rest = &text[..];
     while let Some((before, section)) = rest.split_once(START) {
         left.push_str(before);
-        // One without end hides nothing.
-        rest = section.split_once("]]>").map_or(section, |(_, after)| after);
+        let Some((_, after)) = section.split_once("]]>") else {
+            // One without end hides nothing.
+            rest = section;
+            break;
+        };
+        rest = after;
     }
     left.push_str(rest);
     left.into()

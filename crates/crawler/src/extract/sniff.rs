@@ -147,7 +147,7 @@ fn text_or_binary(header: &[u8]) -> &'static str {
     }
 }
 
-/// Section 6.2 with the signatures that need a look further in: MP4 and WebM.
+/// Section 6.2 with the signatures that need a look further in: MP4 and `WebM`.
 ///
 /// Deviation: MP3 without an ID3 tag (6.2.3) is binary data here: nothing depends on the difference.
 fn audio_or_video(header: &[u8]) -> Option<&'static str> {
@@ -233,8 +233,8 @@ fn without_lead(body: &[u8]) -> &[u8] {
             [0xef, 0xbb, 0xbf, after @ ..]
             | [0xc2, 0xa0, after @ ..]
             | [0xfe, 0xff, after @ ..]
-            | [0xff, 0xfe, after @ ..] => after,
-            [0..=b' ' | 0x7f | 0xa0, after @ ..] => after,
+            | [0xff, 0xfe, after @ ..]
+            | [0..=b' ' | 0x7f | 0xa0, after @ ..] => after,
             _ => return rest,
         }
     }
@@ -268,8 +268,8 @@ pub(super) fn has_markup(bytes: &[u8]) -> bool {
 
 /// Gives the local name of the first element of an XML document, where it stands within 64 KiB.
 pub(super) fn root(body: &[u8]) -> Option<Vec<u8>> {
-    let head = &without_lead(body)[..];
-    let text: Vec<u8> = head.iter().copied().filter(|&byte| byte != 0).take(64 * 1024).collect();
+    let text: Vec<u8> =
+        without_lead(body).iter().copied().filter(|&byte| byte != 0).take(64 * 1024).collect();
     let mut rest = &text[..];
     loop {
         rest = &rest[memchr::memchr(b'<', rest)?..];
