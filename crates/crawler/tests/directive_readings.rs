@@ -45,7 +45,7 @@ impl Answer<'_> {
 }
 
 fn agent() -> Agent {
-    Agent::new("SuperRobot", ["newsbot"])
+    Agent::new("SuperRobot").with_aliases(["newsbot"])
 }
 
 fn answer<'a>(lines: &'a [(&'a str, &'a [u8])], body: &'a [u8]) -> Answer<'a> {
