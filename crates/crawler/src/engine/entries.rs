@@ -33,6 +33,9 @@ pub struct EndRecord {
 /// Key of [`EndRecord`].
 pub(crate) const END: &str = "end";
 
+/// The decision about the links of a page that are counted and not listed.
+pub(crate) const UNLISTED: &str = "not_listed";
+
 /// Directives that keep a page's content out; what goes on behind the word isn't compared.
 const AGAINST_INDEX: [&str; 4] = ["noindex", "none", "unavailable_after", "document-state"];
 /// Those that keep its body out.
@@ -138,6 +141,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.decide(entry);
             }
         }
+        self.enter_unlisted(lease.url.host().to_owned(), record, now.wall);
+    }
+
+    /// Enters how many links of a page are on record nowhere, since it allows neither to index nor to follow.
+    pub(super) fn enter_unlisted(&mut self, host: String, record: &PageRecord, at: Timestamp) {
+        let count = record.unlisted_links();
+        if count == 0 {
+            return;
+        }
+        self.decide(Decision {
+            at,
+            url: record.url.clone(),
+            host,
+            decision: UNLISTED.to_owned(),
+            layer: Layer::Directive,
+            reason: "none".to_owned(),
+            evidence: format!("{count} {}", if count == 1 { "link" } else { "links" }).into(),
+            via: None,
+        });
     }
 
     /// Enters what became of a link that isn't left out; `full` alone.

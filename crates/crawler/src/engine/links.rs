@@ -152,8 +152,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let evidence = match evidence {
             _ if held.is_some() => held.unwrap_or_default(),
             Some(because) => because.source.to_string(),
-            None if link.rel.is_empty() => link.kind.to_owned(),
-            None => format!("{} rel=\"{}\"", link.kind, link.rel),
+            // The ledger keeps what it holds: of `rel` it gets the words that decide, and nothing that somebody wrote.
+            None if link.rel_words.is_empty() => link.kind.to_owned(),
+            None => format!("{} rel=\"{}\"", link.kind, link.rel_words.join(" ")),
         };
         self.decide(Decision {
             at: now.wall,

@@ -29,8 +29,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
-pub(crate) use self::entries::END;
 pub use self::entries::EndRecord;
+pub(crate) use self::entries::{END, UNLISTED};
 use self::group::{Committing, GROUP_TIME};
 use self::progress::Pages;
 use self::quota::Quotas;

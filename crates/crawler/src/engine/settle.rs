@@ -255,10 +255,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let fingerprint = lease.url.fingerprint(&self.key);
         self.leave_duplicate(&lease, &mut visited, now);
         self.enter_page(&lease, &visited, now);
-        let links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
+        let mut links = self.admit_links(&lease, item, fingerprint, &visited, now)?;
         if let Some(kind) = redirect::error_of(&links) {
             visited.record.error = Some(kind.to_owned());
             visited.record.detail.clone_from(&visited.record.redirect);
+        }
+        if !visited.record.lists_links() {
+            links.clear();
         }
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         match status {
@@ -341,7 +344,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         links: Vec<LinkRecord>,
     ) {
         let Visited { record, warc, keeps_links, withdrawn, .. } = visited;
-        self.withdraw_captures(lease.host, page, &record, withdrawn, keeps_links);
+        self.withdraw_captures(lease.host, page, &record, withdrawn);
+        self.withhold_links(lease.host, page, &record, keeps_links);
         if record.holds_content()
             && let Some(date) = record.unavailable_after
         {

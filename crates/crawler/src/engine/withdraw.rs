@@ -10,7 +10,8 @@ use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
 use crate::record::{
-    Archived, Decision, Layer, PageRecord, Withdrawal, link_key, page_key, read_links, write_links,
+    Archived, Decision, Layer, PageRecord, Withdrawal, link_key, page_key, read_links, withhold_links,
+    write_links,
 };
 use crate::store::{Store, Tree, Write};
 use crate::url::Fingerprint;
@@ -19,19 +20,15 @@ use crate::url::Fingerprint;
 const AT_ONCE: usize = 1_000;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Enters captures that have to leave the archive, and takes the anchor texts of a page under noindex out.
+    /// Enters captures that have to leave the archive.
     pub(super) fn withdraw_captures(
         &mut self,
         host: HostId,
         page: Fingerprint,
         record: &PageRecord,
         captures: Vec<Archived>,
-        keeps_links: bool,
     ) {
         let Some(withdrawn) = &record.withdrawn else { return };
-        if keeps_links && !record.indexed {
-            self.blank_links(host, page);
-        }
         if self.stored_page(host, page).is_some_and(|before| before.withdrawn.as_ref() == Some(withdrawn)) {
             return;
         }
@@ -56,15 +53,37 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }));
     }
 
-    fn blank_links(&mut self, host: HostId, page: Fingerprint) {
+    /// Takes out what links of an earlier visit tell of a page that is withheld now: those that stay, or those that the new ones
+    /// replace, in the database's free space as well.
+    pub(super) fn withhold_links(
+        &mut self,
+        host: HostId,
+        page: Fingerprint,
+        record: &PageRecord,
+        keeps_links: bool,
+    ) {
+        if !record.is_withheld() {
+            return;
+        }
+        if !keeps_links {
+            let told_more =
+                |before: &PageRecord| !before.is_withheld() || before.lists_links() && !record.lists_links();
+            self.batch.scrub |=
+                record.visits_before > 0 && self.stored_page(host, page).is_some_and(|page| told_more(&page));
+            return;
+        }
         let key = link_key(host, page);
         let Ok(Some(value)) = self.frontier.store().get(Tree::Links, &key) else { return };
-        let Ok(mut links) = read_links(&value) else { return };
-        for link in &mut links {
-            link.text.clear();
-            link.hreflang = None;
+        let Ok(links) = read_links(&value) else { return };
+        let mut left = if record.lists_links() { links.clone() } else { Vec::new() };
+        withhold_links(&mut left);
+        if left == links {
+            return;
         }
-        if let Ok(value) = write_links(&links) {
+        self.batch.scrub = true;
+        if left.is_empty() {
+            self.batch.removes.push(Write::remove(Tree::Links, key));
+        } else if let Ok(value) = write_links(&left) {
             self.frontier.put(Tree::Links, key, value);
         }
     }
@@ -99,7 +118,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<(), CommitError> {
         let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
         let captures = record.withdraw(nothing, now.wall, because);
-        self.withdraw_captures(host, page, &record, captures, true);
+        self.withdraw_captures(host, page, &record, captures);
+        self.withhold_links(host, page, &record, true);
+        self.enter_unlisted(self.frontier.name(host).to_owned(), &record, now.wall);
         self.frontier.put(Tree::Pages, page_key(host, page, 0), serde_json::to_vec(&record)?);
         Ok(())
     }

@@ -154,6 +154,14 @@ impl Rel {
         self.words().any(|w| w.eq_ignore_ascii_case(word))
     }
 
+    /// Gives the words that decide what becomes of a link, in their plain form: the one that keeps it out of the queue, and
+    /// those that name a resource. All of them come from a fixed list.
+    pub fn deciding_words(&self) -> Vec<&'static str> {
+        let nofollow = meta::link_rel(&self.raw).nofollow.map(meta::NoFollow::word);
+        let resource = |word: &str| RESOURCE_RELS.into_iter().find(|known| word.eq_ignore_ascii_case(known));
+        nofollow.into_iter().chain(self.words().filter_map(resource)).collect()
+    }
+
     /// Says whether a word marks a `<link>` as a resource of the page or a hint to browsers.
     pub fn names_resource(&self) -> bool {
         self.words().any(|w| RESOURCE_RELS.iter().any(|x| w.eq_ignore_ascii_case(x)))

@@ -103,17 +103,17 @@ pub struct LinkRecord {
     pub to: String,
     /// The element: `a`, `img`, `redirect` ...
     pub kind: String,
-    /// The `rel` attribute.
+    /// The `rel` attribute; empty on withheld pages.
     pub rel: String,
-    /// The anchor text; empty on pages under noindex.
+    /// The anchor text; empty on withheld pages.
     pub text: String,
     /// True if page or `rel` forbid to follow it.
     pub nofollow: bool,
     /// What became of it.
     pub outcome: LinkOutcome,
-    /// The part of the page it stands in, where the page says.
+    /// The part of the page it stands in, where the page says; none on withheld pages.
     pub position: Option<Position>,
-    /// `hreflang` as written; none on pages under noindex.
+    /// `hreflang` as written; none on withheld pages.
     pub hreflang: Option<String>,
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod robots;
 mod site_file;
 mod sitemap;
 mod withdrawal;
+mod withheld;
 
 pub use self::decision::{Decision, Layer};
 pub use self::evidence::{
@@ -22,6 +23,7 @@ pub use self::robots::RobotsRecord;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
 pub use self::withdrawal::Withdrawal;
+pub use self::withheld::{names_the_page, withhold_links};
 
 use crate::frontier::HostId;
 use crate::url::Fingerprint;

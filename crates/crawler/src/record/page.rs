@@ -83,6 +83,7 @@ impl About {
 
 /// One visited URL; JSON. A page under noindex keeps none of the fields that tell of its content.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table, each an answer of its own")]
 pub struct PageRecord {
     /// Form of this record: 1.
     pub v: u32,
@@ -136,12 +137,15 @@ pub struct PageRecord {
     pub archived: bool,
     /// Links of the page may be queued.
     pub followed: bool,
+    /// Its author keeps its content out: nothing that tells of it is kept, whatever the status.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
     /// `rel=canonical`, resolved.
     pub canonical: Option<String>,
     /// Where a redirect leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
-    /// Links found.
+    /// Links found. Of a withheld page those that name it by another URL, and what is no URL, don't count.
     pub links_out: u64,
     /// What robots.txt said.
     pub robots: RobotsEvidence,
@@ -150,7 +154,7 @@ pub struct PageRecord {
     /// Fields that the researcher named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Vec<String>>,
-    /// `ETag` and `Last-Modified`, for conditional revisits.
+    /// `ETag` and `Last-Modified`, for conditional revisits; of a withheld page no `ETag`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub validators: BTreeMap<String, String>,
     /// Limits of reading that were hit.
@@ -250,18 +254,12 @@ impl PageRecord {
         self.warc = None;
         self.archived = false;
         if !keep.store_text {
-            let About { document_state, .. } = std::mem::take(&mut self.about);
-            self.about.document_state = document_state;
-            self.title = None;
-            self.description = None;
-            self.keywords = None;
-            self.language = None;
-            self.digest = None;
-            self.canonical = None;
-            self.fields.clear();
-            self.headers.retain(|(name, _)| !TELLING_HEADERS.contains(&name.as_str()));
-            self.indexed = false;
-            self.excerpt = Some(0);
+            self.withhold();
+            self.followed &= keep.enqueue_links;
+            // They were recorded with what stood there; what is wrong with it is said in front.
+            for warning in &mut self.directive_warnings {
+                warning.truncate(warning.find(": ").unwrap_or(warning.len()));
+            }
         }
         self.withdrawn = Some(Withdrawn { at, because: because.to_owned() });
         captures

@@ -4,7 +4,7 @@ use super::page::{LONGEST_TEXT, PageRules};
 use crate::clean;
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
-use crate::record::{LinkOutcome, LinkRecord};
+use crate::record::{LinkOutcome, LinkRecord, names_the_page};
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// A link as found, with what the page's layer says about it.
@@ -14,11 +14,13 @@ pub struct FoundLink {
     pub target: Result<(CrawlUrl, Fingerprint), String>,
     /// The element's name.
     pub kind: &'static str,
-    /// `rel` as written.
+    /// `rel` as written; empty where it may not be kept.
     pub rel: String,
+    /// The words of `rel` that decide about a link, which are the same on every page: `nofollow`, `stylesheet` ...
+    pub rel_words: Vec<&'static str>,
     /// Anchor text; empty where it may not be kept.
     pub text: String,
-    /// The part of the page it stands in.
+    /// The part of the page it stands in; none where it may not be kept.
     pub position: Option<Position>,
     /// `hreflang` as written; none where it may not be kept.
     pub hreflang: Option<String>,
@@ -67,12 +69,19 @@ pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>
         target,
         kind: "redirect",
         rel: String::new(),
+        rel_words: Vec::new(),
         text: String::new(),
         position: None,
         hreflang: None,
         nofollow: false,
         skip,
     }
+}
+
+/// False for what a page whose content may not be kept leaves no link of: its own address elsewhere, and what is no URL.
+pub(super) fn is_kept_without_content(link: &extract::Link) -> bool {
+    link.target.as_ref().is_ok_and(|url| CrawlUrl::from_url(url.clone()).is_ok())
+        && !names_the_page(link.kind.name(), link.rel.as_str())
 }
 
 /// What a page's layer lets become of a link in it.
@@ -107,9 +116,10 @@ pub(super) fn found(
     FoundLink {
         target,
         kind: link.kind.name(),
-        rel: link.rel.as_str().to_owned(),
+        rel: if keep_text { link.rel.as_str().to_owned() } else { String::new() },
+        rel_words: link.rel.deciding_words(),
         text: if keep_text { link.text.clone() } else { String::new() },
-        position: link.position,
+        position: link.position.filter(|_| keep_text),
         hreflang: link
             .hreflang
             .as_ref()

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
-use meta::{Because, Directives, Effects};
+use meta::{Because, Directives, Effects, Source, Warning};
 use url::Url;
 
-use super::found::{FoundLink, found, redirect_link, redirect_target};
+use super::found::{FoundLink, found, is_kept_without_content, redirect_link, redirect_target};
 use super::{Desk, Requested, revisit};
 use crate::clean;
 use crate::consent::Said;
@@ -135,9 +135,15 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     if let Some(target) = &redirect {
         links.push(redirect_link(rules, target));
     }
+    let mut unlisted = 0;
     if ok && let Some(page) = &html {
         let imageindex = directives.imageindex;
-        links.extend(page.links.iter().map(|link| found(rules, link, enqueue_links, imageindex, store_text)));
+        let kept = page.links.iter().filter(|link| store_text || is_kept_without_content(link));
+        if store_text || enqueue_links {
+            links.extend(kept.map(|link| found(rules, link, enqueue_links, imageindex, store_text)));
+        } else {
+            unlisted = kept.count() as u64;
+        }
     }
     let warc = (rules.archive && store_text && store_body && response.status != 304)
         .then(|| archive(url, response, requested));
@@ -155,7 +161,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         None => About { document_state: directives.document_state, ..About::default() },
     };
     let Directives { because, warnings, description, keywords, .. } = &directives;
-    let record = PageRecord {
+    let mut record = PageRecord {
         v: 1,
         url: url.to_string(),
         status: Some(response.status),
@@ -183,13 +189,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Truncation::DecodedLimit => "decoded".to_owned(),
         }),
         directives: because.clone(),
-        directive_warnings: warnings
-            .iter()
-            .map(|warning| format!("{}: {}", warning.message, warning.source))
-            .collect(),
+        directive_warnings: warnings.iter().map(|warning| warned(warning, because, store_text)).collect(),
         indexed: ok && store_text && lie.is_none(),
         archived: warc.is_some(),
         followed: enqueue_links,
+        withheld: !store_text,
         canonical: kept
             .and_then(|page| page.canonical.as_ref().map(Url::as_str).or(directives.canonical.as_deref()))
             .map(|url| clean::clean_to(url, LONGEST_TEXT)),
@@ -197,7 +201,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Ok(url) => url.to_string(),
             Err(text) => text,
         }),
-        links_out: links.len() as u64,
+        links_out: links.len() as u64 + unlisted,
         robots,
         warc: None,
         fields,
@@ -226,6 +230,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         duplicate_of: None,
         withdrawn: None,
     };
+    if !store_text {
+        record.withhold();
+    }
     let retry_after = response.header("retry-after").map(str::to_owned);
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
@@ -235,6 +242,24 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         Some(previous) => revisit::after(*previous, visited, effects),
         None => visited,
     }
+}
+
+/// A warning in words. Where no text of the page may be kept it quotes what stands in a place that said something which
+/// took effect, and of other places tells the name alone.
+fn warned(warning: &Warning, because: &[Because], keep_text: bool) -> String {
+    let Warning { message, source } = warning;
+    let is_evidence = || {
+        because.iter().any(|said| {
+            let Source { origin, position, name, .. } = &said.source;
+            (origin, position, name) == (&source.origin, &source.position, &source.name)
+        })
+    };
+    if keep_text || is_evidence() {
+        return format!("{message}: {source}");
+    }
+    let message = message.split(": ").next().unwrap_or_default();
+    let place = Source { text: String::new(), ..source.clone() }.to_string();
+    format!("{message}: {}", place.trim_end_matches([':', ' ']))
 }
 
 /// What the page says of itself.
@@ -284,7 +309,7 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
 fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {
     warc::encode(&Exchange {
         url: url.as_str(),
-        request_head: &response.request_head,
+        request_head: &without_validators(&response.request_head),
         status: response.status,
         reason: "",
         version: response.version,
@@ -294,6 +319,22 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
         ip: response.remote.map(|address| address.ip()),
         fetched_at: requested.started.wall,
     })
+}
+
+/// A request's head without the fields that made it conditional: they are validators of an earlier response, which may have to
+/// leave the archive one day while this request stays.
+fn without_validators(head: &[u8]) -> Vec<u8> {
+    const CONDITIONS: [&[u8]; 2] = [b"if-none-match:", b"if-modified-since:"];
+    let is_condition = |line: &&[u8]| {
+        CONDITIONS
+            .iter()
+            .any(|name| line.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name)))
+    };
+    head.split_inclusive(|octet| *octet == b'\n')
+        .filter(|line| !is_condition(line))
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// A body that was cut while it was decoded may still be whole as it was sent.

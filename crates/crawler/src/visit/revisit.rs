@@ -6,14 +6,18 @@ use meta::consent::{Claim, Consent};
 use super::page::Visited;
 use crate::record::{PageRecord, Withdrawn};
 
-/// Header fields that make the request conditional. A page whose content may not be kept is asked for in full: there is
-/// nothing that an answer "unchanged" could leave as it is.
+/// Header fields that make the request conditional.
+///
+/// A page that is withheld by a tag of its own goes by its date: while it is unchanged, it says so still. Any other one that
+/// is withheld is asked for in full: the header, the line of robots.txt or the statement may be gone, and nothing is there that an
+/// answer "unchanged" could leave as it is.
 pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
-    if !previous.indexed || previous.status != Some(200) {
+    let may_ask = previous.indexed || previous.is_withheld() && previous.says_noindex_itself();
+    if !may_ask || previous.status != Some(200) {
         return Vec::new();
     }
     let field = |name: &str| previous.validators.get(name).cloned();
-    match (field("etag"), field("last-modified")) {
+    match (field("etag").filter(|_| previous.indexed), field("last-modified")) {
         (Some(etag), _) => vec![("If-None-Match".to_owned(), etag)],
         (None, Some(date)) => vec![("If-Modified-Since".to_owned(), date)],
         (None, None) => Vec::new(),
@@ -44,6 +48,9 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
         if status == 304 && !(effects.store_text && effects.store_body) && kept.holds_content() {
             kept.directives.extend(record.directives.iter().cloned());
             withdrawn = kept.withdraw(effects, at, &because);
+        } else if status == 304 && !effects.enqueue_links && kept.is_withheld() && kept.followed {
+            kept.directives.extend(record.directives.iter().cloned());
+            kept.followed = false;
         }
         // The links stay as they were found; none are given, so that none are written.
         return Visited {

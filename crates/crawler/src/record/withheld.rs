@@ -1,0 +1,228 @@
+//! What remains on record of a page whose author keeps its content out: under noindex, or refused for every declared purpose.
+//!
+//! Its URL, how it was found, how the request went and what its author says to robots stay. Of its links the target, the
+//! element, whether it may be followed and what became of it stay, since the crawl goes on from there; where the author forbids to
+//! follow them as well (`none`) the crawl needs none of them, and their number alone is kept.
+
+use jiff::fmt::rfc2822::{self, DateTimePrinter};
+use meta::Origin;
+
+use super::page::TELLING_HEADERS;
+use super::{About, LinkRecord, PageRecord};
+use crate::extract::Rel;
+
+impl PageRecord {
+    /// True if nothing that tells of the content may be kept or shown.
+    pub fn is_withheld(&self) -> bool {
+        let is_success = self.status.is_some_and(|status| (200..300).contains(&status));
+        self.withheld
+            || !self.indexed && (is_success || self.directives.iter().any(|said| said.directive == "noindex"))
+    }
+
+    /// False for a page whose links are counted and not listed: its author allows neither to index nor to follow.
+    pub fn lists_links(&self) -> bool {
+        self.followed || !self.is_withheld()
+    }
+
+    /// The number of links that are counted and not listed. A redirect's target isn't among them.
+    pub fn unlisted_links(&self) -> u64 {
+        if self.lists_links() {
+            0
+        } else {
+            self.links_out - u64::from(self.redirect.is_some()).min(self.links_out)
+        }
+    }
+
+    /// A tag in the page itself keeps its content out: while the page is unchanged, it still does.
+    pub fn says_noindex_itself(&self) -> bool {
+        let is_own = |said: &&meta::Because| said.source.origin == Origin::Meta;
+        self.directives.iter().filter(is_own).any(|said| said.directive == "noindex")
+    }
+
+    /// Takes out everything that tells of the content. The archive is the caller's.
+    pub fn withhold(&mut self) {
+        let About { document_state, .. } = std::mem::take(&mut self.about);
+        self.about.document_state = document_state;
+        self.withheld = true;
+        self.indexed = false;
+        self.title = None;
+        self.description = None;
+        self.keywords = None;
+        self.language = None;
+        self.digest = None;
+        self.canonical = None;
+        self.duplicate_of = None;
+        self.fields.clear();
+        self.headers.retain(|(name, _)| !TELLING_HEADERS.contains(&name.as_str()));
+        self.excerpt = Some(0);
+        // Parameters may name a file or its author; the charset has its own field.
+        self.content_type = self.content_type.take().map(|value| {
+            let essence = value.split(';').next().unwrap_or_default();
+            essence.trim().to_owned()
+        });
+        // An ETag is a digest of the body on most servers. A date is all that a revisit needs, and one that can't go by it
+        // needs neither.
+        let date = self.validators.remove("last-modified").filter(|_| self.says_noindex_itself());
+        self.validators.clear();
+        if let Some(date) = date.and_then(|date| http_date(&date)) {
+            self.validators.insert("last-modified".to_owned(), date);
+        }
+    }
+}
+
+/// A date as RFC 9110 section 5.6.7 writes it, without anything that stood beside it.
+fn http_date(text: &str) -> Option<String> {
+    let date = rfc2822::parse(text).ok()?.timestamp();
+    DateTimePrinter::new().timestamp_to_rfc9110_string(&date).ok()
+}
+
+/// Says whether a `<link>` names the page itself by another URL. Such a link is content of a withheld page: it is neither kept
+/// nor followed.
+pub fn names_the_page(kind: &str, rel: &str) -> bool {
+    kind == "link" && Rel::new(rel).contains("canonical")
+}
+
+/// Leaves of the links of a withheld page what crawling needs.
+pub fn withhold_links(links: &mut Vec<LinkRecord>) {
+    links
+        .retain(|link| link.outcome != super::LinkOutcome::NotHttp && !names_the_page(&link.kind, &link.rel));
+    for link in links {
+        link.rel.clear();
+        link.text.clear();
+        link.position = None;
+        link.hreflang = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use meta::{Because, Source};
+
+    use super::*;
+    use crate::extract::Position;
+    use crate::record::LinkOutcome;
+
+    fn said(origin: Origin, directive: &str) -> Because {
+        let source = Source::new(origin, 0, "robots", directive);
+        Because { directive: directive.to_owned(), source }
+    }
+
+    /// A page with something in every field that tells of its content.
+    fn telling() -> PageRecord {
+        let text = || Some("secret".to_owned());
+        PageRecord {
+            url: "http://a.test/".to_owned(),
+            status: Some(200),
+            content_type: Some("text/html; title=secret".to_owned()),
+            title: text(),
+            description: text(),
+            keywords: Some(vec!["secret".to_owned()]),
+            language: text(),
+            digest: text(),
+            canonical: text(),
+            duplicate_of: text(),
+            fields: BTreeMap::from([("secret".to_owned(), vec!["secret".to_owned()])]),
+            headers: ["link", "refresh", "content-language"]
+                .map(|name| (name.to_owned(), "secret".to_owned()))
+                .into(),
+            about: About {
+                og_title: text(),
+                og_description: text(),
+                twitter_title: text(),
+                twitter_description: text(),
+                json_ld: vec!["secret".to_owned()],
+                meta_url: text(),
+                base: text(),
+                ..About::default()
+            },
+            validators: [("etag", "secret"), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            indexed: true,
+            ..PageRecord::default()
+        }
+    }
+
+    #[test]
+    fn nothing_that_tells_of_the_content_remains() {
+        let mut record = telling();
+        record.withhold();
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(!json.contains("secret") && !json.contains("1994"), "{json}");
+        assert!(record.is_withheld() && !record.indexed);
+        assert_eq!(record.content_type.as_deref(), Some("text/html"));
+    }
+
+    #[test]
+    fn the_date_of_a_page_stays_where_a_revisit_goes_by_it() {
+        const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+        for (origin, date, kept) in [
+            (Origin::Meta, DATE, Some(DATE)),
+            (Origin::Meta, "6 Nov 1994 08:49:37 +0000 (secret)", Some(DATE)),
+            (Origin::Meta, "secret", None),
+            (Origin::Header, DATE, None),
+            (Origin::RobotsTxt, DATE, None),
+        ] {
+            let mut record = telling();
+            record.directives = vec![said(origin, "noindex")];
+            record.validators.insert("last-modified".to_owned(), date.to_owned());
+            record.withhold();
+            let found: Vec<_> =
+                record.validators.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let kept: Vec<_> = kept.into_iter().map(|date| ("last-modified", date)).collect();
+            assert_eq!(found, kept, "{origin:?} {date}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_may_be_neither_indexed_nor_followed_lists_no_links() {
+        let redirect = Some("http://a.test/x".to_owned());
+        for (withheld, followed, redirect, lists, unlisted) in [
+            (false, false, None, true, 0),
+            (true, true, None, true, 0),
+            (true, false, None, false, 3),
+            (true, false, redirect, false, 2),
+        ] {
+            let record = PageRecord {
+                status: Some(302),
+                links_out: 3,
+                withheld,
+                followed,
+                redirect,
+                ..PageRecord::default()
+            };
+            assert_eq!((record.lists_links(), record.unlisted_links()), (lists, unlisted), "{record:?}");
+        }
+    }
+
+    #[test]
+    fn of_a_link_the_target_stays_and_what_became_of_it() {
+        let link = |kind: &str, rel: &str, outcome| LinkRecord {
+            to: "http://a.test/x".to_owned(),
+            kind: kind.to_owned(),
+            rel: rel.to_owned(),
+            text: "secret".to_owned(),
+            nofollow: true,
+            outcome,
+            position: Some(Position::Footer),
+            hreflang: Some("secret".to_owned()),
+        };
+        let mut links = vec![
+            link("a", "secret", LinkOutcome::Queued),
+            link("link", "alternate Canonical", LinkOutcome::Queued),
+            link("a", "canonical", LinkOutcome::Seen),
+            link("a", "", LinkOutcome::NotHttp),
+        ];
+        withhold_links(&mut links);
+        let bare = |outcome| LinkRecord {
+            rel: String::new(),
+            text: String::new(),
+            position: None,
+            hreflang: None,
+            ..link("a", "", outcome)
+        };
+        assert_eq!(links, [bare(LinkOutcome::Queued), bare(LinkOutcome::Seen)]);
+    }
+}
