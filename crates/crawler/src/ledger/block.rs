@@ -78,6 +78,14 @@ pub fn may_mention(value: &[u8], url: &str) -> Result<bool, Bad> {
     Ok(reader.may_hold(Texts::Paths, path) && reader.may_hold(Texts::Origins, origin))
 }
 
+/// True if an entry of the value may hold this word, as its decision or reason say; false is certain. Costs the unpacking.
+pub fn may_say(value: &[u8], word: &str) -> Result<bool, Bad> {
+    let (_, _, plain) = open(value)?;
+    let mut plain = plain.as_slice();
+    pull(&mut plain)?;
+    Ok(Reader::open(plain)?.may_hold(Texts::Words, word))
+}
+
 fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
     let (header, packed) = value.split_at_checked(HEADER).ok_or(Bad::Form)?;
     let (form, heads) = header.split_first().ok_or(Bad::Form)?;

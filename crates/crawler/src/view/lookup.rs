@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::open::{View, ViewError};
 use crate::frontier::{HostId, Via, reversed};
-use crate::record::{SitemapRecord, link_key};
+use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use jiff::Timestamp;
@@ -40,19 +40,37 @@ impl PageUrls {
     }
 }
 
-/// The part of a page record that says whether there was an answer.
+/// The part of a page record that says whether there was an answer, and whether it may be shown.
 #[derive(Debug, Deserialize)]
 pub(super) struct StoredPage {
     pub(super) url: String,
     pub(super) status: Option<u16>,
     #[serde(default)]
     unavailable_after: Option<Timestamp>,
+    #[serde(default)]
+    indexed: bool,
+    #[serde(default)]
+    followed: bool,
+    #[serde(default)]
+    withheld: bool,
 }
 
 impl StoredPage {
-    /// True once the date of its `unavailable_after` has come.
-    pub(super) fn is_unavailable(&self, now: Timestamp) -> bool {
-        self.unavailable_after.is_some_and(|date| date <= now)
+    /// True if nothing that tells of the content may be shown at this time.
+    pub(super) fn is_withheld(&self, now: Timestamp) -> bool {
+        let is_success = self.status.is_some_and(|status| (200..300).contains(&status));
+        self.withheld || !self.indexed && is_success || self.unavailable_after.is_some_and(|date| date <= now)
+    }
+
+    /// Its links as they may be shown at this time.
+    pub(super) fn shown_links(&self, mut links: Vec<LinkRecord>, now: Timestamp) -> Vec<LinkRecord> {
+        if self.is_withheld(now) {
+            if !self.followed {
+                return Vec::new();
+            }
+            withhold_links(&mut links);
+        }
+        links
     }
 }
 

@@ -51,7 +51,7 @@ pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
 pub use self::versions::{Answer, Difference, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
-pub use self::write::{Form, write_table};
+pub use self::write::{Form, Written, write_table};
 
 /// A table of a crawl; its name on the command line is clap's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]

@@ -79,6 +79,8 @@ pub struct View<S> {
     now: Timestamp,
     /// The purpose that pages must serve to be shown.
     purpose: Option<Purpose>,
+    /// Table `links` has the links of pages under noindex, too.
+    with_noindex: bool,
     /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
     dir: Option<CrawlDir>,
 }
@@ -105,13 +107,31 @@ impl<S: Store> View<S> {
             JobError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
-        Ok(Self { store, key, now: Clock::system().now().wall, purpose: None, dir: None })
+        Ok(Self {
+            store,
+            key,
+            now: Clock::system().now().wall,
+            purpose: None,
+            with_noindex: false,
+            dir: None,
+        })
     }
 
     /// Shows in table `pages` only what may serve a purpose that the crawl declared.
     #[must_use]
     pub fn serving(self, purpose: Option<Purpose>) -> Self {
         Self { purpose, ..self }
+    }
+
+    /// Writes in table `links` also the links of pages that may not be indexed.
+    #[must_use]
+    pub fn with_noindex(self, with_noindex: bool) -> Self {
+        Self { with_noindex, ..self }
+    }
+
+    /// Whether a row of table `links` from a page under noindex is written.
+    pub(super) fn has_noindex(&self) -> bool {
+        self.with_noindex
     }
 
     pub(super) fn purpose(&self) -> Option<Purpose> {

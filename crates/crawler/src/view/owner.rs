@@ -101,9 +101,9 @@ pub struct Broken {
     pub kind: String,
     /// When it was asked for last.
     pub at: Moment,
-    /// Pages of the host that link to it, at most five.
+    /// Pages of the host that link to it, at most five; none that is under noindex.
     pub linked_from: Vec<String>,
-    /// How many pages of the host link to it.
+    /// How many pages of the host link to it; those under noindex aren't counted.
     pub linked_from_count: u64,
 }
 
@@ -250,26 +250,33 @@ impl<S: Store> View<S> {
                 .collect();
             hit.sort_unstable();
             hit.dedup();
+            if hit.is_empty() {
+                continue;
+            }
+            let page = self.page_at(&key)?;
+            // What a page under noindex links to is told to nobody unasked.
+            if page.as_ref().is_some_and(PageRecord::is_withheld) {
+                continue;
+            }
             for place in hit {
                 let broken = &mut report.broken[place];
                 broken.linked_from_count += 1;
                 if broken.linked_from.len() < LINKED_FROM {
-                    broken.linked_from.extend(self.page_at(&key)?);
+                    broken.linked_from.extend(page.as_ref().map(|page| page.url.clone()));
                 }
             }
         }
         Ok(())
     }
 
-    /// The URL of the page with this key.
-    fn page_at(&self, key: &[u8]) -> Result<Option<String>, ViewError> {
+    /// The record of the page with this key.
+    fn page_at(&self, key: &[u8]) -> Result<Option<PageRecord>, ViewError> {
         let Some((id, page)) = key.split_first_chunk::<4>() else { return Ok(None) };
         let Ok(page) = <[u8; 8]>::try_from(page) else { return Ok(None) };
         let (host, page) =
             (crate::frontier::HostId(u32::from_be_bytes(*id)), Fingerprint(u64::from_be_bytes(page)));
         let found = self.store().last(Tree::Pages, &link_key(host, page))?;
-        let record = found.map(|(_, value)| serde_json::from_slice::<PageRecord>(&value)).transpose();
-        Ok(record.map_err(|error| ViewError::record(Tree::Pages, &error))?.map(|record| record.url))
+        found.map(|(_, value)| self.read_page(&value)).transpose()
     }
 }
 

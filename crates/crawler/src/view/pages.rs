@@ -279,15 +279,9 @@ fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
     }
 }
 
-/// True where nothing that tells of the content may be shown.
-pub(super) fn is_withheld(record: &PageRecord) -> bool {
-    let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
-    !record.indexed && (is_success || record.directives.iter().any(|said| said.directive == "noindex"))
-}
-
 pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
-    let open = !is_withheld(&record);
+    let open = !record.is_withheld();
     let warc = record.warc.filter(|_| open);
     let document_state = record.about.document_state;
     let about = if open { record.about } else { About::default() };

@@ -9,7 +9,6 @@ use super::coverage::{Coverage, HeldBack, HeldBackBy, hold_back, statement};
 use super::hosts::{queued, seconds};
 use super::limits::Reached;
 use super::open::{View, ViewError};
-use super::pages::is_withheld;
 use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
 use crate::config::{CliOverrides, load, read_record};
@@ -199,7 +198,7 @@ impl<S: Store> View<S> {
                 *summary.statuses.entry(status).or_default() += 1;
             }
             summary.indexed += u64::from(record.indexed);
-            summary.noindex += u64::from(is_withheld(&record) && record.error.is_none());
+            summary.noindex += u64::from(record.is_withheld() && record.error.is_none());
             summary.archived += u64::from(record.archived);
             let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
             summary.followed += u64::from(record.followed && is_success);

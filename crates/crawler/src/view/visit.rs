@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::lookup::HostIds;
 use super::open::{View, ViewError};
 use crate::fetch;
-use crate::record::{LinkRecord, PageRecord, link_key, read_links};
+use crate::record::{LinkOutcome, LinkRecord, PageRecord, link_key, read_links, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::warc::{self, Location};
@@ -47,11 +47,20 @@ impl<S: Store> View<S> {
         let key = link_key(host, url.fingerprint(self.key()));
         let Some((_, value)) = self.store().last(Tree::Pages, &key)? else { return Ok(None) };
         let record = self.read_page(&value)?;
-        let links = match self.store().get(Tree::Links, &key)? {
-            Some(value) => read_links(&value).map_err(ViewError::packed(Tree::Links))?,
-            None => Vec::new(),
-        };
+        let links = self.links_shown(&record, &key)?;
         Ok(Some(StoredVisit { record, links }))
+    }
+
+    /// The links of a page as they may be shown now, by the page's key.
+    pub(super) fn links_shown(&self, page: &PageRecord, key: &[u8]) -> Result<Vec<LinkRecord>, ViewError> {
+        let Some(value) = self.store().get(Tree::Links, key)?.filter(|_| page.lists_links()) else {
+            return Ok(Vec::new());
+        };
+        let mut links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
+        if page.is_withheld() {
+            withhold_links(&mut links);
+        }
+        Ok(links)
     }
 
     /// Reads a visit's response from the archive, checks made; none where it isn't there.
@@ -76,9 +85,13 @@ impl<S: Store> View<S> {
 }
 
 impl StoredVisit {
-    /// Counts the links by what became of them, in the order of the first of each kind.
+    /// Counts the links by what became of them, in the order of the first of each kind; those that aren't listed too.
     pub fn outcomes(&self) -> Vec<(&'static str, u64)> {
         let mut counts: Vec<(&'static str, u64)> = Vec::new();
+        let unlisted = self.record.unlisted_links();
+        if unlisted > 0 {
+            counts.push((LinkOutcome::PageNofollow.as_str(), unlisted));
+        }
         for link in &self.links {
             let name = link.outcome.as_str();
             match counts.iter_mut().find(|(known, _)| *known == name) {

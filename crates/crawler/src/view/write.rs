@@ -26,23 +26,41 @@ pub enum Form {
     Aligned(usize),
 }
 
-/// Writes a table; returns its number of rows.
+/// What was written of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Rows.
+    pub rows: u64,
+    /// Links of pages under noindex that were left out.
+    pub left_out: u64,
+}
+
+/// Writes a table. Of the links those of pages under noindex are left out, unless the view has them.
 pub fn write_table<S: Store>(
     view: &View<S>,
     table: Table,
     form: Form,
     out: &mut impl Write,
-) -> Result<u64, ViewError> {
-    match table {
+) -> Result<Written, ViewError> {
+    let mut left_out = 0;
+    let rows = match table {
         Table::Pages => write_rows(view.pages(), form, out),
-        Table::Links => write_rows(view.links(), form, out),
+        Table::Links => {
+            let links = view.links().filter(|row| {
+                let is_out = !view.has_noindex() && matches!(row, Ok(link) if link.from_noindex);
+                left_out += u64::from(is_out);
+                !is_out
+            });
+            write_rows(links, form, out)
+        }
         Table::Hosts => write_rows(view.hosts(), form, out),
         Table::Robots => write_rows(view.robots(), form, out),
         Table::Queue => write_rows(view.queue(), form, out),
         Table::Skipped => write_rows(view.skipped()?, form, out),
         Table::Ledger => write_rows(view.ledger(), form, out),
         Table::Errors => write_rows(view.errors(), form, out),
-    }
+    }?;
+    Ok(Written { rows, left_out })
 }
 
 pub(super) fn write_rows<R: Row>(

@@ -158,7 +158,8 @@ fn what_was_asked_for(scene: &Scene) {
 
 fn what_the_records_say(scene: &Scene) {
     let pages = scene.table("pages");
-    let links = scene.table("links");
+    let links = scene.look("export", &["--table", "links", "--format", "jsonl", "--include-noindex"]);
+    let links = links.expect(0).json();
     let mut wrong = Vec::new();
     for case in CASES {
         let name = case.name;
@@ -214,7 +215,9 @@ fn what_the_records_say(scene: &Scene) {
             .filter(|link| link["from"] == url(case).as_str())
             .map(|link| (text(link, "to"), text(link, "outcome"), text(link, "text")))
             .collect();
-        if case.is_page() {
+        if case.is_page() && !case.may('t') && !case.may('l') {
+            check("links", outcomes.len().into(), 0.into());
+        } else if case.is_page() {
             let outcome_of = |path: &str| -> Value {
                 let to = format!("{HOST}/{path}/{name}");
                 outcomes.iter().find(|(found, ..)| *found == to).map(|(_, outcome, _)| outcome.clone()).into()

@@ -4,3 +4,5 @@ mod cases;
 mod everywhere;
 mod links;
 mod readings;
+mod remains;
+mod revisits;

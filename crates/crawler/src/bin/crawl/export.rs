@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use crawler::store::SledStore;
-use crawler::view::{Form, Table, View, ViewError, write_table};
+use crawler::view::{Form, Table, View, ViewError, Written, write_table};
 use meta::consent::Purpose;
 
 use crate::exit::{self, Stop};
@@ -32,6 +32,9 @@ pub(crate) struct ExportArgs {
     /// Writes only pages that may serve this purpose; the crawl must have declared it
     #[arg(long, value_name = "PURPOSE")]
     purpose: Option<Purpose>,
+    /// Writes with --table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
+    #[arg(long)]
+    include_noindex: bool,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -52,7 +55,8 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
     if args.purpose.is_some() && args.table != Table::Pages {
         return Err(Stop::new(exit::USAGE, "--purpose goes with --table pages alone").into());
     }
-    let view = show::open(&args.dir)?.serving(args.purpose);
+    show::check_noindex(args.include_noindex, Some(args.table))?;
+    let view = show::open(&args.dir)?.serving(args.purpose).with_noindex(args.include_noindex);
     let form = match args.format {
         Format::Csv => Form::Csv,
         Format::Jsonl => Form::Jsonl,
@@ -60,13 +64,17 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
     let table = args.table;
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         let mut out = BufWriter::new(io::stdout().lock());
-        let written = write_table(&view, table, form, &mut out).and_then(|_| Ok(out.flush()?));
+        let written = write_table(&view, table, form, &mut out);
+        let written = written.and_then(|written| Ok(out.flush().map(|()| written)?));
         // What is still in the buffer has been written, or nobody wants it.
         let (_, _) = out.into_parts();
-        return show::finish(written);
+        return show::finish(written.map(|written| show::tell_left_out(written, talk)));
     };
     match write_file(&view, table, form, path) {
-        Ok(()) => Ok(exit::COMPLETE),
+        Ok(written) => {
+            show::tell_left_out(written, talk);
+            Ok(exit::COMPLETE)
+        }
         Err(ViewError::Write(error)) => {
             let what = format!("{} can't be written: {error}", path_text(path));
             Err(Stop::new(exit::STORAGE, what).into())
@@ -76,17 +84,17 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
 }
 
 /// Writes a file whole or not at all: as `FILE.part`, which gets its name at the end.
-fn write_file(view: &View<SledStore>, table: Table, form: Form, path: &Path) -> Result<(), ViewError> {
+fn write_file(view: &View<SledStore>, table: Table, form: Form, path: &Path) -> Result<Written, ViewError> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
-    let write = || -> Result<(), ViewError> {
+    let write = || -> Result<Written, ViewError> {
         let mut out = BufWriter::new(File::create(&part)?);
-        write_table(view, table, form, &mut out)?;
+        let written = write_table(view, table, form, &mut out)?;
         out.flush()?;
         out.get_ref().sync_all()?;
         fs::rename(&part, path)?;
-        Ok(())
+        Ok(written)
     };
     let written = write();
     if written.is_err() {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::lookup::stored_sitemap;
 use super::super::open::{View, ViewError};
 use crate::frontier::{HostId, QueuedUrl, Via, reversed, stored_queue_of};
-use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key, read_links};
+use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -18,7 +18,8 @@ pub struct Step {
     /// The URL.
     pub url: String,
     /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `sitemap` where the one before it is
-    /// one, `robots_txt` or `well_known` for a sitemap itself; `unknown` where the page before it lists no such link.
+    /// one, `robots_txt` or `well_known` for a sitemap itself; `unlisted` where the links of the page before it are kept nowhere,
+    /// `unknown` where it lists no such link.
     pub by: String,
     /// The anchor text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,8 +127,8 @@ impl<S: Store> View<S> {
         let other = if self.sitemap_of(page)?.is_some() { "sitemap" } else { "unknown" };
         let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, other)) };
         let key = link_key(host, page.fingerprint(self.key()));
-        let Some(value) = self.store().get(Tree::Links, &key)? else { return Ok(plain(target, other)) };
-        let links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
+        let Some(record) = self.record_of(page)? else { return Ok(plain(target, other)) };
+        let links = self.links_shown(&record, &key)?;
         let wanted = target.fingerprint(self.key());
         let leads = |link: &&LinkRecord| {
             link.to == target.as_str()
@@ -146,6 +147,8 @@ impl<S: Store> View<S> {
                 rel: some(&link.rel),
                 outcome: Some(link.outcome.as_str()),
             },
+            None if record.redirect.as_deref() == Some(target.as_str()) => plain(target, "redirect"),
+            None if !record.lists_links() => plain(target, "unlisted"),
             None => plain(target, other),
         })
     }

@@ -14,6 +14,7 @@ use super::ledger::ledger_row;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
+use crate::engine::UNLISTED;
 use crate::ledger;
 use crate::record::{Decision, PageRecord};
 use crate::store::{Store, Tree};
@@ -122,7 +123,8 @@ impl<S: Store> View<S> {
             decisions: Vec::new(),
         };
         let last_skip = last_skip.map(|(_, decision)| decision.clone());
-        story.conclude(record.as_ref(), last_skip.as_ref());
+        let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
+        story.conclude(record.as_ref(), last_skip.as_ref(), is_perhaps_unlisted);
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
         let mut urls = PageUrls::default();
         story.page = match record {
@@ -153,6 +155,20 @@ impl<S: Store> View<S> {
             }
         }
         Ok(found)
+    }
+
+    /// True if there are links that are counted and stand nowhere.
+    fn has_unlisted_links(&self) -> Result<bool, ViewError> {
+        let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
+        for pair in self.store().scan(Tree::Ledger, &[]) {
+            let pair = pair?;
+            if ledger::may_say(&pair.1, UNLISTED).map_err(bad)?
+                && super::ledger::decisions(&pair)?.1.iter().any(|entry| entry.decision == UNLISTED)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn redirects_from(&self, record: Option<&PageRecord>) -> Result<Vec<(String, Option<u16>)>, ViewError> {

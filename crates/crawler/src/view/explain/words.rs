@@ -12,7 +12,12 @@ use crate::record::{Decision, Layer, PageRecord};
 
 impl Story {
     /// Draws the conclusion: the answer in one sentence, whether a rule stands against the URL, and what would change it.
-    pub(super) fn conclude(&mut self, record: Option<&PageRecord>, skip: Option<&Decision>) {
+    pub(super) fn conclude(
+        &mut self,
+        record: Option<&PageRecord>,
+        skip: Option<&Decision>,
+        is_perhaps_unlisted: bool,
+    ) {
         let denied = self.robots.as_ref().is_some_and(|robots| !robots.allowed);
         match self.fate {
             Fate::Fetched | Fate::Redirected | Fate::Error => self.answered(record),
@@ -44,7 +49,15 @@ impl Story {
                 );
             }
             Fate::LeftOut => self.left_out(skip),
-            Fate::Unseen => self.unseen(denied),
+            Fate::Unseen => {
+                self.unseen(denied);
+                if is_perhaps_unlisted {
+                    self.may(
+                        "if only pages link to it that may be neither indexed nor followed: a link from another page; the links \
+                         of those are counted (`not_listed` in `crawl show DIR ledger`) and stored nowhere",
+                    );
+                }
+            }
         }
     }
 
@@ -233,6 +246,9 @@ impl Story {
                 "robots_txt" => "a sitemap that robots.txt names".to_owned(),
                 "well_known" => "a sitemap at its usual place".to_owned(),
                 "unknown" => "found on the page before, the link isn't stored".to_owned(),
+                "unlisted" => {
+                    "found on the page before, which may be neither indexed nor followed: its links aren't stored".to_owned()
+                }
                 element => format!("link <{element}>{text}{rel}{outcome}"),
             };
             out.line("  ", &format!("{}. {}  {by}", index + 1, step.url))?;

@@ -2,6 +2,7 @@
 
 mod directory;
 mod forms;
+mod noindex;
 mod queue;
 mod skipped;
 mod summary;

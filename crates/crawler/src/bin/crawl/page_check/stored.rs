@@ -229,6 +229,10 @@ fn as_json(visit: &StoredVisit, check: &Check, checked: &Checked, basis: Basis) 
         ("judged".to_owned(), json!(basis.name())),
     ]);
     answer.extend(answer::as_json(checked));
+    if record.is_withheld() {
+        // Their number stands below; where they lead is told by table links alone, and there unasked neither.
+        answer.insert("links".to_owned(), json!([]));
+    }
     let visit = json!({
         "fetched_at": record.fetched_at,
         "status": record.status,

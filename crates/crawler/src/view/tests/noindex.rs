@@ -1,0 +1,111 @@
+//! Links of pages under noindex: left out unless asked for, and bare then, whatever is stored.
+
+use serde_json::json;
+
+use super::*;
+use crate::record::link_key;
+
+/// A page with a link that tells of its content, should it be shown.
+fn linked(crawl: &mut Crawl, record: PageRecord) {
+    let link = LinkRecord {
+        rel: "secret".to_owned(),
+        text: "secret".to_owned(),
+        hreflang: Some("secret".to_owned()),
+        ..link("http://a.test/x", LinkOutcome::Queued)
+    };
+    crawl.store_page(record, vec![link]);
+}
+
+fn noindex(url: &str) -> PageRecord {
+    PageRecord { indexed: false, directives: vec![directive("noindex")], ..page(url, Some(200)) }
+}
+
+#[test]
+fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for() {
+    let free = || page("http://a.test/free", Some(200));
+    let before = Timestamp::UNIX_EPOCH;
+    for (name, record) in [
+        ("noindex", noindex("http://a.test/closed")),
+        ("no word", PageRecord { withheld: true, ..page("http://a.test/closed", Some(200)) }),
+        ("redirect", PageRecord { withheld: true, ..page("http://a.test/closed", Some(302)) }),
+        ("over", PageRecord { unavailable_after: Some(before), ..page("http://a.test/closed", Some(200)) }),
+    ] {
+        let mut crawl = Crawl::new();
+        linked(&mut crawl, free());
+        linked(&mut crawl, record);
+        let view = crawl.view();
+        for form in [Form::Jsonl, Form::Csv, Form::Tabs, Form::Aligned(200)] {
+            let mut out = Vec::new();
+            let written = write_table(&view, Table::Links, form, &mut out).unwrap();
+            assert_eq!((written.rows, written.left_out), (1, 1), "{name}");
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.contains("http://a.test/free") && !text.contains("/closed"), "{name}: {text}");
+        }
+        let view = view.with_noindex(true);
+        let mut out = Vec::new();
+        let written = write_table(&view, Table::Links, Form::Jsonl, &mut out).unwrap();
+        assert_eq!((written.rows, written.left_out), (2, 0), "{name}");
+        let links = jsonl(&view, Table::Links);
+        let closed = links.iter().find(|link| link["from"] == "http://a.test/closed").unwrap();
+        let expected = json!({
+            "v": 1, "from": "http://a.test/closed", "to": "http://a.test/x", "rel": "", "text": "", "nofollow": false,
+            "outcome": "queued", "kind": "a", "position": null, "hreflang": null, "from_noindex": true,
+        });
+        assert_eq!(closed, &expected, "{name}");
+        let free = links.iter().find(|link| link["from"] == "http://a.test/free").unwrap();
+        assert_eq!((&free["from_noindex"], &free["text"]), (&json!(false), &json!("secret")), "{name}");
+    }
+}
+
+#[test]
+fn links_of_a_page_under_noindex_and_nofollow_are_shown_to_nobody() {
+    let mut crawl = Crawl::new();
+    linked(&mut crawl, PageRecord { followed: false, ..noindex("http://a.test/") });
+    assert!(jsonl(&crawl.view().with_noindex(true), Table::Links).is_empty());
+}
+
+#[test]
+fn links_of_a_page_whose_record_is_lost_count_as_under_noindex() {
+    let mut crawl = Crawl::new();
+    linked(&mut crawl, page("http://a.test/", Some(200)));
+    crawl.commit();
+    let via = crawl.via("http://a.test/");
+    let key = crate::record::page_key(via.host, via.page, 0);
+    crawl.store.commit(vec![Write::remove(Tree::Pages, key)]).unwrap();
+    assert!(crawl.store.get(Tree::Links, &link_key(via.host, via.page)).unwrap().is_some());
+    let view = crawl.view();
+    assert!(jsonl(&view, Table::Links).is_empty());
+    let links = jsonl(&view.with_noindex(true), Table::Links);
+    assert_eq!(
+        (&links[0]["from"], &links[0]["text"], &links[0]["from_noindex"]),
+        (&json!(null), &json!(""), &json!(true))
+    );
+}
+
+#[test]
+fn neither_a_story_nor_a_stored_visit_nor_an_owners_report_tells_more() {
+    let over =
+        |url: &str| PageRecord { unavailable_after: Some(Timestamp::UNIX_EPOCH), ..page(url, Some(200)) };
+    let mut crawl = Crawl::new();
+    linked(&mut crawl, over("http://a.test/closed"));
+    let via = Some(crawl.via("http://a.test/closed"));
+    crawl.store_page(PageRecord { via, ..page("http://a.test/x", Some(404)) }, Vec::new());
+    let view = crawl.view();
+    let story = view.explain(&url("http://a.test/x")).unwrap();
+    let step = story.found.last().unwrap();
+    assert_eq!((step.by.as_str(), &step.text, &step.rel, step.outcome), ("a", &None, &None, Some("queued")));
+    let visit = view.visit(&url("http://a.test/closed")).unwrap().unwrap();
+    assert_eq!((visit.links[0].text.as_str(), visit.links[0].rel.as_str()), ("", ""));
+    let report = view.owner_report("a.test").unwrap().unwrap();
+    assert_eq!((report.broken.len(), report.broken[0].linked_from_count), (1, 0));
+    assert!(report.broken[0].linked_from.is_empty());
+}
+
+#[test]
+fn links_that_are_counted_and_not_listed_count_as_not_followed() {
+    let mut crawl = Crawl::new();
+    let record = PageRecord { followed: false, links_out: 7, ..noindex("http://a.test/") };
+    crawl.store_page(record, Vec::new());
+    let visit = crawl.view().visit(&url("http://a.test/")).unwrap().unwrap();
+    assert_eq!(visit.outcomes(), [("nofollow_page", 7)]);
+}
