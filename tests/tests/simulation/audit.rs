@@ -41,6 +41,7 @@ async fn an_engine_that_reads_less_than_it_should_is_caught_and_a_polite_one_is_
         "noindex",
         "noarchive",
         "nofollow",
+        "none",
         "discovery",
         "archive",
         "archived_words",

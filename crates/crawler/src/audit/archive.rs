@@ -4,13 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::Timestamp;
-use url::Url;
+use meta::{Because, Directives};
 
 use super::{AuditError, AuditRules, Check, content};
-use crate::extract::{self, Document, ExtractInput, Readings};
+use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::record::{PageRecord, Withdrawal};
+use crate::sitemap::SitemapLimits;
 use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
+use crate::visit::{self, Desk, PageRules};
 use crate::warc::{Reader, Record};
 
 /// What the database says of one place in the archive.
@@ -20,10 +23,13 @@ struct Place {
     length: u64,
     /// The body may be kept, by the record's own words.
     may: bool,
+    /// The record says that it is in the archive.
+    archived: bool,
     seen: bool,
 }
 
 pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Result<Vec<Check>, AuditError> {
+    let reading = Reading::new(rules);
     let mut places = places(store, rules)?;
     let withdrawn = withdrawn(store)?;
     let mut records =
@@ -66,7 +72,7 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
                 continue;
             }
             if record.kind() == "response" {
-                judge_response(&file, &record, places.get_mut(&place), rules, &mut records, &mut words);
+                judge_response(&file, &record, places.get_mut(&place), &reading, &mut records, &mut words);
             }
         }
     }
@@ -80,7 +86,7 @@ fn judge_response(
     file: &str,
     record: &Record,
     place: Option<&mut Place>,
-    rules: &AuditRules,
+    reading: &Reading<'_>,
     records: &mut Check,
     words: &mut Check,
 ) {
@@ -97,15 +103,62 @@ fn judge_response(
         records.broken(url, at, what);
     } else if !place.may {
         records.broken(url, at, format!("{file} at {}: its page record forbids to keep it", record.offset));
+    } else if !place.archived {
+        let what = format!("{file} at {}: its page record says that it isn't archived", record.offset);
+        records.broken(url, at, what);
     }
     words.case();
-    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, rules) {
+    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, reading) {
         words.broken(url, at, format!("{file} at {}: {word}", record.offset));
     }
 }
 
-/// The first directive of an archived response that forbids to keep it, or why it can't be told that none does.
-fn forbids(url: &str, at: Timestamp, record: &Record, rules: &AuditRules) -> Option<String> {
+/// What the words of a response are read and judged by.
+struct Reading<'a> {
+    rules: &'a AuditRules,
+    pages: PageRules,
+}
+
+impl<'a> Reading<'a> {
+    fn new(rules: &'a AuditRules) -> Self {
+        let pages = PageRules {
+            agent: rules.page_agent.clone(),
+            dialect: meta::Dialect::Strict,
+            policy: rules.policy.clone(),
+            limits: rules.limits.clone(),
+            selectors: Vec::new(),
+            select_limits: SelectLimits::default(),
+            sitemap_limits: SitemapLimits::default(),
+            archive: false,
+            resources: false,
+            key: rules.key,
+            closes_unread_head: rules.closes_unread_head(),
+            desk: Desk::default(),
+        };
+        Self { rules, pages }
+    }
+}
+
+/// What an archived response says that forbids to keep it: by the crawl's own reader, and where that takes it for no page, by its
+/// headers and whatever tags it can be read to have.
+fn forbids(url: &str, at: Timestamp, record: &Record, reading: &Reading<'_>) -> Option<String> {
+    let parsed = CrawlUrl::parse(url).ok()?;
+    let words = |because: &[Because]| because.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    if let Some(visited) = visit::reread(&reading.pages, &parsed, record) {
+        let read = visited.record;
+        if !content::by_words(&read, reading.rules, at).body {
+            return Some(words(&read.directives));
+        }
+        // What was read as a page has a charset.
+        if read.charset.is_some() {
+            return None;
+        }
+    }
+    let directives = tags(&parsed, at, record, reading.rules)?;
+    (!directives.effects().store_body).then(|| words(&directives.because))
+}
+
+fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> Option<Directives> {
     let (_, body) = record.http()?;
     let fields = record.http_fields();
     let headers: Vec<(String, String)> = fields
@@ -117,28 +170,17 @@ fn forbids(url: &str, at: Timestamp, record: &Record, rules: &AuditRules) -> Opt
     let body = decode_body(Some(&codings.join(",")), body);
     let mut document = Document::of(fields.iter().map(|(name, value)| (*name, *value)), &body);
     document.is_cut = record.field("WARC-Truncated").is_some();
-    let agent = &rules.page_agent;
-    let readings = match Url::parse(url) {
-        Ok(url) => {
-            let input = ExtractInput {
-                body: &body,
-                content_type: document.content_type.as_deref(),
-                url: &url,
-                link_headers: &[],
-                limits: &rules.limits,
-                want_text: false,
-            };
-            extract::read(&input, &document, agent)
-        }
-        Err(_) => Readings::default(),
+    let input = ExtractInput {
+        body: &body,
+        content_type: document.content_type.as_deref(),
+        url: url.as_url(),
+        link_headers: &[],
+        limits: &rules.limits,
+        want_text: false,
     };
-    let closes = rules.closes_unread_head();
-    let directives = readings.resolve(&headers, agent, meta::Dialect::Strict, at, closes);
-    if directives.effects().store_body {
-        return None;
-    }
-    let words: Vec<_> = directives.because.iter().map(ToString::to_string).collect();
-    Some(words.join("; "))
+    let agent = &rules.page_agent;
+    let readings = extract::read(&input, &document, agent);
+    Some(readings.resolve(&headers, agent, meta::Dialect::Strict, at, rules.closes_unread_head()))
 }
 
 fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u64), Place>, AuditError> {
@@ -149,7 +191,10 @@ fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u6
             serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
         let may = content::allowed(&record, rules, record.fetched_at).body;
         for capture in record.captures() {
-            let place = Place { url: record.url.clone(), length: capture.length, may, seen: false };
+            // A capture of an earlier visit stays while the last one kept no body.
+            let archived = record.archived || record.warc.as_ref() != Some(capture);
+            let (url, length) = (record.url.clone(), capture.length);
+            let place = Place { url, length, may, archived, seen: false };
             places.insert((capture.file.clone(), capture.offset), place);
         }
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use meta::{Because, Sources};
 
 use super::{AuditError, AuditRules, Check};
-use crate::record::{PageRecord, link_key, read_links};
+use crate::record::{LinkRecord, PageRecord, link_key, read_links};
 use crate::store::{Store, Tree};
 
 pub(super) struct Judged {
@@ -19,8 +19,18 @@ pub(super) struct Allowed {
     pub(super) links: bool,
 }
 
-/// Judges by the stored directives, each by its name, and by the stored header lines, resolved once more.
+/// Judges by the stored directives, each by its name, by the stored header lines, resolved once more, and by the statements about
+/// uses. What the crawl withheld for whatever reason may not be there either.
 pub(super) fn allowed(record: &PageRecord, rules: &AuditRules, at: Timestamp) -> Allowed {
+    let words = by_words(record, rules, at);
+    let judgement = rules.policy.judge(&record.consent);
+    let text = words.text && !judgement.is_refused() && !record.withheld;
+    let effects = judgement.limit(meta::Effects { store_text: text, store_body: text, enqueue_links: true });
+    Allowed { text: effects.store_text, body: effects.store_body && words.body, links: words.links }
+}
+
+/// As [`allowed`], by directives and header lines alone.
+pub(super) fn by_words(record: &PageRecord, rules: &AuditRules, at: Timestamp) -> Allowed {
     let headers = Sources { headers: &record.headers, metas: &[] };
     let again = meta::resolve(&headers, &rules.page_agent, meta::Dialect::Strict, at);
     let said = |names: &[&str]| record.directives.iter().any(|because| names.contains(&word(because)));
@@ -28,17 +38,10 @@ pub(super) fn allowed(record: &PageRecord, rules: &AuditRules, at: Timestamp) ->
     let closes = |part: &String| rules.closes_unread_head() || part.starts_with("body:");
     let is_closed = record.error.as_deref() == Some("mime") || record.unread.iter().any(closes);
     let dynamic = record.about.document_state == Some(meta::DocumentState::Dynamic);
-    let judgement = rules.policy.judge(&record.consent);
-    let text = again.index
-        && !said(&["noindex", "none"])
-        && !over
-        && !dynamic
-        && !is_closed
-        && !judgement.is_refused();
-    let effects = judgement.limit(meta::Effects { store_text: text, store_body: text, enqueue_links: true });
+    let text = again.index && !said(&["noindex", "none"]) && !over && !dynamic && !is_closed;
     Allowed {
-        text: effects.store_text,
-        body: effects.store_body && again.archive && !said(&["noarchive", "nocache"]),
+        text,
+        body: text && again.archive && !said(&["noarchive", "nocache"]),
         links: again.follow && !said(&["nofollow", "none"]),
     }
 }
@@ -50,6 +53,8 @@ fn word(because: &Because) -> &str {
 /// The fields of a record that tell of its content, where there is anything in them.
 fn content(record: &PageRecord) -> Vec<&'static str> {
     let about = &record.about;
+    let has_header = |names: &[&str]| record.headers.iter().any(|(name, _)| names.contains(&name.as_str()));
+    let has_parameter = record.content_type.as_ref().is_some_and(|value| value.contains(';'));
     let fields = [
         ("title", record.title.is_some()),
         ("description", record.description.is_some()),
@@ -64,14 +69,34 @@ fn content(record: &PageRecord) -> Vec<&'static str> {
         ("twitter_description", about.twitter_description.is_some()),
         ("json_ld", !about.json_ld.is_empty()),
         ("meta_url", about.meta_url.is_some()),
+        ("base", about.base.is_some()),
+        ("refresh", about.refresh.is_some()),
+        ("duplicate_of", record.duplicate_of.is_some()),
+        ("etag", record.validators.contains_key("etag")),
+        ("header lines of its content", has_header(&["link", "refresh", "content-language"])),
+        ("parameters of its content type", has_parameter),
         ("indexed", record.indexed),
     ];
     fields.into_iter().filter(|(_, held)| *held).map(|(name, _)| name).collect()
 }
 
+/// The same of its links.
+fn content_of_links(links: &[LinkRecord]) -> Vec<&'static str> {
+    let any = |told: fn(&LinkRecord) -> bool| links.iter().any(told);
+    let fields = [
+        ("anchor texts", any(|link| !link.text.is_empty())),
+        ("rel of links", any(|link| !link.rel.is_empty())),
+        ("hreflang of links", any(|link| link.hreflang.is_some())),
+        ("positions of links", any(|link| link.position.is_some())),
+    ];
+    fields.into_iter().filter(|(_, held)| *held).map(|(name, _)| name).collect()
+}
+
 pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, AuditError> {
-    let mut noindex =
-        Check::new("noindex", "nothing of a page under noindex is stored: no field, no anchor text, no body");
+    let mut noindex = Check::new(
+        "noindex",
+        "nothing of a page under noindex is stored: no field, no ETag, no text or rel of a link, no body",
+    );
     let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is kept");
     let mut nofollow = Check::new("nofollow", "no link is queued that page or rel forbid to follow");
     for pair in store.scan(Tree::Pages, &[]) {
@@ -87,13 +112,11 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
         let moment = Some(at);
         if !may.text {
             noindex.case();
-            let mut held: Vec<String> = content(&record).into_iter().map(str::to_owned).collect();
+            let mut held = content(&record);
             if record.captures().next().is_some() || record.archived {
-                held.push("body in the archive".to_owned());
+                held.push("body in the archive");
             }
-            if links.iter().any(|link| !link.text.is_empty()) {
-                held.push("anchor texts".to_owned());
-            }
+            held.extend(content_of_links(&links));
             if !held.is_empty() {
                 noindex.broken(&record.url, moment, format!("stored: {}", held.join(", ")));
             }
@@ -105,7 +128,7 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
             }
         }
         for link in links.iter().filter(|link| link.kind != "redirect") {
-            let forbidden = !may.links || !meta::link_rel(&link.rel).may_queue();
+            let forbidden = !may.links || link.nofollow || !meta::link_rel(&link.rel).may_queue();
             if !forbidden {
                 continue;
             }
@@ -124,7 +147,7 @@ pub(super) fn links_of<S: Store>(
     store: &S,
     host: crate::frontier::HostId,
     page: crate::url::Fingerprint,
-) -> Result<Vec<crate::record::LinkRecord>, AuditError> {
+) -> Result<Vec<LinkRecord>, AuditError> {
     match store.get(Tree::Links, &link_key(host, page))? {
         Some(value) => read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error)),
         None => Ok(Vec::new()),

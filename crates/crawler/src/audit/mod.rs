@@ -2,12 +2,14 @@
 //!
 //! Works from the records alone: the ledger's requests, the stored robots.txt versions, page records, links, queue and
 //! archive. Of the crawl itself it uses the readers of those records and the parsers (`robots`, `meta`, `extract`), and nothing
-//! that decides anything: a mistake of frontier, pace or pipeline shows here.
+//! that decides anything: a mistake of frontier, pace or pipeline shows here. Archived responses are read by the crawl's own reader, so
+//! that whatever it takes for a page is one here; what follows from the words in it is judged here.
 
 mod accounts;
 mod archive;
 mod content;
 mod links;
+mod none;
 mod pace;
 mod report;
 mod requests;
@@ -199,6 +201,7 @@ pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Re
     checks.extend(robots_txt::judge(store, &log, rules, repair.as_ref())?);
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
+    checks.push(none::judge(store, rules, repair.as_ref())?);
     checks.push(links::judge(store, rules, repair.as_ref())?);
     if let Some(warc) = warc {
         checks.extend(archive::judge(store, warc, rules)?);

@@ -1,0 +1,85 @@
+//! Pages under noindex and nofollow: their links are counted, and stand nowhere.
+
+use std::collections::HashSet;
+
+use super::{AuditError, AuditRules, Check, content};
+use crate::ledger;
+use crate::record::{Decision, EffectsTaken, Layer, PageRecord, RepairRecord, read_links};
+use crate::store::{Store, Tree};
+
+pub(super) fn judge<S: Store>(
+    store: &S,
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Check, AuditError> {
+    let mut check = Check::new(
+        "none",
+        "no link of a page under noindex and nofollow is listed, in table links or in the ledger; their number is told",
+    );
+    let ledger = Ledger::read(store, &mut check)?;
+    for pair in store.scan(Tree::Pages, &[]) {
+        let (key, value) = pair?;
+        let record: PageRecord =
+            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+        let at = record.fetched_at;
+        let may = content::allowed(&record, rules, at);
+        if may.text || may.links {
+            continue;
+        }
+        check.case();
+        if let Some(value) = key.get(..12).map(|page| store.get(Tree::Links, page)).transpose()?.flatten() {
+            let links = read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error))?;
+            check.broken(&record.url, Some(at), format!("{} of its links are listed", links.len()));
+        }
+        let has_links = record.links_out > u64::from(record.redirect.is_some());
+        if has_links && ledger.entries > 0 && !ledger.counted.contains(&record.url) {
+            let what = "the number of its links doesn't stand in the ledger";
+            check.lost_or_broken(repair.is_some(), &record.url, Some(at), what);
+        }
+    }
+    Ok(check)
+}
+
+/// What the ledger says of such pages.
+#[derive(Default)]
+struct Ledger {
+    entries: u64,
+    /// Pages with an entry that tells the number of their links.
+    counted: HashSet<String>,
+    /// Pages whose last visit so far found them closed.
+    closed: HashSet<String>,
+}
+
+impl Ledger {
+    fn read<S: Store>(store: &S, check: &mut Check) -> Result<Self, AuditError> {
+        let mut ledger = Self::default();
+        for pair in store.scan(Tree::Ledger, &[]) {
+            let (_, value) = pair?;
+            // What can't be read is a fault of the chain, and told there.
+            let Ok(block) = ledger::read(&value) else { continue };
+            for entry in block.decisions {
+                ledger.take(entry, check);
+            }
+        }
+        Ok(ledger)
+    }
+
+    fn take(&mut self, entry: Decision, check: &mut Check) {
+        self.entries += 1;
+        let Decision { at, url, decision, layer, evidence, via, .. } = entry;
+        match decision.as_str() {
+            "fetched" => match evidence.effects {
+                Some(EffectsTaken { indexed: false, followed: false, .. }) => drop(self.closed.insert(url)),
+                _ => drop(self.closed.remove(&url)),
+            },
+            "not_listed" => drop(self.counted.insert(url)),
+            // What was queued before the page was closed may be left out by others later.
+            "skipped" if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
+                if let Some(via) = via.filter(|via| self.closed.contains(via)) {
+                    check.broken(&via, Some(at), format!("the ledger lists {url} as a link of it"));
+                }
+            }
+            _ => {}
+        }
+    }
+}

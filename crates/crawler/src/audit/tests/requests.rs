@@ -1,0 +1,52 @@
+//! Each rule of pace and of robots.txt, broken.
+
+use super::*;
+
+#[test]
+fn each_rule_of_pace_that_is_broken_is_told() {
+    // Sent before the answer to the one before was complete.
+    assert_eq!(broken_by(|r| r.asked("/", 6.05, 0.0)), ["overlap", "gap", "configured_delay", "site_delay"]);
+    // Later than the operator's delay and the site's, earlier than the pause in force.
+    assert_eq!(broken_by(|r| r.asked("/", 9.0, 60.0)), ["gap"]);
+    // The ledger claims a shorter gap than robots.txt asks for.
+    assert_eq!(broken_by(|r| r.asked("/", 7.5, 1.0)), ["site_delay"]);
+    assert_eq!(broken_by(|r| r.asked("/", 6.6, 0.1)), ["configured_delay", "site_delay"]);
+    // A pause that was entered isn't kept.
+    assert_eq!(
+        broken_by(|r| {
+            let pause = Delay { length: Duration::from_secs(60), why: Why::RetryAfter };
+            r.decisions.push(decision(at(6.2), "http://a.test/b", "paused", Layer::Pace, pause.into()));
+            r.asked("/", 20.0, 2.0);
+        }),
+        ["pauses"]
+    );
+    assert_eq!(
+        broken_by(|r| {
+            let mut late = robots_txt(6.5, "", "defer");
+            late.status = Some(503);
+            late.headers = vec![("retry-after".to_owned(), "3600".to_owned())];
+            r.robots.push(late);
+            r.robots.push(robots_txt(9.1, "", "rules"));
+            r.decisions.push(decision(at(9.1), SITE, "robots_rules", Layer::Robots, request(9.0, 2.0)));
+            r.requests += 1;
+        }),
+        ["robots_retry"]
+    );
+}
+
+#[test]
+fn each_rule_of_robots_txt_that_is_broken_is_told() {
+    assert_eq!(broken_by(|r| r.asked("/denied", 9.0, 2.0)), ["denied"]);
+    assert_eq!(broken_by(|r| r.robots[0].access = "defer".to_owned()), ["denied"]);
+    assert_eq!(broken_by(|r| r.robots[0].fetched_at = at(5.0).wall), ["robots_known"]);
+    assert_eq!(broken_by(|r| r.robots[0].expires = at(5.0).wall), ["robots_known"]);
+    assert_eq!(
+        broken_by(|r| r.robots[0].set_body(b"User-agent: *\nDisallow: /denied\nVisit-time: 0100-0200\n")),
+        ["visit_time"]
+    );
+    assert_eq!(
+        broken_by(|r| r.robots[0]
+            .set_body(b"User-agent: *\nContent-Signal: search=no, use=reference\nDisallow: /denied\n")),
+        ["purposes"]
+    );
+}
