@@ -16,3 +16,4 @@ mod scarce;
 mod scene;
 mod signals;
 mod streams;
+mod withheld;

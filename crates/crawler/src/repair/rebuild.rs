@@ -1,5 +1,7 @@
 //! Fills the new database: pages with their links, what is queued, what hosts asked for, robots.txt versions, the ledger.
 
+mod withheld;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +20,8 @@ use crate::frontier::{
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
 use crate::record::{
-    Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord, link_key,
-    page_key, read_links, write_links,
+    Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord,
+    link_key, page_key, read_links, withhold_links, write_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -229,10 +231,19 @@ impl Rebuild<'_> {
                 record.archived = false;
                 self.repaired.bodies_lost += 1;
             }
+            if record.is_withheld() {
+                record.withhold();
+            }
             let old = key.get(..12).and_then(|key| salvaged.get(Tree::Links, key));
             let links = old.and_then(|value| read_links(&value).ok());
             let links = match links {
-                Some(links) => links,
+                _ if !record.lists_links() => Vec::new(),
+                Some(mut links) => {
+                    if record.is_withheld() {
+                        withhold_links(&mut links);
+                    }
+                    links
+                }
                 None if record.links_out == 0 => Vec::new(),
                 None => {
                     let Some(links) = self.links_again(&url, &record) else {
@@ -257,11 +268,7 @@ impl Rebuild<'_> {
     }
 
     /// Reads an archived response as its visit did.
-    fn reread(
-        &self,
-        url: &CrawlUrl,
-        place: &crate::record::Archived,
-    ) -> Option<(PageRecord, Vec<LinkRecord>)> {
+    fn reread(&self, url: &CrawlUrl, place: &Archived) -> Option<(PageRecord, Vec<LinkRecord>)> {
         let location =
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let response = warc::read(&self.dir.warc(), &location).ok()?;
@@ -273,7 +280,7 @@ impl Rebuild<'_> {
                 (Err(_), None) => LinkOutcome::NotHttp,
             })
         });
-        let links = links.collect();
+        let links = if visited.record.lists_links() { links.collect() } else { Vec::new() };
         Some((visited.record, links))
     }
 
@@ -315,8 +322,10 @@ impl Rebuild<'_> {
                 continue;
             }
             let Some((mut record, links)) = self.reread(&url, &place) else { continue };
-            record.warc = Some(place);
-            record.archived = true;
+            if !self.buried(&url, &place, &record)? {
+                record.warc = Some(place);
+                record.archived = true;
+            }
             self.repaired.pages_from_archive += 1;
             self.keep(&url, &record, &links)?;
         }
@@ -374,9 +383,12 @@ impl Rebuild<'_> {
         let store = Arc::clone(&self.store);
         for pair in store.scan(Tree::Pages, &[]) {
             let (key, value) = pair?;
-            let Some(value_of_links) = store.get(Tree::Links, &key[..12])? else { continue };
             let Ok(record) = serde_json::from_slice::<PageRecord>(&value) else { continue };
             let via = via_of(&key);
+            if let Some(url) = withheld::unlisted_redirect(&record) {
+                self.admit(QueuedUrl::link(&url, record.depth, via), &url, Priority::First)?;
+            }
+            let Some(value_of_links) = store.get(Tree::Links, &key[..12])? else { continue };
             for link in read_links(&value_of_links).unwrap_or_default() {
                 if link.outcome.is_skip() {
                     continue;
