@@ -74,6 +74,12 @@ impl Clients {
         self.shelf(host_is_seed).kept().remove(origin);
     }
 
+    /// Looks up every address of a URL's host, as a connection would; none where that fails.
+    pub(super) async fn addresses(&self, url: &url::Url, host_is_seed: bool) -> Vec<SocketAddr> {
+        let host = url.host_str().unwrap_or_default();
+        self.shelf(host_is_seed).recipe.resolver().look_up(host).await.unwrap_or_default()
+    }
+
     /// Looks a name up, as a connection would.
     pub(super) async fn address(&self, host: &str, host_is_seed: bool) -> Option<IpAddr> {
         let found = self.shelf(host_is_seed).recipe.resolver().look_up(host).await.ok()?;

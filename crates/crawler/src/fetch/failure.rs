@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use super::ErrorKind;
 use super::guard::BlockedAddress;
@@ -85,12 +86,46 @@ fn is_too_large(error: &hyper::Error) -> bool {
     error.is_parse() && error.to_string() == "message head is too large"
 }
 
-/// Whether an I/O error tells of this machine and not of the server's.
+/// Whether an I/O error tells of a shortage of this machine's own and not of the server's: file descriptors, memory, or a local
+/// port for a name look-up. `EADDRNOTAVAIL` may be one or the other: see [`without_source`].
 fn is_local(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
-        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::EADDRNOTAVAIL)
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::EADDRINUSE)
     )
+}
+
+/// Whether a connection had no local address to begin from, and the words in which the client names the address that it was for.
+///
+/// That is a shortage of our own where every local port is in use, and a host that can't be reached where this machine has no
+/// address of its family: one with IPv6 addresses alone, say, and a machine without IPv6.
+pub(super) fn without_source(error: &reqwest::Error) -> Option<String> {
+    let is_it = |e: &io::Error| e.raw_os_error() == Some(libc::EADDRNOTAVAIL);
+    let is_connection = error.is_connect() && !error.is_dns();
+    (is_connection && io_errors(error).any(is_it)).then(|| format!("{error:?}"))
+}
+
+/// Whether local ports are used up, where a connection to one of these addresses had none to begin from. `said` may name the
+/// one that it was.
+///
+/// A UDP socket that is connected sends nothing, but it needs an address of this machine, too, and has ports of its own: where
+/// it can't be connected there is no way to that address.
+pub(super) fn are_ports_used_up(addresses: &[SocketAddr], said: &str) -> bool {
+    let named: Vec<_> = addresses.iter().filter(|address| said.contains(&address.to_string())).collect();
+    let asked = if named.is_empty() { addresses.iter().collect() } else { named };
+    !asked.is_empty() && asked.into_iter().all(|address| is_reachable(*address))
+}
+
+fn is_reachable(address: SocketAddr) -> bool {
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    match UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address)) {
+        Ok(()) => true,
+        // A want of descriptors or ports here says nothing about the way.
+        Err(error) => is_local(&error),
+    }
 }
 
 fn is_cut_off(kind: io::ErrorKind) -> bool {

@@ -1,6 +1,6 @@
 //! The seam over the network, by reqwest.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use url::{Host, Url};
 use super::clients::Clients;
 use super::decode::{self, Coding, Decoded};
 use super::dial::Dial;
-use super::failure::{Stage, classify, is_stale, is_unsent};
+use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
 use super::room::{Claim, MIDDLE, OWN, Rooms};
 use super::{
@@ -142,7 +142,17 @@ impl HttpFetch {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let (kind, detail) = classify(&error, Stage::Head);
+            let (mut kind, detail) = classify(&error, Stage::Head);
+            if let Some(said) = without_source(&error) {
+                let addresses = match literal {
+                    Some(address) => vec![SocketAddr::new(address, 0)],
+                    None => self.clients.addresses(url, request.host_is_seed).await,
+                };
+                let port = url.port_or_known_default().unwrap_or_default();
+                if are_ports_used_up(&with_port(addresses, port), &said) {
+                    kind = ErrorKind::Local;
+                }
+            }
             let stale = dial.was_reused() && is_stale(&error);
             if stale && is_unsent(&error) && std::mem::take(&mut may_repeat) {
                 continue;
@@ -325,6 +335,14 @@ fn judge_robots(mut decoded: Decoded, limit: u64, most: u64) -> Result<Decoded, 
     decoded.is_cut = decoded.body.len() as u64 > limit;
     decoded.body.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     Ok(decoded)
+}
+
+/// Port 0 stands for the port of the URL.
+fn with_port(mut addresses: Vec<SocketAddr>, port: u16) -> Vec<SocketAddr> {
+    for address in addresses.iter_mut().filter(|address| address.port() == 0) {
+        address.set_port(port);
+    }
+    addresses
 }
 
 fn origin_of(url: &Url) -> String {

@@ -8,5 +8,6 @@ mod connections;
 mod descriptors;
 mod dns;
 mod failures;
+mod no_source;
 mod server;
 mod tls;
