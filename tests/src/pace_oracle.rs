@@ -23,7 +23,9 @@ pub struct Pace {
 
 const SECOND: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
-const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(15);
+/// So many 5xx in a row count like a 503.
+const ERRORS: u32 = 5;
 
 /// What one host has been told so far.
 #[derive(Default)]
@@ -32,6 +34,8 @@ struct Host<'a> {
     paused_until: Duration,
     pushbacks: u32,
     halvings: u32,
+    /// Answers 5xx in a row.
+    errors: u32,
 }
 
 /// Gives every violation, in words.
@@ -96,9 +100,12 @@ impl<'a> Host<'a> {
         }
         let mut pause = request.retry_after.map(|after| after.clamp(SECOND, 7 * 24 * 3600 * SECOND));
         if request.purpose == Purpose::Page {
-            if matches!(request.status, Some(429 | 503)) {
+            let is_error = matches!(request.status, Some(500..600));
+            self.errors = if is_error { self.errors + 1 } else { 0 };
+            let is_pushback = matches!(request.status, Some(429 | 503));
+            if is_pushback || self.errors >= ERRORS {
                 self.pushbacks += 1;
-                self.halvings += u32::from(self.pushbacks.is_multiple_of(3));
+                self.halvings += u32::from(is_pushback && self.pushbacks.is_multiple_of(3));
                 let doubled = FIRST_PAUSE * 2_u32.pow((self.pushbacks - 1).min(10));
                 pause = pause.or(Some(doubled.min(LONGEST_PAUSE)));
             } else {
@@ -190,6 +197,12 @@ mod tests {
         assert_eq!(judge(&pause, PACE).len(), 2);
         let slow = [page(0, 2_000, ok, None), page(11_000, 10, None, None), page(11_500, 10, ok, None)];
         assert_eq!(judge(&slow, PACE).len(), 2, "five times two seconds, then a second");
+        let errors = [0, 2_000, 4_000, 6_000, 8_000].map(|start| page(start, 100, Some(500), None));
+        next_at(&errors[..4], 7_100);
+        next_at(&errors, 68_100);
+        let pushed =
+            [0, 70_000, 200_000, 450_000, 950_000, 1_950_000].map(|start| page(start, 100, Some(503), None));
+        next_at(&pushed, 1_950_100 + 900_000);
         let open = [page(0, 5_000, ok, None), page(4_000, 100, ok, None)];
         assert_eq!(judge(&open, PACE).len(), 1, "two at once");
         let three = [0, 10_000, 20_000].map(|start| page(start, 100, Some(503), Some(5)));

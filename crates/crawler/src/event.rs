@@ -33,6 +33,34 @@ pub enum CrawlEvent {
     Committed(Totals),
     /// The state of the crawl, about once a second.
     Progress(Progress),
+    /// The loop has done what there was to do, and waits: a crawl makes progress, waits for a stated time, or is over.
+    Step(Step),
+}
+
+/// What the loop did since it last waited, and what it waits for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Now, on the run's clock that never jumps.
+    pub at: Duration,
+    /// When it goes on by itself, at the latest; none if only a visit or a commit can bring it on. Clock ticks don't count.
+    pub until: Option<Duration>,
+    /// Visits begun by this run.
+    pub begun: u64,
+    /// Visits over.
+    pub over: u64,
+    /// Visits that brought the crawl on: a URL is through or lost a try, a robots.txt or another file became known.
+    pub fruitful: u64,
+    /// Commits made.
+    pub commits: u64,
+    /// A commit is under way.
+    pub is_committing: bool,
+}
+
+impl Step {
+    /// Visits in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.begun - self.over
+    }
 }
 
 /// The state of the crawl at one moment.

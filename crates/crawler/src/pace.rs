@@ -37,6 +37,8 @@ pub enum Why {
     MaxBandwidth,
     /// The crawl was stopped while a request may have been under way.
     Restart,
+    /// This machine has no file descriptor, port or memory left for a request.
+    LocalShortage,
 }
 
 impl Why {
@@ -56,6 +58,7 @@ impl Why {
             Self::MaxRate => "max-rate",
             Self::MaxBandwidth => "max-bandwidth",
             Self::Restart => "restart",
+            Self::LocalShortage => "local shortage",
         }
     }
 
@@ -97,6 +100,8 @@ pub struct PaceRules {
     pub adaptive: f64,
     /// The adaptive gap grows to this at most. Never shortens what a site asks for.
     pub max_delay: Duration,
+    /// Where the doubling of back-off stops. Never shortens a first pause, nor what a site asks for.
+    pub max_backoff: Duration,
 }
 
 /// A host's own state of pace, kept across restarts.
@@ -106,16 +111,19 @@ pub struct HostPace {
     pub pushbacks: u32,
     /// Gaps are doubled this many times for the rest of the crawl (after three pushbacks in a row).
     pub slowed: u32,
+    /// Answers 5xx in a row.
+    #[serde(default)]
+    pub server_errors: u32,
 }
 
-/// The first pause after a pushback; doubled with each further one up to [`BACK_OFF_MOST`].
+/// The first pause after a pushback; doubled with each further one up to [`PaceRules::max_backoff`].
 pub const BACK_OFF_FIRST: Duration = Duration::from_secs(60);
-
-/// The longest pause that back-off makes by itself.
-pub const BACK_OFF_MOST: Duration = Duration::from_secs(3600);
 
 /// The first pause after a failed connection or time-out, doubled likewise.
 pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
+
+/// So many answers 5xx in a row are a pushback of the whole host: one alone is the fault of its page.
+pub const SERVER_ERRORS: u32 = 5;
 
 /// A gap as it is waited for: a fiftieth longer, 20 ms at most. The site notes the end of its response when the last octet
 /// has left, which may be after it came here; its own log shall not show a gap shorter than it asked for.
@@ -138,34 +146,52 @@ impl HostPace {
         Delay { length, why: Why::BackOff }
     }
 
-    /// Enters a 429 or 503 (`Retry-After` if it came with one), and gives the host's pause. Spec 2.6 rule 3.
-    pub fn pushed_back(&mut self, retry_after: Option<Duration>, jitter: f64) -> Delay {
-        self.pushbacks = self.pushbacks.saturating_add(1);
-        if self.pushbacks.is_multiple_of(3) {
+    /// Enters an answer with this status, whatever became of its body, and gives the pause that it asks of the whole host: by
+    /// `Retry-After`, by 429 and 503 (spec 2.6 rule 3), or as the fifth 5xx in a row or a later one.
+    pub fn answered(
+        &mut self,
+        status: u16,
+        retry_after: Option<Duration>,
+        rules: &PaceRules,
+        jitter: f64,
+    ) -> Option<Delay> {
+        let is_server_error = (500..600).contains(&status);
+        self.server_errors = if is_server_error { self.server_errors.saturating_add(1) } else { 0 };
+        let is_pushback = matches!(status, 429 | 503);
+        if is_pushback || self.server_errors >= SERVER_ERRORS {
+            self.pushbacks = self.pushbacks.saturating_add(1);
+        } else {
+            self.pushbacks = 0;
+        }
+        if is_pushback && self.pushbacks.is_multiple_of(3) {
             self.slowed = (self.slowed + 1).min(10);
         }
         match retry_after {
-            Some(length) => Delay { length, why: Why::RetryAfter },
-            None => back_off(BACK_OFF_FIRST, self.pushbacks, jitter),
+            Some(length) => Some(Delay { length, why: Why::RetryAfter }),
+            None if self.pushbacks > 0 => Some(back_off(BACK_OFF_FIRST, self.pushbacks, rules, jitter)),
+            None => None,
         }
     }
 
-    /// Enters a failed connection or time-out, and gives the host's pause.
-    pub fn failed(&mut self, jitter: f64) -> Delay {
-        self.pushbacks = self.pushbacks.saturating_add(1);
-        back_off(FAILURE_FIRST, self.pushbacks, jitter)
+    /// Enters an answer whose status can't be read: the host is there, and the page alone is at fault.
+    pub fn answered_badly(&mut self) {
+        self.pushbacks = 0;
+        self.server_errors = 0;
     }
 
-    /// Enters an answer that was neither.
-    pub fn answered(&mut self) {
-        self.pushbacks = 0;
+    /// Enters a failed connection or time-out, and gives the host's pause.
+    pub fn failed(&mut self, rules: &PaceRules, jitter: f64) -> Delay {
+        self.pushbacks = self.pushbacks.saturating_add(1);
+        back_off(FAILURE_FIRST, self.pushbacks, rules, jitter)
     }
 }
 
-/// Doubles `first` with each pushback after the first, up to [`BACK_OFF_MOST`]; `jitter` in 0..1 adds up to a quarter.
-fn back_off(first: Duration, pushbacks: u32, jitter: f64) -> Delay {
-    let doubled = first.saturating_mul(1 << pushbacks.saturating_sub(1).min(12)).min(BACK_OFF_MOST);
-    Delay { length: doubled.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0), why: Why::BackOff }
+/// Doubles `first` with each pushback after the first, up to [`PaceRules::max_backoff`]; `jitter` in 0..1 adds up to a quarter.
+fn back_off(first: Duration, pushbacks: u32, rules: &PaceRules, jitter: f64) -> Delay {
+    let most = rules.max_backoff.max(first);
+    let doubled = first.saturating_mul(1 << pushbacks.saturating_sub(1).min(24)).min(most);
+    let length = doubled.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0).min(most);
+    Delay { length, why: Why::BackOff }
 }
 
 /// The crawl's one source of chance: a small seeded generator (xorshift64*), for the jitter of pauses.
@@ -191,8 +217,12 @@ impl Jitter {
 mod tests {
     use super::*;
 
-    const RULES: PaceRules =
-        PaceRules { delay: Duration::from_secs(1), adaptive: 5.0, max_delay: Duration::from_secs(60) };
+    const RULES: PaceRules = PaceRules {
+        delay: Duration::from_secs(1),
+        adaptive: 5.0,
+        max_delay: Duration::from_secs(60),
+        max_backoff: Duration::from_mins(15),
+    };
 
     fn secs(n: u64) -> Duration {
         Duration::from_secs(n)
@@ -219,15 +249,46 @@ mod tests {
     #[test]
     fn pauses_double_and_three_in_a_row_slow_the_rest() {
         let mut pace = HostPace::default();
-        assert_eq!(pace.pushed_back(None, 0.0).length, secs(60));
-        assert_eq!(pace.pushed_back(None, 0.0).length, secs(120));
-        assert_eq!(pace.slowed, 0);
-        assert_eq!(pace.pushed_back(Some(secs(7)), 0.0), Delay { length: secs(7), why: Why::RetryAfter });
+        let mut busy = |retry_after| pace.answered(503, retry_after, &RULES, 0.0).unwrap();
+        assert_eq!(busy(None), Delay { length: secs(60), why: Why::BackOff });
+        assert_eq!(busy(None).length, secs(120));
+        assert_eq!(busy(Some(secs(7))), Delay { length: secs(7), why: Why::RetryAfter });
         assert_eq!(pace.slowed, 1);
-        pace.answered();
+        assert_eq!(pace.answered(200, None, &RULES, 0.0), None);
         assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(2), why: Why::BackOff });
-        for _ in 0..40 {
-            assert!(pace.failed(1.0).length <= BACK_OFF_MOST.mul_f64(1.25));
+        assert_eq!(pace.answered(429, None, &RULES, 0.0).unwrap().length, secs(60), "a new row");
+    }
+
+    #[test]
+    fn doubling_stops_at_its_limit_and_a_site_may_ask_for_more() {
+        let mut pace = HostPace::default();
+        let pauses: Vec<_> = (0..20).map(|_| pace.failed(&RULES, 0.0).length.as_secs()).collect();
+        assert_eq!(pauses[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]);
+        assert!((0..40).all(|_| pace.failed(&RULES, 1.0).length == secs(900)), "jitter adds nothing there");
+        assert_eq!(pace.answered(503, None, &RULES, 1.0).unwrap().length, secs(900));
+        assert_eq!(pace.answered(503, Some(secs(7_200)), &RULES, 0.0).unwrap().length, secs(7_200));
+        let short = PaceRules { max_backoff: secs(5), ..RULES };
+        let mut pace = HostPace::default();
+        assert_eq!(
+            pace.answered(503, None, &short, 0.0).unwrap().length,
+            secs(60),
+            "a first pause isn't doubled"
+        );
+        assert_eq!(pace.answered(503, None, &short, 0.5).unwrap().length, secs(60));
+    }
+
+    #[test]
+    fn a_server_error_is_its_pages_and_the_fifth_in_a_row_the_hosts() {
+        let mut pace = HostPace::default();
+        let mut error = |status| pace.answered(status, None, &RULES, 0.0).map(|pause| pause.length.as_secs());
+        for status in [500, 502, 504, 599, 404, 500, 500, 507, 500] {
+            assert_eq!(error(status), None, "{status}");
         }
+        assert_eq!([error(500), error(502), error(200), error(500)], [Some(60), Some(120), None, None]);
+        // 503 is a 5xx too, and pauses the host by itself.
+        assert_eq!([500, 503, 500, 500].map(&mut error), [None, Some(60), None, Some(60)]);
+        assert_eq!(pace.slowed, 0, "three 429 or 503 slow the host, other errors don't");
+        pace.answered_badly();
+        assert_eq!((pace.pushbacks, pace.server_errors), (0, 0));
     }
 }

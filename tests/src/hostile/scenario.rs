@@ -96,6 +96,8 @@ pub enum Expect {
     AtMost(usize),
     /// The server saw at least so many requests.
     AtLeast(usize),
+    /// No request had to wait for a pause of the whole host.
+    NoPause,
     /// The host waits for this reason, with its URLs queued.
     Waits(&'static str),
 }

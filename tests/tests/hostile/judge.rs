@@ -103,6 +103,12 @@ fn one(scenario: &Scenario, crawled: &Crawled, contacts: &[Contact], expect: Exp
             let status = host().and_then(|row| row["robots_status"].as_str()).unwrap_or("nothing");
             (!status.contains(text)).then(|| format!("robots.txt: {status:?}, expected {text:?}"))
         }
+        Expect::NoPause => {
+            let own = tables.ledger.iter().filter(|row| row["host"] == scenario.host().as_str());
+            let gaps = own.filter_map(|row| row["evidence"]["request"]["gap_reason"].as_str());
+            let pauses: Vec<_> = gaps.filter(|why| !matches!(*why, "configured" | "adaptive")).collect();
+            (!pauses.is_empty()).then(|| format!("waited for {pauses:?}"))
+        }
         Expect::Waits(reason) => {
             let found = host().map(|row| (row["wait_reason"].as_str(), row["queued"].as_u64()));
             let fits = matches!(found, Some((Some(why), Some(1..))) if why == reason);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use whole_program::hostile::Expect::{
-    Answers, Asked, AtMost, Cut, Fails, Links, Never, NoPages, Robots, Settled, Skips, Title,
+    Answers, Asked, AtMost, Cut, Fails, Links, Never, NoPages, NoPause, Robots, Settled, Skips, Title,
 };
 use whole_program::hostile::http::{answer, open_head, page};
 use whole_program::hostile::{Scenario, Serve};
@@ -494,6 +494,41 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             w.send("HTTP/9.9 200 OK\r\nContent-Length: 5\r\n\r\nhello")
         }),
         &[Fails("/", &["protocol"])],
+    ),
+    // A malformed answer is an answer: its page is at fault, and the host's usual gap goes on.
+    Scenario::pages(
+        "twelve-malformed-pages",
+        "pace",
+        Serve::Wire(|w| {
+            let ask = w.request()?;
+            let number: Option<usize> = ask.path.strip_prefix("/bad/").and_then(|text| text.parse().ok());
+            let whole = |body: &str| page(format!("<title>{}</title>{body}", ask.path));
+            let octets = match number.map(|number| number % 6) {
+                None if ask.path == "/" => {
+                    let links: String = (0..12).map(|n| format!("<a href=/bad/{n}>x</a>")).collect();
+                    whole(&format!("{links}<a href=/last>x</a>"))
+                }
+                None => whole(""),
+                Some(0) => b"HTTP/1.1 two hundred\r\n\r\n".to_vec(),
+                Some(1) => b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello".to_vec(),
+                Some(2) => b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello".to_vec(),
+                Some(3) => answer(200, &[&format!("X: {}", "x".repeat(70_000))], ""),
+                Some(4) => answer(200, &["Content-Encoding: gzip"], "no gzip"),
+                Some(_) => b"no HTTP at all\r\n\r\n".to_vec(),
+            };
+            w.send(octets)
+        }),
+        &[
+            NoPause,
+            Fails("/bad/0", &["protocol"]),
+            Fails("/bad/7", &["truncated"]),
+            Fails("/bad/2", &["truncated"]),
+            Fails("/bad/9", &["too_large"]),
+            Fails("/bad/4", &["decode"]),
+            Fails("/bad/11", &["protocol"]),
+            Asked("/bad/11", 3),
+            Title("/last", "/last"),
+        ],
     ),
     Scenario::pages(
         "http-1.0",

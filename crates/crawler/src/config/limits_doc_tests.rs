@@ -53,6 +53,7 @@ fn the_document_tells_every_kind_of_failure() {
         ErrorKind::TooLarge,
         ErrorKind::Truncated,
         ErrorKind::Decode,
+        ErrorKind::Local,
     ];
     let redirects = [LinkOutcome::RedirectLoop, LinkOutcome::TooManyRedirects];
     let mut kinds: Vec<&str> = network.iter().map(|kind| kind.as_str()).collect();

@@ -135,6 +135,10 @@ pub struct PaceSettings {
     /// nothing else to do. Default: 2 min.
     #[serde(with = "units::duration")]
     pub max_wait: Duration,
+    /// Where the doubling of pauses after failures, 429 and 503 stops; never shortens a first pause (60 s), and `Retry-After` may ask
+    /// for more. Default: 15 min.
+    #[serde(with = "units::duration")]
+    pub max_backoff: Duration,
     /// Requests in flight over all hosts; one host never has more than one. Default: 256.
     pub concurrency: usize,
     /// Whether hosts that share an IP address share one slot and one gap as well. Default: no.
@@ -155,6 +159,7 @@ impl Default for PaceSettings {
             adaptive: 5.0,
             max_crawl_delay: Duration::from_hours(1),
             max_wait: Duration::from_mins(2),
+            max_backoff: Duration::from_mins(15),
             concurrency: 256,
             per_ip: false,
             max_rate: None,
@@ -361,6 +366,10 @@ pub struct FetchSettings {
     pub connection_life: Duration,
     /// Tries after the first one, where the failure may pass. Default: 2.
     pub retries: u32,
+    /// How long this machine may be out of file descriptors, ports or memory before the URL in hand fails as `local` and the crawl
+    /// ends. Default: 10 min.
+    #[serde(with = "units::duration")]
+    pub local_patience: Duration,
     /// Addresses of hosts, given by hand. Default: none.
     pub resolve: Vec<ResolveRule>,
     /// File with one such rule a line; [`load`](super::load) reads it into `resolve` and empties this. Default: none.
@@ -380,6 +389,7 @@ impl Default for FetchSettings {
             idle_timeout: Duration::from_secs(15),
             connection_life: Duration::from_mins(5),
             retries: 2,
+            local_patience: Duration::from_mins(10),
             resolve: Vec::new(),
             resolve_file: PathBuf::new(),
             allow_net: Vec::new(),

@@ -302,6 +302,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     adaptive: pace.2,
                     max_crawl_delay: pace.3,
                     max_wait: pace.1,
+                    max_backoff: pace.3,
                     concurrency: pace.4,
                     per_ip: true,
                     max_rate: max_depth.map(|most| f64::from(most.max(1)) / 8.0),

@@ -70,12 +70,14 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("pace.max_delay", pace.max_delay, Duration::ZERO),
         ("pace.max_crawl_delay", pace.max_crawl_delay, Duration::ZERO),
         ("pace.max_wait", pace.max_wait, Duration::ZERO),
+        ("pace.max_backoff", pace.max_backoff, Duration::ZERO),
         ("limits.max_time", limits.max_time.unwrap_or(YEAR), Duration::from_millis(1)),
         ("fetch.timeout", fetch.timeout, Duration::from_millis(1)),
         ("fetch.connect_timeout", fetch.connect_timeout, Duration::from_millis(1)),
         ("fetch.dns_timeout", fetch.dns_timeout, Duration::from_millis(1)),
         ("fetch.idle_timeout", fetch.idle_timeout, Duration::ZERO),
         ("fetch.connection_life", fetch.connection_life, Duration::ZERO),
+        ("fetch.local_patience", fetch.local_patience, Duration::ZERO),
         ("page.tree_time", settings.page.tree_time, Duration::from_millis(1)),
     ];
     for (path, value, least) in durations {

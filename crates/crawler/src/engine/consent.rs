@@ -24,20 +24,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
         let SiteFileAnswer { file, url, record, status, retry_after, failure } = answer;
-        let pause = if failure.is_some() {
-            let jitter = self.jitter.draw();
-            let (pace, _) = self.frontier.pace_and_counts(lease.host);
-            Some(pace.failed(jitter))
-        } else {
+        if let Some(error) = &failure {
+            gap = self.gap_after_failure(&lease, error, request, gap, now);
+        } else if let Some(pause) =
             self.pause_after(&lease, status.unwrap_or_default(), retry_after.as_deref(), ended, now)
-        };
-        if let Some(pause) = pause {
+        {
             gap = gap.or_later(ended, pause);
         }
-        let words = match (&record, status, failure) {
+        let words = match (&record, status, &failure) {
             (Some(record), ..) => record.reason.clone(),
             (None, Some(status), _) => format!("status {status}; asked again"),
-            (None, None, Some(kind)) => format!("{}; asked again", kind.as_str()),
+            (None, None, Some(error)) => format!("{}; asked again", error.kind.as_str()),
             (None, None, None) => String::new(),
         };
         let decision = match &record {

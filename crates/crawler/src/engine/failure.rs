@@ -7,10 +7,9 @@ use super::settle::Gap;
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
-use crate::pace::{Delay, Why};
 use crate::record::{Evidence, Layer, PageRecord, RobotsEvidence};
 use crate::store::Store;
-use crate::visit::{LOCAL_PAUSE, Requested, Visited};
+use crate::visit::{Requested, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn failed(
@@ -28,29 +27,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         };
         let ended = request.map_or(now, |request| request.ended);
-        if error.kind == ErrorKind::Local {
-            let pause = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
-            let evidence =
-                Evidence::from(pause).with_words(error.detail.clone()).with_request(self.made.take());
-            self.decided(&lease, now, "paused", Layer::Fetch, "local", evidence);
-            self.give_back(permit, false, None, gap.or_later(ended, pause));
-            return;
-        }
-        let passing = may_pass(error.kind);
-        let mut gap = gap;
-        if let Some(status @ (429 | 503)) = error.status {
-            // Its head was an answer, whatever became of its body.
-            let retry_after = request.and_then(|request| request.retry_after);
-            if let Some(pause) = self.pause(&lease, status, retry_after, now) {
-                gap = gap.or_later(ended, pause);
-            }
-        } else if passing {
-            let jitter = self.jitter.draw();
-            let (pace, _) = self.frontier.pace_and_counts(lease.host);
-            let pause = pace.failed(jitter);
-            gap = gap.or_later(ended, pause);
-        }
-        if passing && let Some(again) = self.again(item) {
+        let gap = self.gap_after_failure(&lease, error, request, gap, now);
+        if may_pass(error.kind)
+            && let Some(again) = self.again(item)
+        {
             let evidence = Evidence::from(evidence)
                 .with_words(format!("{error}, try {}", again.tries))
                 .with_request(self.made.take());
@@ -58,16 +38,61 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.give_back(permit, true, Some(again), gap);
             return;
         }
+        self.give_up(&lease, item, error, evidence, ended);
+        self.give_back(permit, true, None, gap);
+    }
+
+    /// Records a URL as failed.
+    pub(super) fn give_up(
+        &mut self,
+        lease: &Lease,
+        item: &QueuedUrl,
+        error: &FetchError,
+        evidence: RobotsEvidence,
+        ended: Now,
+    ) {
+        let now = self.clock.now();
         let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
         let said =
             Evidence::from(evidence.clone()).with_words(error.detail.clone()).with_request(self.made.take());
-        self.decided(&lease, now, "failed", layer, error.kind.as_str(), said);
-        let record = failure_record(&lease, item, error, evidence, ended);
+        self.decided(lease, now, "failed", layer, error.kind.as_str(), said);
+        let record = failure_record(lease, item, error, evidence, ended);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.errors += 1;
         self.totals.failed += 1;
-        self.store_failure(&lease, record);
-        self.give_back(permit, true, None, gap);
+        self.store_failure(lease, record);
+    }
+
+    /// The host's next time after a request without a usable answer. A malformed answer is an answer: the host is there, and its
+    /// usual gap goes on. Where nothing came at all (no connection, no name, no TLS, no response in time) the host pauses.
+    pub(super) fn gap_after_failure(
+        &mut self,
+        lease: &Lease,
+        error: &FetchError,
+        request: Option<Requested>,
+        gap: Gap,
+        now: Now,
+    ) -> Gap {
+        let Some(request) = request else { return gap };
+        let pause = match (error.status, blames(error)) {
+            (Some(status), _) => {
+                // Of other statuses it is waited for already, as after any response.
+                let retry_after = request.retry_after.filter(|_| matches!(status, 429 | 503));
+                self.pause(lease, status, retry_after, now)
+            }
+            (None, Blame::Page) => {
+                let (pace, _) = self.frontier.pace_and_counts(lease.host);
+                pace.answered_badly();
+                None
+            }
+            (None, Blame::Host) => {
+                let (jitter, rules) = (self.jitter.draw(), self.settings.pace);
+                let (pace, _) = self.frontier.pace_and_counts(lease.host);
+                Some(pace.failed(&rules, jitter))
+            }
+            (None, Blame::Nobody) => None,
+        };
+        pause.map_or(gap, |pause| gap.or_later(request.ended, pause))
     }
 
     /// Stores the record of a failed visit. What an earlier visit brought stays: the failure may pass.
@@ -99,6 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn settle_panicked(&mut self, lease: &Lease) {
         let now = self.clock.now();
         self.pass_gates(lease, None);
+        self.shortage.passed(lease, false);
         self.decided(lease, now, "failed", Layer::Fetch, "internal", "the visit panicked");
         if let Work::Visit(item) = &lease.work {
             let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
@@ -115,6 +141,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
     pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
         let now = self.clock.now();
+        self.done.over += running.len() as u64;
         for (_, lease) in running.drain() {
             self.enter_cut_off(&lease, now);
             let delay = self.frontier.gap(lease.host);
@@ -125,6 +152,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             );
             self.touch(64);
         }
+    }
+}
+
+/// What a failure without a status tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blame {
+    /// The page: something came, and can't be used.
+    Page,
+    /// The host: nothing came.
+    Host,
+    /// Neither: nothing was asked.
+    Nobody,
+}
+
+fn blames(error: &FetchError) -> Blame {
+    match error.kind {
+        ErrorKind::Timeout | ErrorKind::Connection | ErrorKind::Tls | ErrorKind::Dns => Blame::Host,
+        ErrorKind::BlockedAddress | ErrorKind::Local => Blame::Nobody,
+        _ if error.connected => Blame::Page,
+        _ => Blame::Nobody,
     }
 }
 

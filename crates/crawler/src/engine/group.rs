@@ -77,6 +77,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         done.result?;
         self.frontier.committed(done.generation);
         self.durable = done.totals;
+        self.done.commits += 1;
         (self.listener)(CrawlEvent::Committed(done.totals));
         Ok(())
     }

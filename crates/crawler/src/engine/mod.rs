@@ -14,6 +14,7 @@ mod quota;
 mod redirect;
 mod settings;
 mod settle;
+mod shortage;
 mod sitemaps;
 mod traps;
 mod withdraw;
@@ -32,7 +33,7 @@ use self::address::Addresses;
 pub use self::entries::EndRecord;
 pub(crate) use self::entries::{END, UNLISTED};
 use self::group::{Committing, GROUP_TIME};
-use self::progress::Pages;
+use self::progress::{Done, Pages};
 use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, Stop, Summary};
 use crate::clock::{Clock, Now};
@@ -93,6 +94,8 @@ pub struct Engine<F, S> {
     quota_told: Vec<Why>,
     addresses: Option<Addresses>,
     asides: aside::Asides,
+    shortage: shortage::Shortage,
+    done: Done,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -113,7 +116,7 @@ pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
     added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
 }
 
-type Done = (Permit, Result<Outcome, StoreError>);
+type Visit = (Permit, Result<Outcome, StoreError>);
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes up the crawl that the store holds; an empty store is a new one.
@@ -185,13 +188,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             quota_told: Vec::new(),
             addresses,
             asides: aside::Asides::default(),
+            shortage: shortage::Shortage::default(),
+            done: Done::default(),
         })
     }
 
     /// Crawls until nothing is left, a limit is reached, or `stop` says so. Everything settled is durable when it
     /// returns, after an error too as far as it was acknowledged.
     pub async fn run(&mut self, mut stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
-        let mut visits: JoinSet<Done> = JoinSet::new();
+        let mut visits: JoinSet<Visit> = JoinSet::new();
         let mut running: HashMap<tokio::task::Id, Lease> = HashMap::new();
         let mut committing: Option<JoinHandle<Committing<S>>> = None;
         let mut stopping: Option<End> = None;
@@ -232,10 +237,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 stopping = Some(End::Limit(limit));
                 drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
             }
-            while stopping.is_none() && self.has_room(visits.len()) && self.quota_lets(now) {
+            while stopping.is_none() && self.may_ask(visits.len(), now) {
                 let Some(permit) = self.frontier.lease(now)? else { break };
                 let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
                 self.leased_by_quota(permit.lease(), to_look_up, now);
+                self.shortage.leased(permit.lease());
+                self.done.begun += 1;
                 let lease = permit.lease().clone();
                 self.end_entered = false;
                 let context = Arc::clone(&self.context);
@@ -275,10 +282,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 return Ok(summary);
             }
 
-            let wake = self
-                .wake(stopping.is_none() && self.has_room(visits.len()), committing.is_none())
-                .min(next_tick)
-                .min(if stopping.is_some() { drain_until } else { Duration::MAX });
+            let may_lease = stopping.is_none() && self.has_room(visits.len());
+            let drained = if stopping.is_some() { drain_until } else { Duration::MAX };
+            let wake = self.wake(may_lease, committing.is_none()).min(drained);
+            self.tell_step(now, wake, committing.is_some());
+            let wake = wake.min(next_tick);
             tokio::select! {
                 Some(done) = visits.join_next_with_id() => {
                     self.take_in(done, &mut running)?;
@@ -302,6 +310,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             && !self.frontier.has_prospect(now, self.settings.max_wait)
     }
 
+    /// Whether one more visit may start now, as far as that doesn't hang on its host.
+    fn may_ask(&mut self, in_flight: usize, now: Now) -> bool {
+        self.has_room(in_flight) && self.shortage.lets(now.mono) && self.quota_lets(now)
+    }
+
     /// Whether one more visit may start: each of those in flight may bring a page and its octets.
     fn has_room(&self, in_flight: usize) -> bool {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
@@ -314,14 +327,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// When the loop has to look again, if nothing happens before.
     fn wake(&mut self, may_lease: bool, may_commit: bool) -> Duration {
         let ready = if may_lease { self.frontier.next_ready() } else { None };
-        let ready = ready.map(|at| at.max(self.quotas.until().map_or(Duration::ZERO, |(until, _)| until)));
+        let held = [self.quotas.until().map(|(until, _)| until), self.shortage.until()];
+        let ready = ready.map(|at| held.into_iter().flatten().fold(at, Duration::max));
         let due = self.batch_since.filter(|_| may_commit).map(|since| since + GROUP_TIME);
         ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
     }
 
     fn take_in(
         &mut self,
-        done: Result<(tokio::task::Id, Done), tokio::task::JoinError>,
+        done: Result<(tokio::task::Id, Visit), tokio::task::JoinError>,
         running: &mut HashMap<tokio::task::Id, Lease>,
     ) -> Result<(), CommitError> {
         match done {
@@ -331,6 +345,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {
+                self.done.over += 1;
+                self.done.fruitful += 1;
                 // A panic in a visit is a bug of ours; it costs this URL, and nothing else.
                 if let Some(lease) = running.remove(&error.id()) {
                     self.settle_panicked(&lease);
@@ -347,6 +363,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         over("max-pages", max_pages, self.totals.pages)
             .or_else(|| over("max-bytes", max_bytes, self.totals.bytes))
+            .or_else(|| {
+                let patience = self.settings.local_patience.as_secs_f64();
+                let is_over = self.shortage.is_over() && self.frontier.counts().queued > 0;
+                is_over.then(|| format!("local-patience {patience}s"))
+            })
             .or_else(|| {
                 max_time.filter(|most| now.mono >= *most).map(|most| format!("max-time {}s", most.as_secs()))
             })

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::clock::Now;
-use crate::event::{CrawlEvent, Progress};
+use crate::event::{CrawlEvent, Progress, Step};
 use crate::fetch::Fetch;
+use crate::pace::Why;
 use crate::store::Store;
+use crate::visit::Event;
 
 /// Seconds over which the rate is taken.
 const WINDOW: usize = 10;
@@ -31,14 +33,51 @@ impl Pages {
     }
 }
 
+/// What the run has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) begun: u64,
+    pub(super) over: u64,
+    pub(super) fruitful: u64,
+    pub(super) commits: u64,
+}
+
+impl Done {
+    /// Counts a visit that is over.
+    pub(super) fn visit(&mut self, event: &Event) {
+        self.over += 1;
+        let is_vain = matches!(
+            event,
+            Event::Wait(..) | Event::NeverKnown(..) | Event::Local(_) | Event::Address(_) | Event::Unanswered
+        );
+        self.fruitful += u64::from(!is_vain);
+    }
+}
+
 impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Says what the loop waits for.
+    pub(super) fn tell_step(&mut self, now: Now, until: Duration, is_committing: bool) {
+        let Done { begun, over, fruitful, commits } = self.done;
+        let until = (until < Duration::MAX).then_some(until);
+        (self.listener)(CrawlEvent::Step(Step {
+            at: now.mono,
+            until,
+            begun,
+            over,
+            fruitful,
+            commits,
+            is_committing,
+        }));
+    }
+
     pub(super) fn tick(&mut self, now: Now) {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
         // Hosts that were left alone keep their URLs, but nobody waits for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
-            let quota = self.quotas.until().filter(|_| host.left.is_zero()).map(|(_, why)| why);
-            if let Some(why) = quota.or((host.left > Duration::ZERO).then_some(host.why)) {
+            let shortage = self.shortage.until().map(|_| Why::LocalShortage);
+            let held = shortage.or(self.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());
+            if let Some(why) = held.or((host.left > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;
             }
             let left =

@@ -24,6 +24,8 @@ pub struct EngineSettings {
     pub max_bandwidth: Option<u64>,
     /// Further tries after a failure that may pass.
     pub retries: u32,
+    /// How long this machine may be short of what a request needs.
+    pub local_patience: Duration,
     /// Redirects in a row.
     pub max_redirects: u32,
     /// Pages over all hosts.

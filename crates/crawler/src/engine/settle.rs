@@ -23,8 +23,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         self.touch(64);
+        self.done.visit(&outcome.event);
         self.note_request(&lease, outcome.request);
         self.pass_gates(&lease, outcome.request.as_ref());
+        if !matches!(outcome.event, Event::Local(_)) {
+            self.shortage.passed(&lease, outcome.request.is_some());
+        }
         let gap = self.gap_after(&lease, &outcome);
         self.batch.held.push(std::mem::take(&mut outcome.held));
         self.enter_gap(&lease, now, gap.delay);
@@ -78,6 +82,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Event::Sitemap(_) => self.give_back(permit, true, None, gap),
             Event::Page(visited) => self.page(permit, *visited, outcome.request, gap)?,
+            Event::Local(error) => self.local(permit, &error, outcome.request, gap, now)?,
             Event::Failed(error, evidence) => {
                 self.failed(permit, &error, evidence, outcome.request, gap, now);
             }
@@ -300,7 +305,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    /// The pause that a response asks of the whole host, by `Retry-After` or by 429 and 503 (spec 2.6 rule 3).
+    /// The pause that a response asks of the whole host, by `Retry-After`, by 429 and 503 (spec 2.6 rule 3), or by five 5xx in a row.
     pub(super) fn pause_after(
         &mut self,
         lease: &Lease,
@@ -321,15 +326,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         retry_after: Option<Duration>,
         now: Now,
     ) -> Option<Delay> {
-        let jitter = self.jitter.draw();
+        let (jitter, rules) = (self.jitter.draw(), self.settings.pace);
         let (pace, _) = self.frontier.pace_and_counts(lease.host);
-        let pause = match status {
-            429 | 503 => Some(pace.pushed_back(retry_after, jitter)),
-            _ => {
-                pace.answered();
-                retry_after.map(|length| Delay { length, why: Why::RetryAfter })
-            }
-        }?;
+        let pause = pace.answered(status, retry_after, &rules, jitter)?;
         self.hasten();
         let evidence = Evidence::from(pause).with_words(format!("status {status}"));
         self.decided(lease, now, "paused", Layer::Pace, pause.why.as_str(), evidence);

@@ -8,9 +8,8 @@ use super::links::Judged;
 use super::settle::Gap;
 use crate::clock::Now;
 use crate::commit::CommitError;
-use crate::fetch::{ErrorKind, Fetch};
+use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Frontier, HostId, Lease, Permit, Priority, QueuedUrl, Via};
-use crate::pace::{Delay, Why};
 use crate::record::{
     Decision, Evidence, Layer, LinkOutcome, RobotsEvidence, SitemapFound, SitemapRecord, SitemapState,
     link_key,
@@ -171,22 +170,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let (url, host) = (lease.url.as_str(), lease.url.host());
                 self.refuse_sitemap(url, host, Layer::Robots, "robots_txt", evidence.into());
             }
-            Event::Failed(error, _) if error.kind == ErrorKind::Local => {
-                let pause = Delay { length: crate::visit::LOCAL_PAUSE, why: Why::BackOff };
-                self.give_back(permit, false, None, gap.or_later(ended, pause));
-                return Ok(());
-            }
             Event::Failed(error, evidence) => {
                 robots = Some(evidence);
                 record.status = error.status;
                 record.state = SitemapState::Failed;
                 record.detail = Some(error.to_string());
-                if super::failure::may_pass(error.kind) {
-                    let jitter = self.jitter.draw();
-                    let (pace, _) = self.frontier.pace_and_counts(lease.host);
-                    gap = gap.or_later(ended, pace.failed(jitter));
-                    again = u32::from(record.tries) <= self.settings.retries;
-                }
+                gap = self.gap_after_failure(&lease, &error, outcome.request, gap, now);
+                again =
+                    super::failure::may_pass(error.kind) && u32::from(record.tries) <= self.settings.retries;
             }
             Event::Sitemap(read) => {
                 let retry_after = read.retry_after.as_deref();

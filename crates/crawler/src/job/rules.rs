@@ -30,12 +30,18 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
     let pace = &settings.pace;
     let limits = &settings.limits;
     EngineSettings {
-        pace: PaceRules { delay: pace.delay, adaptive: pace.adaptive, max_delay: pace.max_delay },
+        pace: PaceRules {
+            delay: pace.delay,
+            adaptive: pace.adaptive,
+            max_delay: pace.max_delay,
+            max_backoff: pace.max_backoff,
+        },
         concurrency: pace.concurrency.min(descriptors::room()),
         per_ip: pace.per_ip,
         max_rate: pace.max_rate,
         max_bandwidth: pace.max_bandwidth,
         retries: settings.fetch.retries,
+        local_patience: settings.fetch.local_patience,
         max_redirects: limits.max_redirects,
         max_pages: limits.max_pages,
         max_pages_per_host: limits.max_pages_per_host,
@@ -166,14 +172,23 @@ mod tests {
     fn every_limit_reaches_a_room() {
         let usual = told(&Settings::default());
         let sections = ["limits.", "traps.", "page.", "sitemap."];
-        let of_fetch =
-            ["connect_timeout", "dns_timeout", "idle_timeout", "connection_life", "timeout", "retries"];
+        let of_fetch = [
+            "connect_timeout",
+            "dns_timeout",
+            "idle_timeout",
+            "connection_life",
+            "timeout",
+            "retries",
+            "local_patience",
+        ];
         let keys = KEYS.iter().map(|key| key.path).filter(|path| {
             sections.iter().any(|section| path.starts_with(section))
                 || path.strip_prefix("fetch.").is_some_and(|leaf| of_fetch.contains(&leaf))
+                || matches!(*path, "pace.max_wait" | "pace.max_backoff")
         });
         for key in keys {
-            let is_time = key.ends_with("timeout") || key.ends_with("_life") || key.ends_with("_time");
+            let ends = ["timeout", "_life", "_time", "_patience", "_wait", "_backoff"];
+            let is_time = ends.iter().any(|end| key.ends_with(end));
             let settings = with(key, if is_time { "77s" } else { "77" });
             assert_ne!(told(&settings), usual, "{key} changes nothing");
         }

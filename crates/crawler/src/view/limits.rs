@@ -21,6 +21,7 @@ impl Reached {
         });
         let error = record.error.as_deref().and_then(|kind| match kind {
             "timeout" => Some("fetch.timeout"),
+            "local" => Some("fetch.local_patience"),
             "too_large" => Some("limits.max_header_bytes or limits.max_header_count"),
             _ => None,
         });

@@ -35,9 +35,6 @@ use crate::robots_cache::{Entry, Known, RobotsCache, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
 
-/// How long a host rests when this machine itself had no means to ask it.
-pub(crate) const LOCAL_PAUSE: Duration = Duration::from_secs(1);
-
 /// What every visit of a crawl shares.
 #[derive(Debug)]
 pub struct VisitContext<F, S> {
@@ -161,6 +158,7 @@ async fn attempt<F: Fetch, S: Store>(
     let requested = Requested::new(started, ended, &answer);
     let response = match answer {
         Ok(response) => response,
+        Err(error) if error.kind == ErrorKind::Local => return Ok(local(error, requested, asked, half_rate)),
         Err(error) => {
             let event = if error.stale { Event::Unanswered } else { Event::Failed(error, evidence) };
             return Ok(Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event });
@@ -238,6 +236,12 @@ async fn ask_file<F: Fetch, S: Store>(
     if answer.as_ref().is_err_and(|error| error.stale) {
         return unanswered(requested, asked, entry.half_rate);
     }
+    let answer = match answer {
+        Err(error) if error.kind == ErrorKind::Local => {
+            return local(error, requested, asked, entry.half_rate);
+        }
+        answer => answer,
+    };
     let record = match context.consent.answered(entry, file, url, &answer, ended.wall) {
         consent::Step::Known(record) => Some(*record),
         consent::Step::Again => None,
@@ -249,7 +253,7 @@ async fn ask_file<F: Fetch, S: Store>(
         record,
         status: response.map(|response| response.status),
         retry_after: response.and_then(|response| response.header("retry-after")).map(str::to_owned),
-        failure: answer.as_ref().err().map(|error| error.kind),
+        failure: answer.err(),
     };
     Outcome {
         request: Some(requested),
@@ -280,13 +284,11 @@ async fn ask_robots<F: Fetch, S: Store>(
     request.headers = RobotsCache::<S>::conditions(&known);
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
-    if let Err(error) = &answer
-        && error.kind == ErrorKind::Local
-    {
-        // This machine had no means to ask: that says nothing about the site.
-        let wait = Delay { length: LOCAL_PAUSE, why: Why::BackOff };
-        return Ok(without_request(None, Event::Wait(wait, error.detail.clone())));
-    }
+    let requested = Requested::new(started, ended, &answer);
+    let answer = match answer {
+        Err(error) if error.kind == ErrorKind::Local => return Ok(local(error, requested, None, false)),
+        answer => answer,
+    };
     if let Err(error) = &answer
         && error.kind == ErrorKind::BlockedAddress
         && errand.hops.is_empty()
@@ -294,7 +296,6 @@ async fn ask_robots<F: Fetch, S: Store>(
         // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
         return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
     }
-    let requested = Requested::new(started, ended, &answer);
     if answer.as_ref().is_err_and(|error| error.stale) {
         let asked = match &known {
             Known::Stale(entry) | Known::Fresh(entry) => asked_gap(entry, ended),
@@ -335,6 +336,12 @@ fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose)
 
 fn unanswered(requested: Requested, asked: Option<Delay>, half_rate: bool) -> Outcome {
     Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event: Event::Unanswered }
+}
+
+/// A request that this machine itself couldn't make, or couldn't hold the answer of: then one was made.
+fn local(error: FetchError, requested: Requested, asked: Option<Delay>, half_rate: bool) -> Outcome {
+    let request = error.connected.then_some(requested);
+    Outcome { request, asked, half_rate, held: Held::default(), event: Event::Local(error) }
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {

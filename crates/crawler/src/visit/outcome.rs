@@ -8,7 +8,7 @@ use super::desk::Held;
 use super::page::Visited;
 use super::sitemap::SitemapRead;
 use crate::clock::Now;
-use crate::fetch::{ErrorKind, FetchError, FetchResult};
+use crate::fetch::{FetchError, FetchResult};
 use crate::frontier::Errand;
 use crate::pace::Delay;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
@@ -97,6 +97,8 @@ pub enum Event {
     Unanswered,
     /// No response came.
     Failed(FetchError, RobotsEvidence),
+    /// This machine had no means to ask, or no room for the answer: that says nothing about the site.
+    Local(FetchError),
 }
 
 /// What a request for a file of the site came to.
@@ -112,6 +114,6 @@ pub struct SiteFileAnswer {
     pub status: Option<u16>,
     /// `Retry-After` of the response, unparsed.
     pub retry_after: Option<String>,
-    /// The kind of failure, if there was none.
-    pub failure: Option<ErrorKind>,
+    /// Why there was no usable response.
+    pub failure: Option<FetchError>,
 }

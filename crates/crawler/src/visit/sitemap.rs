@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, Held, Outcome, Requested, VisitContext, request};
+use super::{Event, Held, Outcome, Requested, VisitContext, local, request};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
@@ -40,7 +40,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     let started = context.clock.now();
     let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Sitemap)).await;
     let ended = context.clock.now();
-    let request = Some(Requested::new(started, ended, &answer));
+    let requested = Requested::new(started, ended, &answer);
     let event = match answer {
         Ok(response) => match read(context, &lease.url, response, evidence.clone()).await {
             Some(read) => Event::Sitemap(Box::new(read)),
@@ -48,10 +48,13 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
                 Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the sitemap failed"), evidence)
             }
         },
+        Err(error) if error.kind == ErrorKind::Local => {
+            return local(error, requested, asked, entry.half_rate);
+        }
         Err(error) if error.stale => Event::Unanswered,
         Err(error) => Event::Failed(error, evidence),
     };
-    Outcome { request, asked, half_rate: entry.half_rate, held: Held::default(), event }
+    Outcome { request: Some(requested), asked, half_rate: entry.half_rate, held: Held::default(), event }
 }
 
 async fn read<F, S>(
