@@ -20,6 +20,9 @@ const ROBOTS_LIMIT: usize = 512_000;
 impl Fetch for SimWeb {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
         let begun = Instant::now();
+        if self.is_short() {
+            return Err(FetchError::new(ErrorKind::Local, "Too many open files"));
+        }
         let host = request.url.host_str().unwrap_or_default().to_owned();
         let (answer, flight) = self.begin(&request.url);
         let wait = match answer.as_ref().map(|answer| &answer.reply) {

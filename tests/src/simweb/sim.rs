@@ -32,6 +32,9 @@ struct State {
     log: Vec<Request>,
     open: usize,
     most_open: usize,
+    /// When the machine of whoever asks has no file descriptors.
+    short: Vec<(Duration, Duration)>,
+    refused: u64,
 }
 
 impl SimWeb {
@@ -48,6 +51,25 @@ impl SimWeb {
     /// Time since the web is on line, as in the log.
     pub fn now(&self) -> Duration {
         self.shared.start.elapsed()
+    }
+
+    /// Leaves whoever asks without a file descriptor in this time: nothing reaches the web, and the log.
+    pub fn run_short(&self, from: Duration, until: Duration) {
+        self.state().short.push((from, until));
+    }
+
+    /// How many requests weren't made for want of a descriptor.
+    pub fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
+    /// Whether there is no descriptor now.
+    pub(super) fn is_short(&self) -> bool {
+        let now = self.now();
+        let mut state = self.state();
+        let short = state.short.iter().any(|(from, until)| (*from..*until).contains(&now));
+        state.refused += u64::from(short);
+        short
     }
 
     /// Every request so far, in the order in which they ended.

@@ -19,6 +19,8 @@ use crawler::warc::WarcInfo;
 use tokio::sync::watch;
 use whole_program::simweb::{Limits, SimWeb};
 
+use crate::steps::Steps;
+
 /// The configured delay of these crawls.
 pub(crate) const DELAY: Duration = Duration::from_secs(1);
 
@@ -122,7 +124,9 @@ impl<S: Store> Crawl<S> {
         let engine = (self.adjust)(engine);
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
+        let mut steps = Steps::new(self.sim.web());
         let listener = move |event| match event {
+            CrawlEvent::Step(step) => steps.check(step),
             CrawlEvent::Decided(decision) => {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
             }

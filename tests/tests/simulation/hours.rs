@@ -99,6 +99,18 @@ fn phase(n: usize) -> Vec<Failure> {
     }
 }
 
+/// Errors in a row, over several pages: the fifth is the whole site's.
+fn errors(n: usize) -> Vec<Failure> {
+    use Failure::Status;
+    match n {
+        // Three tries, of which none brings the page.
+        4 | 30 => vec![Status(500, None), Status(502, None), Status(504, None)],
+        5 => vec![Status(500, None), Status(500, None), Status(500, None)],
+        31 => vec![Status(500, None), Status(503, None), Status(500, Some(90))],
+        _ => Vec::new(),
+    }
+}
+
 /// A site in trouble all the time: now with a date, now without, on several answers in a row.
 fn phases(n: usize) -> Vec<Failure> {
     use Failure::{Status, Timeout};
@@ -209,6 +221,7 @@ async fn an_hour_under_every_rule_of_pace_with_restarts_has_no_violation() {
         all("slow.test", rules(), secs(4), none),
         all("pushes.test", rules(), quick, pushes),
         all("phase.test", rules(), quick, phase),
+        all("errors.test", rules(), quick, errors),
         all("robots.test", rules(), quick, none),
     ]);
     if let Some(site) = sites.get_mut("robots.test") {

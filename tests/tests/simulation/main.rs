@@ -10,4 +10,6 @@ mod panics;
 mod plain_robot;
 mod politeness;
 mod robots_change;
+mod shortage;
+mod steps;
 mod tools;
