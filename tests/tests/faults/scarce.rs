@@ -1,12 +1,13 @@
 //! Few descriptors, little memory, and a directory that somebody else works on.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
-use whole_program::program::PATIENCE;
+use whole_program::program::{Crawl, PATIENCE};
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{told, wait_for};
+use crate::ground::{skipped, told, wait_for};
 use crate::scene::Scene;
 
 #[test]
@@ -19,6 +20,31 @@ fn sixty_four_descriptors_are_enough_for_a_hundred_and_fifty_hosts() {
     assert_eq!(scene.table("pages").len(), 450);
     assert_eq!(scene.server.pages().len(), 450, "nothing is asked for twice");
     scene.assert_polite();
+}
+
+/// A line of shell that goes on in a network of its own, which nothing can leave, without IPv6.
+const WITHOUT_IPV6: &str = "exec unshare -rn sh -c 'ip link set lo up; echo 1 > \
+    /proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$0\" \"$@\"' \"$0\" \"$@\"";
+
+#[test]
+fn a_host_of_ipv6_alone_on_a_machine_without_ipv6_keeps_no_crawl_for_ever() {
+    let inside = std::process::Command::new("sh").args(["-c", WITHOUT_IPV6, "true"]).output();
+    if !inside.is_ok_and(|output| output.status.success()) {
+        return skipped("no network namespace can be made here");
+    }
+    let scene = Scene::new(Sites::new().page("six.test", "/", Answer::html("never seen")));
+    let crawl = Crawl::new(["--agent", "SuperRobot/1.0", "--resolve", "six.test:[2001:db8::6]:80"])
+        .args([Path::new("--seed"), &scene.seeds(), Path::new("--out"), &scene.out()])
+        .under(WITHOUT_IPV6);
+    let output = crawl.start().wait(PATIENCE);
+    eprintln!("| a host of IPv6 alone, a machine without IPv6 | {:?} | |", output.code);
+    output.expect(4);
+    let ledger = scene.table("ledger");
+    let asked: Vec<_> = ledger.iter().filter(|row| !row["evidence"]["request"].is_null()).collect();
+    assert_eq!(asked.len(), 1, "robots.txt, once, and then it is waited for: {ledger:#?}");
+    let errors = scene.table("errors");
+    assert_eq!(errors.len(), 1);
+    assert_eq!((&errors[0]["kind"], &errors[0]["url"]), (&"connection".into(), &"http://six.test/".into()));
 }
 
 #[test]
