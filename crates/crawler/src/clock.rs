@@ -1,9 +1,12 @@
-//! The crawl's two clocks in one value: [`Now`]. Intervals run on the monotonic one, freshness on the wall's.
+//! The crawl's two clocks in one value: [`Now`]. Intervals run on the monotonic one, freshness on the wall's. And a third one,
+//! [`Boot`], which goes on while no process of the crawl is there: what a restart has to wait for is told by it.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 /// One moment, on both clocks.
@@ -15,6 +18,43 @@ pub struct Now {
     pub wall: Timestamp,
 }
 
+/// A moment on the clock of the machine since it was started: nobody sets it, and it goes on in its sleep. Two moments of the same
+/// start tell how much time lies between them, whatever processes came and went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot {
+    /// Which start of the machine: the beginning of its boot id's BLAKE3.
+    pub id: u32,
+    /// Milliseconds since then.
+    pub ms: u64,
+}
+
+/// The system's clock since boot ticks this often.
+const BOOT_TICK: Duration = Duration::from_millis(10);
+
+impl Boot {
+    /// How much time has passed from `earlier` to this moment, at the least; none if nobody can tell: the machine was started
+    /// anew in between, or it is another one.
+    pub fn since(self, earlier: Option<Self>) -> Option<Duration> {
+        let earlier = earlier.filter(|earlier| earlier.id == self.id)?;
+        let passed = Duration::from_millis(self.ms.checked_sub(earlier.ms)?);
+        Some(passed.saturating_sub(BOOT_TICK))
+    }
+
+    fn system() -> Option<Self> {
+        static ID: OnceLock<Option<u32>> = OnceLock::new();
+        let id = ID.get_or_init(|| {
+            let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+            let hash = blake3::hash(text.trim().as_bytes());
+            hash.as_bytes().first_chunk::<4>().map(|octets| u32::from_be_bytes(*octets))
+        });
+        let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+        let (seconds, rest) = uptime.split_once('.')?;
+        let hundredths = rest.get(..2)?;
+        let ms = seconds.parse::<u64>().ok()?.checked_mul(1000)? + hundredths.parse::<u64>().ok()? * 10;
+        Some(Self { id: (*id)?, ms })
+    }
+}
+
 /// Source of [`Now`]: tokio's clock, so that a paused runtime tests hours in milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -22,22 +62,45 @@ pub struct Clock {
     simulated: Option<Timestamp>,
     /// Seconds that somebody has set the simulated wall clock on.
     jumped: Option<&'static AtomicI64>,
+    /// Which start of the simulated machine, and when it was started anew.
+    boot: (u32, Instant),
 }
 
 impl Clock {
     /// The machine's clocks.
     pub fn system() -> Self {
-        Self { start: Instant::now(), simulated: None, jumped: None }
+        let start = Instant::now();
+        Self { start, simulated: None, jumped: None, boot: (0, start) }
     }
 
     /// A wall clock that starts at `wall` and advances with tokio's clock.
     pub fn simulated(wall: Timestamp) -> Self {
-        Self { start: Instant::now(), simulated: Some(wall), jumped: None }
+        Self { simulated: Some(wall), ..Self::system() }
     }
 
     /// As [`Clock::simulated`], with a wall clock that somebody sets on by so many seconds, or back, at any time.
     pub fn jumping(wall: Timestamp, jumped: &'static AtomicI64) -> Self {
         Self { jumped: Some(jumped), ..Self::simulated(wall) }
+    }
+
+    /// The simulated clock of a process that is started now: the wall clock goes on, the run's own begins anew, and the machine's
+    /// too where it was `rebooted`.
+    #[must_use]
+    pub fn next_process(self, rebooted: bool) -> Self {
+        let start = Instant::now();
+        let passed = jiff::SignedDuration::try_from(start - self.start).unwrap_or_default();
+        let simulated = self.simulated.map(|base| base.saturating_add(passed).unwrap_or(base));
+        let boot = if rebooted { (self.boot.0 + 1, start) } else { self.boot };
+        Self { start, simulated, boot, ..self }
+    }
+
+    /// The present moment on the machine's own clock; none where it has none.
+    pub fn boot(&self) -> Option<Boot> {
+        if self.simulated.is_none() {
+            return Boot::system();
+        }
+        let (id, since) = self.boot;
+        Some(Boot { id, ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX) })
     }
 
     /// The present moment.
@@ -58,5 +121,40 @@ impl Clock {
     /// The tokio instant of a moment on the monotonic clock.
     pub(crate) fn instant(&self, mono: Duration) -> Instant {
         self.start + mono
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_begins_its_own_clock_and_the_machine_goes_on() {
+        let first = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
+        let before = first.boot();
+        tokio::time::advance(Duration::from_secs(60)).await;
+        let second = first.next_process(false);
+        assert_eq!((first.now().mono, second.now().mono), (Duration::from_secs(60), Duration::ZERO));
+        assert_eq!(first.now().wall, second.now().wall);
+        let passed = second.boot().unwrap().since(before).unwrap();
+        assert_eq!(passed, Duration::from_secs(60) - BOOT_TICK, "never more than it was");
+        let third = second.next_process(true);
+        assert_eq!(third.boot().unwrap().since(before), None, "the machine was started anew");
+        assert_eq!(second.boot().unwrap().since(None), None);
+        let later = Boot { id: 7, ms: 5 };
+        assert_eq!(later.since(Some(Boot { id: 7, ms: 6 })), None, "a container with a clock of its own");
+    }
+
+    #[test]
+    fn the_systems_clock_goes_on() {
+        if !std::path::Path::new("/proc/uptime").exists() {
+            eprintln!("SKIPPED: no /proc/uptime here");
+            return;
+        }
+        let clock = Clock::system();
+        let first = clock.boot().unwrap();
+        let second = Clock::system().boot().unwrap();
+        assert!(first.id == second.id && first.ms > 0 && first.ms <= second.ms);
+        assert_eq!(first.since(Some(first)), Some(Duration::ZERO));
     }
 }

@@ -51,7 +51,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
     ) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
         let Some(mut committer) = self.committer.take() else { return Ok(None) };
-        if let Some(record) = self.quotas.record(now) {
+        if let Some(record) = self.quotas.record(now, self.clock.boot()) {
             self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
         }
         let (generation, writes) = self.frontier.cut(now)?;

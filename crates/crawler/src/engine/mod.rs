@@ -132,7 +132,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = clock.now();
         let key = context.pages.key;
         let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-        let mut frontier = Frontier::open(store, settings.frontier, first_gap, key, now)?;
+        let mut frontier = Frontier::open_by(store, settings.frontier, first_gap, key, now, Some(clock))?;
         let totals: Totals = match store.get(Tree::Meta, b"totals")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => Totals::default(),
@@ -150,7 +150,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let jitter = Jitter::new(settings.jitter);
         let mut quotas = Quotas::new(settings.max_rate, settings.max_bandwidth, now);
         if totals.runs > 0 {
-            quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now);
+            quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now, clock.boot());
         }
         let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
         frontier.set_traps(settings.traps);

@@ -12,7 +12,7 @@ use governor::{Quota, RateLimiter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Now;
+use crate::clock::{Boot, Now};
 use crate::frontier::HostId;
 use crate::pace::Why;
 
@@ -50,6 +50,9 @@ pub(super) struct QuotaRecord {
     at: Timestamp,
     /// Octets received that the average had not made up for by then.
     debt: u64,
+    /// When that was on the machine's own clock, which nobody sets.
+    #[serde(default)]
+    boot: Option<Boot>,
 }
 
 /// Both quotas.
@@ -106,16 +109,16 @@ impl Quotas {
     }
 
     /// Takes up what the process before this one left. It may have made a request at its very end: the first one of this
-    /// process comes after a whole interval. A debt of octets goes on, less what the time between made up for; a wall clock
-    /// that was set back makes up for nothing.
-    pub(super) fn restore(&mut self, record: Option<&[u8]>, now: Now) {
+    /// process comes after a whole interval. A debt of octets goes on, less what the time between made up for by the machine's own
+    /// clock; where that began anew nothing was.
+    pub(super) fn restore(&mut self, record: Option<&[u8]>, now: Now, boot: Option<Boot>) {
         if self.requests.is_some() {
             self.before = Some(now.mono);
         }
         let record: Option<QuotaRecord> = record.and_then(|value| serde_json::from_slice(value).ok());
-        if let (Some(QuotaRecord { at, debt }), Some(_)) = (record, self.bandwidth) {
+        if let (Some(QuotaRecord { debt, boot: before, .. }), Some(_)) = (record, self.bandwidth) {
             self.debt = (debt as f64, now.mono);
-            let between = Duration::try_from(now.wall.duration_since(at)).unwrap_or_default();
+            let between = boot.and_then(|boot| boot.since(before)).unwrap_or_default();
             self.pay(now.mono.saturating_add(between));
             self.debt.1 = now.mono;
             self.owed = self.debt.0 as u64;
@@ -123,10 +126,10 @@ impl Quotas {
     }
 
     /// What is to be stored; none where nothing is.
-    pub(super) fn record(&mut self, now: Now) -> Option<QuotaRecord> {
+    pub(super) fn record(&mut self, now: Now, boot: Option<Boot>) -> Option<QuotaRecord> {
         self.bandwidth?;
         self.pay(now.mono);
-        Some(QuotaRecord { at: now.wall, debt: self.debt.0.ceil() as u64 })
+        Some(QuotaRecord { at: now.wall, debt: self.debt.0.ceil() as u64, boot })
     }
 
     /// Lowers the debt by what the time since the last look makes up for.
@@ -257,14 +260,23 @@ mod tests {
         }
     }
 
-    /// Restarts at a moment of the old process, so many ms later by the wall clock; the new clock begins at 0.
-    fn restarted(old: &mut Quotas, stopped: u64, away: i64, rate: Option<f64>, most: Option<u64>) -> Quotas {
+    /// Restarts at a moment of the old process, so many ms later by the machine's own clock, or after the machine was started anew.
+    /// The new clock begins at 0; somebody has set the wall clock meanwhile.
+    fn restarted(
+        old: &mut Quotas,
+        stopped: u64,
+        away: Option<u64>,
+        rate: Option<f64>,
+        most: Option<u64>,
+    ) -> Quotas {
         let wall = |ms: i64| jiff::Timestamp::from_millisecond(ms).unwrap();
         let then = Now { wall: wall(1_000_000), ..at(stopped) };
-        let value = old.record(then).map(|record| serde_json::to_vec(&record).unwrap());
-        let now = Now { wall: wall(1_000_000 + away), ..at(0) };
+        let boot = Boot { id: 1, ms: 500_000 };
+        let value = old.record(then, Some(boot)).map(|record| serde_json::to_vec(&record).unwrap());
+        let now = Now { wall: wall(9_000_000), ..at(0) };
+        let boot = away.map_or(Boot { id: 2, ms: 900_000 }, |away| Boot { id: 1, ms: 500_000 + away });
         let mut new = Quotas::new(rate, most, now);
-        new.restore(value.as_deref(), now);
+        new.restore(value.as_deref(), now, Some(boot));
         new
     }
 
@@ -273,16 +285,16 @@ mod tests {
         let mut old = Quotas::new(Some(0.5), None, at(0));
         assert!(old.admit(at(0)));
         old.used(HostId(0), 1, at(0));
-        let times = run(restarted(&mut old, 1, 1, Some(0.5), None), 10_000, 0);
+        let times = run(restarted(&mut old, 1, Some(1), Some(0.5), None), 10_000, 0);
         assert_eq!(times, [2_000, 4_000, 6_000, 8_000]);
 
         // 30 s of a quota came at once, and a second's worth may run ahead. Ten of them passed before the stop.
-        for (away, first) in [(0, 19_000), (5_000, 14_000), (60_000, 0), (-90_000, 19_000)] {
+        for (away, first) in [(Some(0), 19_000), (Some(5_010), 14_000), (Some(60_000), 0), (None, 19_000)] {
             let mut old = Quotas::new(None, Some(1_000), at(0));
             assert!(old.admit(at(0)));
             old.received(30_000, at(0));
             let times = run(restarted(&mut old, 10_000, away, None, Some(1_000)), 21_000, 0);
-            assert!(times[0].abs_diff(first) <= 1, "away for {away} ms: {} and not {first}", times[0]);
+            assert!(times[0].abs_diff(first) <= 1, "away for {away:?} ms: {} and not {first}", times[0]);
         }
     }
 

@@ -10,7 +10,7 @@ use super::item::QueuedUrl;
 use super::persist::form;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
-use crate::clock::Now;
+use crate::clock::{Boot, Now};
 use crate::pace::{Delay, HostPace, Why, as_the_site_sees};
 use crate::record::SitemapRecord;
 use crate::store::{StoreError, Tree};
@@ -75,6 +75,12 @@ pub struct HostRecord {
     pub next_at: Timestamp,
     /// The wait that `next_at` was the end of, in milliseconds: a jump of the wall clock can't make it longer.
     pub wait_ms: u64,
+    /// What was left of it when this was written, in milliseconds. A jump of the wall clock can't make it shorter either.
+    #[serde(default)]
+    pub left_ms: Option<u64>,
+    /// When this was written, on the machine's own clock, where something was left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
     /// Why it waits.
     pub wait_reason: Why,
     /// The gap in force, in milliseconds.
@@ -173,7 +179,10 @@ impl Host {
 
     /// Takes up a stored host. A request may have been under way when the last process ended, so every host waits for
     /// its whole gap from now; a longer wait goes on, but never for longer than it was meant to last.
-    pub(crate) fn restore(record: &HostRecord, now: Now) -> Self {
+    ///
+    /// The wall clock may have been set since, so it doesn't say what is left of a wait. The machine's own clock (`boot`) does. Where
+    /// it was started anew in between nobody can tell, and what was left then is waited for once more.
+    pub(crate) fn restore(record: &HostRecord, now: Now, boot: Option<Boot>) -> Self {
         let gap = Delay { length: Duration::from_millis(record.delay_ms), why: record.delay_reason };
         let mut host = Self::new(&record.host, gap);
         for (queue, ends) in host.queues.iter_mut().zip(record.queues) {
@@ -181,9 +190,13 @@ impl Host {
         }
         host.seen = Seen::restore(record.seen);
         host.groups = Groups::restore(&record.groups);
-        let left = record.next_at.duration_since(now.wall);
-        let left =
-            Duration::try_from(left).unwrap_or(Duration::ZERO).min(Duration::from_millis(record.wait_ms));
+        let passed = boot.and_then(|boot| boot.since(record.boot));
+        let left = match record.left_ms.map(Duration::from_millis) {
+            Some(left) => left.saturating_sub(passed.unwrap_or_default()),
+            // Written by an older version.
+            None => Duration::try_from(record.next_at.duration_since(now.wall)).unwrap_or_default(),
+        };
+        let left = left.min(Duration::from_millis(record.wait_ms));
         // Whoever was asked at its address isn't any more.
         let left = if record.wait_reason == Why::SharedAddress { Duration::ZERO } else { left };
         host.wait = Delay { length: left, why: record.wait_reason };
@@ -194,11 +207,12 @@ impl Host {
         host.pace = record.pace;
         host.counts = record.counts;
         host.robots_status = record.robots_status.as_deref().map(Into::into);
-        host.dirty = false;
+        // A wait that began anew has to be on record with the clock that it runs on now, or it would begin anew with each process.
+        host.dirty = passed.is_none() && !left.is_zero();
         host
     }
 
-    pub(crate) fn record(&self, now: Now) -> HostRecord {
+    pub(crate) fn record(&self, now: Now, boot: Option<Boot>) -> HostRecord {
         let left = self.not_before.saturating_sub(now.mono);
         let next_at = jiff::SignedDuration::try_from(left)
             .ok()
@@ -209,6 +223,8 @@ impl Host {
             host: self.name.to_string(),
             next_at,
             wait_ms: milliseconds(as_the_site_sees(self.wait.length)),
+            left_ms: Some(milliseconds(left)),
+            boot: boot.filter(|_| !left.is_zero()),
             wait_reason: self.wait.why,
             delay_ms: milliseconds(self.gap.length),
             delay_reason: self.gap.why,

@@ -45,7 +45,7 @@ use self::host::{Host, Leased};
 use self::overlay::Overlay;
 use self::persist::{form, lost};
 use self::queue::Head;
-use crate::clock::Now;
+use crate::clock::{Clock, Now};
 use crate::config::TrapSettings;
 use crate::pace::{Delay, Why};
 use crate::store::{Store, StoreError, Tree};
@@ -61,6 +61,7 @@ const STILL_AT_WORK: Duration = Duration::from_secs(30);
 /// The crawl's frontier on a [`Store`].
 #[derive(Debug)]
 pub struct Frontier<S> {
+    clock: Option<Clock>,
     limits: FrontierLimits,
     first_gap: Delay,
     key: FingerprintKey,
@@ -102,7 +103,21 @@ impl<S: Store> Frontier<S> {
         key: FingerprintKey,
         now: Now,
     ) -> Result<Self, StoreError> {
+        Self::open_by(store, limits, first_gap, key, now, None)
+    }
+
+    /// As [`Frontier::open`], with a clock that tells how long the process before this one has been gone.
+    pub fn open_by(
+        store: &Arc<S>,
+        limits: FrontierLimits,
+        first_gap: Delay,
+        key: FingerprintKey,
+        now: Now,
+        clock: Option<Clock>,
+    ) -> Result<Self, StoreError> {
+        let boot = clock.and_then(|clock| clock.boot());
         let mut frontier = Self {
+            clock,
             limits,
             first_gap,
             key,
@@ -138,7 +153,11 @@ impl<S: Store> Frontier<S> {
             }
             ends.push((record.queues.map(|ends| ends.tail), record.seen.count));
             frontier.ids.insert(record.host.as_str().into(), id);
-            frontier.hosts.push(Host::restore(&record, now));
+            let host = Host::restore(&record, now, boot);
+            if host.dirty {
+                frontier.dirty.push(id);
+            }
+            frontier.hosts.push(host);
         }
         for pair in store.scan(Tree::Journal, &[]) {
             let (key, value) = pair?;

@@ -75,10 +75,12 @@ impl<S: Store> Frontier<S> {
     /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
     pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
         self.persist_fresh()?;
+        let boot = self.clock.and_then(|clock| clock.boot());
         for id in std::mem::take(&mut self.dirty) {
             let host = &mut self.hosts[id.0 as usize];
             host.dirty = false;
-            let record = serde_json::to_vec(&host.record(now)).map_err(|error| form(Tree::Hosts, &error))?;
+            let record =
+                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
             self.view.put(Tree::Hosts, id.key().to_vec(), record);
         }
         Ok(self.view.cut())

@@ -26,7 +26,7 @@ impl<S: Store> Frontier<S> {
 
     /// Takes over a host's pace, pauses and counters from its record in another database; not its queues.
     pub(crate) fn take_over(&mut self, id: HostId, record: &HostRecord, now: Now) {
-        let before = Host::restore(record, now);
+        let before = Host::restore(record, now, self.clock.and_then(|clock| clock.boot()));
         let host = self.host_mut(id);
         host.gap = before.gap;
         host.wait = before.wait;

@@ -2,12 +2,13 @@
 //! committed is leased until it is settled, once, in a store that holds it packed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicI64;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::pace::as_the_site_sees;
-use crate::store::MemoryStore;
+use crate::store::{MemoryStore, Write};
 
 const KEY: FingerprintKey = FingerprintKey([3; 32]);
 
@@ -44,7 +45,11 @@ fn offer(frontier: &mut Frontier<MemoryStore>, url: &CrawlUrl, own_host: bool) -
 }
 
 fn commit(frontier: &mut Frontier<MemoryStore>) {
-    let (generation, writes) = frontier.cut(now(1_000)).unwrap();
+    commit_at(frontier, now(1_000));
+}
+
+fn commit_at(frontier: &mut Frontier<MemoryStore>, now: Now) {
+    let (generation, writes) = frontier.cut(now).unwrap();
     frontier.store().commit(writes).unwrap();
     frontier.committed(generation);
 }
@@ -221,24 +226,76 @@ fn a_leased_url_is_leased_again_after_a_crash_and_its_host_waits_its_gap() {
     assert_eq!(frontier.lease(rested).unwrap().unwrap().lease().url, leased);
 }
 
+/// Whole seconds until the only host may be asked, in a process of this clock.
+fn waits(frontier: &mut Frontier<MemoryStore>, clock: Clock) -> u64 {
+    let left = frontier.next_ready().unwrap().saturating_sub(clock.now().mono);
+    // Gaps are waited for a fiftieth longer, and the machine's clock ticks.
+    left.saturating_sub(Duration::from_millis(40)).as_millis().div_ceil(1_000) as u64
+}
+
+/// Takes a frontier up in a new process.
+fn open_in(store: &Arc<MemoryStore>, clock: Clock) -> Frontier<MemoryStore> {
+    let gap = delay(Duration::ZERO);
+    Frontier::open_by(store, FrontierLimits::default(), gap, KEY, clock.now(), Some(clock)).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
+    const DAY: i64 = 24 * 3600;
+    // How far the wall clock is set, how long nobody was there, whether the machine was started anew, and what is left of a minute.
+    for (jump, away, rebooted, left) in [
+        (0, 20, false, 40),
+        (400 * DAY, 20, false, 40),
+        (-400 * DAY, 20, false, 40),
+        (-400 * DAY, 3_600, false, 5),
+        (0, 20, true, 60),
+        (400 * DAY, 20, true, 60),
+        (-400 * DAY, 3_600, true, 60),
+    ] {
+        let jumped: &'static AtomicI64 = Box::leak(Box::default());
+        let clock =
+            Clock::jumping(jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_hours(99_999), jumped);
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = open_in(&store, clock);
+        offer(&mut frontier, &url(1, 1), true);
+        let host = frontier.host_id("h1.example");
+        frontier.pace_and_counts(host).1.requests = 1;
+        frontier.set_gap(host, delay(Duration::from_secs(5)));
+        frontier.wait(host, Duration::from_secs(60), delay(Duration::from_secs(60)));
+        commit_at(&mut frontier, clock.now());
+        jumped.store(jump, std::sync::atomic::Ordering::Relaxed);
+        tokio::time::advance(Duration::from_secs(away)).await;
+        let clock = clock.next_process(rebooted);
+        let mut frontier = open_in(&store, clock);
+        assert_eq!(waits(&mut frontier, clock), left, "{jump} {away} {rebooted}");
+        // A wait that began anew is on record as such: it doesn't begin anew with each process.
+        commit_at(&mut frontier, clock.now());
+        tokio::time::advance(Duration::from_secs(25)).await;
+        let clock = clock.next_process(false);
+        let left = left.saturating_sub(25).max(5);
+        assert_eq!(waits(&mut open_in(&store, clock), clock), left, "{jump} {away} {rebooted}, later");
+    }
+}
+
 #[test]
-fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
+fn a_record_of_an_older_version_keeps_its_wait_by_the_wall_clock() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, FrontierLimits::default());
     offer(&mut frontier, &url(1, 1), true);
     let host = frontier.host_id("h1.example");
-    frontier.pace_and_counts(host).1.requests = 1;
-    frontier.set_gap(host, delay(Duration::from_secs(5)));
     frontier.wait(host, Duration::from_secs(1_060), delay(Duration::from_secs(60)));
     commit(&mut frontier);
-    let day = jiff::SignedDuration::from_hours(24);
-    for (jump, earliest) in [(day * 400, 5), (day * -400, 60)] {
-        let wall = jiff::Timestamp::UNIX_EPOCH.checked_add(jump).unwrap();
-        let at = |seconds| Now { mono: as_the_site_sees(Duration::from_secs(seconds)), wall };
-        let limits = FrontierLimits::default();
-        let mut again = Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at(0)).unwrap();
-        assert!(again.lease(at(earliest - 1)).unwrap().is_none(), "{jump:?}");
-        assert!(again.lease(at(earliest)).unwrap().is_some(), "{jump:?}");
+    let value = store.get(Tree::Hosts, &host.key()).unwrap().unwrap();
+    let mut record: serde_json::Value = serde_json::from_slice(&value).unwrap();
+    for name in ["left_ms", "boot"] {
+        record.as_object_mut().unwrap().remove(name);
+    }
+    store.commit(vec![Write::put(Tree::Hosts, host.key(), serde_json::to_vec(&record).unwrap())]).unwrap();
+    for (away, left) in [(20, 40), (90, 0)] {
+        let wall = jiff::Timestamp::from_second(away).unwrap();
+        let (limits, at) = (FrontierLimits::default(), Now { mono: Duration::ZERO, wall });
+        let mut again = Frontier::open(&store, limits, delay(Duration::ZERO), KEY, at).unwrap();
+        assert_eq!(again.next_ready().unwrap().as_secs(), left);
     }
 }
 

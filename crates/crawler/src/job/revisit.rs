@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::JobError;
-use crate::clock::Now;
+use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, HostId, QueuedUrl};
 use crate::pace::{Delay, Why};
@@ -76,7 +76,8 @@ pub(super) fn begin<S: Store>(
     let Some(mut upto) = round.upto.take() else { return Ok(round.queued) };
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
-    let mut frontier = Frontier::open(store, FrontierLimits::default(), no_gap, key, at)?;
+    let mut frontier =
+        Frontier::open_by(store, FrontierLimits::default(), no_gap, key, at, Some(Clock::system()))?;
     let mut committer = Committer::open(Arc::clone(store), None)?;
     let totals: Totals = match store.get(Tree::Meta, b"totals")? {
         Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::archive::Archive;
 use super::salvage::Salvage;
 use super::{RepairError, Repaired};
-use crate::clock::Now;
+use crate::clock::{Clock, Now};
 use crate::commit::{Batch, Committer, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{
@@ -94,7 +94,8 @@ pub(super) fn rebuild(
     store.commit(about)?;
     let at = Now { mono: Duration::ZERO, wall: now };
     let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-    let frontier = Frontier::open(&store, FrontierLimits::default(), first_gap, key, at)?;
+    let frontier =
+        Frontier::open_by(&store, FrontierLimits::default(), first_gap, key, at, Some(Clock::system()))?;
     let selectors = job::selectors(settings).map_err(JobError::from)?;
     let mut rebuild = Rebuild {
         committer: Committer::open(Arc::clone(&store), None)?,
