@@ -160,7 +160,8 @@ impl<S: Store> Committer<S> {
             }
         }
         for version in site_files {
-            writes.push(Write::put(Tree::SiteFiles, version.key(), version.write()?));
+            let key = self.behind(Tree::SiteFiles, version.key(), &writes)?;
+            writes.push(Write::put(Tree::SiteFiles, key, version.write()?));
         }
         for withdrawal in &withdrawals {
             writes.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(withdrawal)?));
@@ -169,7 +170,8 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, SCRUB, "due"));
         }
         for version in robots {
-            writes.push(Write::put(Tree::Robots, version.key(), version.write()?));
+            let key = self.behind(Tree::Robots, version.key(), &writes)?;
+            writes.push(Write::put(Tree::Robots, key, version.write()?));
         }
         writes.extend(self.ledger.append(decisions)?);
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
@@ -180,6 +182,23 @@ impl<S: Store> Committer<S> {
         self.store.commit(writes)?;
         drop(held);
         self.withdraw(withdrawals)
+    }
+
+    /// The key of a new version of a file, whose last 8 octets are its time in milliseconds: behind every version that is there, also
+    /// where somebody has set the wall clock back since. The last one is the one in force.
+    fn behind(&self, tree: Tree, mut key: Vec<u8>, writes: &[Write]) -> Result<Vec<u8>, CommitError> {
+        let Some((prefix, time)) = key.split_last_chunk::<8>() else { return Ok(key) };
+        let time = u64::from_be_bytes(*time);
+        let time_of =
+            |key: &[u8]| Some(u64::from_be_bytes(<[u8; 8]>::try_from(key.strip_prefix(prefix)?).ok()?));
+        let stored = self.store.last(tree, prefix)?.and_then(|(key, _)| time_of(&key));
+        let waiting =
+            writes.iter().filter(|write| write.tree == tree).filter_map(|write| time_of(&write.key));
+        if let Some(last) = waiting.chain(stored).max().filter(|last| *last >= time) {
+            key.truncate(key.len() - 8);
+            key.extend((last + 1).to_be_bytes());
+        }
+        Ok(key)
     }
 
     /// Overwrites captures that have to go. They are on record before: what a crash cuts off is done at the next start.

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod archive;
+mod clocks;
 mod content;
 mod links;
 mod none;

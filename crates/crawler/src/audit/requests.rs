@@ -1,10 +1,11 @@
 //! Reads the ledger into requests, by host and time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use super::clocks::{Moment, Runs};
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
 use crate::ledger;
@@ -17,13 +18,8 @@ use crate::url::{CrawlUrl, Origin};
 pub(super) struct Asked {
     pub(super) url: String,
     pub(super) origin: Option<Origin>,
-    /// Number of the run, from 1.
-    pub(super) run: u32,
-    /// Times on the run's own clock.
-    pub(super) from: Duration,
-    pub(super) to: Duration,
-    pub(super) started: Timestamp,
-    pub(super) ended: Timestamp,
+    pub(super) from: Moment,
+    pub(super) to: Moment,
     /// The gap that the ledger says was in force.
     pub(super) gap: Duration,
     pub(super) gap_reason: String,
@@ -36,6 +32,9 @@ pub(super) struct Asked {
 /// A pause that the ledger says a host was to be left in peace for.
 #[derive(Debug, Clone)]
 pub(super) struct Pause {
+    /// When it was entered; the run's own clock isn't on record in ledgers of older versions.
+    pub(super) run: u32,
+    pub(super) clock: Option<Duration>,
     pub(super) at: Timestamp,
     pub(super) length: Duration,
     pub(super) reason: String,
@@ -52,6 +51,9 @@ pub(super) struct HostLog {
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) hosts: BTreeMap<String, HostLog>,
+    pub(super) runs: Runs,
+    /// When the answers for robots.txt came, by origin and the wall clock's microseconds.
+    pub(super) robots: HashMap<(String, i64), Moment>,
     pub(super) requests: u64,
     /// Set where the ledger holds no requests although some were made.
     pub(super) silent: Option<String>,
@@ -68,6 +70,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
         for entry in block.decisions {
             if entry.layer == Layer::Stop && matches!(entry.decision.as_str(), "started" | "resumed") {
                 run += 1;
+                log.runs.of(run).begun = entry.evidence.boot.zip(entry.evidence.clock);
                 configured = entry.evidence.words.as_deref().and_then(delay_of).unwrap_or(rules.delay);
                 continue;
             }
@@ -75,8 +78,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
         }
     }
     for host in log.hosts.values_mut() {
-        host.asked.sort_by_key(|asked| (asked.run, asked.from));
-        host.pauses.sort_by_key(|pause| pause.at);
+        host.asked.sort_by_key(|asked| asked.from.order());
     }
     let made = totals(store)?.requests;
     if log.requests == 0 && made > 0 {
@@ -87,11 +89,24 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
 
 fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration) {
     let Decision { at, url, host, decision, layer, evidence, .. } = entry;
+    let clock = evidence.clock;
     if decision == "paused"
         && let Some(pause) = evidence.pause
     {
-        let reason = pause.reason.into_owned();
-        log.hosts.entry(host.clone()).or_default().pauses.push(Pause { at, length: pause.length, reason });
+        let (length, reason) = (pause.length, pause.reason.into_owned());
+        log.hosts.entry(host.clone()).or_default().pauses.push(Pause { run, clock, at, length, reason });
+    }
+    let ended = evidence.request.as_ref().map(|request| request.clock + request.took);
+    if let Some(mono) = ended.max(clock) {
+        let run = log.runs.of(run);
+        run.last = run.last.max(mono);
+    }
+    if layer == Layer::Robots
+        && decision.starts_with("robots_")
+        && let Some(mono) = ended.or(clock)
+    {
+        let moment = Moment { run, mono, wall: at };
+        log.robots.entry((url.clone(), at.as_microsecond())).or_insert(moment);
     }
     let Some(request) = evidence.request else { return };
     log.requests += 1;
@@ -100,11 +115,8 @@ fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration) {
     // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
     let asked = Asked {
         origin: parsed.map(|url| url.origin()),
-        run,
-        from: request.clock,
-        to: request.clock + request.took,
-        started: request.started,
-        ended: request.ended(),
+        from: Moment { run, mono: request.clock, wall: request.started },
+        to: Moment { run, mono: request.clock + request.took, wall: request.ended() },
         gap: request.gap,
         gap_reason: request.gap_reason.into_owned(),
         is_robots,
@@ -121,12 +133,10 @@ fn delay_of(words: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number.parse().ok()?).ok()
 }
 
-/// Seconds from one request's end to the next one's start; on the run's own clock where both are of one run.
-pub(super) fn between(before: &Asked, after: &Asked) -> f64 {
-    if before.run == after.run {
-        after.from.as_secs_f64() - before.to.as_secs_f64()
-    } else {
-        after.started.duration_since(before.ended).as_secs_f64()
+impl Log {
+    /// Seconds from one request's end to the next one's start, at the most: what is too short by this is too short.
+    pub(super) fn between(&self, before: &Asked, after: &Asked) -> f64 {
+        self.runs.between(before.to, after.from).most
     }
 }
 
@@ -155,11 +165,6 @@ pub(super) fn complete<S: Store>(
         check.broken("ledger", None, what);
     }
     Ok(check)
-}
-
-/// A duration as the calendar counts it.
-pub(super) fn signed(length: Duration) -> SignedDuration {
-    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
 }
 
 #[cfg(test)]

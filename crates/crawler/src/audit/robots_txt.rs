@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use meta::consent::{RobotsLine, robots_statements};
 use robots::Robots;
 
-use super::requests::{Asked, HostLog, Log, between};
+use super::clocks::{Moment, Span};
+use super::requests::{Asked, HostLog, Log};
 use super::{AuditError, AuditRules, Check};
 use crate::record::{RepairRecord, RobotsRecord};
 use crate::store::{Store, Tree};
@@ -17,13 +18,41 @@ const ROUNDING: f64 = 0.000_002;
 
 /// A version of an origin's robots.txt.
 struct Version {
-    known: Timestamp,
-    expires: Timestamp,
+    /// When it was known, by the runs' clocks; none where no entry of the ledger says so.
+    known: Option<Moment>,
     defers: bool,
     rules: Robots,
-    /// Until when it asks the host to be left in peace (429 and 503 with `Retry-After`).
-    pause: Option<(Timestamp, String)>,
+    /// How long it asks the host to be left in peace (429 and 503 with `Retry-After`), in seconds.
+    pause: Option<(f64, String)>,
     record: RobotsRecord,
+}
+
+impl Version {
+    /// Whether it was known by a moment: by the runs' clocks, or else by the wall's.
+    fn is_known(&self, moment: Moment) -> bool {
+        match self.known {
+            Some(known) => known.order() <= moment.order(),
+            None => self.record.fetched_at <= rounded(moment.wall),
+        }
+    }
+
+    /// How long it had been known by a moment, in seconds, at the least and at the most.
+    fn age(&self, log: &Log, moment: Moment) -> Span {
+        let wall = moment.wall.duration_since(self.record.fetched_at).as_secs_f64();
+        match self.known {
+            // The crawl goes by the wall clock, which somebody may have set back: no older than both say.
+            Some(known) => {
+                let span = log.runs.between(known, moment);
+                Span { least: span.least.min(wall).max(0.0), ..span }
+            }
+            None => Span { least: wall, most: wall },
+        }
+    }
+}
+
+/// Times in the ledger are whole microseconds, those of robots.txt versions aren't.
+fn rounded(wall: Timestamp) -> Timestamp {
+    wall.saturating_add(jiff::SignedDuration::from_micros(1)).unwrap_or(wall)
 }
 
 struct Checks {
@@ -64,8 +93,8 @@ pub(super) fn judge<S: Store>(
         ),
         repaired: repair.map(|repair| repair.at),
     };
-    for (host, log) in &log.hosts {
-        judge_host(store, host, log, rules, &mut checks)?;
+    for (host, of_host) in &log.hosts {
+        judge_host(store, host, of_host, log, rules, &mut checks)?;
     }
     let Checks { known, denied, delay, window, retry, refused, .. } = checks;
     let mut checks = vec![known, denied, delay, window, retry, refused];
@@ -78,58 +107,60 @@ pub(super) fn judge<S: Store>(
 fn judge_host<S: Store>(
     store: &S,
     host: &str,
-    log: &HostLog,
+    of_host: &HostLog,
+    log: &Log,
     rules: &AuditRules,
     checks: &mut Checks,
 ) -> Result<(), AuditError> {
     let mut versions: HashMap<Origin, Vec<Version>> = HashMap::new();
     let mut before: Option<&Asked> = None;
-    for asked in &log.asked {
+    for asked in &of_host.asked {
         if let Some(origin) = &asked.origin
             && !versions.contains_key(origin)
         {
-            versions.insert(origin.clone(), read_versions(store, origin, rules)?);
+            versions.insert(origin.clone(), read_versions(store, origin, log, rules)?);
         }
         if let Some(before) = before {
-            judge_gap(&versions, before, asked, checks);
+            judge_gap(&versions, before, asked, log, checks);
         }
-        judge_retry(host, &versions, asked, checks);
+        judge_retry(host, &versions, asked, log, checks);
         if !asked.is_robots {
-            judge_page(&versions, asked, rules, checks);
+            judge_page(&versions, asked, log, rules, checks);
         }
         before = Some(asked);
     }
     Ok(())
 }
 
-/// The version in force at a time.
+/// The version in force at a moment.
 fn in_force<'a>(
     versions: &'a HashMap<Origin, Vec<Version>>,
     asked: &Asked,
-    at: Timestamp,
+    at: Moment,
 ) -> Option<&'a Version> {
     let versions = versions.get(asked.origin.as_ref()?)?;
-    let index = versions.partition_point(|version| version.known <= at);
-    versions.get(index.checked_sub(1)?)
+    versions.iter().rev().find(|version| version.is_known(at))
 }
 
 fn judge_page(
     versions: &HashMap<Origin, Vec<Version>>,
     asked: &Asked,
+    log: &Log,
     rules: &AuditRules,
     checks: &mut Checks,
 ) {
-    let rounded = asked.started.saturating_add(jiff::SignedDuration::from_micros(1)).unwrap_or(asked.started);
-    let at = Some(asked.started);
-    let is_lost = checks.repaired.is_some_and(|repaired| asked.started < repaired);
-    let Some(version) = in_force(versions, asked, rounded) else {
+    let started = asked.from.wall;
+    let at = Some(started);
+    let is_lost = checks.repaired.is_some_and(|repaired| started < repaired);
+    let Some(version) = in_force(versions, asked, asked.from) else {
         checks.known.case();
         let what = "no robots.txt of its origin had been asked for";
         checks.known.lost_or_broken(is_lost, &asked.url, at, what);
         return;
     };
-    let left = version.expires.duration_since(asked.started).as_secs_f64();
-    let age = asked.started.duration_since(version.known).as_secs_f64();
+    let lifetime = version.record.expires.duration_since(version.record.fetched_at).as_secs_f64();
+    let age = version.age(log, asked.from).least;
+    let left = lifetime - age;
     // Within 24 hours of its fetch, and before its own end.
     let margin = left.min(24.0 * 3600.0 + 60.0 - age);
     if is_lost && margin < 0.0 {
@@ -160,7 +191,7 @@ fn judge_page(
     }
     if !version.rules.timing().visits().is_empty() {
         checks.window.case();
-        let wait = version.rules.timing().visit_wait(asked.started).unwrap_or_default();
+        let wait = version.rules.timing().visit_wait(started).unwrap_or_default();
         if !wait.is_zero() {
             let what = format!("{} s before the next window opens", wait.as_secs());
             checks.window.broken(&asked.url, at, what);
@@ -171,7 +202,7 @@ fn judge_page(
     let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
     let lines =
         usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
-    let statements = robots_statements(lines, path, version.known);
+    let statements = robots_statements(lines, path, version.record.fetched_at);
     checks.refused.case();
     if !rules.policy.may_fetch(&statements) {
         let words: Vec<_> = statements.iter().map(|statement| statement.source.to_string()).collect();
@@ -180,31 +211,43 @@ fn judge_page(
 }
 
 /// The gap after a request is that of the robots.txt of the origin that was asked.
-fn judge_gap(versions: &HashMap<Origin, Vec<Version>>, before: &Asked, after: &Asked, checks: &mut Checks) {
-    let Some(version) = in_force(versions, before, before.ended) else { return };
-    let Some(interval) = version.rules.timing().interval(before.ended) else { return };
+fn judge_gap(
+    versions: &HashMap<Origin, Vec<Version>>,
+    before: &Asked,
+    after: &Asked,
+    log: &Log,
+    checks: &mut Checks,
+) {
+    let Some(version) = in_force(versions, before, before.to) else { return };
+    let Some(interval) = version.rules.timing().interval(before.to.wall) else { return };
     let asked = interval.every.as_secs_f64();
-    let between = between(before, after);
+    let between = log.between(before, after);
     if !checks.delay.margin(between - asked + ROUNDING) {
         let what = format!("after {between:.6} s; robots.txt asks for {asked:.3} s");
-        checks.delay.broken(format!("{} after {}", after.url, before.url), Some(after.started), what);
+        checks.delay.broken(format!("{} after {}", after.url, before.url), Some(after.from.wall), what);
     }
 }
 
-fn judge_retry(host: &str, versions: &HashMap<Origin, Vec<Version>>, asked: &Asked, checks: &mut Checks) {
+fn judge_retry(
+    host: &str,
+    versions: &HashMap<Origin, Vec<Version>>,
+    asked: &Asked,
+    log: &Log,
+    checks: &mut Checks,
+) {
     let pauses = versions.values().flatten().filter_map(|version| Some((version, version.pause.as_ref()?)));
-    for (version, (until, value)) in pauses {
+    for (version, (length, value)) in pauses {
         // Only requests between the answer and the end of its pause break it.
-        if asked.started <= version.known {
+        if !version.is_known(asked.from) {
             continue;
         }
-        let margin = asked.started.duration_since(*until).as_secs_f64();
+        let margin = version.age(log, asked.from).most - length;
         if !checks.retry.margin(margin + ROUNDING) {
             let what = format!(
                 "{:.0} s before the end of Retry-After: {value} for {}",
                 -margin, version.record.origin
             );
-            checks.retry.broken(format!("{host}: {}", asked.url), Some(asked.started), what);
+            checks.retry.broken(format!("{host}: {}", asked.url), Some(asked.from.wall), what);
         }
     }
 }
@@ -212,14 +255,26 @@ fn judge_retry(host: &str, versions: &HashMap<Origin, Vec<Version>>, asked: &Ask
 fn read_versions<S: Store>(
     store: &S,
     origin: &Origin,
+    log: &Log,
     rules: &AuditRules,
 ) -> Result<Vec<Version>, AuditError> {
     let name = origin.to_string();
-    let mut versions: Vec<Version> = Vec::new();
-    let mut good: Option<Robots> = None;
+    let mut records = Vec::new();
     for pair in store.scan(Tree::Robots, &RobotsRecord::prefix(&name)) {
         let (_, value) = pair?;
         let record = RobotsRecord::read(&value).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+        let key = (name.clone(), record.fetched_at.as_microsecond());
+        records.push((log.robots.get(&key).copied(), record));
+    }
+    if records.iter().all(|(known, _)| known.is_some()) {
+        records.sort_by_key(|(known, _)| known.map(|known| known.order()));
+    } else {
+        // Older ledgers don't tell, nor one with gaps.
+        records.iter_mut().for_each(|(known, _)| *known = None);
+        records.sort_by_key(|(_, record)| record.fetched_at);
+    }
+    let mut good: Option<Robots> = None;
+    let mut version = |(known, record): (Option<Moment>, RobotsRecord)| {
         let reading = match record.access.as_str() {
             "rules" => {
                 let parsed = Robots::parse(&record.octets(), &rules.agent, &rules.options, Some(&name));
@@ -235,18 +290,9 @@ fn read_versions<S: Store>(
             .filter(|_| matches!(record.status, Some(429 | 503)) && record.hops.is_empty())
             .and_then(|value| {
                 let length = robots::access::retry_after(value, record.fetched_at)?;
-                let until = record.fetched_at.checked_add(super::requests::signed(length)).ok()?;
-                Some((until, value.clone()))
+                Some((length.as_secs_f64(), value.clone()))
             });
-        versions.push(Version {
-            known: record.fetched_at,
-            expires: record.expires,
-            defers: record.access == "defer",
-            rules: reading,
-            pause,
-            record,
-        });
-    }
-    versions.sort_by_key(|version| version.known);
-    Ok(versions)
+        Version { known, defers: record.access == "defer", rules: reading, pause, record }
+    };
+    Ok(records.into_iter().map(&mut version).collect())
 }

@@ -46,7 +46,11 @@ const AGAINST_FOLLOW: [&str; 2] = ["nofollow", "none"];
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
-    pub(super) fn decide(&mut self, decision: Decision) {
+    pub(super) fn decide(&mut self, mut decision: Decision) {
+        let has_clock = decision.evidence.pause.is_some() || decision.layer == Layer::Robots;
+        if has_clock && decision.evidence.robots.is_none() {
+            decision.evidence = decision.evidence.with_clock(self.clock.now().mono);
+        }
         (self.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
         if self.settings.ledger == LedgerLevel::Off {
             return;
@@ -249,7 +253,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pace.adaptive,
             pace.max_delay.as_secs_f64()
         );
-        self.enter_run(decision, "run", words.into(), now);
+        let evidence = Evidence { boot: self.clock.boot(), ..words.into() };
+        self.enter_run(decision, "run", evidence, now);
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }
 
@@ -283,7 +288,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             decision: decision.to_owned(),
             layer: Layer::Stop,
             reason: reason.to_owned(),
-            evidence,
+            evidence: evidence.with_clock(now.mono),
             via: None,
         });
     }

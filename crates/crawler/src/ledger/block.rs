@@ -8,13 +8,17 @@ use jiff::Timestamp;
 
 use super::columns::{Column, Reader, Texts, Writer, pull, push};
 use super::{Bad, Head};
+use crate::clock::Boot;
 use crate::record::{
     Decision, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
     RobotsEvidence, Versions,
 };
 
 /// Form of the value.
-const FORM: u8 = 2;
+const FORM: u8 = 3;
+
+/// The form before it: the same without the columns for clocks, which nothing in it asks for.
+const OLDER: u8 = 2;
 
 /// Octets before the packed columns: form and two heads.
 const HEADER: usize = 1 + 2 * 32;
@@ -89,7 +93,7 @@ pub fn may_say(value: &[u8], word: &str) -> Result<bool, Bad> {
 fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
     let (header, packed) = value.split_at_checked(HEADER).ok_or(Bad::Form)?;
     let (form, heads) = header.split_first().ok_or(Bad::Form)?;
-    if *form != FORM {
+    if !matches!(*form, FORM | OLDER) {
         return Err(Bad::Form);
     }
     let head = |octets: &[u8]| <[u8; 32]>::try_from(octets).map(Head).map_err(|_| Bad::Form);
@@ -118,12 +122,14 @@ mod part {
     pub(super) const PAUSE: u64 = 1 << 8;
     pub(super) const VERSIONS: u64 = 1 << 9;
     pub(super) const TO: u64 = 1 << 10;
+    pub(super) const CLOCK: u64 = 1 << 11;
+    pub(super) const BOOT: u64 = 1 << 12;
 }
 
 fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, decision: &Decision) {
     let Decision { at, url, host, decision, layer, reason, evidence, via } = decision;
-    let Evidence { words, request, robots, effects, directive, limit, pause, versions, to: target } =
-        evidence;
+    let Evidence { words, request, robots, effects, directive, limit, pause, versions, .. } = evidence;
+    let Evidence { to: target, clock, boot, .. } = evidence;
     let bit = |there: bool, part: u64| if there { part } else { 0 };
     to.number(
         Column::Parts,
@@ -137,7 +143,9 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
             | bit(limit.is_some(), part::LIMIT)
             | bit(pause.is_some(), part::PAUSE)
             | bit(versions.is_some(), part::VERSIONS)
-            | bit(target.is_some(), part::TO),
+            | bit(target.is_some(), part::TO)
+            | bit(clock.is_some(), part::CLOCK)
+            | bit(boot.is_some(), part::BOOT),
     );
     let at = at.as_microsecond();
     to.signed(Column::At, at - state.at);
@@ -185,6 +193,16 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
     }
     if let Some(target) = target {
         put_url(to, Column::ToOrigin, Column::ToPath, target);
+    }
+    if let Some(clock) = clock {
+        // As that of a request: the offset between the clocks hardly ever changes.
+        let offset = at.wrapping_sub(i64::try_from(micros(*clock)).unwrap_or(i64::MAX));
+        to.signed(Column::Clock, offset.wrapping_sub(state.offset));
+        state.offset = offset;
+    }
+    if let Some(Boot { id, ms }) = boot {
+        to.number(Column::BootId, u64::from(*id));
+        to.number(Column::BootMs, *ms);
     }
 }
 
@@ -283,6 +301,15 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     }
     if has(part::TO) {
         evidence.to = Some(get_url(from, Column::ToOrigin, Column::ToPath)?);
+    }
+    if has(part::CLOCK) {
+        state.offset = state.offset.wrapping_add(from.signed(Column::Clock)?);
+        let clock = u64::try_from(state.at.wrapping_sub(state.offset)).map_err(|_| Bad::Form)?;
+        evidence.clock = Some(Duration::from_micros(clock));
+    }
+    if has(part::BOOT) {
+        let id = u32::try_from(from.number(Column::BootId)?).map_err(|_| Bad::Form)?;
+        evidence.boot = Some(Boot { id, ms: from.number(Column::BootMs)? });
     }
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }

@@ -44,10 +44,13 @@ pub(super) enum Column {
     VersionAfter,
     ToOrigin,
     ToPath,
+    Clock,
+    BootId,
+    BootMs,
 }
 
 /// Columns of numbers.
-const COLUMNS: usize = Column::ToPath as usize + 1;
+const COLUMNS: usize = Column::BootMs as usize + 1;
 
 /// Which list a text stands in; texts that are alike in how they repeat share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

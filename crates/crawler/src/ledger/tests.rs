@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::*;
+use crate::clock::Boot;
 use crate::record::{
     DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade, RobotsEvidence,
     Versions,
@@ -46,9 +47,11 @@ prop_compose! {
             directive in proptest::option::of(("[a-z]{1,8}", "\\PC{0,9}")), limit in proptest::option::of(("[a-z]{1,8}", "[0-9]{1,4}")),
             pause in proptest::option::of((micros(), "[a-z]{1,8}")),
             versions in proptest::option::of((proptest::option::of("[a-f]{1,4}"), proptest::option::of("[a-f]{1,4}"))),
-            to in proptest::option::of(url())) -> Evidence {
+            to in proptest::option::of(url()), clock in proptest::option::of(micros()),
+            boot in proptest::option::of(any::<(u32, u64)>())) -> Evidence {
         Evidence {
-            words, request, robots,
+            words, request, robots, clock,
+            boot: boot.map(|(id, ms)| Boot { id, ms }),
             effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
             directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),
             limit: limit.map(|(name, value)| LimitReached { name, value }),
@@ -64,6 +67,24 @@ prop_compose! {
             reason in "[a-z]{0,8}", evidence in evidence(), via in proptest::option::of(url())) -> Decision {
         Decision { at, url, host, decision, layer: Layer::ALL[layer], reason, evidence, via }
     }
+}
+
+#[test]
+fn a_value_of_form_2_is_read_as_it_was_written() {
+    // Written by the version that had no columns for clocks.
+    let block = read(include_bytes!("form_2.bin")).unwrap();
+    assert_eq!(block.before, Head::first(b"a crawl of form 2"));
+    let chain =
+        (0..).zip(&block.decisions).fold(block.before, |head, (seq, entry)| head.after(seq, entry).unwrap());
+    assert_eq!((chain, block.decisions.len()), (block.after, 6), "the chain is over what was entered then");
+    let asked = block.decisions.iter().filter_map(|entry| entry.evidence.request.as_ref());
+    let clocks: Vec<_> = asked.map(|request| request.clock.as_micros()).collect();
+    assert_eq!(clocks, [100_005, 1_987_660, 69_900_005]);
+    assert!(block.decisions.iter().all(|entry| entry.evidence.clock.is_none()));
+    // An unknown form is refused, and a value without its columns.
+    let mut newer = include_bytes!("form_2.bin").to_vec();
+    newer[0] = 4;
+    assert_eq!(read(&newer), Err(Bad::Form));
 }
 
 proptest! {

@@ -9,7 +9,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::RobotsEvidence;
-use crate::clock::Now;
+use crate::clock::{Boot, Now};
 use crate::pace::Delay;
 
 /// The evidence of one decision; parts that don't apply are left out, in JSON too. `Display` says it in words.
@@ -44,6 +44,13 @@ pub struct Evidence {
     /// Where it leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// Time since the run began when this was entered, on a clock that never jumps, in whole microseconds: of pauses, answers for
+    /// robots.txt, and the run itself.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "optional_seconds")]
+    pub clock: Option<Duration>,
+    /// The same moment on the machine's own clock: of the start of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
 }
 
 /// A request: when, for how long, what came, and the gap that it had to keep.
@@ -122,6 +129,12 @@ impl Evidence {
     #[must_use]
     pub fn with_request(self, request: Option<RequestMade>) -> Self {
         Self { request, ..self }
+    }
+
+    /// Adds the moment on the run's own clock.
+    #[must_use]
+    pub(crate) fn with_clock(self, mono: Duration) -> Self {
+        Self { clock: Some(micros(mono)), ..self }
     }
 
     /// Adds words.
@@ -214,6 +227,11 @@ fn micros(length: Duration) -> Duration {
 fn seconds(length: Duration) -> f64 {
     // Both steps are exact for what the ledger keeps: whole microseconds below 2^53.
     length.as_micros() as f64 / 1e6
+}
+
+#[expect(clippy::ref_option, reason = "the form that serde calls")]
+fn optional_seconds<S: Serializer>(length: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    length.map(seconds).serialize(serializer)
 }
 
 impl Serialize for RequestMade {
