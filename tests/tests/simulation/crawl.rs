@@ -33,7 +33,9 @@ const KEY: FingerprintKey = FingerprintKey([7; 32]);
 pub(crate) struct Crawl<S> {
     pub(crate) sim: SimWeb,
     pub(crate) store: Arc<S>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: Arc<Mutex<Clock>>,
+    /// Whether the machine is started anew before each process.
+    pub(crate) rebooted: bool,
     /// An engine that reads less in robots.txt and pages than their authors say.
     pub(crate) impolite: bool,
     /// The decisions of all runs.
@@ -49,7 +51,11 @@ pub(crate) struct Crawl<S> {
 impl<S: Store> Crawl<S> {
     /// A new crawl with its seeds planted.
     pub(crate) fn new(sim: &SimWeb, store: Arc<S>) -> Self {
-        let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time"));
+        Self::by(Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time")), sim, store)
+    }
+
+    /// As [`Crawl::new`], by another clock.
+    pub(crate) fn by(clock: Clock, sim: &SimWeb, store: Arc<S>) -> Self {
         let mut scope = job::scope(&settings()).expect("no patterns");
         let seeds = seeds(sim);
         for seed in &seeds {
@@ -61,7 +67,8 @@ impl<S: Store> Crawl<S> {
         Self {
             sim: sim.clone(),
             store,
-            clock,
+            clock: Arc::new(Mutex::new(clock)),
+            rebooted: false,
             impolite: false,
             decisions,
             committed,
@@ -77,7 +84,8 @@ impl<S: Store> Crawl<S> {
         Crawl {
             sim: self.sim.clone(),
             store,
-            clock: self.clock,
+            clock: Arc::clone(&self.clock),
+            rebooted: self.rebooted,
             impolite,
             decisions,
             committed,
@@ -88,6 +96,11 @@ impl<S: Store> Crawl<S> {
 
     /// Runs to the end of the crawl, or of the store.
     pub(crate) async fn run(&self, archive: Option<&Path>) -> Result<Summary, CommitError> {
+        let clock = {
+            let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+            *clock = clock.next_process(self.rebooted);
+            *clock
+        };
         let settings = settings();
         let info = info();
         let archive = archive.map(|directory| (directory, &info, 1 << 30));
@@ -111,7 +124,7 @@ impl<S: Store> Crawl<S> {
             consent: job::consent_cache(&settings, Arc::clone(&self.store)),
             revisiting: None,
             pages: Arc::new(rules),
-            clock: self.clock,
+            clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
             max_crawl_delay: settings.pace.max_crawl_delay,
         });

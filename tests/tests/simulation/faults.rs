@@ -166,7 +166,7 @@ async fn crawl_through_jumps(seed: u64, jumps: &[(u64, i64)]) {
     let sim = SimWeb::new(web);
     let offset: &'static AtomicI64 = Box::leak(Box::new(AtomicI64::new(0)));
     let clock = Clock::jumping("2026-03-01T00:00:00Z".parse().expect("a time"), offset);
-    let crawl = Crawl { clock, ..Crawl::new(&sim, Arc::new(MemoryStore::default())) };
+    let crawl = Crawl::by(clock, &sim, Arc::new(MemoryStore::default()));
     let jumps = jumps.to_vec();
     let setter = tokio::spawn(async move {
         for (after, seconds) in jumps {
@@ -185,6 +185,8 @@ async fn crawl_through_jumps(seed: u64, jumps: &[(u64, i64)]) {
         truth.requested.difference(&asked).map(|url| (url, crawl.decisions_on(url))).collect();
     let extra: Vec<_> = asked.difference(&truth.requested).collect();
     assert!(missing.is_empty() && extra.is_empty(), "seed {seed}: missing {missing:#?}, too many {extra:#?}");
+    let audit = crawl.audit(None);
+    assert!(audit.is_empty(), "seed {seed}: {audit:#?}");
     // A process that is started after the jump rests its hosts, and finds nothing more to do.
     let before = sim.log().len();
     crawl.run(None).await.expect("the crawl ends well");

@@ -1,6 +1,7 @@
 //! Whole crawls on the simulated web.
 
 mod audit;
+mod clocks;
 mod crash;
 mod crawl;
 mod faults;

@@ -1,0 +1,89 @@
+//! A wall clock that somebody sets while no process of the crawl is there, and a machine that is started anew.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use crawler::clock::Clock;
+use crawler::commit::CommitError;
+use crawler::engine::End;
+use crawler::store::{CrashStore, MemoryStore, StoreError};
+use whole_program::oracle::{self, Promise};
+use whole_program::pace_oracle::{self, Pace};
+use whole_program::rules::Rules;
+use whole_program::simweb::{Failure, SimWeb};
+
+use crate::crawl::{Crawl, DELAY};
+use crate::hours::{site, web};
+
+const PACE: Pace =
+    Pace { delay: DELAY, adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO };
+
+const DAY: i64 = 24 * 3600;
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// Asks for pauses of minutes, now and then.
+fn pushes(n: usize) -> Vec<Failure> {
+    match n % 10 {
+        3 => vec![Failure::Status(503, Some(200))],
+        5 => vec![Failure::Status(429, None)],
+        7 => vec![Failure::Status(404, Some(300))],
+        9 => vec![Failure::Refused],
+        _ => Vec::new(),
+    }
+}
+
+/// Crawls sites that ask for pauses. Every so many commits the process dies, and the wall clock is set by the next of these
+/// amounts before the next one begins.
+async fn crawl(jumps: &[i64], rebooted: bool) {
+    let quick = Duration::from_millis(50);
+    let sites = BTreeMap::from([
+        ("pushes.test", site("pushes.test", (40, 40), Rules::default(), quick, pushes)),
+        ("delay.test", site("delay.test", (40, 40), Rules::default().delay(secs(20)), quick, |_| Vec::new())),
+        ("slow.test", site("slow.test", (40, 40), Rules::default(), secs(3), |_| Vec::new())),
+    ]);
+    let sim = SimWeb::new(web(sites));
+    let jumped: &'static AtomicI64 = Box::leak(Box::default());
+    let store = Arc::new(MemoryStore::default());
+    let clock = Clock::jumping("2026-03-01T00:00:00Z".parse().expect("a time"), jumped);
+    let crawl = Crawl { rebooted, ..Crawl::by(clock, &sim, Arc::clone(&store)) };
+    let mut restarts = 0;
+    loop {
+        match crawl.on(Arc::new(CrashStore::new(Arc::clone(&store), 25, true))).run(None).await {
+            Ok(summary) => {
+                assert_eq!(summary.end, End::Complete, "{jumps:?}");
+                break;
+            }
+            Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => {
+                jumped.fetch_add(jumps[restarts % jumps.len()], Ordering::Relaxed);
+                restarts += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        assert!(restarts < 500, "{jumps:?}: no progress");
+    }
+    assert!(restarts >= 5, "{restarts} restarts");
+    let log = sim.log();
+    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
+    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
+    wrong.extend(pace_oracle::judge(&log, PACE));
+    wrong.extend(crawl.audit(None));
+    let first = wrong[..wrong.len().min(9)].join("\n");
+    assert!(wrong.is_empty(), "{jumps:?}, rebooted {rebooted}: {} wrong:\n{first}", wrong.len());
+    assert_eq!(sim.page_counts().len(), 120, "{jumps:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_that_is_set_between_runs_erases_no_pause_and_the_audit_finds_nothing() {
+    for jumps in
+        [&[0][..], &[2 * 3600], &[-2 * 3600], &[400 * DAY], &[-40 * DAY], &[5 * DAY, -7 * DAY, 3600, -10]]
+    {
+        for rebooted in [false, true] {
+            crawl(jumps, rebooted).await;
+        }
+    }
+}
