@@ -107,7 +107,7 @@ impl<'a> Host<'a> {
                 self.pushbacks += 1;
                 self.halvings += u32::from(is_pushback && self.pushbacks.is_multiple_of(3));
                 let doubled = FIRST_PAUSE * 2_u32.pow((self.pushbacks - 1).min(10));
-                pause = pause.or(Some(doubled.min(LONGEST_PAUSE)));
+                pause = pause.max(Some(doubled.min(LONGEST_PAUSE)));
             } else {
                 if request.status.is_none() {
                     pause = pause.max(Some(SECOND));
@@ -205,8 +205,11 @@ mod tests {
         next_at(&pushed, 1_950_100 + 900_000);
         let open = [page(0, 5_000, ok, None), page(4_000, 100, ok, None)];
         assert_eq!(judge(&open, PACE).len(), 1, "two at once");
-        let three = [0, 10_000, 20_000].map(|start| page(start, 100, Some(503), Some(5)));
-        let after = [&three[..], &[page(30_000, 100, ok, None)]].concat();
-        next_at(&after, 32_100);
+        for after in [0, 5, 59] {
+            next_at(&[page(0, 100, Some(503), Some(after))], 60_100);
+        }
+        let three = [0, 70_000, 200_000].map(|start| page(start, 100, Some(503), Some(5)));
+        let after = [&three[..], &[page(450_000, 100, ok, None)]].concat();
+        next_at(&after, 452_100);
     }
 }

@@ -166,11 +166,10 @@ impl HostPace {
         if is_pushback && self.pushbacks.is_multiple_of(3) {
             self.slowed = (self.slowed + 1).min(10);
         }
-        match retry_after {
-            Some(length) => Some(Delay { length, why: Why::RetryAfter }),
-            None if self.pushbacks > 0 => Some(back_off(BACK_OFF_FIRST, self.pushbacks, rules, jitter)),
-            None => None,
-        }
+        let asked = retry_after.map(|length| Delay { length, why: Why::RetryAfter });
+        let own = (self.pushbacks > 0).then(|| back_off(BACK_OFF_FIRST, self.pushbacks, rules, jitter));
+        // No answer makes a host be asked sooner than it would be without its Retry-After.
+        own.map_or(asked, |own| Some(asked.map_or(own, |asked| own.or_longer(asked))))
     }
 
     /// Enters an answer whose status can't be read: the host is there, and the page alone is at fault.
@@ -252,7 +251,7 @@ mod tests {
         let mut busy = |retry_after| pace.answered(503, retry_after, &RULES, 0.0).unwrap();
         assert_eq!(busy(None), Delay { length: secs(60), why: Why::BackOff });
         assert_eq!(busy(None).length, secs(120));
-        assert_eq!(busy(Some(secs(7))), Delay { length: secs(7), why: Why::RetryAfter });
+        assert_eq!(busy(Some(secs(700))), Delay { length: secs(700), why: Why::RetryAfter });
         assert_eq!(pace.slowed, 1);
         assert_eq!(pace.answered(200, None, &RULES, 0.0), None);
         assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(2), why: Why::BackOff });
@@ -290,5 +289,23 @@ mod tests {
         assert_eq!(pace.slowed, 0, "three 429 or 503 slow the host, other errors don't");
         pace.answered_badly();
         assert_eq!((pace.pushbacks, pace.server_errors), (0, 0));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn retry_after_never_shortens_the_back_off(
+            asked in proptest::collection::vec(proptest::option::of(0_u64..700_000), 1..12),
+            jitter in 0.0_f64..1.0,
+        ) {
+            let (mut with, mut without) = (HostPace::default(), HostPace::default());
+            for asked in asked {
+                let asked = asked.map(secs);
+                let pause = with.answered(503, asked, &RULES, jitter).unwrap();
+                let back_off = without.answered(503, None, &RULES, jitter).unwrap();
+                proptest::prop_assert_eq!(pause.length, back_off.length.max(asked.unwrap_or_default()));
+                let expected = if pause.length > back_off.length { Why::RetryAfter } else { Why::BackOff };
+                proptest::prop_assert_eq!(pause.why, expected);
+            }
+        }
     }
 }

@@ -10,6 +10,9 @@ use crate::frontier::HostId;
 /// How far a host is put off that waits for another one's answer; it is called before that.
 pub(super) const PUT_OFF: Duration = Duration::from_secs(3600);
 
+/// Whoever doesn't come this long after its turn began lets the next one pass.
+const OVERDUE: Duration = Duration::from_secs(1);
+
 /// The addresses in use.
 #[derive(Debug)]
 pub(super) struct Addresses {
@@ -75,6 +78,21 @@ impl Addresses {
         let next = slot.waiting.pop_front()?;
         Some((next, slot.not_before))
     }
+
+    /// The next hosts in lines where nobody comes: whose turn it was has nothing left to ask for. Those without work are left
+    /// out.
+    pub(super) fn overdue(&mut self, now: Now, has_work: impl Fn(HostId) -> bool) -> Vec<HostId> {
+        let is_overdue =
+            |slot: &Slot| slot.busy.is_none() && slot.not_before.saturating_add(OVERDUE) <= now.mono;
+        let lines = self.slots.values_mut().filter(|slot| is_overdue(slot)).map(|slot| &mut slot.waiting);
+        lines
+            .filter_map(|line| {
+                let idle = line.iter().take_while(|host| !has_work(**host)).count();
+                line.drain(..idle);
+                line.pop_front()
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +124,27 @@ mod tests {
         assert_eq!(addresses.turn(hosts[1], at(8)), Turn::Now);
         // A turn without a request, a denied URL say, leaves the gap as it was.
         assert_eq!(addresses.free(hosts[1], None), Some((hosts[2], next)));
+    }
+
+    #[test]
+    fn whoever_has_no_work_left_holds_up_nobody_behind_it() {
+        let mut addresses = Addresses::new(Duration::from_secs(2));
+        let hosts: Vec<HostId> = (0..5).map(HostId).collect();
+        for host in &hosts {
+            addresses.know(*host, IpAddr::from([127, 0, 0, 1]));
+        }
+        assert_eq!(addresses.turn(hosts[0], at(0)), Turn::Now);
+        for host in &hosts[1..] {
+            assert_eq!(addresses.turn(*host, at(0)), Turn::At(PUT_OFF));
+        }
+        let has_work = |host: HostId| host.0 >= 3;
+        assert_eq!(addresses.overdue(at(9), has_work), [], "somebody is asked there");
+        // The turn of host 1, which has nothing left to ask for, nor has host 2.
+        assert_eq!(addresses.free(hosts[0], None), Some((hosts[1], Duration::ZERO)));
+        assert_eq!(addresses.overdue(at(0), has_work), [], "not a second late yet");
+        assert_eq!(addresses.overdue(at(1), has_work), [hosts[3]]);
+        assert_eq!(addresses.turn(hosts[3], at(1)), Turn::Now);
+        assert_eq!(addresses.free(hosts[3], None), Some((hosts[4], Duration::ZERO)));
+        assert_eq!(addresses.overdue(at(9), has_work), [], "nobody waits");
     }
 }

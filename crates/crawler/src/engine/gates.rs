@@ -77,6 +77,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// Gives the hosts their turn that wait behind one which doesn't come.
+    pub(super) fn pass_overdue(&mut self, now: Now) {
+        let Some(addresses) = &mut self.addresses else { return };
+        for next in addresses.overdue(now, |host| self.frontier.has_work(host)) {
+            self.frontier.wait(next, now.mono, Delay { length: Duration::ZERO, why: Why::SharedAddress });
+        }
+    }
+
     /// A host's address became known: the host is ready as before.
     pub(super) fn located(&mut self, permit: Permit, address: Option<IpAddr>, gap: Gap) {
         if let Some(addresses) = &mut self.addresses {

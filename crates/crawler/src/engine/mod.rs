@@ -263,6 +263,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if now.mono >= next_tick {
                 next_tick = now.mono + Duration::from_secs(1);
                 self.tick(now);
+                self.pass_overdue(now);
                 self.withdraw_due(now)?;
             }
             let over = visits.is_empty() && (stopping.is_some() || self.nothing_to_do(now));

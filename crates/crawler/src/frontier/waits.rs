@@ -71,6 +71,11 @@ impl<S: Store> Frontier<S> {
         None
     }
 
+    /// Whether there is anything to ask the host for.
+    pub fn has_work(&self, id: HostId) -> bool {
+        self.hosts[id.0 as usize].has_work()
+    }
+
     /// The host's name.
     pub fn name(&self, id: HostId) -> &str {
         &self.hosts[id.0 as usize].name
