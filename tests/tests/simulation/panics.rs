@@ -10,11 +10,11 @@ use crawler::store::{MemoryStore, Store, Tree};
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::rules::Rules;
 use whole_program::simweb::{
-    Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site,
+    Content, Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site,
 };
 
 use crate::crawl::{Crawl, DELAY};
-use crate::hours::web;
+use crate::hours::{site, web};
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_costs_its_url_alone_and_is_told() {
@@ -62,4 +62,33 @@ async fn a_panic_costs_its_url_alone_and_is_told() {
     let kinds: BTreeMap<_, _> = records.map(|page: PageRecord| (page.url, page.error)).collect();
     let kind = |path: &str| kinds[&format!("http://a.test{path}")].as_deref();
     assert_eq!(["/", "/1", "/2", "/3"].map(kind), [None, None, Some("parse"), None]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_over_a_robots_txt_elsewhere_holds_up_its_site_until_the_next_try_alone() {
+    let plain = |host| site(host, (4, 4), Rules::default(), Duration::from_millis(20), |_| Vec::new());
+    let mut a = plain("a.test");
+    a.robots.form = RobotsForm::Moved("http://b.test/rules-of-a".to_owned());
+    let mut b = plain("b.test");
+    let rules = Content { content_type: "text/plain", body: "User-agent: *\nDisallow: /n2\n".to_owned() };
+    let elsewhere = Resource { failures: vec![Failure::Panic], kind: Kind::Other(rules) };
+    b.resources.insert("/rules-of-a".to_owned(), elsewhere);
+    let sim = SimWeb::new(web(BTreeMap::from([("a.test", a), ("b.test", b)])));
+    let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+    let summary = crawl.run(None).await.expect("the crawl ends");
+    assert_eq!((summary.end, summary.queued), (End::Complete, 0));
+    let asked = |host: &str| -> Vec<(String, u64)> {
+        let log = sim.log().into_iter().filter(|request| request.host == host);
+        log.map(|request| (request.path, request.start.as_secs())).collect()
+    };
+    let of_a = asked("a.test");
+    let paths: Vec<_> = of_a.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["/robots.txt", "/robots.txt", "/", "/n1", "/n3"], "by the rules that came then");
+    // Asked for again after five minutes, as any that can't be had.
+    assert!((300..400).contains(&of_a[1].1), "{of_a:?}");
+    let of_b = asked("b.test").len();
+    assert_eq!(of_b, 1 + 4 + 2, "its robots.txt, its pages, the rules of the other one twice");
+    let decisions = crawl.decisions.lock().unwrap().clone();
+    let failed: Vec<_> = decisions.iter().filter(|decision| decision.decision == "failed").collect();
+    assert_eq!(failed.len(), 1, "{failed:#?}");
 }

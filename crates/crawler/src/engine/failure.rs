@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use super::Engine;
 use super::settle::Gap;
 use crate::clock::Now;
+use crate::commit::CommitError;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
-use crate::record::{Evidence, Layer, PageRecord, RobotsEvidence};
-use crate::store::Store;
+use crate::record::{Evidence, Layer, PageRecord, RobotsEvidence, SitemapRecord, SitemapState, link_key};
+use crate::robots_cache::Step;
+use crate::store::{Store, Tree};
 use crate::visit::{Requested, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -120,22 +122,41 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         (u32::from(tries) <= self.settings.retries).then(|| QueuedUrl { tries, ..item.clone() })
     }
 
-    /// A visit panicked: the URL is entered as failed, the host goes on after its gap.
-    pub(super) fn settle_panicked(&mut self, lease: &Lease) {
+    /// A visit panicked: the URL is entered as failed, the host goes on after its gap. Where it was for the robots.txt of another
+    /// origin, that counts as one that can't be had: its pages wait for no more than its next try.
+    pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
         let now = self.clock.now();
         self.pass_gates(lease, None);
         self.shortage.passed(lease, false);
         self.decided(lease, now, "failed", Layer::Fetch, "internal", "the visit panicked");
-        if let Work::Visit(item) = &lease.work {
-            let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
-            let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
-            self.totals.failed += 1;
-            self.store_failure(lease, record);
+        let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
+        match &lease.work {
+            Work::Visit(item) => {
+                let record = failure_record(lease, item, &error, RobotsEvidence::default(), now);
+                self.totals.failed += 1;
+                self.store_failure(lease, record);
+            }
+            Work::Errand(errand) => {
+                let known = self.context.robots.lookup(&errand.origin, now.wall)?;
+                if let Step::Known(entry) =
+                    self.context.robots.answered(errand, &known, &Err(error), now.wall)?
+                {
+                    self.learn_robots(lease, &entry, None)?;
+                }
+            }
+            Work::Sitemap(sitemap) => {
+                let detail = Some(error.to_string());
+                let record = SitemapRecord { state: SitemapState::Failed, detail, ..(**sitemap).clone() };
+                let key = link_key(lease.host, lease.url.fingerprint(&self.key));
+                self.frontier.put(Tree::Sitemaps, key, record.write()?);
+            }
         }
+        self.touch(64);
         let delay = self.frontier.gap(lease.host);
         let not_before = now.mono + delay.length;
         self.frontier
             .complete(lease, Settlement { done: true, asked: true, again: None, not_before, wait: delay });
+        Ok(())
     }
 
     /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.

@@ -350,7 +350,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.done.fruitful += 1;
                 // A panic in a visit is a bug of ours; it costs this URL, and nothing else.
                 if let Some(lease) = running.remove(&error.id()) {
-                    self.settle_panicked(&lease);
+                    self.settle_panicked(&lease)?;
                 }
                 Ok(())
             }

@@ -169,6 +169,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         gap: Gap,
     ) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
+        self.learn_robots(&lease, entry, asked)?;
+        self.give_back(permit, false, None, gap);
+        Ok(())
+    }
+
+    /// Takes in what a robots.txt came to, and lets the visits go on that wait for it.
+    pub(super) fn learn_robots(
+        &mut self,
+        lease: &Lease,
+        entry: &Entry,
+        asked: Option<Delay>,
+    ) -> Result<(), CommitError> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
         for comment in entry.robots.signals().comments() {
@@ -182,17 +194,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
-        self.enter_robots(&lease, &record, &host, entry.digest.as_ref())?;
+        self.enter_robots(lease, &record, &host, entry.digest.as_ref())?;
         self.touch(record.bytes as usize + 256);
         self.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
             // Known now: waiting for the end of that gap, to find it too long then, could take for ever.
-            self.too_slow(&lease, origin_host, asked, self.clock.now());
+            self.too_slow(lease, origin_host, asked, self.clock.now());
         }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
-        self.give_back(permit, false, None, gap);
         Ok(())
     }
 
