@@ -172,3 +172,62 @@ fn a_server_that_drops_requests_is_asked_again_after_the_gap() {
         assert!(gap >= Duration::from_millis(200), "{gap:?} before {}", pair[1].0);
     }
 }
+
+/// Answers "/" with 429 and the beginning of a body, and says nothing more; gives how often it was asked for.
+fn never_ends_its_429(stream: TcpStream, asked: &Mutex<usize>) -> Option<()> {
+    let mut writer = stream.try_clone().ok()?;
+    let mut lines = BufReader::new(stream).lines();
+    let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
+    while !lines.next()?.ok()?.is_empty() {}
+    if path != "/" {
+        return writer
+            .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .ok();
+    }
+    let head =
+        "HTTP/1.1 429 Busy\r\nContent-Type: text/html\r\nRetry-After: 3600\r\nContent-Length: 1000\r\n\r\n";
+    writer.write_all((head.to_owned() + "Come back in an hour").as_bytes()).ok()?;
+    *asked.lock().ok()? += 1;
+    // Until the client goes away.
+    while lines.next().is_some() {}
+    None
+}
+
+#[test]
+fn a_retry_after_that_came_just_before_a_kill_is_kept() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let count = Arc::clone(&count);
+            std::thread::spawn(move || never_ends_its_429(stream, &count));
+        }
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let (seeds, out) = (directory.path().join("seeds.txt"), directory.path().join("out"));
+    std::fs::write(&seeds, format!("http://{address}/\n")).unwrap();
+    let crawl = Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "10ms", "--adaptive", "0"]);
+    let running =
+        crawl.args(["--seed".as_ref(), seeds.as_os_str(), "--out".as_ref(), out.as_os_str()]).start();
+    while *asked.lock().unwrap() == 0 {
+        pass(5);
+    }
+    // Its head is there; its body never will be, so nothing of it can be settled.
+    pass(300);
+    running.kill();
+    let resumed = Crawl::new(["resume".as_ref(), out.as_os_str()]).run();
+    assert!(resumed.stdout.contains("(retry-after)"), "{resumed}");
+    assert_eq!(*asked.lock().unwrap(), 1, "an hour isn't over: {resumed}");
+    let export = Crawl::new(["export".as_ref(), out.as_os_str()]);
+    let ledger = export.args(["--table", "ledger", "--format", "jsonl"]).run().expect(0).json();
+    let paused: Vec<_> = ledger.iter().filter(|row| row["decision"] == "paused").collect();
+    assert_eq!(paused.len(), 1, "{ledger:#?}");
+    assert_eq!((&paused[0]["reason"], &paused[0]["layer"]), (&"retry-after".into(), &"pace".into()));
+    assert!(!out.join("pauses.jsonl").exists(), "it is on record now");
+    // So it is for every further run.
+    Crawl::new(["resume".as_ref(), out.as_os_str()]).run();
+    assert_eq!(*asked.lock().unwrap(), 1);
+    Crawl::new(["audit".as_ref(), out.as_os_str()]).run().expect(0);
+}

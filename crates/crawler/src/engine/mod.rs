@@ -9,6 +9,7 @@ mod failure;
 mod gates;
 mod group;
 mod links;
+mod pauses;
 mod progress;
 mod quota;
 mod redirect;
@@ -42,6 +43,7 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Frontier, HostId, Lease, Permit};
 use crate::pace::{Delay, Jitter, Why};
+use crate::pauses::PauseLog;
 use crate::record::RequestMade;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
@@ -96,6 +98,8 @@ pub struct Engine<F, S> {
     asides: aside::Asides,
     shortage: shortage::Shortage,
     done: Done,
+    /// Pauses that are noted before they are on record.
+    pauses: Option<Arc<PauseLog>>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -190,6 +194,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             asides: aside::Asides::default(),
             shortage: shortage::Shortage::default(),
             done: Done::default(),
+            pauses: None,
         })
     }
 
@@ -266,6 +271,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.pass_overdue(now);
                 self.withdraw_due(now)?;
             }
+            self.drop_noted(visits.is_empty() && committing.is_none());
             let over = visits.is_empty() && (stopping.is_some() || self.nothing_to_do(now));
             let due = self.batch_due(now) || over && self.batch_since.is_some();
             if committing.is_none()

@@ -19,8 +19,9 @@ use super::head::{Identity, sent_url, written};
 use super::room::{Claim, MIDDLE, OWN, Rooms};
 use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
-    SetupError, Truncation, trust,
+    SetupError, Truncation, retry_after, trust,
 };
+use crate::pauses::PauseLog;
 
 /// A robots.txt that grows by more than this factor to more than [`MIDDLE`] is refused.
 const MAX_ROBOTS_EXPANSION: u64 = 20;
@@ -35,6 +36,7 @@ pub struct HttpFetch {
     clients: Clients,
     in_flight: Semaphore,
     rooms: Rooms,
+    pauses: Option<Arc<PauseLog>>,
 }
 
 impl HttpFetch {
@@ -43,7 +45,13 @@ impl HttpFetch {
         let identity = Identity::new(&settings)?;
         let clients = Clients::new(&settings, &trust::tls_config()?)?;
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
-        Ok(Self { settings, identity, clients, in_flight, rooms: Rooms::default() })
+        Ok(Self { settings, identity, clients, in_flight, rooms: Rooms::default(), pauses: None })
+    }
+
+    /// Notes the pauses that sites ask for as soon as the head of an answer is there.
+    #[must_use]
+    pub fn noting(self, pauses: Arc<PauseLog>) -> Self {
+        Self { pauses: Some(pauses), ..self }
     }
 
     /// Does everything but keep the time; notes in `progress` what is known so far.
@@ -53,6 +61,9 @@ impl HttpFetch {
         let mut answer = self.head(request, &url, &fields, progress).await?;
         let (status, version) = (answer.status().as_u16(), answer.version());
         let headers = field_lines(answer.headers());
+        if let (Some(pauses), Some(host)) = (&self.pauses, request.url.host_str()) {
+            pauses.note(host, status, retry_after(&headers, jiff::Timestamp::now()));
+        }
         let judged = self.judge_head(status, &headers);
         progress.head = Some((status, headers));
         judged?;

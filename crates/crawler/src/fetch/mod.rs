@@ -32,6 +32,7 @@ pub use error::{ErrorKind, FetchError, SetupError};
 pub use guard::{AddressClass, BlockedAddress};
 pub use http::HttpFetch;
 pub use request::{FetchRequest, Purpose};
+pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
 pub use room::Room;
 pub use settings::FetchSettings;

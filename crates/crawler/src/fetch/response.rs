@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 
 use super::room::Room;
 
@@ -12,6 +13,13 @@ use super::room::Room;
 ///
 /// In order of arrival by the first line of each name; lines of the same name stand together, in their order.
 pub type FieldLines = Vec<(String, Vec<u8>)>;
+
+/// `Retry-After` of a header section; the longest, where there are several.
+pub(crate) fn retry_after(headers: &FieldLines, now: Timestamp) -> Option<Duration> {
+    let fields = headers.iter().filter(|(name, _)| name == "retry-after");
+    let values = fields.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+    values.filter_map(|value| robots::access::retry_after(value, now)).max()
+}
 
 /// Why the body of a response isn't whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

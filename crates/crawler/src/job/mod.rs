@@ -30,6 +30,7 @@ use crate::config::{self, Record, Settings};
 use crate::engine::{End, Engine, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{HttpFetch, SetupError};
+use crate::pauses::PauseLog;
 use crate::scope::{PatternError, Scope};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -204,18 +205,21 @@ impl Job {
         let warc = self.dir.warc();
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
+        let clock = Clock::system();
+        let pauses = Arc::new(PauseLog::open(self.dir.root(), clock)?);
         let context = Arc::new(VisitContext {
-            fetch: self.fetch,
+            fetch: self.fetch.noting(Arc::clone(&pauses)),
             robots: robots_cache(settings, Arc::clone(&self.store)),
             consent: consent_cache(settings, Arc::clone(&self.store)),
             revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
             pages: Arc::new(page_rules(settings, self.selectors, self.key)),
-            clock: Clock::system(),
+            clock,
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
         let engine = engine_settings(settings, self.key);
         let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
+        engine.take_up_pauses(pauses)?;
         let summary = engine.run(stop).await?;
         drop(engine);
         let done = !matches!(summary.end, End::Interrupted | End::Forced);

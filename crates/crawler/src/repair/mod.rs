@@ -142,6 +142,8 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
         // The log of the old directory is of use to people only.
         drop(crate::store::copy_database(&log, &dir.root().join("log")));
     }
+    // Pauses that may not be in the database yet; as a rule there are none.
+    drop(std::fs::copy(from.join(crate::pauses::FILE), dir.root().join(crate::pauses::FILE)));
     dir.write_settings(&text)?;
     dir.finish_db()?;
     Ok(repaired)

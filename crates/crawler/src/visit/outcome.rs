@@ -8,7 +8,7 @@ use super::desk::Held;
 use super::page::Visited;
 use super::sitemap::SitemapRead;
 use crate::clock::Now;
-use crate::fetch::{FetchError, FetchResult};
+use crate::fetch::{self, FetchError, FetchResult};
 use crate::frontier::Errand;
 use crate::pace::Delay;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
@@ -58,10 +58,7 @@ impl Requested {
             ),
             Err(error) => (&error.headers, error.received, None, None),
         };
-        // The longest, where there are several.
-        let fields = headers.iter().filter(|(name, _)| name == "retry-after");
-        let values = fields.filter_map(|(_, value)| std::str::from_utf8(value).ok());
-        let retry_after = values.filter_map(|value| robots::access::retry_after(value, ended.wall)).max();
+        let retry_after = fetch::retry_after(headers, ended.wall);
         Self { started, ended, bytes, status, retry_after, address }
     }
 }

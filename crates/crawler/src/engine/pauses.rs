@@ -1,0 +1,56 @@
+//! Pauses that an earlier process noted and may not have put on record any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Engine;
+use crate::fetch::Fetch;
+use crate::pauses::{Noted, PauseLog};
+use crate::record::{Decision, Evidence, Layer};
+use crate::store::{Store, StoreError};
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Lets every host wait for what is left of a pause that it asked for before the last process was killed. To be called before
+    /// the run, whose first commit puts it on record.
+    pub fn take_up_pauses(&mut self, pauses: Arc<PauseLog>) -> Result<(), StoreError> {
+        let (now, boot) = (self.clock.now(), self.clock.boot());
+        // Where the machine was started anew since, the last of them tells at least how old the others were by then.
+        let newest = pauses.noted()?.last().and_then(|noted| noted.boot);
+        for noted in pauses.noted()? {
+            let mut wait = noted.left(boot);
+            wait.length = wait.length.min(noted.left(newest).length);
+            let Noted { host, status, .. } = noted;
+            if wait.length.is_zero() {
+                continue;
+            }
+            let id = self.frontier.host_id(&host);
+            let until = now.mono + crate::pace::as_the_site_sees(wait.length);
+            // As a rule it is on record: then the host waits already.
+            let slack = Duration::from_millis(100);
+            if self.frontier.not_before(id) + slack >= until {
+                continue;
+            }
+            self.frontier.wait(id, until, wait);
+            let words = format!("status {status}; noted before the last run was cut off");
+            self.decide(Decision {
+                at: now.wall,
+                url: host.clone(),
+                host,
+                decision: "paused".to_owned(),
+                layer: Layer::Pace,
+                reason: wait.why.as_str().to_owned(),
+                evidence: Evidence::from(wait).with_words(words),
+                via: None,
+            });
+        }
+        self.pauses = Some(pauses);
+        Ok(())
+    }
+
+    /// Drops what is noted where all of it is on record: nothing is under way, and nothing waits to be committed.
+    pub(super) fn drop_noted(&self, is_quiet: bool) {
+        if let Some(pauses) = self.pauses.as_ref().filter(|_| is_quiet && self.batch_since.is_none()) {
+            pauses.clear();
+        }
+    }
+}
