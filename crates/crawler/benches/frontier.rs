@@ -37,7 +37,7 @@ fn empty() -> Frontier<MemoryStore> {
 
 fn admit(frontier: &mut Frontier<MemoryStore>, offers: &[Offer]) {
     for (host, fingerprint, item) in offers {
-        let id = frontier.host_id(host);
+        let id = frontier.host_id(host).expect("a host");
         frontier.admit(id, *fingerprint, item.clone(), Priority::Link, true).expect("admitted");
     }
 }

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text =
             format!("http://www.site-{host:05}.example/section-{}/a-page-with-a-slug-{page}.html", page % 17);
         let url = CrawlUrl::parse(&text)?;
-        let id = frontier.host_id(url.host());
+        let id = frontier.host_id(url.host()).expect("a host");
         frontier.admit(id, url.fingerprint(&KEY), QueuedUrl::link(&url, 1, None), Priority::Link, true)?;
         if n % GROUP == GROUP - 1 {
             commit(&mut frontier, clock.now())?;

@@ -88,7 +88,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(outcome) = self.scope.judge(url, depth) {
             return Ok(outcome.into());
         }
-        let host = match self.host_within_budgets(lease, &queued, url) {
+        let host = match self.host_within_budgets(lease, &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };

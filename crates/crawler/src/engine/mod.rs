@@ -36,12 +36,12 @@ pub(crate) use self::entries::{END, UNLISTED};
 use self::group::{Committing, GROUP_TIME};
 use self::progress::{Done, Pages};
 use self::quota::Quotas;
-pub use self::settings::{End, EngineSettings, Stop, Summary};
+pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, HostId, Lease, Permit};
+use crate::frontier::{Frontier, HostId, Lease, Opening, Permit};
 use crate::pace::{Delay, Jitter, Why};
 use crate::pauses::PauseLog;
 use crate::record::RequestMade;
@@ -136,14 +136,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = clock.now();
         let key = context.pages.key;
         let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-        let mut frontier = Frontier::open_by(store, settings.frontier, first_gap, key, now, Some(clock))?;
         let totals: Totals = match store.get(Tree::Meta, b"totals")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => Totals::default(),
         };
-        if totals.runs > 0 {
-            frontier.rest_all(now, settings.pace.delay);
-        }
+        let mut domains = Domains::default();
+        let mut count = |host: &str| {
+            if !context.seed_hosts.contains(host) {
+                domains.add(host);
+            }
+        };
+        let rest = (totals.runs > 0).then_some(settings.pace.delay);
+        let opening = Opening { now, clock: Some(clock), rest, names: &mut count };
+        let mut frontier =
+            Frontier::reopen(store, settings.frontier, first_gap, key, opening)?;
         let added: ScopeAdded = match store.get(Tree::Meta, b"scope_added")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => ScopeAdded::default(),
@@ -158,10 +164,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
         frontier.set_traps(settings.traps);
-        let domains = traps::count_domains(&frontier, &context.seed_hosts);
         let sitemaps = sitemaps::restore(&mut frontier)?;
         if let Some(most) = settings.max_pages_per_host {
-            frontier.park_full(most);
+            frontier.park_full(most)?;
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
         Ok(Self {
@@ -212,8 +217,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.enter_start(now)?;
         if self.nothing_to_do(now) {
             // Start and end in one commit: a crawl that is through doesn't need to live for two.
-            let end = self.parked(now).unwrap_or(End::Complete);
-            let summary = self.summary(end, now);
+            let end = self.parked()?.unwrap_or(End::Complete);
+            let summary = self.summary(end, now)?;
             self.enter_end(&summary, now)?;
         }
         if let Some(commit) = self.start_commit(now)? {
@@ -281,8 +286,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 committing = Some(commit);
             }
             if over && committing.is_none() && self.batch_since.is_none() {
-                let end = stopping.clone().or_else(|| self.parked(now)).unwrap_or(End::Complete);
-                let summary = self.summary(end, now);
+                let end = match &stopping {
+                    Some(end) => end.clone(),
+                    None => self.parked()?.unwrap_or(End::Complete),
+                };
+                let summary = self.summary(end, now)?;
                 if self.enter_end(&summary, now)? {
                     continue;
                 }
@@ -381,21 +389,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// The limit by which hosts were left, if there are such hosts.
-    fn parked(&self, now: Now) -> Option<End> {
-        self.frontier.waiting(now).find_map(|host| host.parked).map(|reason| End::Limit(reason.to_owned()))
+    fn parked(&mut self) -> Result<Option<End>, StoreError> {
+        Ok(self.frontier.parked_for()?.map(End::Limit))
     }
 
-    fn summary(&self, end: End, now: Now) -> Summary {
-        let mut left: Vec<_> = self
-            .frontier
-            .waiting(now)
-            .map(|host| {
-                let reason = host.parked.map_or_else(|| host.why.to_string(), str::to_owned);
-                (host.host.to_owned(), reason, host.queued)
-            })
-            .collect();
-        left.sort();
-        Summary { end, totals: self.totals, queued: self.frontier.counts().queued, left }
+    fn summary(&mut self, end: End, now: Now) -> Result<Summary, StoreError> {
+        let left = self.frontier.remaining(now, HOSTS_LISTED)?;
+        let left_hosts = self.frontier.remaining_hosts();
+        Ok(Summary { end, totals: self.totals, queued: self.frontier.counts().queued, left, left_hosts })
     }
 }
 

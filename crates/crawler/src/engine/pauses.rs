@@ -23,7 +23,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if wait.length.is_zero() {
                 continue;
             }
-            let id = self.frontier.host_id(&host);
+            let id = self.frontier.host_id(&host)?;
             let until = now.mono + crate::pace::as_the_site_sees(wait.length);
             // As a rule it is on record: then the host waits already.
             let slack = Duration::from_millis(100);

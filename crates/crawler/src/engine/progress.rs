@@ -86,6 +86,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 slowest = Some((host.host, host.queued, left, host.why));
             }
         }
+        for (why, left, is_parked) in self.frontier.idle_waits(now) {
+            if !is_parked && left > Duration::ZERO {
+                *waiting.entry(why).or_insert(0) += 1;
+            }
+        }
         let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
         let counts = self.frontier.counts();
         let pages_per_second = self.pages.rate(now.mono, self.durable.pages);

@@ -81,6 +81,9 @@ pub enum End {
     Forced,
 }
 
+/// Hosts that a summary names at most.
+pub const HOSTS_LISTED: usize = 1_000;
+
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct Summary {
@@ -90,6 +93,8 @@ pub struct Summary {
     pub totals: Totals,
     /// URLs still queued.
     pub queued: u64,
-    /// Hosts that hold them: name, reason, URLs.
+    /// Hosts that hold them: name, reason, URLs. The first [`HOSTS_LISTED`].
     pub left: Vec<(String, String, u64)>,
+    /// How many hosts hold them.
+    pub left_hosts: u64,
 }

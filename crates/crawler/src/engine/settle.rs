@@ -45,7 +45,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::Robots(entry) => {
                 self.robots_known(permit, &entry, outcome.asked, gap)?;
             }
-            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now),
+            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now)?,
             Event::Judged(evidence) => {
                 self.tell_judged(&lease, &evidence, true);
                 self.give_back(permit, true, None, gap);
@@ -189,7 +189,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let record = entry.record.clone();
         let origin_host = match &lease.work {
-            Work::Errand(errand) => self.frontier.host_id(&errand.origin.host),
+            Work::Errand(errand) => self.frontier.host_id(&errand.origin.host)?,
             Work::Visit(_) | Work::Sitemap(_) => lease.host,
         };
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
@@ -224,19 +224,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
-    fn robots_elsewhere(&mut self, permit: Permit, errand: Errand, gap: Gap, now: Now) {
+    fn robots_elsewhere(
+        &mut self,
+        permit: Permit,
+        errand: Errand,
+        gap: Gap,
+        now: Now,
+    ) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
         self.enter_robots_hop(&lease, &errand, now);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
-        let origin_host = self.frontier.host_id(&errand.origin.host);
-        let target = self.frontier.host_id(errand.url.host());
+        let origin_host = self.frontier.host_id(&errand.origin.host)?;
+        let target = self.frontier.host_id(errand.url.host())?;
         self.give_back(permit, false, None, gap);
         if target != origin_host {
             self.frontier.hold_visits(origin_host);
         }
         // An errand goes before its host's own visits, after the gap.
         self.frontier.send(target, errand);
+        Ok(())
     }
 
     fn page(

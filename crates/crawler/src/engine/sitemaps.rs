@@ -39,6 +39,7 @@ pub(super) fn restore<S: Store>(frontier: &mut Frontier<S>) -> Result<HashMap<Ho
         let record = SitemapRecord::read(&value)?;
         *known.entry(id).or_default() += 1;
         if record.state == SitemapState::Waits {
+            frontier.load(id)?;
             frontier.send_sitemap(id, record);
         }
     }
@@ -86,7 +87,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         let limits = self.settings.sitemap_limits;
-        let host = self.frontier.host_id(url.host());
+        let host = self.frontier.host_id(url.host())?;
         let key = link_key(host, url.fingerprint(&self.key));
         if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
             return self.speak_for(host, url.host(), key, SitemapRecord::read(&value)?, record.speaks_for);
@@ -315,7 +316,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(outcome.into());
         }
         let queued = QueuedUrl::link(url, DEPTH, Some(via));
-        let host = match self.host_within_budgets(lease, &queued, url) {
+        let host = match self.host_within_budgets(lease, &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };

@@ -1,15 +1,13 @@
 //! The engine's side of the trap guard: budgets that one host can't know, and ledger entries for what waits no longer.
 
-use std::collections::HashSet;
-
 use super::Engine;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, HostId, Lease, QueuedUrl};
+use crate::frontier::{HostId, Lease, QueuedUrl};
 use crate::record::{Decision, Layer};
-use crate::store::Store;
-use crate::trap::{Domains, Held, by_form};
+use crate::store::{Store, StoreError};
+use crate::trap::{Held, by_form};
 use crate::url::CrawlUrl;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -19,25 +17,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         lease: &Lease,
         queued: &QueuedUrl,
         url: &CrawlUrl,
-    ) -> Result<HostId, Held> {
+    ) -> Result<Result<HostId, Held>, StoreError> {
         if !queued.seed
             && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
         {
-            return Err(held);
+            return Ok(Err(held));
         }
         if url.host() == lease.url.host() {
-            return Ok(lease.host);
+            return Ok(Ok(lease.host));
         }
         if let Some(host) = self.frontier.known(url.host()) {
-            return Ok(host);
+            return Ok(Ok(host));
         }
         if !queued.seed
             && let Some(held) = self.domains.judge(self.settings.traps.hosts_per_domain, url.host())
         {
-            return Err(held);
+            return Ok(Err(held));
         }
         self.domains.add(url.host());
-        Ok(self.frontier.host_id(url.host()))
+        self.frontier.host_id(url.host()).map(Ok)
     }
 
     /// Enters what was held back when its host woke or was to be asked.
@@ -58,13 +56,4 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         Ok(())
     }
-}
-
-/// Counts the hosts known by domain, without those that a seed names.
-pub(super) fn count_domains<S: Store>(frontier: &Frontier<S>, seeds: &HashSet<Box<str>>) -> Domains {
-    let mut domains = Domains::default();
-    for host in frontier.names().filter(|host| !seeds.contains(*host)) {
-        domains.add(host);
-    }
-    domains
 }

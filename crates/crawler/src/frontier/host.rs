@@ -79,7 +79,7 @@ pub struct HostRecord {
     #[serde(default)]
     pub left_ms: Option<u64>,
     /// When this was written, on the machine's own clock, where something was left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub boot: Option<Boot>,
     /// Why it waits.
     pub wait_reason: Why,
@@ -100,7 +100,7 @@ pub struct HostRecord {
     /// Ends of the seen set.
     pub seen: SeenEnds,
     /// What many of the host's URLs have in common.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub groups: Vec<StoredGroup>,
 }
 
@@ -130,11 +130,26 @@ pub(crate) struct Host {
     /// The lease in force, if there is one.
     pub(crate) leased: Option<Leased>,
     pub(crate) token: u64,
-    /// Which entry of the ready heap is the valid one.
-    pub(crate) stamp: u32,
-    /// The time of that entry.
+    /// The time of its valid entry in the ready heap.
     pub(crate) scheduled: Option<Duration>,
     pub(crate) dirty: bool,
+    /// Used since it was last looked at to be put away.
+    pub(crate) used: bool,
+    /// Where the store has it.
+    pub(crate) stored: StoredAs,
+}
+
+/// Where a host stands in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StoredAs {
+    /// Nowhere yet.
+    Nothing,
+    /// Its name, in the journal.
+    Name,
+    /// In a block of idle hosts.
+    Block,
+    /// In a record of its own, which counts before a block.
+    Record,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,8 +159,11 @@ pub(crate) enum Leased {
     Sitemap,
 }
 
+/// How long a server is thought to work, at most, on a request that nobody waits for any more.
+pub(super) const STILL_AT_WORK: Duration = Duration::from_secs(30);
+
 /// Whole milliseconds, rounded up: a restart may make no wait shorter.
-fn milliseconds(length: Duration) -> u64 {
+pub(super) fn milliseconds(length: Duration) -> u64 {
     u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
@@ -171,9 +189,10 @@ impl Host {
             answered_in: 0,
             leased: None,
             token: 0,
-            stamp: 0,
             scheduled: None,
             dirty: true,
+            used: false,
+            stored: StoredAs::Nothing,
         }
     }
 
@@ -236,6 +255,37 @@ impl Host {
             seen: self.seen.ends(),
             groups: self.groups.stored(),
         }
+    }
+
+    /// Lets the host wait for its whole gap from now, at least `delay`, after as long as a server may work on a request that
+    /// the process before this one had under way.
+    pub(crate) fn rest(&mut self, now: Now, delay: Duration) {
+        let rest = Delay { length: self.gap.length.max(delay), why: Why::Restart };
+        let worked = Duration::from_millis(self.counts.slowest_ms).min(STILL_AT_WORK);
+        self.last_end = Some(now.mono + worked);
+        if self.not_before < now.mono + worked + rest.length {
+            self.not_before = now.mono + worked + rest.length;
+            self.wait = rest;
+        }
+    }
+
+    /// True if nothing goes on here that is not in the host's record, its queues and its seen set.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.leased.is_none() && self.errands.is_empty() && self.sitemaps.is_empty() && !self.held
+    }
+
+    /// True for a host that was found, and neither asked nor judged yet: its name and its URLs say all.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.counts == HostCounts::default()
+            && self.pace == HostPace::default()
+            && self.robots_status.is_none()
+            && self.parked.is_none()
+            && self.last_end.is_none()
+            && self.not_before.is_zero()
+            && self.queues.iter().all(|queue| queue.ends().sealed == 0)
+            && self.seen.ends().sealed == 0
+            && self.groups.stored().is_empty()
+            && self.is_at_rest()
     }
 
     /// The whole URL of what waits here.

@@ -14,6 +14,8 @@ pub struct FrontierLimits {
     /// Journal entries that one commit drops once they are folded. The database keeps a copy of the changed page for each of
     /// them until the commit is through: 18,000 at once took 60 MB and more.
     pub dropped_at_once: usize,
+    /// Hosts in memory from which on those that aren't in use are put away. About 700 bytes each, with their queues.
+    pub hosts_in_memory: usize,
     /// Hosts that keep a read chunk of their queue in memory.
     pub chunks_in_memory: usize,
 }
@@ -26,6 +28,7 @@ impl Default for FrontierLimits {
             journal_octets: 8 * 1024 * 1024,
             folded_at_once: 2_000,
             dropped_at_once: 256,
+            hosts_in_memory: 10_000,
             chunks_in_memory: 4_096,
         }
     }

@@ -3,11 +3,14 @@
 //!
 //! - At most one permit per host exists at any time (I1), and none before the host's time (I2).
 //! - The URL of a permit stays at the head of its queue until it is settled: a crash in between leases it again (I11).
-//! - Memory holds the hosts, the URLs since the last fold, and the seen sets in use, not the URLs queued (I12).
+//! - Memory holds the hosts in use, 60 bytes for each other host, the URLs since the last fold, and the seen sets in use, not
+//!   the URLs queued (I12).
 //!
 //! All changes go to an overlay over the store; [`Frontier::cut`] hands them over for one atomic commit.
 
 mod host;
+mod hosts;
+mod idle;
 mod item;
 mod lease;
 mod limits;
@@ -18,6 +21,7 @@ mod read;
 mod rebuild;
 mod seen;
 mod sitemaps;
+mod stored;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -29,25 +33,27 @@ pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
 pub use self::limits::FrontierLimits;
-pub(crate) use self::persist::reversed;
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
-pub(crate) use self::rebuild::{chunk_urls, journal_urls};
+pub(crate) use self::rebuild::{block_hosts, chunk_urls, journal_names, journal_urls};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
+pub use self::stored::{stored_host, stored_hosts};
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::host::{Host, Leased};
+use self::host::{Host, Leased, StoredAs};
+use self::hosts::Hosts;
 use self::overlay::Overlay;
 use self::persist::{form, lost};
+use self::stored::host_id;
 use self::queue::Head;
 use crate::clock::{Clock, Now};
 use crate::config::TrapSettings;
-use crate::pace::{Delay, Why};
+use crate::pace::Delay;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Held;
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -55,8 +61,25 @@ use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 /// When a host looks again whether its sitemap may be fetched.
 const SITEMAP_TURN: Duration = Duration::from_millis(250);
 
-/// How long a server is thought to work, at most, on a request that nobody waits for any more.
-const STILL_AT_WORK: Duration = Duration::from_secs(30);
+/// What the first moments of a process have to know of the one before it.
+pub struct Opening<'a> {
+    /// The present moment.
+    pub now: Now,
+    /// Tells how long the process before this one has been gone.
+    pub clock: Option<Clock>,
+    /// Set, every host waits for its whole gap, at least that long, from now: the process before this one may have had a request
+    /// under way, or answered and not yet on record, to any of them. A server may work on such a request for as long as its
+    /// slowest answer took, and not see that nobody waits for it any more: that much is waited for first.
+    pub rest: Option<Duration>,
+    /// Called with the name of each host.
+    pub names: &'a mut dyn FnMut(&str),
+}
+
+impl std::fmt::Debug for Opening<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opening").field("now", &self.now).field("rest", &self.rest).finish_non_exhaustive()
+    }
+}
 
 /// The crawl's frontier on a [`Store`].
 #[derive(Debug)]
@@ -66,8 +89,13 @@ pub struct Frontier<S> {
     first_gap: Delay,
     key: FingerprintKey,
     view: Overlay<S>,
-    hosts: Vec<Host>,
-    ids: HashMap<Box<str>, HostId>,
+    hosts: Hosts,
+    /// Number of this process among those that worked on the crawl.
+    process: u64,
+    /// The number of the last lease.
+    tokens: u64,
+    /// When this process took the crawl up, if its hosts have to rest from then on.
+    rested_from: Option<Duration>,
     ready: BinaryHeap<Reverse<(Duration, u32, HostId)>>,
     dirty: Vec<HostId>,
     queued: u64,
@@ -94,6 +122,18 @@ pub struct Frontier<S> {
 }
 
 impl<S: Store> Frontier<S> {
+    /// As [`Frontier::open`], with the system's clock, which tells how long the process before this one has been gone.
+    pub fn open_now(
+        store: &Arc<S>,
+        limits: FrontierLimits,
+        first_gap: Delay,
+        key: FingerprintKey,
+        now: Now,
+    ) -> Result<Self, StoreError> {
+        let opening = Opening { now, clock: Some(Clock::system()), rest: None, names: &mut |_| {} };
+        Self::reopen(store, limits, first_gap, key, opening)
+    }
+
     /// Takes up the frontier that `store` holds (an empty one is a new crawl): hosts, then the journal.
     /// `first_gap` is a new host's gap until its first response.
     pub fn open(
@@ -103,18 +143,18 @@ impl<S: Store> Frontier<S> {
         key: FingerprintKey,
         now: Now,
     ) -> Result<Self, StoreError> {
-        Self::open_by(store, limits, first_gap, key, now, None)
+        Self::reopen(store, limits, first_gap, key, Opening { now, clock: None, rest: None, names: &mut |_| {} })
     }
 
-    /// As [`Frontier::open`], with a clock that tells how long the process before this one has been gone.
-    pub fn open_by(
+    /// As [`Frontier::open`], after a process that is gone.
+    pub fn reopen(
         store: &Arc<S>,
         limits: FrontierLimits,
         first_gap: Delay,
         key: FingerprintKey,
-        now: Now,
-        clock: Option<Clock>,
+        opening: Opening<'_>,
     ) -> Result<Self, StoreError> {
+        let Opening { now, clock, rest, names } = opening;
         let boot = clock.and_then(|clock| clock.boot());
         let mut frontier = Self {
             clock,
@@ -122,8 +162,10 @@ impl<S: Store> Frontier<S> {
             first_gap,
             key,
             view: Overlay::new(Arc::clone(store)),
-            hosts: Vec::new(),
-            ids: HashMap::new(),
+            hosts: Hosts::new(key),
+            process: uuid::Uuid::new_v4().as_u64_pair().0,
+            tokens: 0,
+            rested_from: rest.map(|_| now.mono),
             ready: BinaryHeap::new(),
             dirty: Vec::new(),
             queued: 0,
@@ -142,56 +184,59 @@ impl<S: Store> Frontier<S> {
             traps: None,
             held: Vec::new(),
         };
+        for pair in store.scan(Tree::IdleHosts, &[]) {
+            frontier.open_block(&pair?.1, now, boot, rest, names)?;
+        }
         let mut ends = Vec::new();
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
             let record: HostRecord =
                 serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
-            let id = HostId(frontier.hosts.len() as u32);
-            if key != id.key() {
-                return Err(lost(Tree::Hosts, &format!("host {}", id.0)));
+            let id = host_id(&key)?;
+            ends.push((id, record.queues.map(|ends| ends.tail), record.seen.count));
+            if !frontier.hosts.is_idle(id) {
+                names(&record.host);
             }
-            ends.push((record.queues.map(|ends| ends.tail), record.seen.count));
-            frontier.ids.insert(record.host.as_str().into(), id);
-            let host = Host::restore(&record, now, boot);
+            let mut host = Host::restore(&record, now, boot);
+            host.stored = StoredAs::Record;
             if host.dirty {
                 frontier.dirty.push(id);
             }
-            frontier.hosts.push(host);
+            frontier.hosts.put(id, host);
         }
         for pair in store.scan(Tree::Journal, &[]) {
             let (key, value) = pair?;
-            frontier.replay(&key, &value)?;
+            frontier.replay(&key, &value, names)?;
         }
-        for (host, (tails, seen)) in frontier.hosts.iter().zip(ends) {
+        if let Some(gap) = frontier.hosts.gap() {
+            return Err(lost(Tree::Hosts, &format!("host {gap}")));
+        }
+        for (id, tails, seen) in ends {
+            let host = &frontier.hosts[id];
             let short = host.queues.iter().zip(tails).any(|(queue, tail)| queue.tail() < tail);
             if short || host.seen.count() < seen {
                 return Err(lost(Tree::Journal, &format!("URLs of {}", host.name)));
             }
         }
-        for index in 0..frontier.hosts.len() {
-            let id = HostId(index as u32);
-            frontier.queued += frontier.hosts[index].queued();
+        for id in frontier.hosts.ids() {
+            if let Some(delay) = rest {
+                frontier.hosts[id].rest(now, delay);
+            }
             frontier.schedule(id);
         }
+        frontier.schedule_idle();
         Ok(frontier)
     }
 
-    /// Lets every host wait for its whole gap, at least `delay`, from now: the process before this one may have had a
-    /// request under way, or answered and not yet on record, to any of them. A server may work on such a request for as
-    /// long as its slowest answer took, and not see that nobody waits for it any more: that much is waited for first.
-    pub fn rest_all(&mut self, now: Now, delay: Duration) {
-        for index in 0..self.hosts.len() {
-            let host = &mut self.hosts[index];
-            let rest = Delay { length: host.gap.length.max(delay), why: Why::Restart };
-            let worked = Duration::from_millis(host.counts.slowest_ms).min(STILL_AT_WORK);
-            host.last_end = Some(now.mono + worked);
-            if host.not_before < now.mono + worked + rest.length {
-                host.not_before = now.mono + worked + rest.length;
-                host.wait = rest;
-            }
-            self.schedule_if_idle(HostId(index as u32));
-        }
+    /// Counts what waits, and enters the idle hosts into the ready heap.
+    fn schedule_idle(&mut self) {
+        let in_memory: u64 = self.hosts.iter().map(|(_, host)| host.queued()).sum();
+        let idle: u64 = self.hosts.slots().filter(|(_, slot)| slot.host().is_none()).map(|(_, slot)| u64::from(slot.queued)).sum();
+        self.queued = in_memory + idle;
+        let ready = self.hosts.slots().filter(|(_, slot)| slot.has_idle_work());
+        self.ready.extend(ready.map(|(id, slot)| {
+            Reverse((Duration::from_secs(u64::from(slot.at)), slot.stamp, id))
+        }));
     }
 
     /// The store below.
@@ -199,17 +244,15 @@ impl<S: Store> Frontier<S> {
         self.view.store()
     }
 
-    /// The id of a host, which becomes known by this.
-    pub fn host_id(&mut self, host: &str) -> HostId {
-        if let Some(id) = self.ids.get(host) {
-            return *id;
+    /// The id of a host, which becomes known by this and is in memory until the next cut.
+    pub fn host_id(&mut self, host: &str) -> Result<HostId, StoreError> {
+        if let Some(id) = self.hosts.find(host) {
+            self.load(id)?;
+            return Ok(id);
         }
-        let id = HostId(self.hosts.len() as u32);
-        self.ids.insert(host.into(), id);
-        self.hosts.push(Host::new(host, self.first_gap));
+        let id = self.hosts.push(Host::new(host, self.first_gap));
         self.dirty.push(id);
-        self.view.put(Tree::HostId, reversed(host).into_bytes(), id.key().to_vec());
-        id
+        Ok(id)
     }
 
     /// Offers a URL to its host's queue (`push` of a shared frontier; repeating it changes nothing).
@@ -221,7 +264,8 @@ impl<S: Store> Frontier<S> {
         priority: Priority,
         own_host: bool,
     ) -> Result<Admitted, StoreError> {
-        let host = &self.hosts[id.0 as usize];
+        self.load(id)?;
+        let host = &self.hosts[id];
         if !host.seen.is_loaded() {
             if !own_host && host.seen.count() > self.limits.seen_loaded_for_links {
                 self.host_mut(id).push(Priority::Untested, url);
@@ -233,7 +277,7 @@ impl<S: Store> Frontier<S> {
         }
         self.ticks += 1;
         let ticks = self.ticks;
-        let host = &mut self.hosts[id.0 as usize];
+        let host = &mut self.hosts[id];
         host.seen.used = ticks;
         if host.seen.contains(fingerprint) {
             return Ok(Admitted::Seen);
@@ -254,10 +298,11 @@ impl<S: Store> Frontier<S> {
 
     /// URLs that wait in the queues of a host.
     pub fn queued_of(&self, id: HostId) -> u64 {
-        self.hosts[id.0 as usize].queued()
+        let slot = self.hosts.slot(id);
+        slot.host().map_or(u64::from(slot.queued), Host::queued)
     }
 
-    /// Queues a known URL once more: it is to be visited again.
+    /// Queues a known URL once more: it is to be visited again. The host must be in memory ([`Frontier::load`]).
     pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
         self.host_mut(id).push(Priority::Link, url);
         self.queued += 1;
@@ -266,10 +311,11 @@ impl<S: Store> Frontier<S> {
 
     /// True if the URL was seen; only for hosts whose seen set is in memory or small.
     pub fn is_seen(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
-        if !self.hosts[id.0 as usize].seen.is_loaded() {
+        self.load(id)?;
+        if !self.hosts[id].seen.is_loaded() {
             self.load_seen(id)?;
         }
-        Ok(self.hosts[id.0 as usize].seen.contains(fingerprint))
+        Ok(self.hosts[id].seen.contains(fingerprint))
     }
 
     /// Hands out the right to ask the host that has been ready longest. None if no host is ready at `now`.
@@ -279,16 +325,22 @@ impl<S: Store> Frontier<S> {
                 return Ok(None);
             }
             self.ready.pop();
-            let host = &mut self.hosts[id.0 as usize];
-            if host.stamp != stamp || host.leased.is_some() {
+            if self.hosts.slot(id).stamp != stamp {
                 continue;
             }
+            self.load(id)?;
+            let host = &mut self.hosts[id];
+            if host.leased.is_some() {
+                continue;
+            }
+            host.used = true;
             host.scheduled = None;
             if host.answered_in > self.durable {
                 self.undurable.push(id);
                 continue;
             }
-            host.token += 1;
+            self.tokens += 1;
+            host.token = self.tokens;
             host.waited = host.wait;
             let token = host.token;
             let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
@@ -302,11 +354,11 @@ impl<S: Store> Frontier<S> {
                 return Ok(Some(permit));
             }
             if let Some((priority, item, url)) = self.head(id)? {
-                self.hosts[id.0 as usize].leased = Some(Leased::Head(priority));
+                self.hosts[id].leased = Some(Leased::Head(priority));
                 self.in_flight += 1;
                 return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item), rested })));
             }
-            if !self.hosts[id.0 as usize].sitemaps.is_empty() {
+            if !self.hosts[id].sitemaps.is_empty() {
                 // Only sitemaps are left, and enough of them are under way.
                 self.host_mut(id).not_before = now.mono + SITEMAP_TURN;
                 self.schedule(id);
@@ -317,12 +369,12 @@ impl<S: Store> Frontier<S> {
 
     /// The URL that the host's next visit is for.
     fn head(&mut self, id: HostId) -> Result<Option<(Priority, QueuedUrl, CrawlUrl)>, StoreError> {
-        let host = &self.hosts[id.0 as usize];
+        let host = &self.hosts[id];
         if host.parked.is_some() || host.held {
             return Ok(None);
         }
         loop {
-            let host = &mut self.hosts[id.0 as usize];
+            let host = &mut self.hosts[id];
             let Some(priority) = Priority::ALL.into_iter().find(|priority| !host.queue(*priority).is_empty())
             else {
                 return Ok(None);
@@ -340,7 +392,7 @@ impl<S: Store> Frontier<S> {
                         self.hold(id, priority, item, held);
                         continue;
                     }
-                    let url = self.hosts[id.0 as usize].url_of(&item);
+                    let url = self.hosts[id].url_of(&item);
                     return url.map(|url| Some((priority, item, url)));
                 }
                 Head::Chunk(number) => self.load_chunk(id, priority, number)?,
@@ -350,11 +402,11 @@ impl<S: Store> Frontier<S> {
 
     /// Tests what waits untested, and queues what is new.
     fn wake(&mut self, id: HostId) -> Result<(), StoreError> {
-        if !self.hosts[id.0 as usize].seen.is_loaded() {
+        if !self.hosts[id].seen.is_loaded() {
             self.load_seen(id)?;
         }
         loop {
-            let host = &mut self.hosts[id.0 as usize];
+            let host = &mut self.hosts[id];
             match host.queue(Priority::Untested).head() {
                 Head::Empty => return Ok(()),
                 Head::Chunk(number) => self.load_chunk(id, Priority::Untested, number)?,
@@ -383,7 +435,10 @@ impl<S: Store> Frontier<S> {
 
     /// As [`Frontier::settle`], by the lease's plain value: what a frontier shared by many machines offers.
     pub fn complete(&mut self, lease: &Lease, settlement: Settlement) -> Completion {
-        let host = &mut self.hosts[lease.host.0 as usize];
+        if self.hosts.is_idle(lease.host) {
+            return Completion::Fenced;
+        }
+        let host = &mut self.hosts[lease.host];
         let Some(leased) = host.leased.filter(|_| host.token == lease.token) else {
             return Completion::Fenced;
         };
@@ -424,11 +479,11 @@ impl<S: Store> Frontier<S> {
 
     /// True while the lease is in force.
     pub fn is_current(&self, lease: &Lease) -> bool {
-        let host = &self.hosts[lease.host.0 as usize];
-        host.leased.is_some() && host.token == lease.token
+        let host = self.hosts.slot(lease.host).host();
+        host.is_some_and(|host| host.leased.is_some() && host.token == lease.token)
     }
 
-    /// Gives a host an errand, which it does before its own visits.
+    /// Gives a host an errand, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
     pub fn send(&mut self, id: HostId, errand: Errand) {
         self.host_mut(id).errands.push_back(errand);
         self.schedule_if_idle(id);
@@ -452,11 +507,11 @@ impl<S: Store> Frontier<S> {
     /// The host, which is written with the next cut.
     fn host_mut(&mut self, id: HostId) -> &mut Host {
         self.mark(id);
-        &mut self.hosts[id.0 as usize]
+        &mut self.hosts[id]
     }
 
     fn mark(&mut self, id: HostId) {
-        let host = &mut self.hosts[id.0 as usize];
+        let host = &mut self.hosts[id];
         if !host.dirty {
             host.dirty = true;
             self.dirty.push(id);
@@ -464,22 +519,23 @@ impl<S: Store> Frontier<S> {
     }
 
     fn schedule_if_idle(&mut self, id: HostId) {
-        if self.hosts[id.0 as usize].leased.is_none() {
+        if self.hosts[id].leased.is_none() {
             self.schedule(id);
         }
     }
 
     /// Enters a host into the ready heap, or takes it out where it has nothing to do.
     fn schedule(&mut self, id: HostId) {
-        let host = &mut self.hosts[id.0 as usize];
+        let host = &mut self.hosts[id];
         let at = (host.has_work() && host.leased.is_none()).then_some(host.not_before);
         if at == host.scheduled {
             return;
         }
         host.scheduled = at;
-        host.stamp = host.stamp.wrapping_add(1);
+        let slot = self.hosts.slot_mut(id);
+        slot.stamp = slot.stamp.wrapping_add(1);
         if let Some(at) = at {
-            self.ready.push(Reverse((at, host.stamp, id)));
+            self.ready.push(Reverse((at, slot.stamp, id)));
         }
     }
 }

@@ -1,28 +1,61 @@
 //! How the frontier reaches the store: chunks, blocks, the journal, and the fold that turns the one into the others.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::Frontier;
-use super::host::Priority;
+use super::host::{Host, HostRecord, Priority, StoredAs};
 use super::item::{HostId, QueuedUrl};
 use super::overlay::Overlay;
 use super::queue::{CHUNK, Chunk, Head, Queue};
 use super::seen::BLOCK;
 use crate::clock::Now;
+use crate::pace::{Delay, Why};
 use crate::store::{Store, StoreError, Tree, Write};
 
 /// One host's part of a journal entry.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JournalPart {
     pub(super) host: HostId,
+    /// Set for a host that stands nowhere else yet.
+    pub(super) new: Option<NewHost>,
     /// Queue, first position, URLs.
     pub(super) queues: Vec<(u8, u64, Vec<QueuedUrl>)>,
     /// First index, fingerprints.
     pub(super) seen: Option<(u64, Vec<u64>)>,
 }
 
+/// A host that was found and not asked yet.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct NewHost {
+    pub(super) name: String,
+    /// The gap in force, in milliseconds.
+    pub(super) delay_ms: u64,
+}
+
+impl NewHost {
+    fn host(&self) -> Host {
+        let length = Duration::from_millis(self.delay_ms);
+        let mut host = Host::new(&self.name, Delay { length, why: Why::Configured });
+        host.dirty = false;
+        host.stored = StoredAs::Name;
+        host
+    }
+
+    /// As an unasked host's record would be.
+    pub(super) fn record(&self) -> HostRecord {
+        self.host().record(Now { mono: Duration::ZERO, wall: jiff::Timestamp::UNIX_EPOCH }, None)
+    }
+}
+
 impl<S: Store> Frontier<S> {
-    pub(super) fn replay(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn replay(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        names: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreError> {
         let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, &error))?;
         let number = u64::from_be_bytes(number);
         self.journal.push((number, value.len()));
@@ -30,9 +63,19 @@ impl<S: Store> Frontier<S> {
         let parts: Vec<JournalPart> =
             postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
         for part in parts {
-            let Some(host) = self.hosts.get_mut(part.host.0 as usize) else {
-                return Err(lost(Tree::Hosts, &format!("host {}", part.host.0)));
-            };
+            if self.hosts.is_idle(part.host) {
+                if self.idle(part.host)?.covers(&part.queues, part.seen.as_ref()) {
+                    continue;
+                }
+                self.load(part.host)?;
+            } else if !self.hosts.is_known(part.host) {
+                let Some(new) = &part.new else {
+                    return Err(lost(Tree::Hosts, &format!("host {}", part.host.0)));
+                };
+                names(&new.name);
+                self.hosts.put(part.host, new.host());
+            }
+            let host = &mut self.hosts[part.host];
             for (queue, first, urls) in part.queues {
                 let Some(queue) = host.queues.get_mut(usize::from(queue)) else { continue };
                 for (position, url) in (first..).zip(urls) {
@@ -55,14 +98,14 @@ impl<S: Store> Frontier<S> {
         number: u64,
     ) -> Result<(), StoreError> {
         if self.chunks_loaded >= self.limits.chunks_in_memory {
-            for host in &mut self.hosts {
-                host.queues.iter_mut().for_each(Queue::unload);
+            for id in self.hosts.ids() {
+                self.hosts[id].queues.iter_mut().for_each(Queue::unload);
             }
             self.chunks_loaded = 0;
         }
         let chunk = read_chunk(&self.view, id, priority, number)?
             .ok_or_else(|| lost(Tree::Queue, &format!("chunk {number} of host {}", id.0)))?;
-        let queue = self.hosts[id.0 as usize].queue(priority);
+        let queue = self.hosts[id].queue(priority);
         queue.load(chunk);
         self.chunks_loaded += 1;
         // A chunk that doesn't hold its own head would be read for ever.
@@ -74,13 +117,19 @@ impl<S: Store> Frontier<S> {
 
     /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
     pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
+        self.put_away_hosts(now)?;
+        let hosts = &self.hosts;
+        self.dirty.retain(|id| !hosts.is_idle(*id));
         self.persist_fresh()?;
         let boot = self.clock.and_then(|clock| clock.boot());
         for id in std::mem::take(&mut self.dirty) {
-            let host = &mut self.hosts[id.0 as usize];
+            let host = &mut self.hosts[id];
             host.dirty = false;
-            let record =
-                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
+            if host.stored == StoredAs::Name && host.is_untouched() {
+                continue;
+            }
+            host.stored = StoredAs::Record;
+            let record = serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
             self.view.put(Tree::Hosts, id.key().to_vec(), record);
         }
         Ok(self.view.cut())
@@ -109,7 +158,7 @@ impl<S: Store> Frontier<S> {
         }
         self.drop_folded();
         self.fold()?;
-        let costs = dirty.iter().map(|id| self.hosts[id.0 as usize].costs());
+        let costs = dirty.iter().map(|id| self.hosts[*id].costs());
         let (journal, all) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
         if journal == 0 {
             return Ok(());
@@ -122,14 +171,21 @@ impl<S: Store> Frontier<S> {
         }
         let mut parts = Vec::new();
         for id in dirty {
-            let host = &mut self.hosts[id.0 as usize];
+            let host = &mut self.hosts[id];
+            let untouched = host.is_untouched();
             let queues = (0_u8..)
                 .zip(&mut host.queues)
                 .filter_map(|(number, queue)| queue.journal().map(|(first, urls)| (number, first, urls)))
                 .collect::<Vec<_>>();
             let seen = host.seen.journal();
             if !queues.is_empty() || seen.is_some() {
-                parts.push(JournalPart { host: id, queues, seen });
+                let is_new = host.stored == StoredAs::Nothing && untouched;
+                let delay_ms = super::host::milliseconds(host.gap.length);
+                let new = is_new.then(|| NewHost { name: host.name.to_string(), delay_ms });
+                if is_new {
+                    host.stored = StoredAs::Name;
+                }
+                parts.push(JournalPart { host: id, new, queues, seen });
             }
         }
         let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, &error))?;
@@ -148,16 +204,26 @@ impl<S: Store> Frontier<S> {
             if octets <= self.limits.journal_octets {
                 return Ok(());
             }
-            let hosts = (0..self.hosts.len()).filter(|index| self.hosts[*index].has_fresh());
-            self.folding = hosts.map(|index| HostId(index as u32)).collect();
+            let named = |host: &Host| host.stored == StoredAs::Name;
+            let hosts = self.hosts.iter().filter(|(_, host)| host.has_fresh() || named(host));
+            self.folding = hosts.map(|(id, _)| id).collect();
             self.fold_until = self.journal_next;
         }
         // The longer the journal has become meanwhile, the more at once.
         let many = self.limits.folded_at_once * (octets / self.limits.journal_octets.max(1)).max(1);
         let rest = self.folding.len().saturating_sub(many);
         for id in self.folding.split_off(rest) {
+            // One that was put away meanwhile is in its block, with all that the journal holds of it.
+            if self.hosts.is_idle(id) {
+                continue;
+            }
             self.mark(id);
             self.seal(id, true)?;
+            let host = &mut self.hosts[id];
+            if host.stored == StoredAs::Name {
+                // Its name leaves the journal.
+                host.stored = StoredAs::Nothing;
+            }
         }
         if self.folding.is_empty() {
             let until = self.fold_until;
@@ -178,8 +244,8 @@ impl<S: Store> Frontier<S> {
         }
     }
 
-    fn seal(&mut self, id: HostId, all: bool) -> Result<(), StoreError> {
-        let host = &mut self.hosts[id.0 as usize];
+    pub(super) fn seal(&mut self, id: HostId, all: bool) -> Result<(), StoreError> {
+        let host = &mut self.hosts[id];
         let mut made = Vec::new();
         for priority in Priority::ALL {
             let view = &self.view;
@@ -209,7 +275,7 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn load_seen(&mut self, id: HostId) -> Result<(), StoreError> {
         let view = &self.view;
-        let host = &mut self.hosts[id.0 as usize];
+        let host = &mut self.hosts[id];
         let sealed = host.seen.ends().sealed;
         host.seen.load(|number| {
             let block = read_block(view, id, number)?;
@@ -232,20 +298,18 @@ impl<S: Store> Frontier<S> {
         if self.seen_loaded <= self.limits.seen_in_memory {
             return;
         }
-        let mut loaded: Vec<(u64, usize)> = (0..self.hosts.len())
-            .filter(|index| self.hosts[*index].seen.is_loaded())
-            .map(|index| (self.hosts[index].seen.used, index))
-            .collect();
+        let hosts = self.hosts.iter().filter(|(_, host)| host.seen.is_loaded());
+        let mut loaded: Vec<(u64, HostId)> = hosts.map(|(id, host)| (host.seen.used, id)).collect();
         loaded.sort_unstable();
         // The set in use now stays, however large.
         loaded.pop();
-        for (_, index) in loaded {
+        for (_, id) in loaded {
             if self.seen_loaded <= self.limits.seen_in_memory / 4 * 3 {
                 break;
             }
-            self.seen_loaded -= self.hosts[index].seen.loaded();
-            self.hosts[index].seen.evict();
-            self.hosts[index].groups.shrink();
+            self.seen_loaded -= self.hosts[id].seen.loaded();
+            self.hosts[id].seen.evict();
+            self.hosts[id].groups.shrink();
         }
     }
 }
@@ -256,14 +320,6 @@ pub(super) fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
 
 pub(super) fn lost(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
     StoreError::Lost { tree: tree.name(), detail: detail.to_string() }
-}
-
-/// `www.example.org` as `org.example.www`: the hosts of one domain are neighbours. Address literals stay.
-pub(crate) fn reversed(host: &str) -> String {
-    if host.starts_with('[') || host.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.') {
-        return host.to_owned();
-    }
-    host.rsplit('.').collect::<Vec<_>>().join(".")
 }
 
 pub(super) fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> {

@@ -64,6 +64,19 @@ impl Queue {
         Self { head: ends.head, sealed, journaled: sealed, fresh: VecDeque::new(), loaded: None }
     }
 
+    /// As [`Queue::restore`], with the URLs that are in no chunk and were stored elsewhere.
+    pub(crate) fn restore_with(ends: QueueEnds, fresh: impl IntoIterator<Item = QueuedUrl>) -> Self {
+        let mut queue = Self::restore(ends);
+        // Not journaled: a record of the host's own, once there is one, leaves them to the journal.
+        queue.fresh.extend(fresh);
+        queue
+    }
+
+    /// The URLs that are in no chunk.
+    pub(crate) fn fresh(&self) -> impl Iterator<Item = &QueuedUrl> {
+        self.fresh.iter()
+    }
+
     pub(crate) fn ends(&self) -> QueueEnds {
         QueueEnds { head: self.head, sealed: self.sealed, tail: self.tail() }
     }

@@ -4,10 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::idle::{IdleHost, block_of, read_block};
 use super::persist::{JournalPart, form, queue_key};
 use super::queue::{CHUNK, Chunk};
+use super::stored::{Stored, stored, stored_one};
 use super::{HostId, HostRecord, Priority, QueuedUrl};
-use crate::store::{Pair, Store, StoreError, Tree};
+use crate::store::{Store, StoreError, Tree};
 
 /// A URL that waits in a stored queue.
 #[derive(Debug, Clone)]
@@ -29,7 +31,7 @@ pub struct StoredUrl {
 pub fn stored_queue<S: Store>(store: &S) -> Result<StoredQueue<'_, S>, StoreError> {
     Ok(StoredQueue {
         store,
-        hosts: store.scan(Tree::Hosts, &[]),
+        hosts: Box::new(stored(store)?),
         journal: read_journal(store)?,
         host: None,
         stretches: VecDeque::new(),
@@ -39,14 +41,14 @@ pub fn stored_queue<S: Store>(store: &S) -> Result<StoredQueue<'_, S>, StoreErro
 
 /// As [`stored_queue`], for one host.
 pub fn stored_queue_of<S: Store>(store: &S, host: HostId) -> Result<StoredQueue<'_, S>, StoreError> {
-    let hosts = store.scan(Tree::Hosts, &host.key());
+    let hosts = Box::new(stored_one(store, host)?.map(Ok).into_iter());
     Ok(StoredQueue { hosts, ..stored_queue(store)? })
 }
 
 /// See [`stored_queue`].
 pub struct StoredQueue<'a, S> {
     store: &'a S,
-    hosts: Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + 'a>,
+    hosts: Box<dyn Iterator<Item = Result<Stored, StoreError>> + Send + 'a>,
     journal: Journal,
     host: Option<(HostId, Arc<HostRecord>)>,
     stretches: VecDeque<Stretch>,
@@ -62,32 +64,32 @@ struct Stretch {
     /// Positions that are on disk and not consumed.
     positions: Range<u64>,
     chunks: Range<u64>,
+    /// What stands beside the host's record, before what stands in the journal.
+    fresh: Vec<QueuedUrl>,
 }
 
 impl<S: Store> StoredQueue<'_, S> {
-    fn enter(&mut self, (key, value): Pair) -> Result<(), StoreError> {
-        let id = host_id(&key)?;
-        let host: HostRecord = serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
-        for (priority, ends) in Priority::ALL.into_iter().zip(host.queues) {
+    fn enter(&mut self, (id, host, fresh): Stored) {
+        for ((priority, ends), fresh) in Priority::ALL.into_iter().zip(host.queues).zip(fresh) {
             let chunks = ends.head / CHUNK..ends.sealed.div_ceil(CHUNK).max(ends.head / CHUNK);
-            self.stretches.push_back(Stretch { priority, positions: ends.head..ends.sealed, chunks });
+            self.stretches.push_back(Stretch { priority, positions: ends.head..ends.sealed, chunks, fresh });
         }
         self.host = Some((id, Arc::new(host)));
-        Ok(())
     }
 
     fn read(&mut self, id: HostId) -> Result<(), StoreError> {
         let Some(stretch) = self.stretches.front_mut() else { return Ok(()) };
-        let Stretch { priority, positions, chunks } = stretch;
+        let Stretch { priority, positions, chunks, fresh } = stretch;
         let priority = *priority;
         if let Some(number) = chunks.next().filter(|_| !positions.is_empty()) {
             let chunk = read_chunk(self.store, id, priority, number)?;
             let wanted = (chunk.first..).zip(chunk.urls).filter(|(at, _)| positions.contains(at));
             self.ready.extend(wanted.map(|(_, url)| (priority, url)));
         } else {
+            let journaled = self.journal.remove(&(id, priority as u8)).unwrap_or_default();
+            let rest = std::mem::take(fresh).into_iter().chain(journaled);
+            self.ready.extend(rest.map(|url| (priority, url)));
             self.stretches.pop_front();
-            let fresh = self.journal.remove(&(id, priority as u8)).unwrap_or_default();
-            self.ready.extend(fresh.into_iter().map(|url| (priority, url)));
         }
         Ok(())
     }
@@ -111,9 +113,9 @@ impl<S: Store> Iterator for StoredQueue<'_, S> {
                     continue;
                 }
             }
-            let entered = self.hosts.next()?.and_then(|pair| self.enter(pair));
-            if let Err(error) = entered {
-                return Some(Err(error));
+            match self.hosts.next()? {
+                Ok(host) => self.enter(host),
+                Err(error) => return Some(Err(error)),
             }
         }
     }
@@ -129,18 +131,21 @@ impl<S> std::fmt::Debug for StoredQueue<'_, S> {
 fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
     let mut ends: HashMap<HostId, [u64; 3]> = HashMap::new();
     let mut journal = Journal::new();
+    let mut blocks = Blocks::default();
     for pair in store.scan(Tree::Journal, &[]) {
         let (_, value) = pair?;
         let parts: Vec<JournalPart> =
             postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, &error))?;
         for JournalPart { host, queues, .. } in parts {
             if let std::collections::hash_map::Entry::Vacant(slot) = ends.entry(host) {
-                let value = store.get(Tree::Hosts, &host.key())?;
-                let value =
-                    value.ok_or_else(|| form(Tree::Journal, &format!("host {} is unknown", host.0)))?;
-                let record: HostRecord =
-                    serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
-                slot.insert(record.queues.map(|ends| ends.sealed.max(ends.head)));
+                slot.insert(if let Some(value) = store.get(Tree::Hosts, &host.key())? {
+                    let record: HostRecord =
+                        serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
+                    record.queues.map(|ends| ends.sealed.max(ends.head))
+                } else {
+                    // A block holds all that the journal held when the host was put away.
+                    blocks.tails(store, host)?.unwrap_or_default()
+                });
             }
             for (number, first, urls) in queues {
                 let tail = ends.get_mut(&host).and_then(|ends| ends.get_mut(usize::from(number)));
@@ -166,7 +171,19 @@ fn read_chunk<S: Store>(store: &S, id: HostId, priority: Priority, number: u64) 
     postcard::from_bytes(&octets).map_err(|error| form(Tree::Queue, &error))
 }
 
-fn host_id(key: &[u8]) -> Result<HostId, StoreError> {
-    let octets = <[u8; 4]>::try_from(key).map_err(|error| form(Tree::Hosts, &error))?;
-    Ok(HostId(u32::from_be_bytes(octets)))
+/// The block of hosts that was read last.
+#[derive(Default)]
+struct Blocks(Option<(u32, Vec<IdleHost>)>);
+
+impl Blocks {
+    /// The ends of an idle host's queues.
+    fn tails<S: Store>(&mut self, store: &S, host: HostId) -> Result<Option<[u64; 3]>, StoreError> {
+        let number = block_of(host);
+        if self.0.as_ref().is_none_or(|(known, _)| *known != number) {
+            let value = store.get(Tree::IdleHosts, &number.to_be_bytes())?;
+            self.0 = Some((number, value.as_deref().map(read_block).transpose()?.unwrap_or_default()));
+        }
+        let found = self.0.iter().flat_map(|(_, hosts)| hosts).find(|idle| idle.id == host.0);
+        Ok(found.map(|idle| idle.record.queues.map(|ends| ends.tail)))
+    }
 }

@@ -9,7 +9,8 @@ use crate::url::Fingerprint;
 impl<S: Store> Frontier<S> {
     /// Notes a URL as seen, without queueing it: it was visited. False if it was known.
     pub(crate) fn know(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
-        if !self.hosts[id.0 as usize].seen.is_loaded() {
+        self.load(id)?;
+        if !self.hosts[id].seen.is_loaded() {
             self.load_seen(id)?;
         }
         self.ticks += 1;
@@ -55,4 +56,20 @@ pub(crate) fn chunk_urls(value: &[u8]) -> Option<(u64, Vec<super::QueuedUrl>)> {
     let octets = crate::packed::unpack(value).ok()?;
     let chunk: super::queue::Chunk = postcard::from_bytes(&octets).ok()?;
     Some((chunk.first, chunk.urls))
+}
+
+/// Gives the ids and names of the hosts that a journal entry found.
+pub(crate) fn journal_names(value: &[u8]) -> Vec<(HostId, String)> {
+    let parts: Vec<super::persist::JournalPart> = postcard::from_bytes(value).unwrap_or_default();
+    parts.into_iter().filter_map(|part| Some((part.host, part.new?.name))).collect()
+}
+
+/// Gives the hosts of a block, with the URLs that stand in it: host, number of the queue, position of the first.
+pub(crate) fn block_hosts(value: &[u8]) -> Vec<(HostId, HostRecord, Vec<Stretch>)> {
+    let stretches = |host: &super::idle::IdleHost| {
+        let queues = (0_u8..).zip(host.record.queues).zip(host.urls.clone());
+        queues.map(|((queue, ends), urls)| (HostId(host.id), queue, ends.sealed.max(ends.head), urls)).collect()
+    };
+    let hosts = super::idle::read_block(value).unwrap_or_default();
+    hosts.into_iter().map(|host| (HostId(host.id), host.record.clone(), stretches(&host))).collect()
 }

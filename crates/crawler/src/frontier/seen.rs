@@ -97,6 +97,18 @@ impl Seen {
         Self { sealed: ends.sealed, journaled: ends.sealed, ..Self::default() }
     }
 
+    /// As [`Seen::restore`], with the fingerprints that are in no block and were stored elsewhere.
+    pub(crate) fn restore_with(ends: SeenEnds, fresh: &[u64]) -> Self {
+        let mut seen = Self::restore(ends);
+        seen.fresh.extend(fresh.iter().copied().map(Fingerprint));
+        seen
+    }
+
+    /// The fingerprints that are in no block.
+    pub(crate) fn fresh(&self) -> &[Fingerprint] {
+        &self.fresh
+    }
+
     pub(crate) fn ends(&self) -> SeenEnds {
         SeenEnds { sealed: self.sealed, count: self.count() }
     }

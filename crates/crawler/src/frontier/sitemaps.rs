@@ -12,7 +12,7 @@ use crate::url::CrawlUrl;
 const AT_ONCE: usize = 4;
 
 impl<S: Store> Frontier<S> {
-    /// Queues a sitemap, which isn't stored by this.
+    /// Queues a sitemap, which isn't stored by this. The host must be in memory ([`Frontier::load`]).
     pub fn send_sitemap(&mut self, id: HostId, sitemap: SitemapRecord) {
         self.host_mut(id).sitemaps.push_back(sitemap);
         self.schedule_if_idle(id);
@@ -29,7 +29,7 @@ impl<S: Store> Frontier<S> {
             return None;
         }
         loop {
-            let host = &mut self.hosts[id.0 as usize];
+            let host = &mut self.hosts[id];
             if host.parked.is_some() || host.held {
                 return None;
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicI64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::pace::as_the_site_sees;
+use crate::pace::{Why, as_the_site_sees};
 use crate::store::{MemoryStore, Write};
 
 const KEY: FingerprintKey = FingerprintKey([3; 32]);
@@ -20,6 +20,7 @@ const TIGHT: FrontierLimits = FrontierLimits {
     folded_at_once: 1,
     dropped_at_once: 1,
     chunks_in_memory: 2,
+    hosts_in_memory: 1,
 };
 
 fn now(seconds: u64) -> Now {
@@ -39,7 +40,7 @@ fn open(store: &Arc<MemoryStore>, limits: FrontierLimits) -> Frontier<MemoryStor
 }
 
 fn offer(frontier: &mut Frontier<MemoryStore>, url: &CrawlUrl, own_host: bool) -> Admitted {
-    let id = frontier.host_id(url.host());
+    let id = frontier.host_id(url.host()).unwrap();
     let item = QueuedUrl::link(url, 1, None);
     frontier.admit(id, url.fingerprint(&KEY), item, Priority::Link, own_host).unwrap()
 }
@@ -236,7 +237,8 @@ fn waits(frontier: &mut Frontier<MemoryStore>, clock: Clock) -> u64 {
 /// Takes a frontier up in a new process.
 fn open_in(store: &Arc<MemoryStore>, clock: Clock) -> Frontier<MemoryStore> {
     let gap = delay(Duration::ZERO);
-    Frontier::open_by(store, FrontierLimits::default(), gap, KEY, clock.now(), Some(clock)).unwrap()
+    let opening = Opening { now: clock.now(), clock: Some(clock), rest: None, names: &mut |_| {} };
+    Frontier::reopen(store, FrontierLimits::default(), gap, KEY, opening).unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,7 +260,7 @@ async fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap()
         let store = Arc::new(MemoryStore::default());
         let mut frontier = open_in(&store, clock);
         offer(&mut frontier, &url(1, 1), true);
-        let host = frontier.host_id("h1.example");
+        let host = frontier.host_id("h1.example").unwrap();
         frontier.pace_and_counts(host).1.requests = 1;
         frontier.set_gap(host, delay(Duration::from_secs(5)));
         frontier.wait(host, Duration::from_secs(60), delay(Duration::from_secs(60)));
@@ -282,7 +284,7 @@ fn a_record_of_an_older_version_keeps_its_wait_by_the_wall_clock() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, FrontierLimits::default());
     offer(&mut frontier, &url(1, 1), true);
-    let host = frontier.host_id("h1.example");
+    let host = frontier.host_id("h1.example").unwrap();
     frontier.wait(host, Duration::from_secs(1_060), delay(Duration::from_secs(60)));
     commit(&mut frontier);
     let value = store.get(Tree::Hosts, &host.key()).unwrap().unwrap();
@@ -303,7 +305,7 @@ fn a_record_of_an_older_version_keeps_its_wait_by_the_wall_clock() {
 fn errands_go_before_visits_and_parked_hosts_keep_their_urls() {
     let mut frontier = open(&Arc::default(), FrontierLimits::default());
     offer(&mut frontier, &url(1, 1), true);
-    let host = frontier.host_id("h1.example");
+    let host = frontier.host_id("h1.example").unwrap();
     let errand = Errand { origin: url(9, 9).origin(), url: url(1, 77), hops: vec![] };
     frontier.send(host, errand.clone());
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
@@ -327,7 +329,7 @@ fn one_seen_set_at_a_time_is_enough() {
         commit(&mut frontier);
         assert!(frontier.seen_loaded <= 150 + 100, "{} fingerprints in memory", frontier.seen_loaded);
     }
-    let fresh: usize = frontier.hosts.iter().map(|host| host.costs().1).sum();
+    let fresh: usize = frontier.hosts.iter().map(|(_, host)| host.costs().1).sum();
     assert!(fresh < 8 * 1024, "{fresh} octets of URLs in memory for 4,000 queued");
     for host in (0..40).rev() {
         assert_eq!(
@@ -398,4 +400,128 @@ fn a_host_isnt_asked_again_before_its_answer_is_durable() {
     // What cost no request needs no commit.
     settle(&mut frontier, permit, true, None);
     assert!(frontier.lease(now(2_000)).unwrap().is_some());
+}
+
+/// A frontier that keeps `most` hosts in memory.
+fn few(store: &Arc<MemoryStore>, most: usize) -> Frontier<MemoryStore> {
+    open(store, FrontierLimits { hosts_in_memory: most, ..FrontierLimits::default() })
+}
+
+fn host_url(n: u32) -> CrawlUrl {
+    CrawlUrl::parse(&format!("http://host-{n}.example/")).unwrap()
+}
+
+#[test]
+fn hosts_that_are_not_in_use_leave_memory_and_lose_nothing() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 40);
+    for n in 0..1_000 {
+        assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Queued);
+        if n % 100 == 99 {
+            commit(&mut frontier);
+            assert!(frontier.hosts.in_memory() <= 40, "{} hosts in memory", frontier.hosts.in_memory());
+        }
+    }
+    assert_eq!(store.scan(Tree::IdleHosts, &[]).count(), 1_000_usize.div_ceil(64), "64 hosts a block");
+    assert!(store.scan(Tree::Hosts, &[]).count() <= 40, "no record for each host");
+    assert_eq!(store.scan(Tree::Queue, &[]).count() + store.scan(Tree::Seen, &[]).count(), 0);
+    for n in [0, 500, 999] {
+        assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Seen, "{n}");
+    }
+    let stored: Vec<_> = stored_hosts(&*store).unwrap().map(Result::unwrap).collect();
+    assert_eq!(stored.len(), 1_000);
+    assert!(stored.iter().enumerate().all(|(at, (id, record))| {
+        id.0 as usize == at && record.host == format!("host-{at}.example") && record.queues[1].tail == 1
+    }));
+    assert_eq!(stored_queue(&*store).unwrap().count(), 1_000);
+
+    for crash in [false, true] {
+        let mut again = few(&store, 40);
+        assert_eq!(again.counts(), FrontierCounts { queued: 1_000, in_flight: 0, hosts: 1_000 });
+        let mut leased = BTreeSet::new();
+        while let Some(permit) = again.lease(now(5_000)).unwrap() {
+            assert!(leased.insert(permit.lease().url.to_string()), "leased twice");
+            settle(&mut again, permit, true, None);
+            if leased.len() % 50 == 0 && !crash {
+                commit(&mut again);
+                assert!(again.hosts.in_memory() <= 41 + 50);
+            }
+        }
+        assert_eq!(leased.len(), 1_000);
+        if !crash {
+            // What was visited stays visited, whether its host is in memory or not.
+            commit(&mut again);
+            let mut after = few(&store, 40);
+            assert!(after.lease(now(5_000)).unwrap().is_none());
+            assert_eq!(offer(&mut after, &host_url(7), false), Admitted::Seen);
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    offer(&mut frontier, &host_url(1), true);
+    offer(&mut frontier, &CrawlUrl::parse("http://host-1.example/2").unwrap(), true);
+    let permit = frontier.lease(now(2_000)).unwrap().unwrap();
+    let host = permit.lease().host;
+    frontier.set_gap(host, delay(Duration::from_secs(60)));
+    frontier.pace_and_counts(host).1.requests = 1;
+    let pause = Delay { length: Duration::from_millis(60_500), why: Why::RetryAfter };
+    let not_before = Duration::from_millis(2_060_500);
+    frontier.settle(permit, Settlement { done: true, asked: true, again: None, not_before, wait: pause });
+    for n in 2..50 {
+        offer(&mut frontier, &host_url(n), false);
+        commit(&mut frontier);
+    }
+    assert!(frontier.hosts.is_idle(host), "it is put away");
+    let mut others = Vec::new();
+    while let Some(permit) = frontier.lease(now(2_060)).unwrap() {
+        assert_ne!(permit.lease().host, host, "half a second early");
+        others.push(permit);
+    }
+    let permit = frontier.lease(now(2_061)).unwrap().unwrap();
+    assert_eq!(permit.lease().host, host);
+    assert_eq!(frontier.waited(host).why, Why::RetryAfter);
+    assert_eq!(frontier.gap(host).length, Duration::from_secs(60));
+    let rested = permit.lease().rested.unwrap();
+    let least = Duration::from_secs(61) - Duration::from_millis(2);
+    assert!((least..=Duration::from_secs(61)).contains(&rested), "{rested:?}");
+    assert_eq!(frontier.pace_and_counts(host).1.requests, 1);
+}
+
+#[test]
+fn a_host_with_many_urls_is_put_away_in_chunks_and_one_that_is_left_alone_stays_so() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    for n in 0..200 {
+        offer(&mut frontier, &url(1, n), true);
+    }
+    let id = frontier.host_id("h1.example").unwrap();
+    frontier.park(id, "max-pages-per-host 9");
+    for n in 0..4 {
+        offer(&mut frontier, &host_url(n), false);
+        commit(&mut frontier);
+    }
+    assert!(frontier.hosts.is_idle(id));
+    assert_eq!(frontier.parked_for().unwrap().as_deref(), Some("max-pages-per-host 9"));
+    assert!(store.scan(Tree::IdleHosts, &[]).all(|pair| pair.unwrap().1.len() < 4_096));
+    let rows = frontier.remaining(now(2_000), 100).unwrap();
+    assert!(rows.contains(&("h1.example".to_owned(), "max-pages-per-host 9".to_owned(), 200)), "{rows:?}");
+    while let Some(permit) = frontier.lease(now(9_000)).unwrap() {
+        assert_ne!(permit.lease().host, id, "a host that is left alone is leased");
+        settle(&mut frontier, permit, true, None);
+    }
+    assert_eq!(offer(&mut frontier, &url(1, 7), true), Admitted::Seen);
+    assert_eq!(frontier.counts().queued, 200);
+    // The next process asks it again.
+    let mut again = few(&store, 1);
+    let mut pages = 0;
+    while let Some(permit) = again.lease(now(9_000)).unwrap() {
+        pages += u32::from(permit.lease().host == id);
+        settle(&mut again, permit, true, None);
+    }
+    assert_eq!(pages, 200);
 }

@@ -1,6 +1,7 @@
 //! Budgets in the frontier: counted once for each new URL, kept over a restart, and never for a seed.
 
 use super::*;
+use crate::pace::Why;
 use crate::store::MemoryStore;
 use crate::trap::Budget;
 
@@ -24,7 +25,7 @@ fn open(store: &Arc<MemoryStore>, seen_loaded_for_links: u64) -> Frontier<Memory
 
 fn offer(frontier: &mut Frontier<MemoryStore>, n: u32, own_host: bool) -> Admitted {
     let url = CrawlUrl::parse(&format!("http://a.test/cal?month={n}")).unwrap();
-    let id = frontier.host_id("a.test");
+    let id = frontier.host_id("a.test").unwrap();
     let item = QueuedUrl::link(&url, 1, None);
     frontier.admit(id, url.fingerprint(&KEY), item, Priority::Link, own_host).unwrap()
 }
@@ -66,7 +67,7 @@ fn a_budget_counts_new_urls_alone_and_survives_a_restart() {
     assert_eq!(offer(&mut frontier, 149, true), Admitted::Seen, "what is known isn't held back");
     assert_eq!(frontier.counts().queued, 150);
     let seed = CrawlUrl::parse("http://a.test/cal?month=151").unwrap();
-    let id = frontier.host_id("a.test");
+    let id = frontier.host_id("a.test").unwrap();
     let admitted = frontier.admit(id, seed.fingerprint(&KEY), QueuedUrl::seed(&seed), Priority::First, true);
     assert_eq!(admitted.unwrap(), Admitted::Queued);
 }

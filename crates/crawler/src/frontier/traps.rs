@@ -15,12 +15,7 @@ impl<S: Store> Frontier<S> {
 
     /// The id of a host that is known.
     pub fn known(&self, host: &str) -> Option<HostId> {
-        self.ids.get(host).copied()
-    }
-
-    /// The names of all hosts known.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.hosts.iter().map(|host| &*host.name)
+        self.hosts.find(host)
     }
 
     /// Takes in what a page says, by its mark.
@@ -33,7 +28,7 @@ impl<S: Store> Frontier<S> {
     /// What was held back since the last call when its host woke or was to be asked: to be entered in the ledger.
     pub fn take_held(&mut self) -> Result<Vec<(HostId, CrawlUrl, QueuedUrl, Held)>, StoreError> {
         let held = std::mem::take(&mut self.held).into_iter();
-        held.map(|(id, item, held)| Ok((id, self.hosts[id.0 as usize].url_of(&item)?, item, held))).collect()
+        held.map(|(id, item, held)| Ok((id, self.hosts[id].url_of(&item)?, item, held))).collect()
     }
 
     pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<Held> {
@@ -41,7 +36,7 @@ impl<S: Store> Frontier<S> {
         if item.seed {
             return None;
         }
-        self.hosts[id.0 as usize].groups.exhausted(rules, &item.path)
+        self.hosts[id].groups.exhausted(rules, &item.path)
     }
 
     /// Takes the URL at the head of a queue out of it.

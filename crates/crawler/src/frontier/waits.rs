@@ -4,16 +4,27 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::Frontier;
-use super::host::HostCounts;
+use super::host::{Host, HostCounts};
 use super::item::HostId;
 use super::lease::Waiting;
 use crate::clock::Now;
 use crate::pace::{Delay, HostPace};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 impl<S: Store> Frontier<S> {
     /// Ends or changes a host's wait.
     pub fn wait(&mut self, id: HostId, not_before: Duration, wait: Delay) {
+        if self.hosts.is_idle(id) {
+            let slot = self.hosts.slot_mut(id);
+            slot.at = super::hosts::seconds(not_before);
+            slot.why = wait.why;
+            slot.stamp = slot.stamp.wrapping_add(1);
+            if slot.has_idle_work() {
+                let at = Duration::from_secs(u64::from(slot.at));
+                self.ready.push(Reverse((at, slot.stamp, id)));
+            }
+            return;
+        }
         let host = self.host_mut(id);
         host.not_before = not_before;
         host.wait = wait;
@@ -29,6 +40,10 @@ impl<S: Store> Frontier<S> {
 
     /// Ends what [`Frontier::hold_visits`] began. The host keeps at least `gap` from its last request.
     pub fn release_visits(&mut self, id: HostId, gap: Delay) {
+        // A host whose visits are held is in memory.
+        if self.hosts.is_idle(id) {
+            return;
+        }
         let host = self.host_mut(id);
         if !std::mem::take(&mut host.held) {
             return;
@@ -50,20 +65,21 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Leaves the hosts alone that have brought so many pages, as [`Frontier::park`] did when they brought the last one.
-    pub fn park_full(&mut self, most: u64) {
-        for index in 0..self.hosts.len() {
-            let pages = self.hosts[index].counts.pages;
+    pub fn park_full(&mut self, most: u64) -> Result<(), StoreError> {
+        for id in self.hosts.ids() {
+            let pages = self.hosts[id].counts.pages;
             if pages >= most {
-                self.park(HostId(index as u32), &format!("max-pages-per-host {pages}"));
+                self.park(id, &format!("max-pages-per-host {pages}"));
             }
         }
+        self.park_idle(most)
     }
 
     /// When the next host is ready, on the monotonic clock. None if nothing is queued or everything is leased.
     pub fn next_ready(&mut self) -> Option<Duration> {
         while let Some(Reverse((at, stamp, id))) = self.ready.peek().copied() {
-            let host = &self.hosts[id.0 as usize];
-            if host.stamp == stamp && host.leased.is_none() {
+            let slot = self.hosts.slot(id);
+            if slot.stamp == stamp && slot.host().is_none_or(|host| host.leased.is_none()) {
                 return Some(at);
             }
             self.ready.pop();
@@ -73,12 +89,13 @@ impl<S: Store> Frontier<S> {
 
     /// Whether there is anything to ask the host for.
     pub fn has_work(&self, id: HostId) -> bool {
-        self.hosts[id.0 as usize].has_work()
+        let slot = self.hosts.slot(id);
+        slot.host().map_or(slot.has_idle_work(), Host::has_work)
     }
 
     /// The host's name.
     pub fn name(&self, id: HostId) -> &str {
-        &self.hosts[id.0 as usize].name
+        &self.hosts[id].name
     }
 
     /// The host's state of pace and its counters, to be changed by the engine.
@@ -94,17 +111,17 @@ impl<S: Store> Frontier<S> {
 
     /// The gap in force.
     pub fn gap(&self, id: HostId) -> Delay {
-        self.hosts[id.0 as usize].gap
+        self.hosts[id].gap
     }
 
     /// The wait that a lease in force, or the last one, had to sit out.
     pub fn waited(&self, id: HostId) -> Delay {
-        self.hosts[id.0 as usize].waited
+        self.hosts[id].waited
     }
 
     /// When the host may be asked again.
     pub fn not_before(&self, id: HostId) -> Duration {
-        self.hosts[id.0 as usize].not_before
+        self.hosts[id].not_before
     }
 
     /// Notes how the host's robots.txt was answered.
@@ -112,10 +129,10 @@ impl<S: Store> Frontier<S> {
         self.host_mut(id).robots_status = Some(status.into());
     }
 
-    /// The hosts with URLs queued and no request under way: what they wait for, and for how much longer.
+    /// The hosts in memory with URLs queued and no request under way: what they wait for, and for how much longer.
     pub fn waiting(&self, now: Now) -> impl Iterator<Item = Waiting<'_>> {
-        let idle = self.hosts.iter().filter(|host| host.leased.is_none() && host.queued() > 0);
-        idle.map(move |host| Waiting {
+        let idle = self.hosts.iter().filter(|(_, host)| host.leased.is_none() && host.queued() > 0);
+        idle.map(move |(_, host)| Waiting {
             host: &host.name,
             why: host.wait.why,
             left: host.not_before.saturating_sub(now.mono),
@@ -125,12 +142,52 @@ impl<S: Store> Frontier<S> {
         })
     }
 
+    /// The hosts with URLs queued: name, what they wait for or are left alone for, URLs queued. At most `most` of them,
+    /// those in memory first. Cost: one read for 64 of the others.
+    pub fn remaining(&mut self, now: Now, most: usize) -> Result<Vec<(String, String, u64)>, StoreError> {
+        let row = |host: Waiting<'_>| {
+            let reason = host.parked.map_or_else(|| host.why.to_string(), str::to_owned);
+            (host.host.to_owned(), reason, host.queued)
+        };
+        let mut rows: Vec<_> = self.waiting(now).take(most).map(row).collect();
+        let idle = self.idle_remaining(most - rows.len())?;
+        rows.extend(idle);
+        rows.sort();
+        Ok(rows)
+    }
+
+    /// How many hosts have URLs queued and no request under way.
+    pub fn remaining_hosts(&self) -> u64 {
+        let slots = self.hosts.slots().filter(|(_, slot)| match slot.host() {
+            Some(host) => host.leased.is_none() && host.queued() > 0,
+            None => slot.queued > 0,
+        });
+        slots.count() as u64
+    }
+
+    /// Why a host with URLs queued is left alone, if one is.
+    pub fn parked_for(&mut self) -> Result<Option<String>, StoreError> {
+        let in_memory = self.hosts.iter().filter(|(_, host)| host.leased.is_none() && host.queued() > 0);
+        if let Some(reason) = in_memory.filter_map(|(_, host)| host.parked.as_deref()).next() {
+            return Ok(Some(reason.to_owned()));
+        }
+        let is_parked = |slot: &super::hosts::Slot| slot.host().is_none() && slot.parked && slot.queued > 0;
+        let id = self.hosts.slots().find(|(_, slot)| is_parked(slot)).map(|(id, _)| id);
+        id.map(|id| Ok(self.idle(id)?.parked())).transpose()
+    }
+
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
     pub fn has_prospect(&self, now: Now, most: Duration) -> bool {
-        self.hosts.iter().any(|host| {
-            host.leased.is_some()
-                || (host.has_work()
-                    && (!host.wait.why.is_pause() || host.not_before.saturating_sub(now.mono) <= most))
+        self.hosts.slots().any(|(_, slot)| match slot.host() {
+            Some(host) => {
+                host.leased.is_some()
+                    || (host.has_work()
+                        && (!host.wait.why.is_pause() || host.not_before.saturating_sub(now.mono) <= most))
+            }
+            None => {
+                let left = Duration::from_secs(u64::from(slot.at)).saturating_sub(now.mono);
+                slot.has_idle_work() && (!slot.why.is_pause() || left <= most)
+            }
         })
     }
 }

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::JobError;
-use crate::clock::{Clock, Now};
+use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, HostId, QueuedUrl};
 use crate::pace::{Delay, Why};
@@ -77,7 +77,7 @@ pub(super) fn begin<S: Store>(
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
     let mut frontier =
-        Frontier::open_by(store, FrontierLimits::default(), no_gap, key, at, Some(Clock::system()))?;
+        Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut committer = Committer::open(Arc::clone(store), None)?;
     let totals: Totals = match store.get(Tree::Meta, b"totals")? {
         Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,
@@ -95,7 +95,9 @@ pub(super) fn begin<S: Store>(
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             let item = QueuedUrl::link(&url, record.depth, record.via);
-            frontier.requeue(HostId(u32::from_be_bytes(*host)), item);
+            let host = HostId(u32::from_be_bytes(*host));
+            frontier.load(host)?;
+            frontier.requeue(host, item);
             round.queued += 1;
             pending += 1;
         }

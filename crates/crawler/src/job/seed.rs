@@ -53,7 +53,7 @@ pub fn plant<S: Store>(
             });
             continue;
         }
-        let host = frontier.host_id(url.host());
+        let host = frontier.host_id(url.host())?;
         let seed = QueuedUrl::seed(url);
         match frontier.admit(host, url.fingerprint(&key), seed, Priority::First, true)? {
             Admitted::Seen => planted.repeated += 1,

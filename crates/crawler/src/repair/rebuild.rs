@@ -11,11 +11,12 @@ use jiff::Timestamp;
 use super::archive::Archive;
 use super::salvage::Salvage;
 use super::{RepairError, Repaired};
-use crate::clock::{Clock, Now};
+use crate::clock::Now;
 use crate::commit::{Batch, Committer, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{
-    Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, chunk_urls, journal_urls,
+    Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls, journal_names,
+    journal_urls,
 };
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
@@ -95,7 +96,7 @@ pub(super) fn rebuild(
     let at = Now { mono: Duration::ZERO, wall: now };
     let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
     let frontier =
-        Frontier::open_by(&store, FrontierLimits::default(), first_gap, key, at, Some(Clock::system()))?;
+        Frontier::open_now(&store, FrontierLimits::default(), first_gap, key, at)?;
     let selectors = job::selectors(settings).map_err(JobError::from)?;
     let mut rebuild = Rebuild {
         committer: Committer::open(Arc::clone(&store), None)?,
@@ -195,14 +196,23 @@ impl Rebuild<'_> {
             Ok(())
         })?;
         self.torn(Tree::Hosts, whole);
-        self.salvaged.each(Tree::HostId, |key, value| -> Result<()> {
-            if let (Some(id), Ok(name)) = (id(&value), String::from_utf8(key)) {
-                names.entry(id).or_insert_with(|| crate::frontier::reversed(&name));
+        let whole = self.salvaged.each(Tree::IdleHosts, |_, value| -> Result<()> {
+            for (id, record, _) in block_hosts(&value) {
+                // A record of the host's own is newer.
+                names.entry(id.0).or_insert_with(|| record.host.clone());
+                records.entry(id.0).or_insert(record);
+            }
+            Ok(())
+        })?;
+        self.torn(Tree::IdleHosts, whole);
+        self.salvaged.each(Tree::Journal, |_, value| -> Result<()> {
+            for (id, name) in journal_names(&value) {
+                names.entry(id.0).or_insert(name);
             }
             Ok(())
         })?;
         for (old, name) in names {
-            let new = self.frontier.host_id(&name);
+            let new = self.frontier.host_id(&name)?;
             self.hosts.insert(old, new);
             if let Some(record) = records.get(&old) {
                 self.frontier.take_over(new, record, self.now);
@@ -286,7 +296,7 @@ impl Rebuild<'_> {
     }
 
     fn keep(&mut self, url: &CrawlUrl, record: &PageRecord, links: &[LinkRecord]) -> Result<()> {
-        let host = self.frontier.host_id(url.host());
+        let host = self.frontier.host_id(url.host())?;
         let page = url.fingerprint(&self.key);
         if !self.frontier.know(host, page)? {
             return Ok(());
@@ -318,7 +328,7 @@ impl Rebuild<'_> {
                 warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
             let Ok(response) = warc::read(&self.dir.warc(), &location) else { continue };
             let Some(Ok(url)) = response.field("WARC-Target-URI").map(CrawlUrl::parse) else { continue };
-            let host = self.frontier.host_id(url.host());
+            let host = self.frontier.host_id(url.host())?;
             if self.frontier.is_seen(host, page)? {
                 continue;
             }
@@ -337,7 +347,7 @@ impl Rebuild<'_> {
         if self.scope.judge(url, item.depth).is_some() {
             return Ok(());
         }
-        let host = self.frontier.host_id(url.host());
+        let host = self.frontier.host_id(url.host())?;
         self.frontier.admit(host, url.fingerprint(&self.key), item, priority, true)?;
         if self.frontier.pending_octets() > AT_ONCE { self.commit() } else { Ok(()) }
     }

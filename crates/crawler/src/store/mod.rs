@@ -20,9 +20,9 @@ use std::path::PathBuf;
 pub enum Tree {
     /// Format version, crawl id, counters.
     Meta,
-    /// Host name to host id.
-    HostId,
-    /// Host id to the host's state.
+    /// Blocks of hosts that aren't in use.
+    IdleHosts,
+    /// Host id to the host's state, of hosts in use.
     Hosts,
     /// Chunks of queued URLs.
     Queue,
@@ -52,7 +52,7 @@ impl Tree {
     /// All trees, in the order of their declaration.
     pub const ALL: [Self; 14] = [
         Self::Meta,
-        Self::HostId,
+        Self::IdleHosts,
         Self::Hosts,
         Self::Queue,
         Self::Journal,
@@ -71,7 +71,7 @@ impl Tree {
     pub fn name(self) -> &'static str {
         match self {
             Self::Meta => "meta",
-            Self::HostId => "host_id",
+            Self::IdleHosts => "idle_hosts",
             Self::Hosts => "hosts",
             Self::Queue => "queue",
             Self::Journal => "journal",

@@ -28,7 +28,7 @@ const COMBINATIONS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredGroup(pub u64, pub u32, pub u32, pub u32, pub u32, pub u32);
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Group {
     key: u64,
     count: u32,
@@ -41,8 +41,8 @@ struct Group {
     marked: usize,
 }
 
-/// The groups of one host.
-#[derive(Debug, Default)]
+/// The groups of one host. A host that is put away keeps them whole.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     groups: Vec<Group>,
 }

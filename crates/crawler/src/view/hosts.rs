@@ -3,8 +3,8 @@
 use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::frontier::{HostRecord, QueueEnds};
-use crate::store::{Store, Tree};
+use crate::frontier::{HostRecord, QueueEnds, stored_hosts};
+use crate::store::Store;
 
 row! {
     /// A host.
@@ -49,10 +49,12 @@ impl<S: Store> View<S> {
     }
 
     pub(super) fn host_records(&self) -> impl Iterator<Item = Result<HostRecord, ViewError>> + '_ {
-        self.store().scan(Tree::Hosts, &[]).map(|pair| {
-            let (_, value) = pair?;
-            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Hosts, &error))
-        })
+        let (hosts, error) = match stored_hosts(self.store()) {
+            Ok(hosts) => (Some(hosts), None),
+            Err(error) => (None, Some(Err(error.into()))),
+        };
+        let records = hosts.into_iter().flatten().map(|host| Ok(host?.1));
+        records.chain(error)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::open::{View, ViewError};
-use crate::frontier::{HostId, Via, reversed};
+use crate::frontier::{HostId, Via, stored_hosts};
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -99,9 +99,9 @@ pub(super) fn stored_sitemap<S: Store>(
     Ok(Some(record.url))
 }
 
-/// The ids of hosts by their names.
+/// The ids of hosts by their names, read at the first question. Memory: about 20 bytes a host.
 #[derive(Debug, Default)]
-pub(super) struct HostIds(HashMap<String, Option<HostId>>);
+pub(super) struct HostIds(Option<HashMap<u64, HostId>>);
 
 impl HostIds {
     /// The id of a URL's host; none for a host that the crawl doesn't know.
@@ -110,17 +110,28 @@ impl HostIds {
         view: &View<S>,
         url: &CrawlUrl,
     ) -> Result<Option<HostId>, ViewError> {
-        if let Some(id) = self.0.get(url.host()) {
-            return Ok(*id);
-        }
-        let id = match view.store().get(Tree::HostId, reversed(url.host()).as_bytes())? {
-            Some(value) => Some(super::open::split_host(Tree::HostId, &value)?.0),
-            None => None,
+        self.named(view, url.host())
+    }
+
+    /// The id of a host by its name.
+    pub(super) fn named<S: Store>(
+        &mut self,
+        view: &View<S>,
+        name: &str,
+    ) -> Result<Option<HostId>, ViewError> {
+        let hash = |name: &str| {
+            let hash = blake3::keyed_hash(&view.key().0, name.as_bytes());
+            hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
         };
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
+        if let Some(ids) = &self.0 {
+            return Ok(ids.get(&hash(name)).copied());
         }
-        self.0.insert(url.host().to_owned(), id);
-        Ok(id)
+        let mut ids = HashMap::new();
+        for host in stored_hosts(view.store())? {
+            let (id, record) = host?;
+            ids.insert(hash(&record.host), id);
+        }
+        let ids = self.0.insert(ids);
+        Ok(ids.get(&hash(name)).copied())
     }
 }

@@ -1,11 +1,13 @@
 //! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
 
+use std::cell::{RefCell, RefMut};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use meta::consent::Purpose;
 
+use super::lookup::HostIds;
 use crate::clock::Clock;
 use crate::frontier::HostId;
 use crate::job::{CrawlDir, DirError, JobError, read_key};
@@ -77,6 +79,8 @@ pub struct View<S> {
     key: FingerprintKey,
     /// The time at which it is looked at.
     now: Timestamp,
+    /// The ids of hosts by their names, once they are asked for.
+    host_ids: RefCell<HostIds>,
     /// The purpose that pages must serve to be shown.
     purpose: Option<Purpose>,
     /// Table `links` has the links of pages under noindex, too.
@@ -111,6 +115,7 @@ impl<S: Store> View<S> {
             store,
             key,
             now: Clock::system().now().wall,
+            host_ids: RefCell::default(),
             purpose: None,
             with_noindex: false,
             dir: None,
@@ -151,6 +156,10 @@ impl<S: Store> View<S> {
     /// The time at which it is looked at.
     pub(super) fn now(&self) -> Timestamp {
         self.now
+    }
+
+    pub(super) fn host_ids(&self) -> RefMut<'_, HostIds> {
+        self.host_ids.borrow_mut()
     }
 
     pub(super) fn key(&self) -> &FingerprintKey {

@@ -11,7 +11,7 @@ use super::hosts::seconds;
 use super::open::{View, ViewError};
 use super::robots::Warned;
 use crate::config::read_record;
-use crate::frontier::HostRecord;
+use crate::frontier::stored_host;
 use crate::record::{PageRecord, RequestMade, RobotsRecord, link_key, read_links};
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
@@ -127,9 +127,7 @@ impl<S: Store> View<S> {
     pub fn owner_report(&self, host: &str) -> Result<Option<OwnerReport>, ViewError> {
         let host = host.trim().trim_end_matches('.').to_ascii_lowercase();
         let Some(id) = self.id_of(&host)? else { return Ok(None) };
-        let Some(value) = self.store().get(Tree::Hosts, &id.key())? else { return Ok(None) };
-        let record: HostRecord =
-            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Hosts, &error))?;
+        let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
         let settings = self.crawl_settings();
         let program =
             self.dir().and_then(|dir| read_record(&dir.settings()).ok()).map(|record| record.program);

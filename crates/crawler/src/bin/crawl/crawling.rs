@@ -173,7 +173,7 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
             .collect();
         let line = serde_json::json!({
             "v": 1, "event": "summary", "end": end, "exit_code": code(summary), "dir": out, "totals": totals,
-            "queued": summary.queued, "left": left,
+            "queued": summary.queued, "left": left, "left_hosts": summary.left_hosts,
         });
         writeln!(stdout, "{line}")?;
         return Ok(());
@@ -195,8 +195,8 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
         let (host, reason) = (crawler::clean::clean(host), crawler::clean::clean(reason));
         writeln!(stdout, "  left for later: {host}, {queued} URLs ({reason})")?;
     }
-    if summary.left.len() > 10 {
-        writeln!(stdout, "  and {} more hosts", summary.left.len() - 10)?;
+    if summary.left_hosts > 10 {
+        writeln!(stdout, "  and {} more hosts", summary.left_hosts - 10)?;
     }
     if summary.queued > 0 {
         writeln!(stdout, "{} URLs are still queued; go on with: crawl resume {out}", summary.queued)?;

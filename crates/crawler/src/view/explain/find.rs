@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::super::lookup::stored_sitemap;
 use super::super::open::{View, ViewError};
-use crate::frontier::{HostId, QueuedUrl, Via, reversed, stored_queue_of};
+use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -47,10 +47,7 @@ impl<S: Store> View<S> {
     }
 
     pub(in crate::view) fn id_of(&self, host: &str) -> Result<Option<HostId>, ViewError> {
-        match self.store().get(Tree::HostId, reversed(host).as_bytes())? {
-            Some(value) => Ok(Some(super::super::open::split_host(Tree::HostId, &value)?.0)),
-            None => Ok(None),
-        }
+        self.host_ids().named(self, host)
     }
 
     /// The URL as it waits in its host's queue.

@@ -6,7 +6,7 @@ use super::super::cell::Moment;
 use super::super::hosts::{queued, seconds};
 use super::super::open::{View, ViewError};
 use crate::config::{CliOverrides, Settings, load, read_record};
-use crate::frontier::HostRecord;
+use crate::frontier::stored_host;
 use crate::record::RobotsEvidence;
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -114,9 +114,7 @@ impl<S: Store> View<S> {
 
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {
         let Some(id) = self.id_of(url.host())? else { return Ok(None) };
-        let Some(value) = self.store().get(Tree::Hosts, &id.key())? else { return Ok(None) };
-        let record: HostRecord =
-            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Hosts, &error))?;
+        let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
         Ok(Some(HostNow {
             queued: queued(&record),
             next_at: Moment(record.next_at),

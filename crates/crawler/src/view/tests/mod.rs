@@ -78,7 +78,7 @@ impl Crawl {
     }
 
     fn host(&mut self, text: &str) -> HostId {
-        self.frontier.host_id(url(text).host())
+        self.frontier.host_id(url(text).host()).unwrap()
     }
 
     fn via(&mut self, text: &str) -> Via {
@@ -106,7 +106,7 @@ impl Crawl {
     /// Enters a visit's record.
     fn store_page(&mut self, record: PageRecord, links: Vec<LinkRecord>) {
         let url = url(&record.url);
-        let host = self.frontier.host_id(url.host());
+        let host = self.frontier.host_id(url.host()).unwrap();
         let page = url.fingerprint(&KEY);
         self.batch.pages.push(SettledPage { host, page, record, links, keeps_links: false, warc: None });
     }

@@ -1,0 +1,230 @@
+//! The hosts of a crawl by their ids: those in use in memory, the others in blocks in the store, with 32 bytes in memory
+//! for each.
+
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hashbrown::HashTable;
+
+use super::host::Host;
+use super::idle::IdleHost;
+use super::item::HostId;
+use crate::pace::Why;
+use crate::url::FingerprintKey;
+
+/// Decoded blocks that are kept: hosts found together stand in one block, and are ready one after the other.
+const BLOCKS: usize = 16;
+
+/// What is known of every host in memory.
+#[derive(Debug)]
+pub(super) struct Slot {
+    /// The host, where it is in use.
+    host: Option<Box<Host>>,
+    /// Keyed hash of its name; 0 for a number that no host has yet.
+    name: u64,
+    /// URLs that wait; of an idle host.
+    pub(super) queued: u32,
+    /// When it may be asked, in seconds of the monotonic clock, rounded up; of an idle host.
+    pub(super) at: u32,
+    /// Which entry of the ready heap is the valid one.
+    pub(super) stamp: u32,
+    /// What it waits for; of an idle host.
+    pub(super) why: Why,
+    /// It is left alone for the rest of this process; of an idle host.
+    pub(super) parked: bool,
+}
+
+impl Slot {
+    const UNKNOWN: Self =
+        Self { host: None, name: 0, queued: 0, at: 0, stamp: 0, why: Why::Configured, parked: false };
+
+    /// The host, if it is in memory.
+    pub(super) fn host(&self) -> Option<&Host> {
+        self.host.as_deref()
+    }
+
+    /// True for an idle host with something to do.
+    pub(super) fn has_idle_work(&self) -> bool {
+        self.host.is_none() && self.queued > 0 && !self.parked
+    }
+}
+
+/// Whole seconds, rounded up: no host is asked early.
+pub(super) fn seconds(at: Duration) -> u32 {
+    u32::try_from(at.as_nanos().div_ceil(1_000_000_000)).unwrap_or(u32::MAX)
+}
+
+#[derive(Debug)]
+pub(super) struct Hosts {
+    slots: Vec<Slot>,
+    by_name: HashTable<u32>,
+    key: FingerprintKey,
+    /// The hosts in memory, in the order in which they are looked at to be put away.
+    in_memory: VecDeque<HostId>,
+    /// Blocks read last, the newest first.
+    blocks: VecDeque<(u32, Arc<Vec<IdleHost>>)>,
+}
+
+impl Hosts {
+    pub(super) fn new(key: FingerprintKey) -> Self {
+        Self {
+            slots: Vec::new(),
+            by_name: HashTable::new(),
+            key,
+            in_memory: VecDeque::new(),
+            blocks: VecDeque::new(),
+        }
+    }
+
+    fn hash(&self, name: &str) -> u64 {
+        let hash = blake3::keyed_hash(&self.key.0, name.as_bytes());
+        let mut first = [0; 8];
+        first.copy_from_slice(&hash.as_bytes()[..8]);
+        u64::from_be_bytes(first).max(1)
+    }
+
+    /// Hosts known.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Hosts in memory.
+    pub(super) fn in_memory(&self) -> usize {
+        self.in_memory.len()
+    }
+
+    /// The first number that no host has, though a later one does.
+    pub(super) fn gap(&self) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.name == 0)
+    }
+
+    /// Finds a host by its name. Two names are told apart by 64 bits of a hash whose key is the crawl's secret.
+    pub(super) fn find(&self, name: &str) -> Option<HostId> {
+        let hash = self.hash(name);
+        self.by_name.find(hash, |&index| self.slots[index as usize].name == hash).map(|&index| HostId(index))
+    }
+
+    pub(super) fn is_named(&self, id: HostId, name: &str) -> bool {
+        self.slots.get(id.0 as usize).is_some_and(|slot| slot.name == self.hash(name))
+    }
+
+    pub(super) fn slot(&self, id: HostId) -> &Slot {
+        &self.slots[id.0 as usize]
+    }
+
+    pub(super) fn slot_mut(&mut self, id: HostId) -> &mut Slot {
+        &mut self.slots[id.0 as usize]
+    }
+
+    pub(super) fn slots(&self) -> impl Iterator<Item = (HostId, &Slot)> {
+        (0_u32..).map(HostId).zip(&self.slots)
+    }
+
+    /// True if the host is known, and not in memory.
+    pub(super) fn is_idle(&self, id: HostId) -> bool {
+        self.slots.get(id.0 as usize).is_some_and(|slot| slot.host.is_none() && slot.name != 0)
+    }
+
+    pub(super) fn is_known(&self, id: HostId) -> bool {
+        self.slots.get(id.0 as usize).is_some_and(|slot| slot.name != 0)
+    }
+
+    /// The hosts in memory.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HostId, &Host)> {
+        self.in_memory.iter().map(|id| (*id, &self[*id]))
+    }
+
+    /// The ids of the hosts in memory.
+    pub(super) fn ids(&self) -> Vec<HostId> {
+        self.in_memory.iter().copied().collect()
+    }
+
+    /// The first host in memory to be looked at; it goes to the end of the line unless it is put away.
+    pub(super) fn rotate(&mut self) -> Option<HostId> {
+        let id = self.in_memory.pop_front()?;
+        self.in_memory.push_back(id);
+        Some(id)
+    }
+
+    fn name_slot(&mut self, id: HostId, name: &str) {
+        let index = id.0 as usize;
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, || Slot::UNKNOWN);
+        }
+        if self.slots[index].name == 0 {
+            let hash = self.hash(name);
+            self.slots[index].name = hash;
+            let slots = &self.slots;
+            self.by_name.insert_unique(hash, id.0, |&index| slots[index as usize].name);
+        }
+    }
+
+    /// Adds a host under the next id.
+    pub(super) fn push(&mut self, host: Host) -> HostId {
+        let id = HostId(self.slots.len() as u32);
+        self.put(id, host);
+        id
+    }
+
+    /// Puts a host into memory.
+    pub(super) fn put(&mut self, id: HostId, host: Host) {
+        self.name_slot(id, &host.name);
+        if self.slots[id.0 as usize].host.replace(Box::new(host)).is_none() {
+            self.in_memory.push_back(id);
+        }
+    }
+
+    /// Notes an idle host.
+    pub(super) fn put_idle(&mut self, id: HostId, name: &str, queued: u64, at: Duration, why: Why) {
+        self.name_slot(id, name);
+        let slot = &mut self.slots[id.0 as usize];
+        slot.queued = u32::try_from(queued).unwrap_or(u32::MAX);
+        slot.at = seconds(at);
+        slot.why = why;
+    }
+
+    /// Takes the host that [`Hosts::rotate`] gave last out of memory.
+    pub(super) fn take_rotated(&mut self) -> Option<(HostId, Box<Host>)> {
+        let id = self.in_memory.pop_back()?;
+        let slot = &mut self.slots[id.0 as usize];
+        let host = slot.host.take()?;
+        slot.queued = u32::try_from(host.queued()).unwrap_or(u32::MAX);
+        slot.at = seconds(host.not_before);
+        slot.why = host.wait.why;
+        slot.parked = host.parked.is_some();
+        Some((id, host))
+    }
+
+    /// A decoded block, if it was read or written lately.
+    pub(super) fn block(&mut self, number: u32) -> Option<Arc<Vec<IdleHost>>> {
+        let at = self.blocks.iter().position(|(known, _)| *known == number)?;
+        let block = self.blocks.remove(at)?;
+        let hosts = Arc::clone(&block.1);
+        self.blocks.push_front(block);
+        Some(hosts)
+    }
+
+    /// Keeps a decoded block in place of an older one of its number.
+    pub(super) fn keep_block(&mut self, number: u32, hosts: Arc<Vec<IdleHost>>) {
+        self.blocks.retain(|(known, _)| *known != number);
+        self.blocks.push_front((number, hosts));
+        self.blocks.truncate(BLOCKS);
+    }
+}
+
+/// A host that the caller knows to be in memory: it is leased, or was given by a method that loads it.
+impl Index<HostId> for Hosts {
+    type Output = Host;
+
+    fn index(&self, id: HostId) -> &Host {
+        self.slots[id.0 as usize].host.as_ref().expect("a host in use is in memory")
+    }
+}
+
+impl IndexMut<HostId> for Hosts {
+    fn index_mut(&mut self, id: HostId) -> &mut Host {
+        self.slots[id.0 as usize].host.as_mut().expect("a host in use is in memory")
+    }
+}

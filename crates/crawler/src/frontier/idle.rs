@@ -1,0 +1,262 @@
+//! Hosts that aren't in use: 64 of them in one value of the store, with their fresh URLs and fingerprints beside the
+//! record, so that a host with one URL costs no entry of its own in any tree.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Frontier;
+use super::host::{Host, HostRecord, STILL_AT_WORK, StoredAs};
+use super::hosts::Hosts;
+use super::item::{HostId, QueuedUrl};
+use super::overlay::Overlay;
+use super::persist::{form, lost};
+use super::queue::Queue;
+use super::seen::Seen;
+use crate::clock::{Boot, Now};
+use crate::pace::{Delay, Why};
+use crate::store::{Store, StoreError, Tree};
+use crate::trap::Groups;
+
+/// Hosts in one block.
+pub(super) const BLOCK_OF_HOSTS: u32 = 64;
+
+/// Bytes of fresh URLs and fingerprints that stand beside a host's record; a host with more gets chunks and blocks.
+const INLINE: usize = 1_024;
+
+/// One idle host as stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct IdleHost {
+    pub(crate) id: u32,
+    pub(crate) record: HostRecord,
+    /// What many of its URLs have in common, with what an individual record leaves out.
+    groups: Groups,
+    /// The URLs of each queue that are in no chunk.
+    pub(crate) urls: [Vec<QueuedUrl>; 3],
+    /// The fingerprints that are in no block.
+    fingerprints: Vec<u64>,
+    /// When its last request ended, in milliseconds of the monotonic clock of the process with this number.
+    ended: Option<(u64, u64)>,
+}
+
+/// The number of the block that holds a host.
+pub(super) fn block_of(id: HostId) -> u32 {
+    id.0 / BLOCK_OF_HOSTS
+}
+
+/// Reads the value of a block.
+pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
+    let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, &error))?;
+    postcard::from_bytes(&plain).map_err(|error| form(Tree::IdleHosts, &error))
+}
+
+fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
+    let plain = postcard::to_stdvec(hosts).map_err(|error| form(Tree::IdleHosts, &error))?;
+    Ok(crate::packed::pack(plain))
+}
+
+impl IdleHost {
+    fn of(id: HostId, host: &Host, now: Now, boot: Option<Boot>, process: u64) -> Self {
+        let milliseconds = |end: Duration| u64::try_from(end.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            id: id.0,
+            record: HostRecord { groups: Vec::new(), ..host.record(now, boot) },
+            groups: host.groups.clone(),
+            urls: [0, 1, 2].map(|queue| host.queues[queue].fresh().cloned().collect()),
+            fingerprints: host.seen.fresh().iter().map(|fingerprint| fingerprint.0).collect(),
+            // A millisecond late, since it is rounded down: the host rests longer, never shorter.
+            ended: host.last_end.map(|end| (process, milliseconds(end).saturating_add(1))),
+        }
+    }
+
+    /// The host in memory again, in the process that put it away or in a later one.
+    fn host(&self, now: Now, boot: Option<Boot>, process: u64) -> Host {
+        let mut host = Host::restore(&self.record, now, boot);
+        for (queue, urls) in host.queues.iter_mut().zip(&self.urls) {
+            *queue = Queue::restore_with(queue.ends(), urls.iter().cloned());
+        }
+        host.seen = Seen::restore_with(self.record.seen, &self.fingerprints);
+        host.groups = self.groups.clone();
+        host.last_end =
+            self.ended.filter(|(of, _)| *of == process).map(|(_, end)| Duration::from_millis(end));
+        host.stored = StoredAs::Block;
+        host
+    }
+
+    /// True if the host holds everything up to these ends already.
+    pub(super) fn covers(&self, queues: &[(u8, u64, Vec<QueuedUrl>)], seen: Option<&(u64, Vec<u64>)>) -> bool {
+        let urls = queues.iter().all(|(queue, first, urls)| {
+            let ends = self.record.queues.get(usize::from(*queue));
+            ends.is_none_or(|ends| first + urls.len() as u64 <= ends.tail)
+        });
+        urls && seen.is_none_or(|(first, all)| first + all.len() as u64 <= self.record.seen.count)
+    }
+}
+
+/// Bytes that a host's fresh URLs and fingerprints would take beside its record.
+fn inline_bytes(host: &Host) -> usize {
+    let urls = host.queues.iter().flat_map(Queue::fresh).map(QueuedUrl::octets).sum::<usize>();
+    urls + 8 * host.seen.fresh().len()
+}
+
+pub(super) fn idle_block<S: Store>(
+    hosts: &mut Hosts,
+    view: &Overlay<S>,
+    number: u32,
+) -> Result<Arc<Vec<IdleHost>>, StoreError> {
+    if let Some(block) = hosts.block(number) {
+        return Ok(block);
+    }
+    let value = view.get(Tree::IdleHosts, &number.to_be_bytes())?;
+    let block = Arc::new(value.as_deref().map(read_block).transpose()?.unwrap_or_default());
+    hosts.keep_block(number, Arc::clone(&block));
+    Ok(block)
+}
+
+impl<S: Store> Frontier<S> {
+    /// Notes the hosts of a stored block. They wait as [`Host::restore`] says, and for as long as a restart asks for.
+    pub(super) fn open_block(
+        &mut self,
+        value: &[u8],
+        now: Now,
+        boot: Option<Boot>,
+        rest: Option<Duration>,
+        names: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreError> {
+        for idle in read_block(value)? {
+            let id = HostId(idle.id);
+            let mut host = Host::restore(&idle.record, now, boot);
+            if host.dirty && host.wait.length > host.gap.length {
+                // A pause that begins anew has to be on record; a mere gap begins anew with each process.
+                names(&idle.record.host);
+                self.hosts.put(id, idle.host(now, boot, self.process));
+                self.dirty.push(id);
+                continue;
+            }
+            if let Some(delay) = rest {
+                host.rest(now, delay);
+            }
+            let length = |queue: &super::QueueEnds| queue.tail.saturating_sub(queue.head);
+            let queued = idle.record.queues.iter().map(length).sum();
+            names(&idle.record.host);
+            self.hosts.put_idle(id, &idle.record.host, queued, host.not_before, host.wait.why);
+        }
+        Ok(())
+    }
+
+    /// The stored form of an idle host.
+    pub(super) fn idle(&mut self, id: HostId) -> Result<IdleHost, StoreError> {
+        let block = idle_block(&mut self.hosts, &self.view, block_of(id))?;
+        let found = block.iter().find(|host| host.id == id.0);
+        let found = found.filter(|host| self.hosts.is_named(id, &host.record.host));
+        found.cloned().ok_or_else(|| lost(Tree::IdleHosts, &format!("host {}", id.0)))
+    }
+
+    /// Brings a host into memory, if it isn't there. Cost: one block of 64 hosts, unless it was read lately.
+    pub fn load(&mut self, id: HostId) -> Result<(), StoreError> {
+        if !self.hosts.is_idle(id) {
+            return Ok(());
+        }
+        let idle = self.idle(id)?;
+        let now = Now { mono: Duration::ZERO, wall: idle.record.next_at };
+        let mut host = idle.host(now, None, self.process);
+        host.dirty = false;
+        let slot = self.hosts.slot(id);
+        host.not_before = Duration::from_secs(u64::from(slot.at));
+        host.wait = Delay { length: Duration::from_millis(idle.record.wait_ms), why: slot.why };
+        let worked = Duration::from_millis(idle.record.counts.slowest_ms).min(STILL_AT_WORK);
+        host.last_end = host.last_end.or(self.rested_from.map(|from| from + worked));
+        host.parked = slot.parked.then(|| idle.parked().into());
+        host.used = true;
+        self.hosts.put(id, host);
+        Ok(())
+    }
+
+    /// Puts hosts away that weren't used lately, where more are in memory than [`super::FrontierLimits::hosts_in_memory`]:
+    /// down to seven eighths of that. What they hold stands in their blocks with the cut under way.
+    pub(super) fn put_away_hosts(&mut self, now: Now) -> Result<(), StoreError> {
+        if self.hosts.in_memory() <= self.limits.hosts_in_memory {
+            return Ok(());
+        }
+        let most = self.limits.hosts_in_memory / 8 * 7;
+        let boot = self.clock.and_then(|clock| clock.boot());
+        let mut blocks: BTreeMap<u32, Vec<IdleHost>> = BTreeMap::new();
+        for _ in 0..self.hosts.in_memory() {
+            if self.hosts.in_memory() <= most {
+                break;
+            }
+            let Some(id) = self.hosts.rotate() else { break };
+            let host = &mut self.hosts[id];
+            if std::mem::take(&mut host.used) || !host.is_at_rest() || host.answered_in > self.durable {
+                continue;
+            }
+            if inline_bytes(host) > INLINE {
+                self.seal(id, true)?;
+            }
+            let Some((id, host)) = self.hosts.take_rotated() else { break };
+            self.seen_loaded = self.seen_loaded.saturating_sub(host.seen.loaded());
+            if host.stored == StoredAs::Record {
+                self.view.remove(Tree::Hosts, id.key().to_vec());
+            }
+            blocks.entry(block_of(id)).or_default().push(IdleHost::of(id, &host, now, boot, self.process));
+        }
+        for (number, put_away) in blocks {
+            let before = idle_block(&mut self.hosts, &self.view, number)?;
+            let is_replaced = |host: &&IdleHost| put_away.iter().any(|other| other.id == host.id);
+            let kept: Vec<IdleHost> = before.iter().filter(|host| !is_replaced(host)).cloned().collect();
+            let mut all = [kept, put_away].concat();
+            all.sort_unstable_by_key(|host| host.id);
+            self.view.put(Tree::IdleHosts, number.to_be_bytes().to_vec(), write_block(&all)?);
+            self.hosts.keep_block(number, Arc::new(all));
+        }
+        Ok(())
+    }
+
+    /// Leaves idle hosts alone that have brought so many pages.
+    pub(super) fn park_idle(&mut self, most: u64) -> Result<(), StoreError> {
+        for number in 0..(self.hosts.len() as u32).div_ceil(BLOCK_OF_HOSTS) {
+            let Some(value) = self.view.get(Tree::IdleHosts, &number.to_be_bytes())? else { continue };
+            for host in read_block(&value)? {
+                let id = HostId(host.id);
+                if host.record.counts.pages >= most && self.hosts.is_idle(id) {
+                    let slot = self.hosts.slot_mut(id);
+                    slot.parked = true;
+                    slot.stamp = slot.stamp.wrapping_add(1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The idle hosts with URLs queued: name, what they wait for or are left alone for, URLs. At most `most` of them.
+    pub(super) fn idle_remaining(&mut self, most: usize) -> Result<Vec<(String, String, u64)>, StoreError> {
+        let is_remaining = |slot: &super::hosts::Slot| slot.host().is_none() && slot.queued > 0;
+        let ids: Vec<HostId> =
+            self.hosts.slots().filter(|(_, slot)| is_remaining(slot)).map(|(id, _)| id).take(most).collect();
+        let row = |id| {
+            let idle = self.idle(id)?;
+            let slot = self.hosts.slot(id);
+            let reason = if slot.parked { idle.parked() } else { slot.why.to_string() };
+            Ok((idle.record.host, reason, u64::from(slot.queued)))
+        };
+        ids.into_iter().map(row).collect()
+    }
+
+    /// What idle hosts wait for, each with the time left and whether it is left alone.
+    pub fn idle_waits(&self, now: Now) -> impl Iterator<Item = (Why, Duration, bool)> {
+        let idle = self.hosts.slots().filter(|(_, slot)| slot.host().is_none() && slot.queued > 0);
+        idle.map(move |(_, slot)| {
+            (slot.why, Duration::from_secs(u64::from(slot.at)).saturating_sub(now.mono), slot.parked)
+        })
+    }
+}
+
+impl IdleHost {
+    /// Why the host is left alone, once it is.
+    pub(super) fn parked(&self) -> String {
+        let full = || format!("max-pages-per-host {}", self.record.counts.pages);
+        self.record.parked.clone().unwrap_or_else(full)
+    }
+}
