@@ -12,6 +12,7 @@ mod export;
 mod gates;
 mod ledger;
 mod limits;
+mod many_hosts;
 mod memory;
 mod pace;
 mod plan;

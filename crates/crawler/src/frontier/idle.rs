@@ -86,7 +86,11 @@ impl IdleHost {
     }
 
     /// True if the host holds everything up to these ends already.
-    pub(super) fn covers(&self, queues: &[(u8, u64, Vec<QueuedUrl>)], seen: Option<&(u64, Vec<u64>)>) -> bool {
+    pub(super) fn covers(
+        &self,
+        queues: &[(u8, u64, Vec<QueuedUrl>)],
+        seen: Option<&(u64, Vec<u64>)>,
+    ) -> bool {
         let urls = queues.iter().all(|(queue, first, urls)| {
             let ends = self.record.queues.get(usize::from(*queue));
             ends.is_none_or(|ends| first + urls.len() as u64 <= ends.tail)

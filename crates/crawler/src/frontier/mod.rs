@@ -49,8 +49,8 @@ use self::host::{Host, Leased, StoredAs};
 use self::hosts::Hosts;
 use self::overlay::Overlay;
 use self::persist::{form, lost};
-use self::stored::host_id;
 use self::queue::Head;
+use self::stored::host_id;
 use crate::clock::{Clock, Now};
 use crate::config::TrapSettings;
 use crate::pace::Delay;
@@ -231,12 +231,17 @@ impl<S: Store> Frontier<S> {
     /// Counts what waits, and enters the idle hosts into the ready heap.
     fn schedule_idle(&mut self) {
         let in_memory: u64 = self.hosts.iter().map(|(_, host)| host.queued()).sum();
-        let idle: u64 = self.hosts.slots().filter(|(_, slot)| slot.host().is_none()).map(|(_, slot)| u64::from(slot.queued)).sum();
+        let idle: u64 = self
+            .hosts
+            .slots()
+            .filter(|(_, slot)| slot.host().is_none())
+            .map(|(_, slot)| u64::from(slot.queued))
+            .sum();
         self.queued = in_memory + idle;
         let ready = self.hosts.slots().filter(|(_, slot)| slot.has_idle_work());
-        self.ready.extend(ready.map(|(id, slot)| {
-            Reverse((Duration::from_secs(u64::from(slot.at)), slot.stamp, id))
-        }));
+        self.ready.extend(
+            ready.map(|(id, slot)| Reverse((Duration::from_secs(u64::from(slot.at)), slot.stamp, id))),
+        );
     }
 
     /// The store below.

@@ -68,7 +68,9 @@ pub(crate) fn journal_names(value: &[u8]) -> Vec<(HostId, String)> {
 pub(crate) fn block_hosts(value: &[u8]) -> Vec<(HostId, HostRecord, Vec<Stretch>)> {
     let stretches = |host: &super::idle::IdleHost| {
         let queues = (0_u8..).zip(host.record.queues).zip(host.urls.clone());
-        queues.map(|((queue, ends), urls)| (HostId(host.id), queue, ends.sealed.max(ends.head), urls)).collect()
+        queues
+            .map(|((queue, ends), urls)| (HostId(host.id), queue, ends.sealed.max(ends.head), urls))
+            .collect()
     };
     let hosts = super::idle::read_block(value).unwrap_or_default();
     hosts.into_iter().map(|host| (HostId(host.id), host.record.clone(), stretches(&host))).collect()

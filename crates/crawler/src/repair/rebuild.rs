@@ -15,8 +15,8 @@ use crate::clock::Now;
 use crate::commit::{Batch, Committer, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{
-    Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls, journal_names,
-    journal_urls,
+    Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls,
+    journal_names, journal_urls,
 };
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
