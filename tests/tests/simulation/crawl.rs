@@ -10,6 +10,7 @@ use crawler::commit::{CommitError, Committer};
 use crawler::config::Settings;
 use crawler::engine::{Engine, EngineSettings, Stop, Summary};
 use crawler::event::CrawlEvent;
+use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::record::Decision;
 use crawler::store::Store;
@@ -129,7 +130,10 @@ impl<S: Store> Crawl<S> {
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
         // Hosts that are unreachable for an hour are waited for, so that the set of pages doesn't hang on the moment of the end.
+        // So few that hosts are put away and come back all the time.
+        let frontier = FrontierLimits { hosts_in_memory: 2, ..FrontierLimits::default() };
         let engine = EngineSettings {
+            frontier,
             max_wait: Duration::from_hours(2),
             jitter: self.jitter,
             ..job::engine_settings(&settings, KEY)

@@ -37,8 +37,13 @@ pub(crate) struct IdleHost {
     pub(crate) urls: [Vec<QueuedUrl>; 3],
     /// The fingerprints that are in no block.
     fingerprints: Vec<u64>,
-    /// When its last request ended, in milliseconds of the monotonic clock of the process with this number.
-    ended: Option<(u64, u64)>,
+    /// The process that put it away, which is the one that its times are of.
+    process: u64,
+    /// What it waits for, and its gap, as they are in memory: the record has them as a site sees them.
+    wait: Delay,
+    gap: Delay,
+    /// When its last request ended, in milliseconds of the monotonic clock.
+    ended: Option<u64>,
 }
 
 /// The number of the block that holds a host.
@@ -67,7 +72,10 @@ impl IdleHost {
             urls: [0, 1, 2].map(|queue| host.queues[queue].fresh().cloned().collect()),
             fingerprints: host.seen.fresh().iter().map(|fingerprint| fingerprint.0).collect(),
             // A millisecond late, since it is rounded down: the host rests longer, never shorter.
-            ended: host.last_end.map(|end| (process, milliseconds(end).saturating_add(1))),
+            ended: host.last_end.map(|end| milliseconds(end).saturating_add(1)),
+            process,
+            wait: host.wait,
+            gap: host.gap,
         }
     }
 
@@ -79,8 +87,11 @@ impl IdleHost {
         }
         host.seen = Seen::restore_with(self.record.seen, &self.fingerprints);
         host.groups = self.groups.clone();
-        host.last_end =
-            self.ended.filter(|(of, _)| *of == process).map(|(_, end)| Duration::from_millis(end));
+        if self.process == process {
+            host.last_end = self.ended.map(Duration::from_millis);
+            host.wait = self.wait;
+            host.gap = self.gap;
+        }
         host.stored = StoredAs::Block;
         host
     }
@@ -169,7 +180,11 @@ impl<S: Store> Frontier<S> {
         host.dirty = false;
         let slot = self.hosts.slot(id);
         host.not_before = Duration::from_secs(u64::from(slot.at));
-        host.wait = Delay { length: Duration::from_millis(idle.record.wait_ms), why: slot.why };
+        if idle.process != self.process {
+            // All of it counts as one wait since this process opened the crawl, as it does for hosts that were in memory.
+            host.wait.length = host.not_before.saturating_sub(self.opened);
+        }
+        host.wait.why = slot.why;
         let worked = Duration::from_millis(idle.record.counts.slowest_ms).min(STILL_AT_WORK);
         host.last_end = host.last_end.or(self.rested_from.map(|from| from + worked));
         host.parked = slot.parked.then(|| idle.parked().into());

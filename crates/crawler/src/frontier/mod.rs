@@ -94,7 +94,9 @@ pub struct Frontier<S> {
     process: u64,
     /// The number of the last lease.
     tokens: u64,
-    /// When this process took the crawl up, if its hosts have to rest from then on.
+    /// When this process took the crawl up.
+    opened: Duration,
+    /// The same, if its hosts have to rest from then on.
     rested_from: Option<Duration>,
     ready: BinaryHeap<Reverse<(Duration, u32, HostId)>>,
     dirty: Vec<HostId>,
@@ -165,6 +167,7 @@ impl<S: Store> Frontier<S> {
             hosts: Hosts::new(key),
             process: uuid::Uuid::new_v4().as_u64_pair().0,
             tokens: 0,
+            opened: now.mono,
             rested_from: rest.map(|_| now.mono),
             ready: BinaryHeap::new(),
             dirty: Vec::new(),

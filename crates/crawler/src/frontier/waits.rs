@@ -8,7 +8,7 @@ use super::host::{Host, HostCounts};
 use super::item::HostId;
 use super::lease::Waiting;
 use crate::clock::Now;
-use crate::pace::{Delay, HostPace};
+use crate::pace::{Delay, HostPace, Why};
 use crate::store::{Store, StoreError};
 
 impl<S: Store> Frontier<S> {
@@ -167,8 +167,9 @@ impl<S: Store> Frontier<S> {
 
     /// Why a host with URLs queued is left alone, if one is.
     pub fn parked_for(&mut self) -> Result<Option<String>, StoreError> {
-        let in_memory = self.hosts.iter().filter(|(_, host)| host.leased.is_none() && host.queued() > 0);
-        if let Some(reason) = in_memory.filter_map(|(_, host)| host.parked.as_deref()).next() {
+        let waits = |host: &super::host::Host| host.leased.is_none() && host.queued() > 0;
+        let in_memory = self.hosts.iter().filter(|(_, host)| waits(host));
+        if let Some(reason) = { in_memory }.find_map(|(_, host)| host.parked.as_deref()) {
             return Ok(Some(reason.to_owned()));
         }
         let is_parked = |slot: &super::hosts::Slot| slot.host().is_none() && slot.parked && slot.queued > 0;
@@ -178,15 +179,12 @@ impl<S: Store> Frontier<S> {
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
     pub fn has_prospect(&self, now: Now, most: Duration) -> bool {
-        self.hosts.slots().any(|(_, slot)| match slot.host() {
-            Some(host) => {
-                host.leased.is_some()
-                    || (host.has_work()
-                        && (!host.wait.why.is_pause() || host.not_before.saturating_sub(now.mono) <= most))
-            }
-            None => {
-                let left = Duration::from_secs(u64::from(slot.at)).saturating_sub(now.mono);
-                slot.has_idle_work() && (!slot.why.is_pause() || left <= most)
+        let soon = |why: Why, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
+        self.hosts.slots().any(|(_, slot)| {
+            if let Some(host) = slot.host() {
+                host.leased.is_some() || host.has_work() && soon(host.wait.why, host.not_before)
+            } else {
+                slot.has_idle_work() && soon(slot.why, Duration::from_secs(u64::from(slot.at)))
             }
         })
     }
