@@ -33,10 +33,8 @@ impl<'a> Body<'a> {
     pub(crate) fn open(body: &'a [u8], max_octets: usize) -> Self {
         let truncated = body.len() > max_octets;
         let read = if truncated { &body[..max_octets] } else { body };
-        let lines = match truncated {
-            true if !matches!(body[max_octets], b'\n' | b'\r') => whole_lines(read),
-            _ => read,
-        };
+        let is_cut = truncated && !matches!(body[max_octets], b'\n' | b'\r');
+        let lines = if is_cut { whole_lines(read) } else { read };
         Self { read, lines, truncated, wide: Wide::of(read) }
     }
 
@@ -72,13 +70,11 @@ impl<'a> Body<'a> {
 
     /// Gives the text as every dialect but `rfc9309` and `hardened` reads it, and what is odd about the file.
     pub(crate) fn text(&self) -> (Cow<'a, [u8]>, Option<WarningKind>) {
-        match self.decoded() {
-            Some(text) => (Cow::Owned(text), self.wide.map(Wide::warning)),
-            None => {
-                let (text, odd) = self.plain();
-                (Cow::Borrowed(text), odd)
-            }
+        if let Some(text) = self.decoded() {
+            return (Cow::Owned(text), self.wide.map(Wide::warning));
         }
+        let (text, odd) = self.plain();
+        (Cow::Borrowed(text), odd)
     }
 }
 

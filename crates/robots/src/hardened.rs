@@ -104,9 +104,9 @@ fn texts<'a>(body: &Body<'a>, additions: Additions) -> Vec<Text<'a>> {
 
 /// Gives these lines of a text, in order.
 fn numbered<'t>(text: &'t [u8], numbers: &[u32]) -> impl Iterator<Item = (u32, &'t [u8])> {
-    let mut wanted = numbers.to_vec().into_iter().peekable();
+    let mut wanted = numbers.iter().peekable();
     Lines::new(text, true)
-        .filter(move |line| wanted.next_if_eq(&line.number).is_some())
+        .filter(move |line| wanted.next_if_eq(&&line.number).is_some())
         .map(|line| (line.number, line.raw))
 }
 

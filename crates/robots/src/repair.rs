@@ -13,7 +13,8 @@ pub(crate) struct Repaired {
 
 /// Puts ASCII in the place of such characters, outside of comments; none where there are none. Lines keep their numbers.
 pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
-    if !text.iter().fold(false, |odd, &b| odd | is_odd(b)) {
+    // In blocks, so that nearly every file costs next to nothing.
+    if !text.chunks(1024).any(|block| block.iter().fold(false, |odd, &b| odd | is_odd(b))) {
         return None;
     }
     let mut octets = Vec::new();
@@ -49,7 +50,8 @@ pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
 
 /// A byte that no plain ASCII text holds.
 fn is_odd(b: u8) -> bool {
-    b >= 0x7f || b < b' ' && !matches!(b, b'\t'..=b'\r')
+    // Without branches: the compiler then looks at many bytes at once.
+    (b >= 0x7f) | ((b < b' ') & (b.wrapping_sub(b'\t') > b'\r' - b'\t'))
 }
 
 fn repair_line(line: &[u8]) -> Cow<'_, [u8]> {
@@ -113,11 +115,8 @@ fn is_blank(c: char) -> bool {
 fn is_invisible(c: char) -> bool {
     match c {
         '\t'..='\r' | '\u{85}' => false,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' => {
-            true
-        }
-        '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
-        _ => c.is_control(),
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}' => true,
+        _ => matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}') || c.is_control(),
     }
 }
 

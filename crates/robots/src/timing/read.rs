@@ -148,11 +148,11 @@ fn decimal(value: &[u8]) -> Option<(u64, &[u8])> {
         fraction = digits(after);
         rest = &after[fraction.len()..];
     }
-    let is_number = match rest {
-        [b'.' | b',', after, ..] => !after.is_ascii_digit(),
-        [b'e' | b'E', b'+' | b'-', after, ..] | [b'e' | b'E', after, ..] => !after.is_ascii_digit(),
-        _ => true,
+    let after = match rest {
+        [b'e' | b'E', b'+' | b'-', after, ..] | [b'e' | b'E' | b'.' | b',', after, ..] => Some(after),
+        _ => None,
     };
+    let is_number = !after.is_some_and(u8::is_ascii_digit);
     if whole.is_empty() && fraction.is_empty() || !is_number {
         return None;
     }
