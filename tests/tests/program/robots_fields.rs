@@ -1,7 +1,10 @@
 //! Fields and limits of robots.txt whose effect shows in the crawl alone.
 
+use std::path::Path;
 use std::time::Duration;
 
+use whole_program::output_dir::files_with;
+use whole_program::program::Crawl;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
@@ -52,4 +55,55 @@ fn a_rule_that_the_size_limit_cuts_never_opens_more() {
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
     assert_eq!(sorted(scene.server.pages()), ["http://a.test/", "http://a.test/open"]);
+}
+
+/// Text in UTF-16 or UTF-32, without a byte order mark.
+fn wide(text: &str, width: usize) -> Vec<u8> {
+    let units: Vec<u32> = if width == 2 {
+        text.encode_utf16().map(u32::from).collect()
+    } else {
+        text.chars().map(u32::from).collect()
+    };
+    units.into_iter().flat_map(|unit| unit.to_le_bytes()[..width].to_vec()).collect()
+}
+
+/// Of each site, the front page alone may be fetched: what its owner wrote is plain to a reader, and odd in its bytes.
+#[test]
+fn rules_that_look_plain_to_their_author_are_obeyed() {
+    let rules = "User-agent: *\r\nDisallow: /private\r\n";
+    let robots: [(&str, Vec<u8>); 10] = [
+        // Another robot's permission, and another robot's denial of what its cut name shares with ours.
+        ("other.test", "User-agent: Agent1\nAllow: /\n\nUser-agent: *\nDisallow: /private\n".into()),
+        ("cut.test", "User-agent: Agent\nDisallow: /private\n\nUser-agent: *\nAllow: /\n".into()),
+        ("space.test", "User-agent:\u{a0}*\nDisallow:\u{a0}/private\n".into()),
+        ("latin.test", b"User-agent: *\nDisallow:\xa0/private\n".to_vec()),
+        ("colon.test", "User-agent\u{ff1a}*\nDisallow\u{ff1a}/private\n".into()),
+        ("two-marks.test", "\u{feff}\u{feff}User-agent: *\nDisallow: /private\n".into()),
+        ("utf16.test", wide(rules, 2)),
+        ("utf32.test", wide(rules, 4)),
+        (
+            "appended.test",
+            [b"User-agent: *\r\nDisallow: /x\r\n", &wide("Disallow: /private\r\n", 2)[..]].concat(),
+        ),
+        ("nul.test", [&b"\0\0\0"[..], rules.as_bytes()].concat()),
+    ];
+    let mut sites = Sites::new();
+    for (host, body) in &robots {
+        sites = sites
+            .page(host, "/robots.txt", Answer::content("text/plain", body.clone()))
+            .page(host, "/", Answer::html("<title>front</title><a href=/private>p</a>"))
+            .page(host, "/private", Answer::html("<title>marker-of-private</title>"));
+    }
+    let scene = Scene::new(sites);
+    let crawl = Crawl::new(["--agent", "Agent2/1.0", "--delay", "20ms", "--adaptive", "0"])
+        .args([Path::new("--seed"), &scene.seeds(), Path::new("--out"), &scene.out()])
+        .args(scene.server.resolve());
+    crawl.run().expect(0);
+    let mut want: Vec<_> = robots.iter().map(|(host, _)| format!("http://{host}/")).collect();
+    want.sort();
+    assert_eq!(sorted(scene.server.pages()), want);
+    assert!(files_with(&scene.out(), &["marker-of-private"]).is_empty());
+    let skipped = scene.look("show", &["skipped", "--json"]).expect(0).json();
+    let by_rules = skipped.iter().filter(|row| row.to_string().contains("/private")).count();
+    assert_eq!(by_rules, robots.len(), "{skipped:?}");
 }
