@@ -108,7 +108,7 @@ impl Document {
         self.xml = !is_html || begins == Some(sniff::Markup::Xml);
         self.is_page = is_html
             || matches!(&*self.computed, "application/xhtml+xml" | "application/vnd.wap.xhtml+xml")
-            || is_xml && sniff::root(body).is_some_and(|root| root.eq_ignore_ascii_case(b"html"));
+            || is_xml && sniff::root(body).is_some_and(|root| root.is_html && root.names_xhtml);
     }
 
     /// Says whether the body was sent as HTML or XML, or passes for it with a browser.
@@ -206,7 +206,7 @@ mod tests {
         let utf_32: Vec<u8> = HTML.iter().flat_map(|&byte| [0, 0, 0, byte]).collect();
         let late = [&b" ".repeat(5_000)[..], HTML].concat();
         let after = [&b"Warning: x in y.php\n"[..], HTML].concat();
-        let cases: [(&[&[u8]], &[u8]); 26] = [
+        let cases: [(&[&[u8]], &[u8]); 28] = [
             (&[], b"<meta name=robots content=none>"),
             (&[], b"\xef\xbb\xbf<html>"),
             (&[], b"\xef\xbb\xbf \n<html>"),
@@ -230,6 +230,8 @@ mod tests {
             (&[b"image/svg+xml"], b"<svg>"),
             (&[b"application/rss+xml"], b"<?xml version='1.0'?><rss>"),
             (&[b"application/xml"], b"<svg/>"),
+            (&[b"application/xml"], b"<html><head/></html>"),
+            (&[b"application/xml"], b"<rss xmlns:h='http://www.w3.org/1999/xhtml'/>"),
             (&[b"multipart/x-mixed-replace; boundary=b"], b"--b\r\n\r\n<html>"),
             (&[b"message/rfc822"], b"From: a\r\n\r\n"),
             (&[b"multipart/related"], b"--b"),

@@ -8,7 +8,7 @@ use super::{Document, sniff};
 
 /// Says whether the head ends within a text that was cut. An XML document without an `html` element has none.
 pub(super) fn ends(text: &str, document: &Document, body: &[u8]) -> bool {
-    if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| root != b"html") {
+    if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| !root.is_html) {
         return true;
     }
     let mut head = Head { has_ended: false };

@@ -266,8 +266,18 @@ pub(super) fn has_markup(bytes: &[u8]) -> bool {
     })
 }
 
-/// Gives the local name of the first element of an XML document, where it stands within 64 KiB.
-pub(super) fn root(body: &[u8]) -> Option<Vec<u8>> {
+/// The first element of an XML document.
+#[derive(Debug)]
+pub(super) struct Root {
+    /// Its name is `html`, with whatever prefix.
+    pub(super) is_html: bool,
+    /// It names the namespace of XHTML.
+    pub(super) names_xhtml: bool,
+}
+
+/// Finds the first element of an XML document, where it stands within 64 KiB.
+pub(super) fn root(body: &[u8]) -> Option<Root> {
+    const XHTML: &[u8] = b"http://www.w3.org/1999/xhtml";
     let text: Vec<u8> =
         without_lead(body).iter().copied().filter(|&byte| byte != 0).take(64 * 1024).collect();
     let mut rest = &text[..];
@@ -284,7 +294,11 @@ pub(super) fn root(body: &[u8]) -> Option<Vec<u8>> {
         } else {
             let name =
                 rest[1..].split(|byte| matches!(byte, b'>' | b'/') || byte.is_ascii_whitespace()).next()?;
-            return Some(name.rsplit(|&byte| byte == b':').next()?.to_vec());
+            let tag = &rest[..memchr::memchr(b'>', rest).unwrap_or(rest.len())];
+            return Some(Root {
+                is_html: name.rsplit(|&byte| byte == b':').next()? == b"html",
+                names_xhtml: memchr::memmem::find(tag, XHTML).is_some(),
+            });
         };
     }
 }
