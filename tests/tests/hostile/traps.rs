@@ -15,6 +15,18 @@ fn number(ask: &Ask) -> usize {
     digits.parse().unwrap_or(0)
 }
 
+/// A name of five letters and digits.
+fn made_up(n: usize) -> String {
+    let mut bits = (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24;
+    (0..5)
+        .map(|_| {
+            let octet = b"abcdefghijklmnopqrstuvwxyz0123456789"[(bits % 36) as usize];
+            bits /= 36;
+            char::from(octet)
+        })
+        .collect()
+}
+
 /// Text that is on no other page.
 fn news(n: usize) -> String {
     (0..40).fold(String::new(), |mut text, k| {
@@ -102,6 +114,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             page(format!("<title>Sorry</title><p>We couldn't find that, but see here:</p>{links}"))
         }),
         // The last of these are held back while they wait.
+        &[Answers("/", 200), AtLeast(150), AtMost(230)],
+    ),
+    Scenario::pages(
+        "soft-404-short-names",
+        "trap",
+        // The same, and the names are short: letters and digits, or letters alone.
+        Serve::Answer(|ask| {
+            let links: String =
+                (0..10).map(|k| format!("<a href='/{}'>x</a>", made_up(10 * ask.nth + k))).collect();
+            page(format!("<title>Sorry</title><p>We couldn't find that, but see here:</p>{links}"))
+        }),
         &[Answers("/", 200), AtLeast(150), AtMost(230)],
     ),
     Scenario::pages(

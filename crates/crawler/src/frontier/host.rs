@@ -102,6 +102,9 @@ pub struct HostRecord {
     /// What many of the host's URLs have in common.
     #[serde(default)]
     pub groups: Vec<StoredGroup>,
+    /// What its folders' pages say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<StoredGroup>,
 }
 
 #[derive(Debug)]
@@ -208,7 +211,7 @@ impl Host {
             *queue = Queue::restore(ends);
         }
         host.seen = Seen::restore(record.seen);
-        host.groups = Groups::restore(&record.groups);
+        host.groups = Groups::restore(&record.groups, &record.folders);
         let passed = boot.and_then(|boot| boot.since(record.boot));
         let left = match record.left_ms.map(Duration::from_millis) {
             Some(left) => left.saturating_sub(passed.unwrap_or_default()),
@@ -254,6 +257,7 @@ impl Host {
             queues: [self.queues[0].ends(), self.queues[1].ends(), self.queues[2].ends()],
             seen: self.seen.ends(),
             groups: self.groups.stored(),
+            folders: self.groups.stored_folders(),
         }
     }
 

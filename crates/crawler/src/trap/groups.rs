@@ -1,5 +1,9 @@
 //! Counts the URLs of one host that have something in common, in bounded memory.
 //!
+//! Where pages go on saying the same their names may be anything: a site that finds whatever is asked for links to short made-up
+//! names that have nothing in common. So pages are also counted by folder: one where hardly any page says something new, and
+//! the last ones all said the same, has no more to say.
+//!
 //! At most [`Groups::MOST`] groups are held, by the algorithm of Misra and Gries (1982): where a further one comes, all
 //! lose one. So a count is never too high, and too low by at most the host's URLs divided by the number of groups:
 //! nothing is held back too early, and what grows without end is always seen. Groups of at least [`Groups::KEPT`] URLs
@@ -19,6 +23,12 @@ const DEEPER: u32 = 20;
 
 /// URLs by which one page that says something new raises a budget.
 const GROWTH: u64 = 4;
+
+/// Folders counted of a host: those with the most pages.
+const FOLDERS: usize = 16;
+
+/// The part of a folder's pages that may say something new, where the last ones said the same: one of so many.
+const NEW_IN: u32 = 10;
 
 /// Parameters of a query from which on its variants are combinations, whose number says nothing about pages.
 const COMBINATIONS: usize = 3;
@@ -45,6 +55,8 @@ struct Group {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Groups {
     groups: Vec<Group>,
+    /// By folder; what is counted here is pages that were read.
+    folders: Vec<Group>,
 }
 
 impl Groups {
@@ -53,32 +65,27 @@ impl Groups {
     /// URLs from which on a group is stored.
     pub(crate) const KEPT: u32 = 100;
 
-    pub(crate) fn restore(stored: &[StoredGroup]) -> Self {
-        let group = |&StoredGroup(key, count, depth, pages, fresh, same): &StoredGroup| Group {
-            key,
-            count,
-            depth,
-            pages,
-            fresh,
-            same,
-            marks: [0; MARKS],
-            marked: 0,
-        };
-        Self { groups: stored.iter().take(Self::MOST).map(group).collect() }
+    pub(crate) fn restore(stored: &[StoredGroup], folders: &[StoredGroup]) -> Self {
+        Self {
+            groups: stored.iter().take(Self::MOST).map(Group::restore).collect(),
+            folders: folders.iter().take(FOLDERS).map(Group::restore).collect(),
+        }
     }
 
     pub(crate) fn stored(&self) -> Vec<StoredGroup> {
-        let kept = self.groups.iter().filter(|group| group.count >= Self::KEPT);
-        kept.map(|group| {
-            StoredGroup(group.key, group.count, group.depth, group.pages, group.fresh, group.same)
-        })
-        .collect()
+        stored(&self.groups)
+    }
+
+    pub(crate) fn stored_folders(&self) -> Vec<StoredGroup> {
+        stored(&self.folders)
     }
 
     /// Forgets what isn't stored: the host is at rest.
     pub(crate) fn shrink(&mut self) {
-        self.groups.retain(|group| group.count >= Self::KEPT);
-        self.groups.shrink_to_fit();
+        for groups in [&mut self.groups, &mut self.folders] {
+            groups.retain(|group| group.count >= Self::KEPT);
+            groups.shrink_to_fit();
+        }
     }
 
     /// Counts a new URL of the host, or says why it is held back. `have` is what the host has already.
@@ -97,7 +104,8 @@ impl Groups {
             .into_iter()
             .flatten()
             .filter_map(|key| self.find(key))
-            .find_map(|group| group.judge(rules, keys, depth));
+            .find_map(|group| group.judge(rules, keys, depth))
+            .or_else(|| self.folder(keys.folder)?.has_no_more_to_say(rules.same_pages?));
         if held.is_none() {
             for key in [keys.query, keys.shape].into_iter().flatten() {
                 self.count(key, depth);
@@ -117,22 +125,50 @@ impl Groups {
     /// Takes in what a page of the host says.
     pub(crate) fn page(&mut self, path_and_query: &str, mark: u32) {
         let keys = Keys::of(path_and_query);
+        let mut says_the_same = false;
         for key in [keys.query, keys.shape].into_iter().flatten() {
             if let Some(group) = self.groups.iter_mut().find(|group| group.key == key) {
-                group.page(mark);
+                says_the_same |= group.page(mark);
             }
         }
+        // What one of those groups says over and over, session ids say, tells nothing of the rest of its folder.
+        if !says_the_same {
+            self.page_of_folder(keys.folder, mark);
+        }
+    }
+
+    fn page_of_folder(&mut self, key: u64, mark: u32) {
+        if let Some(folder) = self.folders.iter_mut().find(|folder| folder.key == key) {
+            folder.count = folder.count.saturating_add(1);
+            folder.page(mark);
+            return;
+        }
+        if self.folders.len() >= FOLDERS {
+            // A folder that grows without end soon has more pages than the others.
+            let least = self.folders.iter().enumerate().min_by_key(|(_, folder)| folder.count);
+            if let Some((least, _)) = least {
+                self.folders.swap_remove(least);
+            }
+        }
+        let mut folder = Group::new(key, 0);
+        folder.page(mark);
+        self.folders.push(folder);
+    }
+
+    fn folder(&self, key: u64) -> Option<&Group> {
+        self.folders.iter().find(|folder| folder.key == key)
     }
 
     /// Says why a URL that waits isn't asked for any more: its group went on saying the same.
     pub(crate) fn exhausted(&self, rules: &TrapSettings, path_and_query: &str) -> Option<Held> {
         let most = rules.same_pages?;
-        if !self.groups.iter().any(|group| u64::from(group.same) >= most) {
+        if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= most) {
             return None;
         }
         let keys = Keys::of(path_and_query);
         let groups = [keys.query, keys.shape].into_iter().flatten().filter_map(|key| self.find(key));
-        groups.into_iter().find_map(|group| group.is_same(most))
+        let held = groups.into_iter().find_map(|group| group.is_same(most));
+        held.or_else(|| self.folder(keys.folder)?.has_no_more_to_say(most))
     }
 
     fn find(&self, key: u64) -> Option<&Group> {
@@ -143,8 +179,7 @@ impl Groups {
         if let Some(group) = self.groups.iter_mut().find(|group| group.key == key) {
             group.count = group.count.saturating_add(1);
         } else if self.groups.len() < Self::MOST {
-            let marks = [0; MARKS];
-            self.groups.push(Group { key, count: 1, depth, pages: 0, fresh: 0, same: 0, marks, marked: 0 });
+            self.groups.push(Group::new(key, depth));
         } else {
             self.groups.retain_mut(|group| {
                 group.count -= 1;
@@ -154,7 +189,21 @@ impl Groups {
     }
 }
 
+fn stored(groups: &[Group]) -> Vec<StoredGroup> {
+    let kept = groups.iter().filter(|group| group.count >= Groups::KEPT);
+    kept.map(|group| StoredGroup(group.key, group.count, group.depth, group.pages, group.fresh, group.same))
+        .collect()
+}
+
 impl Group {
+    fn new(key: u64, depth: u32) -> Self {
+        Self { key, count: 1, depth, pages: 0, fresh: 0, same: 0, marks: [0; MARKS], marked: 0 }
+    }
+
+    fn restore(&StoredGroup(key, count, depth, pages, fresh, same): &StoredGroup) -> Self {
+        Self { count, pages, fresh, same, ..Self::new(key, depth) }
+    }
+
     fn judge(&self, rules: &TrapSettings, keys: Keys, depth: u32) -> Option<Held> {
         if let Some(most) = rules.same_pages
             && let Some(held) = self.is_same(most)
@@ -181,17 +230,26 @@ impl Group {
         (u64::from(self.same) >= most).then(|| self.held(Budget::SamePages, most, self.same))
     }
 
-    fn held(&self, budget: Budget, limit: u64, count: u32) -> Held {
-        Held { budget, limit, count: count.into(), fresh: self.fresh.into(), pages: self.pages.into() }
+    /// As [`Group::is_same`], of a folder: its pages may have nothing in common but that, so hardly any of them may have said
+    /// something new.
+    fn has_no_more_to_say(&self, most: u64) -> Option<Held> {
+        let is_dull = self.fresh.saturating_mul(NEW_IN) <= self.pages;
+        self.is_same(most).filter(|_| is_dull).map(|held| Held { in_folder: true, ..held })
     }
 
-    fn page(&mut self, mark: u32) {
+    fn held(&self, budget: Budget, limit: u64, count: u32) -> Held {
+        let (fresh, pages) = (self.fresh.into(), self.pages.into());
+        Held { budget, limit, count: count.into(), fresh, pages, in_folder: false }
+    }
+
+    /// Takes in a page of the group; true if it says what others have said.
+    fn page(&mut self, mark: u32) -> bool {
         // The marks aren't stored: after a restart the first page can't be compared.
         let is_first_again = self.marked == 0 && self.pages > 0;
         self.pages = self.pages.saturating_add(1);
         if self.marks[..self.marked.min(MARKS)].contains(&mark) {
             self.same = self.same.saturating_add(1);
-            return;
+            return true;
         }
         self.marks[self.marked % MARKS] = mark;
         // Counts on beyond the ring, without ever coming back to 0.
@@ -200,6 +258,7 @@ impl Group {
             self.same = 0;
             self.fresh = self.fresh.saturating_add(1);
         }
+        false
     }
 }
 
@@ -306,13 +365,13 @@ mod tests {
         let stored = groups.stored();
         assert_eq!(stored.len(), 1, "what is rare isn't stored");
         assert_eq!((stored[0].1, stored[0].3, stored[0].5), (150, 41, 40));
-        let mut again = Groups::restore(&stored);
+        let mut again = Groups::restore(&stored, &[]);
         // The first page after it can't be compared; those after that can.
         for _ in 0..11 {
             again.page("/cal?m=1", 7);
         }
         assert!(again.exhausted(&RULES, "/cal?m=1").is_some());
-        let (mut left, mut again) = (0, Groups::restore(&stored));
+        let (mut left, mut again) = (0, Groups::restore(&stored, &[]));
         while again.admit(&RULES, &format!("/cal?m=x{left}"), 2, 0).is_none() {
             left += 1;
         }
@@ -349,5 +408,77 @@ mod tests {
         let rules = TrapSettings { urls_per_host: Some(10), ..RULES };
         let (at, held) = until_held(&rules, 99, |n| format!("/{}", letters(n)), |_| 1, |_| None).unwrap();
         assert_eq!((at, held.budget, held.limit), (10, Budget::UrlsPerHost, 10));
+    }
+
+    /// A short name of letters and digits, which may be letters alone.
+    fn made_up(n: u64) -> String {
+        let mut n = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        (0..5)
+            .map(|_| {
+                let octet = b"abcdefghijklmnopqrstuvwxyz0123456789"[(n % 36) as usize];
+                n /= 36;
+                char::from(octet)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_folder_that_finds_whatever_is_asked_for_ends() {
+        let path = |n| format!("/wiki/{}", made_up(n));
+        // One page says "not found, but see here", whatever the name.
+        let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |_| Some(7)).unwrap();
+        assert_eq!(
+            (at, held.budget, held.count, held.fresh, held.in_folder),
+            (51, Budget::SamePages, 50, 1, true)
+        );
+        // Two pages in three do.
+        assert_eq!(
+            until_held(&RULES, 9_999, path, |_| 2, |n| Some(if n % 3 == 0 { n as u32 } else { 7 })),
+            None
+        );
+        // Each page has its own text.
+        assert_eq!(until_held(&RULES, 9_999, path, |_| 2, |n| Some(n as u32)), None);
+    }
+
+    #[test]
+    fn a_folder_with_pages_of_its_own_survives_a_row_of_links_that_lead_nowhere() {
+        let mut groups = Groups::default();
+        for n in 0..20 {
+            groups.page(&format!("/{}", letters(n)), n as u32);
+        }
+        for n in 20..199 {
+            groups.page(&format!("/{}", made_up(n)), 999_999);
+        }
+        assert_eq!(groups.exhausted(&RULES, "/about"), None, "a tenth of them had said something new");
+        for n in 199..201 {
+            groups.page(&format!("/{}", made_up(n)), 999_999);
+        }
+        // 21 new ones of 210 are no more than a tenth.
+        for n in 201..210 {
+            groups.page(&format!("/{}", made_up(n)), 999_999);
+        }
+        assert!(groups.exhausted(&RULES, "/about").is_some_and(|held| held.in_folder));
+        assert_eq!(groups.exhausted(&RULES, "/other/about"), None);
+        assert!(groups.admit(&RULES, "/more", 2, 0).is_some());
+        // It survives a restart, and ends with something new.
+        let mut again = Groups::restore(&groups.stored(), &groups.stored_folders());
+        assert!(again.exhausted(&RULES, "/about").is_some());
+        again.page("/x", 1);
+        again.page("/y", 2);
+        assert_eq!(again.exhausted(&RULES, "/about"), None);
+    }
+
+    #[test]
+    fn the_folders_of_a_host_are_few_and_the_one_that_grows_is_among_them() {
+        let mut groups = Groups::default();
+        for n in 0..20_000 {
+            groups.page(&format!("/{}/x", letters(n)), n as u32);
+            if n % 50 == 0 {
+                groups.page(&format!("/found/{}", made_up(n)), 7);
+                groups.page(&format!("/found/{}", made_up(n + 1)), 7);
+            }
+            assert!(groups.folders.len() <= FOLDERS);
+        }
+        assert!(groups.exhausted(&RULES, "/found/abc").is_some());
     }
 }

@@ -7,6 +7,8 @@ pub(super) struct Keys {
     pub(super) query: Option<u64>,
     /// Path with digits masked; none for a path without any.
     pub(super) shape: Option<u64>,
+    /// Path up to its last slash, with digits masked.
+    pub(super) folder: u64,
     /// Parameters of the query.
     pub(super) parameters: usize,
 }
@@ -22,10 +24,16 @@ impl Keys {
         Self {
             query: query.map(|_| hash(b'q', path.as_bytes())),
             shape: shape.then(|| hash(b's', shape_of(path).as_bytes())),
+            folder: hash(b'f', shape_of(folder(path)).as_bytes()),
             parameters: query
                 .map_or(0, |query| query.split(['&', ';']).filter(|part| !part.is_empty()).count()),
         }
     }
+}
+
+/// A path up to its last slash.
+pub(super) fn folder(path: &str) -> &str {
+    path.rfind('/').map_or("/", |slash| &path[..=slash])
 }
 
 /// Characters from which on a word with digits in it counts as a made-up name (session, hash, UUID).
@@ -100,7 +108,10 @@ mod tests {
         let keys = Keys::of;
         assert_eq!(keys("/cal?m=1&y=2").query, keys("/cal?x").query);
         assert_ne!(keys("/cal?m=1").query, keys("/cul?m=1").query);
-        assert_eq!(keys("/cal"), Keys::default());
+        assert_eq!((keys("/cal").query, keys("/cal").shape), (None, None));
+        assert_eq!(keys("/s/qwx").folder, keys("/s/").folder);
+        assert_eq!(keys("/2031/qwx?a/b").folder, keys("/2032/y").folder);
+        assert_ne!(keys("/s/qwx").folder, keys("/qwx").folder);
         assert_eq!(keys("/item/1").shape, keys("/item/22?x").shape);
         assert_ne!(keys("/item/1").shape, keys("/other/1").shape);
         assert_eq!(keys("/a?b=1&c=2;d&&").parameters, 3);

@@ -86,16 +86,19 @@ pub struct Held {
     pub fresh: u64,
     /// Pages of the group that were read.
     pub pages: u64,
+    /// The group is a folder.
+    #[serde(default)]
+    pub in_folder: bool,
 }
 
 impl Held {
     fn new(budget: Budget, limit: u64, count: u64) -> Self {
-        Self { budget, limit, count, fresh: 0, pages: 0 }
+        Self { budget, limit, count, fresh: 0, pages: 0, in_folder: false }
     }
 
     /// The evidence in words: the budget with its value, what was counted, and under which key.
     pub fn evidence(&self, url: &CrawlUrl) -> String {
-        let Self { budget, limit, count, fresh, pages } = self;
+        let Self { budget, limit, count, fresh, pages, in_folder } = self;
         let host = url.host();
         let path = url.as_url().path();
         let what = match budget {
@@ -112,6 +115,10 @@ impl Held {
             Budget::ShapeVariants => format!(
                 "{count} URLs have the shape {host}{}; {fresh} of {pages} pages said something new",
                 shape(path)
+            ),
+            Budget::SamePages if *in_folder => format!(
+                "the last {count} pages of the folder {host}{} said the same as those before; {fresh} of {pages} said something new",
+                shape(key::folder(path))
             ),
             Budget::SamePages => format!(
                 "the last {count} pages of the shape {host}{} said the same as those before; {fresh} of {pages} said something new",
@@ -165,7 +172,7 @@ mod tests {
     #[test]
     fn evidence_names_the_budget_its_value_and_the_key() {
         let url = CrawlUrl::parse("http://a.test/cal/2031/04?x=1").unwrap();
-        let held = |budget| Held { budget, limit: 10, count: 12, fresh: 3, pages: 9 };
+        let held = |budget| Held { budget, limit: 10, count: 12, fresh: 3, pages: 9, in_folder: false };
         for (budget, expected) in [
             (Budget::Depth, "traps.depth 10: 12 links from a seed"),
             (Budget::Segments, "traps.segments 10: the path has 12 segments"),
@@ -183,5 +190,10 @@ mod tests {
             assert!(budget.outcome().is_skip());
             assert!(budget.outcome().as_str().starts_with("trap_"));
         }
+        let folder = Held { in_folder: true, ..held(Budget::SamePages) };
+        assert_eq!(
+            folder.evidence(&url),
+            "traps.same_pages 10: the last 12 pages of the folder a.test/cal/#/ said the same as those before; 3 of 9 said something new"
+        );
     }
 }
