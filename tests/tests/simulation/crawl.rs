@@ -17,6 +17,7 @@ use crawler::store::Store;
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::visit::VisitContext;
 use crawler::warc::WarcInfo;
+use meta::consent::Purpose;
 use tokio::sync::watch;
 use whole_program::simweb::{Limits, SimWeb};
 
@@ -43,6 +44,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
     pub(crate) committed: Arc<Mutex<Duration>>,
+    /// The purposes of the crawl; silence allows them.
+    pub(crate) purposes: Vec<Purpose>,
     /// Changes what the engine is told.
     pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
     /// Seed of the jitter.
@@ -73,6 +76,7 @@ impl<S: Store> Crawl<S> {
             impolite: false,
             decisions,
             committed,
+            purposes: vec![Purpose::Search, Purpose::Archive],
             adjust: |settings| settings,
             jitter: 7,
         }
@@ -90,6 +94,7 @@ impl<S: Store> Crawl<S> {
             impolite,
             decisions,
             committed,
+            purposes: self.purposes.clone(),
             adjust: self.adjust,
             jitter: self.jitter,
         }
@@ -102,7 +107,9 @@ impl<S: Store> Crawl<S> {
             *clock = clock.next_process(self.rebooted);
             *clock
         };
-        let settings = settings();
+        let mut settings = settings();
+        settings.consent.purpose.clone_from(&self.purposes);
+        settings.consent.silence_allows.clone_from(&self.purposes);
         let info = info();
         let archive = archive.map(|directory| (directory, &info, 1 << 30));
         let committer = Committer::open(Arc::clone(&self.store), archive)?;
@@ -111,7 +118,6 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
-        let mut settings = settings;
         let mut rules = job::page_rules(&settings, Vec::new(), KEY);
         if self.impolite {
             // Reads neither wildcards nor what came after 1997.

@@ -1,13 +1,15 @@
 //! A machine that has no file descriptors left, for a moment or for good.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::{End, EngineSettings, Summary};
-use crawler::record::{Decision, PageRecord};
+use crawler::record::{Decision, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
+use meta::consent::Purpose;
 use whole_program::oracle::{Promise, assert_polite};
+use whole_program::rules::Rules;
 use whole_program::simweb::{SimWeb, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
@@ -96,4 +98,26 @@ async fn a_crawl_of_one_url_without_any_descriptor_is_over_after_its_patience() 
     assert_eq!(failed_as_local(&*crawl.store), ["http://a.test/"]);
     assert!((30..=32).contains(&sim.now().as_secs()), "{:?}", sim.now());
     assert!(sim.log().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shortage_says_nothing_of_a_sites_consent() {
+    let plain = |host| crate::hours::site(host, (3, 3), Rules::default(), secs(0), |_| Vec::new());
+    let sim = SimWeb::new(crate::hours::web(BTreeMap::from([("a.test", plain("a.test"))])));
+    // robots.txt comes; then the file in which a site speaks of text mining is asked for more than three times in vain.
+    sim.run_short(Duration::from_millis(500), secs(60));
+    let mut crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+    crawl.purposes = vec![Purpose::Search, Purpose::Tdm];
+    let summary = crawl.run(None).await.expect("the crawl ends well");
+    assert_eq!((summary.end, summary.totals.pages), (End::Complete, 3));
+    assert!(sim.refused() > 3, "{}", sim.refused());
+    let asked: Vec<_> = sim.log().into_iter().map(|request| request.path).collect();
+    assert_eq!(asked[..2], ["/robots.txt", "/.well-known/tdmrep.json"], "{asked:?}");
+    let files = crawl.store.scan(Tree::SiteFiles, &[]);
+    let files: Vec<_> = files.map(|pair| SiteFileRecord::read(&pair.unwrap().1).unwrap()).collect();
+    assert!(files.len() == 1 && !files[0].unreachable, "{files:?}");
+    let records = crawl.store.scan(Tree::Pages, &[]).map(|pair| pair.unwrap().1);
+    for record in records.map(|value| serde_json::from_slice::<PageRecord>(&value).unwrap()) {
+        assert!(record.serves.contains(&Purpose::Tdm), "{}: {:?}", record.url, record.serves);
+    }
 }
