@@ -17,7 +17,7 @@ pub enum Dialect {
     Strict,
     /// As strict, also listens to `googlebot`, and gives `noarchive` and `nocache` no effect.
     Google,
-    /// An allowing term in a tag beats the prohibiting one; headers only prohibit.
+    /// An allowing term in a tag beats the prohibiting one, that of a header too; headers only prohibit.
     Yandex,
     /// The 1997 reading: `robots` alone, ALL overrides, the positive of a pair wins.
     LycosRu,

@@ -48,11 +48,10 @@ fn in_dialect(mut said: Vec<Said<'_>>, dialect: Dialect) -> Vec<Said<'_>> {
         Dialect::Strict => {}
         Dialect::Google => said.retain(|said| said.term != Term::NoArchive),
         Dialect::Yandex => {
-            // Allowing terms exist in tags alone, and lift nothing that a header says.
+            // Allowing terms exist in tags alone; they beat what tags and headers prohibit.
             let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.place.origin == Origin::Meta));
             let is_allowed = |by: &[Term]| by.iter().any(|term| in_tags.contains(term));
             said.retain(|said| match said.term {
-                _ if said.place.origin == Origin::Header => true,
                 Term::NoIndex => !is_allowed(&[Term::Index, Term::All]),
                 Term::NoFollow => !is_allowed(&[Term::Follow, Term::All]),
                 Term::NoArchive => !is_allowed(&[Term::Archive]),
@@ -152,12 +151,21 @@ mod tests {
     }
 
     #[test]
-    fn in_yandex_a_tag_lifts_tags_and_no_header() {
+    fn in_yandex_a_tag_lifts_tags_and_headers_and_no_header_lifts() {
         let all = [tag("robots", "all, archive"), tag("robots", "none, noarchive")];
         assert_eq!(flags("", &all, Dialect::Yandex), [true; 3]);
-        assert_eq!(flags("none, noarchive", &all, Dialect::Yandex), [false; 3]);
+        assert_eq!(flags("none, noarchive", &all, Dialect::Yandex), [true; 3]);
+        assert_eq!(flags("none", &[tag("robots", "index")], Dialect::Yandex), [true, false, true]);
+        assert_eq!(flags("noindex", &[tag("examplebot", "all")], Dialect::Yandex), [true; 3]);
         assert_eq!(flags("all", &[tag("robots", "none")], Dialect::Yandex), [false, false, true]);
+        assert_eq!(flags("noindex, index", &[], Dialect::Yandex), [false, true, true]);
         assert_eq!(flags("", &[tag("robots", "none, index")], Dialect::Yandex), [true, false, true]);
+        // The dialect of a crawl keeps the stricter.
+        assert_eq!(flags("none, noarchive", &all, Dialect::default()), [false; 3]);
+        assert_eq!(
+            flags("noindex", &[tag("robots", "all, archive")], Dialect::default()),
+            [false, true, true]
+        );
     }
 
     #[test]
