@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fold::words;
 use crate::refresh::Refresh;
 use crate::tag::tag_name;
 use crate::walk::{cut, trim};
@@ -88,6 +89,10 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
             let state = match trim(content).to_lowercase().as_str() {
                 "static" => DocumentState::Static,
                 "dynamic" => DocumentState::Dynamic,
+                _ if says_dynamic(content) => {
+                    directives.warnings.push(Warning::new("document state out of form, obeyed", source()));
+                    DocumentState::Dynamic
+                }
                 _ => return directives.warnings.push(Warning::new("not a document state", source())),
             };
             directives.document_state = directives.document_state.max(Some(state));
@@ -98,6 +103,11 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
         }
         _ => {}
     }
+}
+
+/// Tells whether a value that is neither state has the stricter one in it as a whole word.
+fn says_dynamic(content: &str) -> bool {
+    [false, true].iter().any(|loose| words(content, *loose).iter().any(|word| word.text() == "dynamic"))
 }
 
 fn keep_first<T>(kept: &mut Option<T>, value: Option<T>) {
@@ -238,6 +248,19 @@ mod tests {
         read_metas(&[tag("document-state", "Dynamic"), tag("document-state", "static")], &mut directives);
         assert_eq!(directives.revisit_after, Some(Duration::from_secs(3 * DAY)));
         assert_eq!(directives.document_state, Some(DocumentState::Dynamic));
+    }
+
+    #[test]
+    fn a_dynamic_page_is_one_in_a_value_out_of_form_too() {
+        for content in ["dynamic.", "static, dynamic", "\u{200b}DYNAMIC|x", "ｄｙｎａｍｉｃ", "state=dynamic"]
+        {
+            let read = read("document-state", content);
+            assert_eq!(read.document_state, Some(DocumentState::Dynamic), "{content}");
+            assert_eq!(read.warnings.len(), 1, "{content}");
+        }
+        for content in ["dynamics", "nodynamic", "", "static."] {
+            assert_eq!(read("document-state", content).document_state, None, "{content}");
+        }
     }
 
     #[test]

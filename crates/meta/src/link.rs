@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fold::{Word, words};
+
 /// Says what a link's `rel` changes (section 4.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RelEffects {
@@ -9,6 +11,9 @@ pub struct RelEffects {
     pub nofollow: Option<NoFollow>,
     /// No Referer may be sent when this link is followed.
     pub noreferrer: bool,
+    /// A word that counts was read from a value that isn't words split at blanks (`nofollow,noopener`).
+    #[serde(default)]
+    pub out_of_form: bool,
 }
 
 /// Is the word of a `rel` that keeps a link out of the queue.
@@ -39,11 +44,13 @@ impl RelEffects {
     }
 }
 
-/// Reads a `rel` attribute: words split at blanks, case ignored.
+/// Reads a `rel` attribute: words split at blanks, case ignored. In a value of another form the words that restrict
+/// count too, where they are bounded by anything but letters and hyphens: `nofollow,noopener`, `no-follow`, `no follow`.
 ///
 /// ```
 /// assert!(!meta::link_rel("UGC noopener").may_queue());
 /// assert!(meta::link_rel("noopener noreferrer").noreferrer);
+/// assert!(!meta::link_rel("nofollow,noopener").may_queue());
 /// ```
 pub fn link_rel(rel: &str) -> RelEffects {
     let mut effects = RelEffects::default();
@@ -54,6 +61,52 @@ pub fn link_rel(rel: &str) -> RelEffects {
             }
         }
         effects.noreferrer |= word.eq_ignore_ascii_case("noreferrer");
+    }
+    if effects.nofollow.is_none() && !is_plain(rel) {
+        let read = out_of_form(rel);
+        effects.out_of_form = read.nofollow.is_some() || read.noreferrer && !effects.noreferrer;
+        effects.nofollow = read.nofollow;
+        effects.noreferrer |= read.noreferrer;
+    }
+    effects
+}
+
+/// Tells whether a value is words of letters split at blanks, none of which is `no` or `not`.
+fn is_plain(rel: &str) -> bool {
+    let is_negation = |word: &str| word.eq_ignore_ascii_case("no") || word.eq_ignore_ascii_case("not");
+    rel.bytes().all(|octet| octet.is_ascii_alphabetic() || octet.is_ascii_whitespace())
+        && !rel.split_ascii_whitespace().any(is_negation)
+}
+
+/// Reads the words of a value that isn't split at blanks. A word with hyphens is one: `no-follow` is `nofollow`, and
+/// `nofollow-not` is not.
+fn out_of_form(rel: &str) -> RelEffects {
+    let mut effects = RelEffects::default();
+    let mut read = |word: &str| match word {
+        "nofollow" => effects.nofollow = effects.nofollow.or(Some(NoFollow::NoFollow)),
+        "ugc" => effects.nofollow = effects.nofollow.or(Some(NoFollow::Ugc)),
+        "sponsored" => effects.nofollow = effects.nofollow.or(Some(NoFollow::Sponsored)),
+        "noreferrer" => effects.noreferrer = true,
+        _ => {}
+    };
+    for loose in [false, true] {
+        let words = words(rel, loose);
+        let mut before = "";
+        for unit in words.chunk_by(|_, next| next.is_hyphenated()) {
+            let [word] = unit else {
+                read(&unit.iter().map(Word::text).collect::<String>());
+                before = "";
+                continue;
+            };
+            word.readings().for_each(&mut read);
+            let is_negated = matches!(before, "no" | "not") && word.is_near();
+            before = word.text();
+            match before {
+                "follow" if is_negated => read("nofollow"),
+                "referrer" if is_negated => read("noreferrer"),
+                _ => {}
+            }
+        }
     }
     effects
 }
@@ -125,13 +178,37 @@ mod tests {
             ("sponsored\tnoreferrer", false, true),
             ("noreferrer", true, true),
             ("nofollows", true, false),
-            ("no-follow", true, false),
-            ("nofollow,ugc", true, false),
+            ("follow", true, false),
+            ("no one follows", true, false),
+            ("x-nofollows dns-prefetch", true, false),
+            ("no, follow", true, false),
+            ("no-follow", false, false),
+            ("no follow", false, false),
+            ("not-follow", true, false),
+            ("nofollow-not", true, false),
+            ("no_follow external", false, false),
+            ("nofollow,ugc", false, false),
+            ("nofollow,noopener", false, false),
+            ("noopener;nofollow", false, false),
+            ("external|nofollow", false, false),
+            ("\"nofollow\"", false, false),
+            ("nofollow.", false, false),
+            ("rel=nofollow", false, false),
+            ("nofollow\u{a0}noopener", false, false),
+            ("no\u{ad}follow", false, false),
+            ("nofollow&nbsp;", false, false),
+            ("ｎｏｆｏｌｌｏｗ", false, false),
+            ("nоfоllоw", false, false),
+            ("ugc,sponsored", false, false),
+            ("noopener,noreferrer", true, true),
+            ("noopener/sponsored, no-referrer", false, true),
         ] {
             let effects = link_rel(rel);
             assert_eq!((effects.may_queue(), effects.noreferrer), (may_queue, noreferrer), "{rel}");
         }
         assert_eq!(link_rel("ugc nofollow").nofollow, Some(NoFollow::Ugc));
+        assert!(link_rel("ugc,nofollow").out_of_form && link_rel("no follow").out_of_form);
+        assert!(!link_rel("nofollow noopener").out_of_form && !link_rel("a,b").out_of_form);
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Gathers the terms that address us, each with its place.
 
+use std::mem::discriminant;
+
 use crate::evidence::clean;
+use crate::fold::names;
 use crate::header::read_header_line;
 use crate::tag::{read_content, tag_name};
 use crate::walk::{Found, trim};
 use crate::{Agent, Dialect, Origin, Scope, Source, Sources, Term, Warning};
 
-/// Statements that are kept of one page; more is no author's work.
-const MOST: usize = 10_000;
+/// Places of one term that are kept; of a limit or date the strictest is among them.
+const PLACES: usize = 64;
+/// Remarks that are kept of one page.
+const REMARKS: usize = 1_000;
 
 /// Is one term that addresses us, with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +51,7 @@ pub(crate) fn gather<'a>(
     agent: &Agent,
     dialect: Dialect,
 ) -> (Vec<Said<'a>>, Vec<Warning>) {
-    let mut gathered = Gathered { said: Vec::new(), warnings: Vec::new() };
+    let mut gathered = Gathered { said: Vec::new(), warnings: Vec::new(), remarks: 0 };
     for (position, (name, text)) in (0..).zip(sources.headers) {
         let place = Place { origin: Origin::Header, position, attribute: "", name, text };
         gathered.read_header(place, agent, dialect);
@@ -55,15 +60,21 @@ pub(crate) fn gather<'a>(
         let Some(text) = tag.content.as_deref() else { continue };
         let place =
             |attribute, name| Place { origin: Origin::Meta, position: tag.position, attribute, name, text };
-        if let Some(name) = tag.name.as_deref()
-            && addresses(trim(name), agent, dialect)
-        {
-            read_content(text, &mut |found| gathered.take(&found, place("", name)));
+        if let Some(name) = tag.name.as_deref() {
+            if addresses(trim(name), agent, dialect) {
+                read_content(text, &mut |found| gathered.take(&found, place("", name)));
+            } else if dialect == Dialect::Strict {
+                gathered.read_other_name(name, place("", name), agent);
+            }
         }
         if dialect == Dialect::Strict
             && let Some(name) = tag.http_equiv.as_deref()
         {
-            gathered.read_header(place("http-equiv ", trim(name)), agent, dialect);
+            let place = place("http-equiv ", trim(name));
+            gathered.read_header(place, agent, dialect);
+            if names_us(name, agent) {
+                gathered.read_restrictions(place);
+            }
         }
     }
     (gathered.said, gathered.warnings)
@@ -72,44 +83,99 @@ pub(crate) fn gather<'a>(
 struct Gathered<'a> {
     said: Vec<Said<'a>>,
     warnings: Vec<Warning>,
+    remarks: usize,
 }
 
 impl<'a> Gathered<'a> {
     /// Reads a header line, or a tag that stands for one; of another name it says nothing.
     fn read_header(&mut self, place: Place<'a>, agent: &Agent, dialect: Dialect) {
+        // `ours, theirs: noindex` looks like a list of names: what is said to the second may be meant for us.
+        let mut is_listed = false;
         read_header_line(place.name, place.text, &mut |scope, found| {
+            if let Found::Unknown(word) = found
+                && (trim(word) == "*" || addresses(trim(word), agent, dialect))
+            {
+                is_listed = true;
+                return self.warn("agent scope out of form, taken for us", word, place);
+            }
             let is_ours = match scope {
                 Scope::All => true,
                 Scope::Agent(name) => addresses(name, agent, dialect),
             };
-            if is_ours {
+            if is_ours || is_listed && is_restriction(&found) {
+                self.take(&found, place);
+            }
+        });
+    }
+
+    /// Reads a tag whose name isn't one of ours as it stands: it may hold one (`robots, otherbot`), or be that of a
+    /// header field.
+    fn read_other_name(&mut self, name: &str, place: Place<'a>, agent: &Agent) {
+        if names_us(name, agent) {
+            self.read_restrictions(place);
+        } else {
+            self.read_header(Place { name: trim(place.name), ..place }, agent, Dialect::Strict);
+        }
+    }
+
+    /// Reads a tag that seems to be meant for us: what restricts counts, what allows doesn't.
+    fn read_restrictions(&mut self, place: Place<'a>) {
+        read_content(place.text, &mut |found| {
+            if is_restriction(&found) {
+                self.warn("name out of form, taken for us", place.name, place);
                 self.take(&found, place);
             }
         });
     }
 
     fn take(&mut self, found: &Found<'_>, place: Place<'a>) {
-        if self.said.len() + self.warnings.len() >= MOST {
-            return;
-        }
-        let term = match *found {
-            Found::Term(Term::None) => {
-                self.said.push(Said { term: Term::NoIndex, place });
-                Term::NoFollow
+        match *found {
+            Found::Term(term) => self.say(term, place),
+            Found::OutOfForm(term) => {
+                self.say(term, place);
+                self.warn("directive out of form, obeyed", &term.to_string(), place);
             }
-            Found::Term(Term::NoCache) => Term::NoArchive,
-            Found::Term(term) => term,
-            Found::BadValue(text) => return self.warn("the value can't be used", text, place),
-            Found::Unknown(text) => return self.warn("no known directive", text, place),
-            Found::Cut => return self.warn("too long: its end was not read", "", place),
-        };
-        self.said.push(Said { term, place });
+            Found::BadValue(text) => self.warn("the value can't be used", text, place),
+            Found::Unknown(text) => self.warn("no known directive", text, place),
+            Found::BadScope(text) => self.warn("agent scope out of form, taken for everybody", text, place),
+            Found::Cut => self.warn("too long: of its end only restrictions were read", "", place),
+        }
+    }
+
+    /// Keeps a term; where it was said often enough, only if it is stricter than before.
+    fn say(&mut self, term: Term, place: Place<'a>) {
+        match term {
+            Term::None => {
+                self.say(Term::NoIndex, place);
+                return self.say(Term::NoFollow, place);
+            }
+            Term::NoCache => return self.say(Term::NoArchive, place),
+            _ => {}
+        }
+        let is_same = |said: &&mut Said<'_>| discriminant(&said.term) == discriminant(&term);
+        let mut same = self.said.iter_mut().filter(is_same);
+        let said = Said { term, place };
+        match same.nth(PLACES - 1) {
+            Some(last) if term < last.term => *last = said,
+            Some(_) => {}
+            None => self.said.push(said),
+        }
     }
 
     fn warn(&mut self, what: &str, text: &str, place: Place<'_>) {
+        // A flood of remarks about nothing doesn't keep out what was obeyed.
+        let is_remark = matches!(what, "the value can't be used" | "no known directive");
+        self.remarks += usize::from(is_remark);
+        if is_remark && self.remarks > REMARKS || self.warnings.len() >= 2 * REMARKS {
+            return;
+        }
         let message = if text.is_empty() { what.to_owned() } else { format!("{what}: {}", clean(text)) };
         self.warnings.push(Warning { message, source: place.source() });
     }
+}
+
+fn is_restriction(found: &Found<'_>) -> bool {
+    matches!(found, Found::Term(term) | Found::OutOfForm(term) if term.restricts())
 }
 
 /// Tells whether a tag or scope of this name is for us, ignoring case.
@@ -123,4 +189,17 @@ fn addresses(name: &str, agent: &Agent, dialect: Dialect) -> bool {
         Dialect::Google => is_named("robots") || is_named("googlebot") || agent.answers_to(name),
         Dialect::Strict | Dialect::Yandex | Dialect::Inktomi => is_named("robots") || agent.answers_to(name),
     }
+}
+
+/// Tells whether a tag's name holds `robots`, `robot` or one of our names as a whole word among others, or in letters
+/// that only look like it: `robots, otherbot`, `ourbot/1.0`, `ｒｏｂｏｔｓ`.
+fn names_us(name: &str, agent: &Agent) -> bool {
+    let is_ours = |word: &str| {
+        word.eq_ignore_ascii_case("robots") || word.eq_ignore_ascii_case("robot") || agent.answers_to(word)
+    };
+    let is_mark = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if name.is_ascii() && !name.contains(['&', '%', '\\']) {
+        return name.split(is_mark).any(is_ours);
+    }
+    names(name).iter().any(|word| is_ours(word))
 }

@@ -36,7 +36,7 @@ pub struct MetaTag {
 pub fn parse_content(content: &str) -> Vec<Term> {
     let mut terms = Vec::new();
     read_content(content, &mut |found| {
-        if let Found::Term(term) = found {
+        if let Found::Term(term) | Found::OutOfForm(term) = found {
             terms.push(term);
         }
     });

@@ -121,6 +121,45 @@ const WORDS: [(&str, Term); 21] = [
 ];
 
 impl Term {
+    /// Tells whether a term takes something away.
+    pub(crate) fn restricts(self) -> bool {
+        match self {
+            Self::None
+            | Self::NoIndex
+            | Self::NoFollow
+            | Self::NoArchive
+            | Self::NoCache
+            | Self::NoSnippet
+            | Self::MaxSnippet(_)
+            | Self::MaxImagePreview(_)
+            | Self::MaxVideoPreview(_)
+            | Self::NoImageIndex
+            | Self::NoTranslate
+            | Self::UnavailableAfter(_)
+            | Self::NoAi
+            | Self::NoMl
+            | Self::NoImageAi => true,
+            Self::All
+            | Self::Index
+            | Self::Follow
+            | Self::Archive
+            | Self::Snippet
+            | Self::IndexIfEmbedded
+            | Self::NoOdp
+            | Self::NoYdir
+            | Self::NoYaca
+            | Self::NoSitelinksSearchBox => false,
+        }
+    }
+
+    /// Tells whether a term may lift, in some dialect, what another takes away.
+    pub(crate) fn allows(self) -> bool {
+        matches!(
+            self,
+            Self::All | Self::Index | Self::Follow | Self::Archive | Self::Snippet | Self::IndexIfEmbedded
+        )
+    }
+
     /// Finds a term without a value; blanks, `-` and `_` inside are passed over, case is ignored.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         let key = Key::new(word)?;
@@ -145,6 +184,13 @@ impl Term {
     /// Tells whether a name is `unavailable_after`, in any spelling.
     pub(crate) fn is_date_name(name: &str) -> bool {
         Key::new(name).is_some_and(|key| key.octets() == b"unavailableafter")
+    }
+
+    /// Tells whether the key of a term begins so.
+    pub(crate) fn has_prefix(start: &str) -> bool {
+        const WITH_VALUES: [&str; 4] =
+            ["maxsnippet", "maxvideopreview", "maximagepreview", "unavailableafter"];
+        WORDS.iter().map(|(word, _)| word).chain(&WITH_VALUES).any(|word| word.starts_with(start))
     }
 
     /// Tells whether a name is any term's, with a value or without.

@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 
-use crate::agent::product_token;
 use crate::term::Term;
-use crate::{Scope, parse_date};
+use crate::{Scope, out_of_form, parse_date};
 
-/// Octets of one value that are read; the rest is left out with a remark. (Google's successor field asks for
-/// at least 8 KiB.)
+/// Octets of one value that are read as a list. (Google's successor field asks for at least 8 KiB.)
 pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
+/// Octets before the limit that are read once more with what lies beyond: a term may stand across it.
+const OVERLAP: usize = 64;
 /// Longest text that is tried as a date, in octets.
 const DATE_LIMIT: usize = 96;
 /// Separators that a date may hold.
@@ -19,11 +19,15 @@ const DATE_SEPARATORS: usize = 8;
 pub(crate) enum Found<'a> {
     /// A term of section 4.4.
     Term(Term),
+    /// A term that restricts, in a piece that is no list of terms.
+    OutOfForm(Term),
     /// A term whose value or date can't be used.
     BadValue(&'a str),
     /// Something that is no term.
     Unknown(&'a str),
-    /// The value was longer than what is read.
+    /// Something before a colon that isn't one robot's name: what follows counts for everybody.
+    BadScope(&'a str),
+    /// The value was longer than what is read; of its end only what restricts.
     Cut,
 }
 
@@ -45,7 +49,7 @@ pub(crate) const ROBOTS_TAG_PART: Form = Form { separators: &[',', '，', '、']
 
 /// Walks over a value in one pass and reports what it finds with the scope in force.
 ///
-/// Cost: linear in the value, which is read up to [`VALUE_LIMIT`].
+/// Cost: linear in the value. Of what lies beyond [`VALUE_LIMIT`] only terms that restrict are read, for everybody.
 pub(crate) fn walk<'a>(value: &'a str, form: Form, found: &mut dyn FnMut(&Scope, Found<'a>)) {
     let mut scope = Scope::All;
     let mut rest = cut(value, VALUE_LIMIT);
@@ -53,53 +57,142 @@ pub(crate) fn walk<'a>(value: &'a str, form: Form, found: &mut dyn FnMut(&Scope,
         let end = until(rest, form.separators).len();
         let mut next = end;
         let mut piece = rest[..end].trim_start_matches(is_padding);
-        while let Some((opened, after)) = opened_scope(piece, form.openers) {
-            scope = opened;
-            piece = piece[after..].trim_start_matches(is_padding);
-        }
+        piece = &piece[open_scopes(piece, form.openers, &mut scope, found)..];
         let (name, colon) = split_name(piece, b":=");
         if let Some(colon) = colon.filter(|_| Term::is_date_name(name)) {
             let value_at = end - piece.len() + colon;
             if let Some((date, length)) = date(&rest[value_at..], form.separators) {
                 found(&scope, Found::Term(Term::UnavailableAfter(date)));
                 next = value_at + length;
+            } else if let Some((date, length)) = out_of_form::date(&rest[value_at..]) {
+                found(&scope, Found::OutOfForm(Term::UnavailableAfter(date)));
+                next = value_at + length;
             } else {
                 found(&scope, Found::BadValue(piece));
+                read_out_of_form(&piece[colon..], form, &mut scope, found);
             }
         } else {
-            read_piece(piece, &mut |what| found(&scope, what));
+            read_piece(piece, form, &mut scope, found);
         }
         let mut chars = rest[next..].chars();
-        if chars.next().is_none() {
+        // A date that was read out of form may end before a separator.
+        if next >= end && chars.next().is_none() {
             break;
         }
         rest = chars.as_str();
     }
     if value.len() > VALUE_LIMIT {
         found(&Scope::All, Found::Cut);
+        let end = &value[cut(value, VALUE_LIMIT - OVERLAP).len()..];
+        say_restrictions(end, &Scope::All, found);
     }
 }
 
-/// Reads one piece: a valued term, a term with a remark, a term with blanks or hyphens in it, or several terms.
-fn read_piece<'a>(piece: &'a str, found: &mut dyn FnMut(Found<'a>)) {
+/// Reads the names that a piece begins with into the scope; gives where its terms begin.
+fn open_scopes<'a>(
+    piece: &'a str,
+    openers: &[u8],
+    scope: &mut Scope,
+    found: &mut dyn FnMut(&Scope, Found<'a>),
+) -> usize {
+    let mut at = 0;
+    let mut is_named = false;
+    while let Some((opened, after)) = opened_scope(&piece[at..], openers) {
+        let is_again = is_named && matches!(opened, Opened::Name(_));
+        let is_bad = matches!(opened, Opened::Bad);
+        *scope = match opened {
+            Opened::Name(name) if !is_again => {
+                is_named = true;
+                name
+            }
+            _ => Scope::All,
+        };
+        if is_bad || is_again {
+            found(scope, Found::BadScope(&piece[at..at + after]));
+        }
+        if is_bad {
+            // It may be part of what is said.
+            break;
+        }
+        at += after;
+        at += piece[at..].len() - piece[at..].trim_start_matches(is_padding).len();
+    }
+    at
+}
+
+/// Reads one piece: a valued term, a term with a remark, a term with blanks or hyphens in it, or several terms. Where
+/// it is none of them, what restricts in it counts, and what allows doesn't.
+fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn FnMut(&Scope, Found<'a>)) {
     let piece = trim(piece);
     if piece.is_empty() {
         return;
     }
-    if let Some(read) = pair(piece) {
-        return found(read);
+    if let Some(Found::Term(term)) = pair(piece) {
+        return found(scope, Found::Term(term));
     }
+    let is_for_one = *scope == Scope::All || second_name(piece, form.openers).is_none();
     let (name, colon) = split_name(piece, b":");
     if let (Some(term), Some(_)) = (Term::from_word(name), colon) {
-        return found(Found::Term(term));
+        // What follows a prohibition is a remark; what follows a permission may take it back.
+        if is_for_one && (!term.allows() || out_of_form::restrictions(piece).is_empty()) {
+            return found(scope, Found::Term(term));
+        }
+        return read_out_of_form(piece, form, scope, found);
     }
     if let Some(term) = Term::from_word(piece) {
-        return found(Found::Term(term));
+        return found(scope, Found::Term(term));
     }
+    let read = |word| pair(word).or_else(|| Term::from_word(trim(word)).map(Found::Term));
+    let is_known = |word| matches!(read(word), Some(Found::Term(_)));
+    let is_list = piece.split_whitespace().all(is_known);
+    let hidden = if is_list { Vec::new() } else { out_of_form::restrictions(piece) };
+    let is_plain = |term: &Term| piece.split_whitespace().any(|word| read(word) == Some(Found::Term(*term)));
+    let is_understood = is_list || is_for_one && hidden.iter().all(is_plain);
     for word in piece.split_whitespace() {
-        let read = pair(word).or_else(|| Term::from_word(trim(word)).map(Found::Term));
-        found(read.unwrap_or(Found::Unknown(word)));
+        match read(word).unwrap_or(Found::Unknown(word)) {
+            Found::Term(term) if is_list || !term.allows() => found(scope, Found::Term(term)),
+            what @ (Found::Unknown(_) | Found::BadValue(_)) if is_understood => found(scope, what),
+            _ => {}
+        }
     }
+    if !is_understood {
+        read_out_of_form(piece, form, scope, found);
+    }
+}
+
+/// Reads what restricts in a piece that is no list of terms. A second name in it leaves open whom the rest addresses.
+fn read_out_of_form<'a>(
+    piece: &'a str,
+    form: Form,
+    scope: &mut Scope,
+    found: &mut dyn FnMut(&Scope, Found<'a>),
+) {
+    let second = if *scope == Scope::All { None } else { second_name(piece, form.openers) };
+    let (first, rest) = piece.split_at(second.unwrap_or(piece.len()));
+    say_restrictions(first, scope, found);
+    if second.is_some() {
+        *scope = Scope::All;
+        found(scope, Found::BadScope(rest));
+        say_restrictions(rest, scope, found);
+    }
+}
+
+fn say_restrictions<'a>(text: &str, scope: &Scope, found: &mut dyn FnMut(&Scope, Found<'a>)) {
+    for term in out_of_form::restrictions(text) {
+        found(scope, Found::OutOfForm(term));
+    }
+}
+
+/// Finds where a piece names a robot once more: a word before a colon that is no term.
+fn second_name(piece: &str, openers: &[u8]) -> Option<usize> {
+    let is_name = |c: char| c.is_alphanumeric() || "-_./*".contains(c);
+    let ends = piece.bytes().enumerate().filter(|(_, octet)| openers.contains(octet));
+    ends.map(|(end, _)| {
+        let before = piece[..end].trim_end_matches(is_padding);
+        before.trim_end_matches(is_name).len()..before.len()
+    })
+    .find(|name| !name.is_empty() && !Term::is_name(&piece[name.clone()]))
+    .map(|name| name.start)
 }
 
 /// Reads `name:value` or `name=value` of a valued term: nothing if the name is no such term's.
@@ -120,18 +213,52 @@ fn date(rest: &str, separators: &[char]) -> Option<(Timestamp, usize)> {
     ends.into_iter().rev().find_map(|end| Some((parse_date(trim(&rest[..end]))?, end)))
 }
 
-/// Tells whether a piece begins with an agent's name, and where its terms begin.
-fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Scope, usize)> {
+/// Is what stands before a colon.
+enum Opened {
+    /// One robot's name, or `*` or `robots`.
+    Name(Scope),
+    /// A word that is no robot's name, such as `content`: what follows is for everybody.
+    NoRobot,
+    /// Something else: nobody can tell whom the author meant, so it's for everybody.
+    Bad,
+}
+
+/// Words that authors put before a colon and that no robot is named: parts of a pasted tag, line or sentence.
+const NO_ROBOTS: [&str; 10] = [
+    "content",
+    "directive",
+    "directives",
+    "meta",
+    "name",
+    "robots-tag",
+    "user-agent",
+    "useragent",
+    "value",
+    "x-robots-tag",
+];
+
+/// Tells whether a piece begins with a name and a colon, and where its terms begin.
+fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Opened, usize)> {
     let (name, after) = split_name(piece, openers);
     let after = after?;
     let name = trim(name);
-    let is_agent = |c: char| c.is_alphanumeric() || "-_./*+!~".contains(c);
-    if name.is_empty() || !name.chars().all(is_agent) || Term::is_name(name) {
+    if Term::is_name(name) || !out_of_form::restrictions(name).is_empty() {
         return None;
     }
-    let token = product_token(name);
-    let scope = if token == "*" || token == "robots" { Scope::All } else { Scope::Agent(token) };
-    Some((scope, after))
+    let is_part = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    let (token, version) = name.split_once('/').unwrap_or((name, ""));
+    let opened = match token.to_ascii_lowercase().as_str() {
+        "*" | "robots" if version.is_empty() => Opened::Name(Scope::All),
+        "no" | "not" => Opened::Bad,
+        word if NO_ROBOTS.contains(&word) => Opened::NoRobot,
+        token
+            if token.contains(|c: char| c.is_ascii_alphanumeric()) && is_part(token) && is_part(version) =>
+        {
+            Opened::Name(Scope::Agent(token.to_owned()))
+        }
+        _ => Opened::Bad,
+    };
+    Some((opened, after))
 }
 
 /// Splits a piece at its first mark: the name, and where the value begins.

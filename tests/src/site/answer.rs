@@ -11,7 +11,7 @@ use crate::rules::Rules;
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Fields besides `Content-Length`.
+    /// Fields besides `Content-Length`. The characters U+F780 to U+F7FF are sent as the bytes 0x80 to 0xFF.
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Vec<u8>,

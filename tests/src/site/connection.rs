@@ -56,6 +56,18 @@ pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
     Ok(start.map(|start| Head { method, path, headers, start }))
 }
 
+/// Gives the bytes of a header section: U+F780 to U+F7FF stand for the bytes 0x80 to 0xFF, which are no UTF-8 by themselves.
+fn as_sent(head: &str) -> Vec<u8> {
+    let mut sent = Vec::with_capacity(head.len());
+    for c in head.chars() {
+        match u32::from(c).checked_sub(0xF700) {
+            Some(byte @ 0x80..=0xFF) => sent.push(byte as u8),
+            _ => sent.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    sent
+}
+
 /// Writes an answer; `record` is told when its last part is about to be handed to the kernel, and whether what came before went
 /// out. A client that has the whole answer finds it on record.
 ///
@@ -71,7 +83,7 @@ pub(super) async fn write(
         let _ = write!(octets, "{name}: {value}\r\n");
     }
     octets.push_str("\r\n");
-    let mut octets = octets.into_bytes();
+    let mut octets = as_sent(&octets);
     octets.extend_from_slice(&answer.body);
     let last = octets.len().saturating_sub(1024);
     let begun = stream.write_all(&octets[..last]).await;

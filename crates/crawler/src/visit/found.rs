@@ -84,6 +84,18 @@ pub(super) fn is_kept_without_content(link: &extract::Link) -> bool {
         && !names_the_page(link.kind.name(), link.rel.as_str())
 }
 
+/// Tells of links whose `rel` isn't words split at blanks and forbids to follow them all the same; in the words of the first
+/// where they may be kept.
+pub(super) fn rel_warning(links: &[FoundLink], keep_text: bool) -> Option<String> {
+    let is_odd = |link: &&FoundLink| !link.rel.is_empty() && meta::link_rel(&link.rel).out_of_form;
+    let mut odd = links.iter().filter(is_odd);
+    let first = odd.next()?;
+    let count = 1 + odd.count();
+    let rel =
+        if keep_text { format!(": {}", clean::clean_to(&first.rel, LONGEST_TEXT)) } else { String::new() };
+    Some(format!("rel out of form, obeyed on {count} {}{rel}", if count == 1 { "link" } else { "links" }))
+}
+
 /// What a page's layer lets become of a link in it.
 pub(super) fn found(
     rules: &PageRules,

@@ -6,7 +6,7 @@ use meta::consent::{Policy, page_statements};
 use meta::{Because, Directives, Effects, Source, Warning};
 use url::Url;
 
-use super::found::{FoundLink, found, is_kept_without_content, redirect_link, redirect_target};
+use super::found::{FoundLink, found, is_kept_without_content, redirect_link, redirect_target, rel_warning};
 use super::{Desk, Requested, revisit};
 use crate::clean;
 use crate::consent::Said;
@@ -189,7 +189,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Truncation::DecodedLimit => "decoded".to_owned(),
         }),
         directives: because.clone(),
-        directive_warnings: warnings.iter().map(|warning| warned(warning, because, store_text)).collect(),
+        directive_warnings: warnings
+            .iter()
+            .map(|warning| warned(warning, because, store_text))
+            .chain(rel_warning(&links, store_text))
+            .collect(),
         indexed: ok && store_text && lie.is_none(),
         archived: warc.is_some(),
         followed: enqueue_links,

@@ -37,6 +37,11 @@ pub fn content_usage(value: &str) -> Vec<Claim> {
     dictionary.iter().filter_map(claim).collect()
 }
 
+/// Tells whether a value is a dictionary that is read, or empty.
+pub(crate) fn is_dictionary(value: &str) -> bool {
+    value.len() <= VALUE_LIMIT && Parser::new(value).parse::<Dictionary>().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

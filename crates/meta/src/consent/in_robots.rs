@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Claim, Location, Signal, Statement, content_signal, content_usage};
+use super::{Location, Signal, Statement, out_of_form};
 use crate::{Origin, Source};
 
 /// Lines of a group that are read.
@@ -45,12 +45,14 @@ pub fn robots_statements<'a>(
     let longest = [Signal::ContentUsage, Signal::ContentSignal].map(|signal| (signal, longest(signal)));
     let deciding = matching.iter().filter(|m| longest.contains(&(m.0, Some(m.1))));
     let read = deciding.flat_map(|(signal, _, line, list)| {
-        let claims: Vec<Claim> = match signal {
-            Signal::ContentUsage => content_usage(list),
-            _ => content_signal(list),
-        };
-        let source = Source::new(Origin::RobotsTxt, line.line, line.field, line.value);
-        claims.into_iter().map(move |claim| Statement { signal: *signal, claim, source: source.clone(), at })
+        let out_of_form::Read { clean, out_of_form } = out_of_form::read(*signal, list);
+        let clean = clean.into_iter().map(|claim| (claim, ""));
+        let denied = out_of_form.into_iter().map(|claim| (claim, " (out of form)"));
+        clean.chain(denied).map(move |(claim, form)| {
+            let name = format!("{}{form}", line.field);
+            let source = Source::new(Origin::RobotsTxt, line.line, &name, line.value);
+            Statement { signal: *signal, claim, source, at }
+        })
     });
     read.collect()
 }

@@ -11,6 +11,7 @@ mod content_usage;
 mod in_robots;
 mod location;
 mod on_page;
+mod out_of_form;
 mod policy;
 mod purpose;
 mod statement;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::out_of_form::{self, Read};
 use super::tdm::{Reservation, effective};
-use super::{Claim, Consent, Purpose, Signal, Statement, content_signal, content_usage};
-use crate::walk::VALUE_LIMIT;
+use super::{Claim, Consent, Purpose, Signal, Statement};
 use crate::{Directives, Origin, Source};
 
 /// Gathers the statements of a response: `Content-Usage` and `Content-Signal` headers, `noai` and its kin, and the
@@ -23,18 +23,14 @@ pub fn page_statements(
     // One dictionary may stand in several lines (RFC 9651 section 4.2).
     let mut usage = String::new();
     for (number, (name, value)) in (0..).zip(headers) {
-        if name.eq_ignore_ascii_case("content-usage") && usage.len() <= VALUE_LIMIT {
+        if name.eq_ignore_ascii_case("content-usage") {
             usage.push_str(if usage.is_empty() { "" } else { ", " });
             usage.push_str(value);
         } else if name.eq_ignore_ascii_case("content-signal") {
-            for claim in content_signal(value) {
-                add(Signal::ContentSignal, claim, Source::new(Origin::Header, number, name, value));
-            }
+            add_claims(Signal::ContentSignal, number, name, value, &mut add);
         }
     }
-    for claim in content_usage(&usage) {
-        add(Signal::ContentUsage, claim, Source::new(Origin::Header, 0, "Content-Usage", &usage));
-    }
+    add_claims(Signal::ContentUsage, 0, "Content-Usage", &usage, &mut add);
 
     for because in &directives.because {
         let purposes: &[Purpose] = match because.directive.as_str() {
@@ -56,6 +52,24 @@ pub fn page_statements(
         add(Signal::TdmRep, Claim::Purpose(Purpose::Tdm, consent), source);
     }
     statements
+}
+
+/// Adds what a header line says; of a value out of form the denials, which say so in their place.
+fn add_claims(
+    signal: Signal,
+    number: u32,
+    name: &str,
+    value: &str,
+    add: &mut dyn FnMut(Signal, Claim, Source),
+) {
+    let Read { clean, out_of_form } = out_of_form::read(signal, value);
+    for claim in clean {
+        add(signal, claim, Source::new(Origin::Header, number, name, value));
+    }
+    for claim in out_of_form {
+        let name = format!("{name} (out of form)");
+        add(signal, claim, Source::new(Origin::Header, number, &name, value));
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +103,10 @@ mod tests {
         );
         assert_eq!(said(&[("Content-Usage", "train-ai=y"), ("content-usage", "!")], &[], None), "");
         assert_eq!(
+            said(&[("Content-Usage", "train-ai=n"), ("content-usage", "!")], &[], None),
+            "ai-train:deny"
+        );
+        assert_eq!(
             said(&[("CONTENT-SIGNAL", "search=yes"), ("Content-Usage", "search=n")], &[], None),
             "search:allow search:deny"
         );
@@ -109,5 +127,20 @@ mod tests {
         assert_eq!(said(&[(name, "yes")], &[], None), "");
         assert_eq!(said(&[(name, "yes")], &[(name, "2")], Some(1)), "tdm:deny");
         assert_eq!(said(&[], &[], Some(0)), "tdm:allow");
+    }
+
+    #[test]
+    fn a_denial_out_of_form_says_so_in_its_place() {
+        let headers = [("content-signal".to_owned(), "search=yes, ai-train: no".to_owned())];
+        let now = Timestamp::UNIX_EPOCH;
+        let statements = page_statements(&headers, &Directives::default(), None, now);
+        let places: Vec<String> = statements.iter().map(|s| s.source.to_string()).collect();
+        assert_eq!(
+            places,
+            [
+                "header content-signal: search=yes, ai-train: no",
+                "header content-signal (out of form): search=yes, ai-train: no"
+            ]
+        );
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::location::Location;
+use crate::fold::{Word, words};
 use crate::walk::{cut, trim};
 use crate::{Because, Directives, Origin, Source, Sources, Warning};
 
@@ -34,6 +35,8 @@ impl TdmFile {
     /// Reads the file; nothing in it that is no entry stops the reading of the others. A file that is no JSON array
     /// says nothing.
     pub fn parse(file: &[u8]) -> Self {
+        // A byte order mark isn't JSON, and stands before many a file all the same.
+        let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
         let entries: Vec<serde_json::Value> = match file.len() {
             0..=FILE_LIMIT => serde_json::from_slice(file).unwrap_or_default(),
             _ => Vec::new(),
@@ -125,6 +128,11 @@ fn read<'a>(
                     said.reservation = said.reservation.max(Some(bit));
                     because.push(Because { directive: format!("{RESERVATION}:{bit}"), source });
                 }
+                None if holds_one(value) => {
+                    said.reservation = Some(1);
+                    directives.warnings.push(Warning::new("reservation out of form, obeyed", source.clone()));
+                    because.push(Because { directive: format!("{RESERVATION}:1"), source });
+                }
                 None => directives.warnings.push(Warning::new("neither 0 nor 1", source)),
             }
         } else if line.name.eq_ignore_ascii_case(POLICY) && !value.is_empty() && said.policy.is_none() {
@@ -134,6 +142,12 @@ fn read<'a>(
     because
         .retain(|because| because.directive.ends_with(if said.reservation == Some(1) { '1' } else { '0' }));
     (said, because)
+}
+
+/// Tells whether a value that is neither 0 nor 1 has the number 1 in it: `1.`, `1; x`, `tdm-reservation=1`.
+fn holds_one(value: &str) -> bool {
+    let is_one = |word: &Word| word.text() == "1" && !word.is_negative();
+    [false, true].iter().any(|loose| words(value, *loose).iter().any(is_one))
 }
 
 fn bit(number: u64) -> Option<u8> {
@@ -174,6 +188,25 @@ mod tests {
         assert_eq!(directives.tdm_reservation, Some(0));
         assert_eq!(directives.because[0].to_string(), "tdm-reservation:0 (meta tdm-reservation: 0)");
         assert_eq!(directives.warnings[0].to_string(), "replaced by the page (header tdm-reservation: 1)");
+    }
+
+    #[test]
+    fn a_reservation_out_of_form_counts_and_a_permission_does_not() {
+        let read = |value: &str| {
+            let headers = [("TDM-Reservation".to_owned(), value.to_owned())];
+            let mut directives = Directives::default();
+            read_response(&Sources { headers: &headers, metas: &[] }, &mut directives);
+            (directives.tdm_reservation, directives.warnings.len())
+        };
+        for value in ["1.", "1;", "1, 0", "=1", "１", "1\u{fffd}", "1 (reserved)", "tdm-reservation: 1"] {
+            assert_eq!(read(value), (Some(1), 1), "{value}");
+        }
+        for value in ["yes", "10", "2", "-1", "0.", "true", "v10"] {
+            assert_eq!(read(value), (None, 1), "{value}");
+        }
+        assert_eq!((read("1"), read(" \"0\"")), ((Some(1), 0), (Some(0), 0)));
+        let file = TdmFile::parse(b"\xef\xbb\xbf[{\"location\": \"/\", \"tdm-reservation\": 1}]");
+        assert_eq!(file.lookup("/x").and_then(|said| said.reservation), Some(1), "a byte order mark");
     }
 
     #[test]

@@ -4,5 +4,6 @@
 
 mod document;
 mod html;
+mod out_of_form;
 mod page_directives;
 mod worked_examples;

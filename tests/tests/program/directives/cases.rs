@@ -29,7 +29,7 @@ pub(super) enum Form {
     Plain,
 }
 
-const FREE: Case = Case {
+pub(super) const FREE: Case = Case {
     name: "",
     status: 200,
     form: Form::Html,
@@ -42,7 +42,7 @@ const FREE: Case = Case {
     consent: &[],
 };
 
-const fn tag(
+pub(super) const fn tag(
     name: &'static str,
     head: &'static str,
     keeps: &'static str,
@@ -51,7 +51,7 @@ const fn tag(
     Case { name, head, keeps, because, ..FREE }
 }
 
-const fn line(
+pub(super) const fn line(
     name: &'static str,
     headers: &'static [(&'static str, &'static str)],
     keeps: &'static str,
@@ -60,7 +60,7 @@ const fn line(
     Case { name, headers, keeps, because, ..FREE }
 }
 
-const fn as_form(case: Case, form: Form) -> Case {
+pub(super) const fn as_form(case: Case, form: Form) -> Case {
     Case { form, ..case }
 }
 
@@ -68,11 +68,11 @@ const fn as_status(case: Case, status: u16) -> Case {
     Case { status, ..case }
 }
 
-const fn with_excerpt(case: Case, most: usize) -> Case {
+pub(super) const fn with_excerpt(case: Case, most: usize) -> Case {
     Case { excerpt: Some(most), ..case }
 }
 
-const fn with_consent(case: Case, consent: &'static [&'static str]) -> Case {
+pub(super) const fn with_consent(case: Case, consent: &'static [&'static str]) -> Case {
     Case { consent, ..case }
 }
 

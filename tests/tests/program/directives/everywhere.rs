@@ -1,6 +1,7 @@
 //! A site with every directive, crawled; then each marker is looked for in every octet that the crawl left.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crawler::warc::Reader;
 use serde_json::Value;
@@ -8,8 +9,12 @@ use whole_program::output_dir::{database_values, files, marked, marked_in_files}
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Sites};
 
-use super::cases::{CASES, Case, Form, ROBOTS_TXT};
+use super::cases::{self, Case, Form, ROBOTS_TXT};
+use super::out_of_form;
 use crate::scene::{Scene, sorted};
+
+/// Every page with a directive.
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| [cases::CASES, out_of_form::CASES].concat());
 
 const HOST: &str = "http://a.test";
 
@@ -87,7 +92,7 @@ fn site() -> Sites {
         .collect::<Vec<_>>()
         .concat();
     sites = sites.page("a.test", "/hub", Answer::html(elsewhere));
-    for case in CASES {
+    for case in CASES.iter() {
         sites = sites.page("a.test", &format!("/c/{}", case.name), answer(case));
         for path in ["child", "elsewhere", "rel", "i"] {
             sites = sites.page("a.test", &format!("/{path}/{}", case.name), Answer::html("ok"));
@@ -138,7 +143,7 @@ fn every_directive_is_obeyed_down_to_the_last_octet() {
 
 fn what_was_asked_for(scene: &Scene) {
     let mut expected: BTreeSet<String> = [HOST.to_owned() + "/", HOST.to_owned() + "/hub"].into();
-    for case in CASES {
+    for case in CASES.iter() {
         let name = case.name;
         expected.insert(url(case));
         // The same URL found elsewhere is fetched, whatever this page says.
@@ -161,7 +166,7 @@ fn what_the_records_say(scene: &Scene) {
     let links = scene.look("export", &["--table", "links", "--format", "jsonl", "--include-noindex"]);
     let links = links.expect(0).json();
     let mut wrong = Vec::new();
-    for case in CASES {
+    for case in CASES.iter() {
         let name = case.name;
         let Some(page) = pages.iter().find(|page| page["url"] == url(case).as_str()) else {
             wrong.push(format!("{name}: no record"));
@@ -184,6 +189,9 @@ fn what_the_records_say(scene: &Scene) {
             format!("{} {} {}", text(s, "signal"), text(s, "purpose"), text(s, "verdict"))
         });
         check("consent", consent, sorted(case.consent.iter().map(|&c| c.into()).collect()).into());
+        let warnings = page["directive_warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let warned = warnings.into_iter().any(|warning| warning.contains("out of form"));
+        check("a warning", warned.into(), out_of_form::is_warned(case).into());
         check("status", page["status"].clone(), case.status.into());
         check("indexed", page["indexed"].clone(), case.is_indexed().into());
         check("archived", page["archived"].clone(), case.may('b').into());
@@ -328,7 +336,7 @@ fn what_page_check_tells(scene: &Scene) {
         let out = scene.out();
         Crawl::new(["page", "check", "--from"]).args([&out]).args(arguments).run()
     };
-    for case in CASES {
+    for case in CASES.iter() {
         let output = check(&["--json", &url(case)]);
         let answer = &output.expect(0).json()[0];
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
@@ -339,7 +347,7 @@ fn what_page_check_tells(scene: &Scene) {
         let is_archived = case.may('b');
         assert_eq!(answer["judged"], if is_archived { "archive" } else { "record" }, "{}", case.name);
         let says = |word: &str| case.because.iter().any(|because| because.starts_with(word));
-        let due = case.name == "gone" || case.name == "xgone";
+        let due = ["gone", "xgone", "spoiltdate"].contains(&case.name);
         for (flag, denied) in [
             ("index", says("noindex") || due),
             ("follow", says("nofollow")),

@@ -3,6 +3,7 @@
 mod cases;
 mod everywhere;
 mod links;
+mod out_of_form;
 mod readings;
 mod remains;
 mod revisits;
