@@ -19,6 +19,8 @@ pub enum Origin {
     Header,
     /// A meta element of the page.
     Meta,
+    /// A link of the page.
+    Link,
     /// Nobody's word: the dialect's own default.
     Dialect,
     /// Nobody's word: a part of the response that couldn't be read, and may have held one.
@@ -52,6 +54,7 @@ impl fmt::Display for Source {
             Origin::File => write!(f, "file {}: {}", self.name, self.text),
             Origin::Header => write!(f, "header {}: {}", self.name, self.text),
             Origin::Meta => write!(f, "meta {}: {}", self.name, self.text),
+            Origin::Link => write!(f, "link {}: {}", self.name, self.text),
             Origin::Dialect => write!(f, "default of dialect {}", self.name),
             Origin::Unread => write!(f, "unread {}: {}", self.name, self.text),
         }

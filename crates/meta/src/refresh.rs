@@ -12,8 +12,9 @@ pub struct Refresh {
 }
 
 impl Refresh {
-    /// Reads `N`, `N;url=...`, `N, '...'` by the steps of WHATWG HTML ("shared declarative refresh steps").
-    pub(crate) fn parse(value: &str) -> Option<Self> {
+    /// Reads `N`, `N;url=...`, `N, '...'` by the steps of WHATWG HTML ("shared declarative refresh steps"), which are the same
+    /// for the header field.
+    pub fn parse(value: &str) -> Option<Self> {
         let value = value.trim_start_matches(blank);
         let after = value.trim_start_matches(|c: char| c.is_ascii_digit());
         let digits = &value[..value.len() - after.len()];

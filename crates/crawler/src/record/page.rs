@@ -201,7 +201,7 @@ pub struct PageRecord {
     /// When a visit last found it unchanged (304), if later than `fetched_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_at: Option<Timestamp>,
-    /// The page by its own `rel=canonical`, where that one has the same body and is in the archive: this one's isn't kept.
+    /// The page by its own `rel=canonical` or meta `url`, where that one has the same body and is in the archive: this one's isn't kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
     /// Set where content that had been stored was taken out again: when, and by whose word.

@@ -125,7 +125,7 @@ row! {
         withdrawn_at: Option<Moment>,
         /// By whose word.
         withdrawn_because: Option<String>,
-        /// The page's canonical one, where that holds the same body: this one's isn't kept.
+        /// The original that the page names, where that holds the same body: this one's isn't kept.
         duplicate_of: Option<String>,
         /// The MIME type that a browser computes, where it isn't the declared one.
         mime_type: Option<String>,

@@ -1,5 +1,7 @@
 //! Links as a page has them, and which of them its author lets us follow.
 
+use meta::{Origin, Source, Warning};
+
 use super::page::{LONGEST_TEXT, PageRules};
 use crate::clean;
 use crate::extract::{self, LinkKind, Position};
@@ -84,16 +86,50 @@ pub(super) fn is_kept_without_content(link: &extract::Link) -> bool {
         && !names_the_page(link.kind.name(), link.rel.as_str())
 }
 
-/// Tells of links whose `rel` isn't words split at blanks and forbids to follow them all the same; in the words of the first
-/// where they may be kept.
-pub(super) fn rel_warning(links: &[FoundLink], keep_text: bool) -> Option<String> {
-    let is_odd = |link: &&FoundLink| !link.rel.is_empty() && meta::link_rel(&link.rel).out_of_form;
+/// Tells of links whose `rel` isn't words split at blanks and forbids to follow them all the same.
+pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
+    let is_odd = |link: &&extract::Link| link.nofollow && meta::link_rel(link.rel.as_str()).out_of_form;
     let mut odd = links.iter().filter(is_odd);
     let first = odd.next()?;
     let count = 1 + odd.count();
-    let rel =
-        if keep_text { format!(": {}", clean::clean_to(&first.rel, LONGEST_TEXT)) } else { String::new() };
-    Some(format!("rel out of form, obeyed on {count} {}{rel}", if count == 1 { "link" } else { "links" }))
+    let message = format!("rel out of form, obeyed on {count} {}", if count == 1 { "link" } else { "links" });
+    Some(Warning { message, source: Source::new(Origin::Link, 0, "rel", first.rel.as_str()) })
+}
+
+/// The targets of `Refresh` header lines, as links like those of the meta form: against the URL of the response, whatever its
+/// content type. What the page names as well is left to the page.
+pub(super) fn refresh_links(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    headers: &[(String, String)],
+    follow: bool,
+    others: &[FoundLink],
+) -> Vec<FoundLink> {
+    let fields = headers.iter().filter(|(name, _)| name == "refresh");
+    let targets = fields.filter_map(|(_, value)| meta::Refresh::parse(value)?.url);
+    let mut links: Vec<FoundLink> = Vec::new();
+    for address in targets.filter(|address| address.len() <= rules.limits.href_bytes) {
+        let target = url.as_url().join(&address).map_err(|_| address);
+        if target.as_ref().is_ok_and(|url| !matches!(url.scheme(), "http" | "https")) {
+            continue;
+        }
+        let link = extract::Link {
+            kind: LinkKind::Refresh,
+            target,
+            rel: extract::Rel::default(),
+            nofollow: false,
+            text: String::new(),
+            hreflang: None,
+            is_image: false,
+            position: None,
+        };
+        let link = found(rules, &link, follow, true, false);
+        let is_same = |other: &FoundLink| other.kind == link.kind && other.target == link.target;
+        if !others.iter().chain(&links).any(is_same) {
+            links.push(link);
+        }
+    }
+    links
 }
 
 /// What a page's layer lets become of a link in it.

@@ -6,7 +6,9 @@ use meta::consent::{Policy, page_statements};
 use meta::{Because, Directives, Effects, Source, Warning};
 use url::Url;
 
-use super::found::{FoundLink, found, is_kept_without_content, redirect_link, redirect_target, rel_warning};
+use super::found::{
+    FoundLink, found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
+};
 use super::{Desk, Requested, revisit};
 use crate::clean;
 use crate::consent::Said;
@@ -145,6 +147,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             unlisted = kept.count() as u64;
         }
     }
+    if ok && (store_text || enqueue_links) {
+        let more = refresh_links(rules, url, &headers, enqueue_links, &links);
+        links.extend(more);
+    }
+    directives.warnings.extend(html.as_ref().and_then(|page| rel_warning(&page.links)));
     let warc = (rules.archive && store_text && store_body && response.status != 304)
         .then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
@@ -192,7 +199,6 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         directive_warnings: warnings
             .iter()
             .map(|warning| warned(warning, because, store_text))
-            .chain(rel_warning(&links, store_text))
             .collect(),
         indexed: ok && store_text && lie.is_none(),
         archived: warc.is_some(),

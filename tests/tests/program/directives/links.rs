@@ -99,3 +99,88 @@ fn no_request_says_where_it_comes_from() {
         }
     }
 }
+
+#[test]
+fn a_refresh_header_is_a_link_like_its_meta_form() {
+    let refresh = |answer: Answer, target: &str| answer.header("Refresh", target);
+    let pdf = || Answer::content("application/pdf", "%PDF-1.7");
+    let sites = Sites::new()
+        .page(
+            "a.test",
+            "/",
+            Answer::html(
+                [
+                    "html", "pdf", "nofollow", "ours", "noindex", "none", "missing", "broken", "twice",
+                    "robots", "bytes",
+                ]
+                .map(|name| format!("<a href=/{name}>x</a>"))
+                .concat(),
+            ),
+        )
+        .page("a.test", "/robots.txt", Answer::content("text/plain", "User-agent: *\nDisallow: /closed\n"))
+        .page("a.test", "/html", refresh(Answer::html("x"), "5; url=/from/html"))
+        .page("a.test", "/pdf", refresh(pdf(), "0;URL='from/pdf?a=1'"))
+        .page("a.test", "/nofollow", refresh(pdf(), "0;url=/never/1").header("X-Robots-Tag", "nofollow"))
+        .page(
+            "a.test",
+            "/ours",
+            refresh(Answer::html("<meta name=superrobot content=nofollow>"), "0;url=/never/2"),
+        )
+        .page("a.test", "/noindex", refresh(pdf(), "0;url=/from/noindex").header("X-Robots-Tag", "noindex"))
+        .page("a.test", "/none", refresh(pdf(), "0;url=/never/3").header("X-Robots-Tag", "none"))
+        .page("a.test", "/missing", refresh(Answer { status: 404, ..Answer::html("x") }, "0;url=/never/4"))
+        .page("a.test", "/broken", refresh(refresh(Answer::html("x"), "soon"), "0;url=javascript:alert(1)"))
+        .page(
+            "a.test",
+            "/twice",
+            refresh(
+                refresh(
+                    Answer::html("<base href=/b/><meta http-equiv=refresh content='0;url=/from/1'>"),
+                    "1;url=from/1",
+                ),
+                "2;url=/from/2",
+            ),
+        )
+        .page("a.test", "/robots", refresh(Answer::html("x"), "0;url=/closed/x"))
+        .page("a.test", "/bytes", refresh(Answer::html("x"), "0;url=/from/\u{f7e9}"));
+    let sites = ["html", "pdf?a=1", "noindex", "1", "2", "%EF%BF%BD"]
+        .iter()
+        .fold(sites, |sites, name| sites.page("a.test", &format!("/from/{name}"), Answer::html("ok")));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let pages: Vec<_> = scene.server.pages();
+    let asked: Vec<_> = pages.iter().filter_map(|url| url.strip_prefix("http://a.test/from/")).collect();
+    assert_eq!(
+        sorted(asked.into_iter().map(str::to_owned).collect()),
+        ["%EF%BF%BD", "1", "2", "html", "noindex", "pdf?a=1"]
+    );
+    assert!(!pages.iter().any(|url| url.contains("/never/") || url.contains("/closed/")), "{pages:?}");
+
+    let links = scene.table("links");
+    let of = |from: &str| -> Vec<String> {
+        let from = format!("http://a.test/{from}");
+        let links = links.iter().filter(|link| link["from"] == from.as_str());
+        let show = |link: &serde_json::Value| {
+            format!(
+                "{} {} {}",
+                link["kind"].as_str().unwrap_or_default(),
+                link["to"].as_str().unwrap_or_default().trim_start_matches("http://a.test/"),
+                link["outcome"].as_str().unwrap_or_default()
+            )
+        };
+        links.map(show).collect()
+    };
+    assert_eq!(of("html"), ["refresh from/html queued"]);
+    assert_eq!(of("pdf"), ["refresh from/pdf?a=1 queued"]);
+    assert_eq!(of("nofollow"), ["refresh never/1 nofollow_page"]);
+    assert_eq!(of("noindex"), ["refresh from/noindex queued"]);
+    assert_eq!(of("none"), [""; 0], "of a page under none no link is kept");
+    assert_eq!(of("twice"), ["refresh from/1 queued", "refresh from/2 queued"], "each target once");
+    assert_eq!((of("missing"), of("broken")), (Vec::new(), Vec::new()));
+    let skipped = scene.table("skipped");
+    assert!(
+        skipped.iter().any(|row| row["url"] == "http://a.test/closed/x"),
+        "robots.txt is asked as for any link"
+    );
+    scene.look("audit", &[]).expect(0);
+}

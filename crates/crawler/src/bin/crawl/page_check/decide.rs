@@ -64,7 +64,10 @@ impl Check {
         let directives = readings.resolve(&self.headers, &self.agent, self.dialect, self.now, closes);
         let page = readings.page;
         let statements = page_statements(&self.headers, &directives, None, self.now);
-        let links = page.as_ref().map(|page| queued(page, &directives)).unwrap_or_default();
+        let mut links = page.as_ref().map(|page| queued(page, &directives)).unwrap_or_default();
+        if directives.follow {
+            self.refreshes(url, &mut links);
+        }
         let by_page = page.as_ref().and_then(|page| page.canonical.clone());
         let by_header = || url.and_then(|url| url.join(directives.canonical.as_deref()?).ok());
         let canonical =
@@ -81,6 +84,17 @@ impl Check {
         let types = types.map(|value| ("content-type", value.as_bytes()));
         let others = self.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
         types.chain(others.map(|(name, value)| (name.as_str(), value.as_bytes())))
+    }
+
+    /// Adds the targets of `Refresh` header lines, as far as they can be told.
+    fn refreshes(&self, base: Option<&Url>, links: &mut Vec<String>) {
+        let fields = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("refresh"));
+        let targets = fields.filter_map(|(_, value)| base?.join(&meta::Refresh::parse(value)?.url?).ok());
+        for url in targets.filter(is_known).filter_map(|url| CrawlUrl::from_url(url).ok()) {
+            if !links.iter().any(|link| link == url.as_str()) {
+                links.push(url.to_string());
+            }
+        }
     }
 }
 
