@@ -4,20 +4,22 @@
 //! A file is an ordinary request: robots.txt is asked first, the host's gap is kept. It holds for a day. One that can't
 //! be had after three tries denies what it could deny; one that robots.txt closes, or that isn't there, says nothing.
 
+mod kept;
+
+pub(crate) use self::kept::denials;
+pub use self::kept::{RobotsStatements, consent_lines};
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use meta::consent::tdm::{FILE_LIMIT, Reservation, TdmFile};
-use meta::consent::{
-    AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, RobotsLine, Signal, Statement, ai_block_hint,
-    robots_statements,
-};
+use meta::consent::{AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, Signal, Statement, ai_block_hint};
 use meta::{Origin as Place, Source};
 use robots::{Options, Robots};
 
 use crate::fetch::{FetchError, Response};
-use crate::record::{SiteFile, SiteFileRecord};
+use crate::record::{RobotsConsent, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -70,7 +72,13 @@ pub enum Before {
 /// The statements about one page that don't come from the page itself.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
-    /// Lines of robots.txt and files; the word of `tdmrep.json` is apart.
+    /// The lines of robots.txt.
+    pub robots: Vec<Statement>,
+    /// Where these lines are stored; none where they said nothing.
+    pub robots_from: Option<RobotsConsent>,
+    /// Lines that could speak of the page weren't read: every use of it is denied.
+    pub is_unread: bool,
+    /// The files, and what robots.txt says without words; the word of `tdmrep.json` is apart.
     pub statements: Vec<Statement>,
     /// What `tdmrep.json` says; header and page may replace it.
     pub tdm: Option<Reservation>,
@@ -81,7 +89,7 @@ pub struct Said {
 impl Said {
     /// All statements as they are before the page is asked for.
     pub fn before(&self) -> impl Iterator<Item = &Statement> {
-        self.statements.iter().chain(&self.tdm_statement)
+        self.robots.iter().chain(&self.statements).chain(&self.tdm_statement)
     }
 }
 
@@ -137,7 +145,7 @@ impl<S: Store> ConsentCache<S> {
     /// What is said of a page that robots.txt allows, or the file that has to be asked for first.
     pub fn before(&self, robots: &Entry, url: &CrawlUrl, now: Timestamp) -> Result<Before, StoreError> {
         let path = url.path_and_query();
-        let mut said = Said { statements: self.robots_said(robots, path), ..Said::default() };
+        let mut said = self.robots_said(robots, path);
         if !self.rules.policy.may_fetch(said.before()) {
             return Ok(Before::Said(said));
         }
@@ -167,18 +175,24 @@ impl<S: Store> ConsentCache<S> {
         Ok(Before::Said(said))
     }
 
-    fn robots_said(&self, robots: &Entry, path: &str) -> Vec<Statement> {
-        let signals = robots.robots.signals();
-        let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
-        let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
-        let lines =
-            usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
+    fn robots_said(&self, robots: &Entry, path: &str) -> Said {
+        /// Deciding lines that a page record names.
+        const NAMED: usize = 16;
         let at = robots.record.fetched_at;
-        let mut statements = robots_statements(lines, path, at);
-        if self.rules.ai_block_hint {
-            statements.extend(self.hint(robots));
+        let lines = robots.signals.statements(path, at);
+        let mut said = Said { is_unread: robots.signals.unread_about(path).is_some(), ..Said::default() };
+        if robots.record.consent_lines.is_some() && !lines.is_empty() {
+            let deciding = robots.signals.deciding_lines(path).into_iter().take(NAMED).collect();
+            said.robots_from = Some(RobotsConsent { digest: robots.digest.clone(), at, lines: deciding });
+            said.robots = lines;
+        } else {
+            // The stored version is from before its lines were kept with it.
+            said.statements = lines;
         }
-        statements
+        if self.rules.ai_block_hint {
+            said.statements.extend(self.hint(robots));
+        }
+        said
     }
 
     /// Whether the robots.txt closes AI crawlers out; once for each version.

@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use meta::consent::RobotsSignals;
 use robots::access::{self, Access, BadRedirect, Failure, Head, History, Judgement, Outcome, Policy};
 use robots::{Agent, Options, Robots};
 
+use crate::consent::consent_lines;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::Errand;
 use crate::record::RobotsRecord;
@@ -44,9 +46,20 @@ pub struct Entry {
     pub record: RobotsRecord,
     /// Digest of the rules in force.
     pub digest: Option<String>,
+    /// What its lines say to uses of pages.
+    pub signals: RobotsSignals,
 }
 
 impl Entry {
+    /// About how many octets of memory it counts for: its file, and the lines that say something to uses of pages.
+    fn octets(&self) -> u64 {
+        /// Of one line as the parser keeps it.
+        const LINE: usize = 256;
+        let signals = self.robots.signals();
+        let lines = signals.content_usage().len() + signals.content_signal().len();
+        self.record.bytes + (lines * LINE + self.signals.octets()) as u64
+    }
+
     fn history(&self) -> History {
         History {
             first_failure: self.record.first_failure,
@@ -117,13 +130,13 @@ impl<S: Store> RobotsCache<S> {
     fn keep(&self, origin: &Origin, entry: Entry) -> Arc<Entry> {
         let entry = Arc::new(entry);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let octets = entry.record.bytes;
+        let octets = entry.octets();
         if entries.of_origin.len() >= IN_MEMORY || entries.octets + octets > OCTETS_IN_MEMORY {
             *entries = Entries::default();
         }
         entries.octets += octets;
         if let Some(before) = entries.of_origin.insert(origin.clone(), Arc::clone(&entry)) {
-            entries.octets -= before.record.bytes;
+            entries.octets -= before.octets();
         }
         entry
     }
@@ -145,8 +158,10 @@ impl<S: Store> RobotsCache<S> {
             "allow_all" => Robots::allow_all(record.reason.as_str()).with_dialect(self.options.dialect),
             _ => Robots::deny_all(record.reason.as_str()).with_dialect(self.options.dialect),
         };
+        let lines = record.consent_lines.clone().unwrap_or_else(|| consent_lines(&robots));
         Ok(Some(Entry {
             robots,
+            signals: RobotsSignals::new(&lines),
             deferred: record.access == "defer",
             half_rate: record.access == "stored" && record.failures > 0,
             expires: record.expires,
@@ -254,6 +269,7 @@ impl<S: Store> RobotsCache<S> {
             failures: history.failures,
             good_copy: history.good_copy,
             failure: (access == Access::Defer).then(|| kind.to_owned()),
+            consent_lines: None,
         };
         if let Some(response) = response {
             record.set_body(&response.body);
@@ -291,8 +307,15 @@ impl<S: Store> RobotsCache<S> {
                 Robots::deny_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
             }
         };
+        let lines = consent_lines(&robots);
+        if let Some(unread) = &lines.unread {
+            record.warnings.insert(0, (unread.line, unread.words()));
+        }
+        let signals = RobotsSignals::new(&lines);
+        record.consent_lines = Some(lines).filter(|lines| !lines.is_empty());
         let entry = Entry {
             robots,
+            signals,
             deferred: access == Access::Defer,
             half_rate: matches!(access, Access::Stored { half_rate: true }),
             expires,

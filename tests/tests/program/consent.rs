@@ -1,7 +1,10 @@
 //! What sites say to the uses of their pages, and what a crawl of a declared purpose does about it (digest, section 5).
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
-use whole_program::output_dir::files_with;
+use whole_program::output_dir::{database_values, files_with};
+use whole_program::program::Crawl;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
@@ -133,4 +136,119 @@ fn a_training_crawl_asks_ai_txt_and_silence_may_be_declared_consent() {
     assert_eq!(asked[3..], ["http://a.test/text"]);
     let pages = scene.table("pages");
     assert_eq!(record(&pages, "http://a.test/text")["title"], "T mtext");
+}
+
+/// The longest value of a tree.
+fn longest_value(scene: &Scene, tree: &str) -> usize {
+    let start = format!("tree {tree} ");
+    let values = database_values(&scene.out().join("db"));
+    values
+        .iter()
+        .filter(|(place, _)| place.starts_with(&start))
+        .map(|(_, value)| value.len())
+        .max()
+        .unwrap_or(0)
+}
+
+#[test]
+fn lines_of_robots_txt_are_stored_once_and_pages_refer_to_them() {
+    // Each of them speaks of every page, and says more than one thing.
+    let lines: Vec<String> =
+        (0..700).map(|n| format!("Content-Signal: / search=yes, ai-train=no, x=mline{n}")).collect();
+    let robots =
+        format!("User-agent: *\nDisallow: /closed\n{}\nContent-Usage: /b train-ai=y\n", lines.join("\n"));
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", text(&robots))
+        .page("a.test", "/", page("mfront", &["/a", "/b", "/closed"]))
+        .page("a.test", "/a", page("ma", &[]).header("Content-Usage", "train-ai=n"))
+        .page("a.test", "/b", page("mb", &[]).header("X-Robots-Tag", "noindex"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    // The columns tell of every line, as if each page repeated it.
+    let pages = scene.table("pages");
+    let front = record(&pages, "http://a.test/");
+    let statements = front["consent"].as_array().expect("a list");
+    assert_eq!(statements.len(), 1_400);
+    assert_eq!(
+        (
+            &statements[0]["source"],
+            &statements[0]["raw"],
+            &statements[0]["purpose"],
+            &statements[0]["verdict"]
+        ),
+        (
+            &"robots.txt line 3: Content-Signal: / search=yes, ai-train=no, x=mline0".into(),
+            &"/ search=yes, ai-train=no, x=mline0".into(),
+            &"search".into(),
+            &"allow".into()
+        )
+    );
+    assert!(statements[1_399]["source"].as_str().unwrap().contains("line 702: "), "{}", statements[1_399]);
+    let robots_at = scene.table("robots")[0]["fetched_at"].clone();
+    assert!(statements.iter().all(|statement| statement["at"] == robots_at));
+    let a = said(record(&pages, "http://a.test/a"));
+    assert_eq!((a.len(), a[1_400].as_str()), (1_401, "content-usage ai-train deny"));
+    let b = said(record(&pages, "http://a.test/b"));
+    assert_eq!((b.len(), b[0].as_str()), (1_401, "content-usage ai-train allow"));
+    let csv = scene.look("export", &["--table", "pages", "--format", "csv"]).expect(0).stdout.clone();
+    assert!(csv.contains("ai-train deny (robots.txt line 702: "));
+    for path in ["", "b"] {
+        let url = format!("http://a.test/{path}");
+        let answer =
+            Crawl::new(["page", "check", "--json", "--from"]).args([&scene.out()]).args([&url]).run();
+        let told = answer.expect(0).json()[0]["consent"].as_array().map(Vec::len);
+        assert_eq!(told, record(&pages, &url)["consent"].as_array().map(Vec::len));
+    }
+    // The database holds them once.
+    let longest = longest_value(&scene, "pages");
+    assert!(longest < 4_096, "{longest} bytes");
+    let longest = longest_value(&scene, "ledger");
+    assert!(longest < 32_768, "{longest} bytes");
+    let in_database = database_values(&scene.out().join("db"));
+    let holding: BTreeSet<&str> = in_database
+        .iter()
+        .filter(|(_, value)| memchr::memmem::find(value, b"mline699").is_some())
+        .map(|(place, _)| place.as_str())
+        .collect();
+    assert!(holding.iter().all(|place| place.starts_with("tree robots ")), "{holding:?}");
+    assert_eq!(holding.len(), 1);
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn lines_over_the_limit_close_what_they_could_speak_of() {
+    let mut lines: Vec<String> =
+        (0..1_000).map(|n| format!("Content-Signal: /free/{n} search=yes")).collect();
+    // The 1,001st says no to one page.
+    lines.push("Content-Signal: /late/no search=no, ai-train=no".to_owned());
+    let robots = format!("User-agent: *\n{}\n", lines.join("\n"));
+    let long = format!("User-agent: *\nContent-Usage: /long/{} search=n\n", "x".repeat(3_000));
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", text(&robots))
+        .page("a.test", "/", page("mfront", &["/free/1", "/late/no", "/late/no/more"]))
+        .page("a.test", "/free/1", page("mfree", &[]))
+        .page("a.test", "/late/no", page("mlate", &[]))
+        .page("a.test", "/late/no/more", page("mmore", &[]))
+        .page("b.test", "/robots.txt", text(&long))
+        .page("b.test", "/", page("mlong", &[]));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let asked = sorted(scene.server.pages());
+    // Of a line that is too long its path can't be told to the end: nothing that begins so is asked for.
+    assert_eq!(asked, ["http://a.test/", "http://a.test/free/1", "http://b.test/"]);
+    let skipped = scene.table("skipped");
+    for path in ["/late/no", "/late/no/more"] {
+        let url = format!("http://a.test{path}");
+        let row = skipped.iter().find(|row| row["url"] == url.as_str()).expect("a reason");
+        assert_eq!((&row["layer"], &row["reason"]), (&"consent".into(), &"consent".into()));
+        let detail = row["detail"].as_str().unwrap();
+        assert!(detail.contains("robots.txt line 1002: Content-Signal: 1 line wasn't read"), "{detail}");
+    }
+    let robots = scene.table("robots");
+    let file = robots.iter().find(|row| row["origin"] == "http://a.test").expect("a version");
+    let warnings = file["warnings"].to_string();
+    assert!(warnings.contains("1002") && warnings.contains("every use of /late/no is denied"), "{warnings}");
+    assert!(files_with(&scene.out(), &["mlate", "mmore"]).is_empty());
+    scene.look("audit", &[]).expect(0);
+    scene.assert_polite();
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use meta::{Because, Directives};
 
+use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check, content};
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
@@ -185,10 +186,12 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
 
 fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u64), Place>, AuditError> {
     let mut places = HashMap::new();
+    let robots_said = RobotsSaid::new(store, rules);
     for pair in store.scan(Tree::Pages, &[]) {
         let (_, value) = pair?;
-        let record: PageRecord =
+        let mut record: PageRecord =
             serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+        robots_said.complete(&mut record)?;
         let may = content::allowed(&record, rules, record.fetched_at).body;
         for capture in record.captures() {
             // A capture of an earlier visit stays while the last one kept no body.

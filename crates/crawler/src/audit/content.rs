@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use meta::{Because, Sources};
 
+use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check};
 use crate::record::{LinkRecord, PageRecord, link_key, read_links};
 use crate::store::{Store, Tree};
@@ -99,10 +100,12 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
     );
     let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is kept");
     let mut nofollow = Check::new("nofollow", "no link is queued that page or rel forbid to follow");
+    let robots_said = RobotsSaid::new(store, rules);
     for pair in store.scan(Tree::Pages, &[]) {
         let (key, value) = pair?;
-        let record: PageRecord =
+        let mut record: PageRecord =
             serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+        robots_said.complete(&mut record)?;
         let at = record.fetched_at;
         let may = allowed(&record, rules, at);
         let links = match key.get(..12).map(|page| store.get(Tree::Links, page)).transpose()?.flatten() {

@@ -15,6 +15,7 @@ mod pace;
 mod report;
 mod requests;
 mod robots_txt;
+mod said;
 #[cfg(test)]
 mod tests;
 

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use meta::consent::{RobotsLine, robots_statements};
+use meta::consent::RobotsSignals;
 use robots::Robots;
 
 use super::clocks::{Moment, Span};
 use super::requests::{Asked, HostLog, Log};
+use super::said::signals_of;
 use super::{AuditError, AuditRules, Check};
 use crate::record::{RepairRecord, RobotsRecord};
 use crate::store::{Store, Tree};
@@ -22,6 +23,7 @@ struct Version {
     known: Option<Moment>,
     defers: bool,
     rules: Robots,
+    signals: RobotsSignals,
     /// How long it asks the host to be left in peace (429 and 503 with `Retry-After`), in seconds.
     pause: Option<(f64, String)>,
     record: RobotsRecord,
@@ -197,12 +199,7 @@ fn judge_page(
             checks.window.broken(&asked.url, at, what);
         }
     }
-    let signals = version.rules.signals();
-    let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
-    let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
-    let lines =
-        usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
-    let statements = robots_statements(lines, path, version.record.fetched_at);
+    let statements = version.signals.statements(path, version.record.fetched_at);
     checks.refused.case();
     if !rules.policy.may_fetch(&statements) {
         let words: Vec<_> = statements.iter().map(|statement| statement.source.to_string()).collect();
@@ -292,7 +289,8 @@ fn read_versions<S: Store>(
                 let length = robots::access::retry_after(value, record.fetched_at)?;
                 Some((length.as_secs_f64(), value.clone()))
             });
-        Version { known, defers: record.access == "defer", rules: reading, pause, record }
+        let signals = signals_of(&reading);
+        Version { known, defers: record.access == "defer", signals, rules: reading, pause, record }
     };
     Ok(records.into_iter().map(&mut version).collect())
 }

@@ -185,3 +185,49 @@ fn closed_doors_are_a_hint_where_the_operator_wants_it() {
         assert_eq!(site.said("/x", 0), expected);
     }
 }
+
+#[test]
+fn a_page_refers_to_the_version_that_holds_the_lines_about_it() {
+    let lines = "Content-Signal: /x search=yes, ai-train=no\n".repeat(40);
+    let robots = format!("User-agent: *\nAllow: /\n{lines}Content-Usage: /y search=n\n");
+    let mut site = Site::new(&[Purpose::Search], &robots, false);
+    let said = |site: &Site, path: &str| match site.before(path, 0) {
+        Before::Said(said) => said,
+        Before::Ask(_, url) => panic!("asks for {url}"),
+    };
+    let x = said(&site, "/x");
+    let from = x.robots_from.clone().expect("a reference");
+    assert_eq!((x.robots.len(), x.statements.len(), x.before().count()), (80, 0, 80));
+    assert_eq!(from.lines, (3..19).collect::<Vec<_>>(), "the first of them");
+    assert_eq!((from.at, from.digest), (site.robots.record.fetched_at, site.robots.digest.clone()));
+    assert!(said(&site, "/z").robots_from.is_none());
+    // What the record refers to is read again as it was said.
+    let version = &site.robots.record;
+    site.store.commit(vec![Write::put(Tree::Robots, version.key(), version.write().unwrap())]).unwrap();
+    let mut record = crate::record::PageRecord {
+        url: "http://a.test/x".to_owned(),
+        robots_consent: x.robots_from.clone(),
+        consent: unreachable(SiteFile::AiTxt, "why", at(0)),
+        ..Default::default()
+    };
+    RobotsStatements::default().complete(&*site.store, &mut record).unwrap();
+    assert_eq!((&record.consent[..80], record.consent.len()), (&x.robots[..], 81));
+    // A version from before the lines were kept: the page holds what it says itself.
+    let mut entry = Arc::into_inner(site.robots).expect("held once");
+    entry.record.consent_lines = None;
+    site.robots = Arc::new(entry);
+    let old = said(&site, "/x");
+    assert_eq!((old.robots_from, old.robots.len(), old.statements), (None, 0, x.robots));
+}
+
+#[test]
+fn the_ledger_tells_the_first_denials_and_how_many_there_are() {
+    let statements: Vec<Statement> =
+        (0..5).flat_map(|n| unreachable(SiteFile::TdmRep, &format!("no {n}"), at(0))).collect();
+    assert_eq!(denials(&statements[..0]), None);
+    let words = denials(&statements[..2]).unwrap();
+    assert_eq!(words.matches("tdm deny").count(), 2, "{words}");
+    let many: Vec<Statement> = statements.iter().cycle().take(20).cloned().collect();
+    let words = denials(&many).unwrap();
+    assert!(words.ends_with("; and 12 more") && words.matches("tdm deny").count() == 8, "{words}");
+}

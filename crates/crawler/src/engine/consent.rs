@@ -5,6 +5,7 @@ use meta::consent::Statement;
 use super::Engine;
 use super::settle::Gap;
 use crate::clock::Now;
+use crate::consent::denials;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
 use crate::record::{Decision, Evidence, Layer};
@@ -66,19 +67,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.skipped += 1;
         self.totals.skipped += 1;
-        let words: Vec<String> = statements
-            .iter()
-            .filter(|statement| statement.claim.verdict_name() != "allow")
-            .map(|statement| {
-                format!(
-                    "{} {} ({})",
-                    statement.claim.purpose_name(),
-                    statement.claim.verdict_name(),
-                    statement.source
-                )
-            })
-            .collect();
-        self.decided(&lease, now, "skipped", Layer::Consent, "consent", Some(words.join("; ")));
+        self.decided(&lease, now, "skipped", Layer::Consent, "consent", denials(statements));
         self.give_back(permit, true, None, gap);
     }
 }

@@ -140,7 +140,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             ),
             (followed, "not_followed", &AGAINST_FOLLOW[..], is_page),
         ] {
-            if !allowed && let Some((layer, reason, evidence)) = cause(record, kinds, expected) {
+            if !allowed && let Some((layer, reason, evidence)) = cause(visited, kinds, expected) {
                 let entry = about(lease, now, decision, layer, &reason, evidence);
                 self.decide(entry);
             }
@@ -321,27 +321,20 @@ fn about(
 
 /// What of a page's statements forbids something: a directive of these kinds, else what it says to its uses. None where
 /// nothing does and nothing is `expected` to.
-fn cause(record: &PageRecord, kinds: &[&str], expected: bool) -> Option<(Layer, String, Evidence)> {
+fn cause(visited: &Visited, kinds: &[&str], expected: bool) -> Option<(Layer, String, Evidence)> {
+    let record = &visited.record;
     let word = |directive: &str| directive.split([':', '=', ' ']).next().unwrap_or_default().to_owned();
     if let Some(said) = record.directives.iter().find(|said| kinds.contains(&word(&said.directive).as_str()))
     {
         return Some((Layer::Directive, word(&said.directive), Evidence::directive(said)));
     }
-    let denials: Vec<_> = record
-        .consent
-        .iter()
-        .filter(|statement| statement.claim.verdict_name() != "allow")
-        .map(|statement| {
-            let claim = &statement.claim;
-            format!("{} {} ({})", claim.purpose_name(), claim.verdict_name(), statement.source)
-        })
-        .collect();
-    if denials.is_empty() && record.serves.is_empty() && expected {
-        let words = "no declared purpose is permitted by silence";
-        return Some((Layer::Consent, "consent".to_owned(), words.into()));
-    }
-    if !denials.is_empty() {
-        return Some((Layer::Consent, "consent".to_owned(), denials.join("; ").into()));
+    match &visited.denials {
+        Some(denials) => return Some((Layer::Consent, "consent".to_owned(), denials.clone().into())),
+        None if record.serves.is_empty() && expected => {
+            let words = "no declared purpose is permitted by silence";
+            return Some((Layer::Consent, "consent".to_owned(), words.into()));
+        }
+        None => {}
     }
     let said: Vec<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
     expected.then(|| (Layer::Directive, "directive".to_owned(), Evidence::from(said.join("; "))))

@@ -104,6 +104,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let visited = Visited {
+            denials: None,
             record,
             links: Vec::new(),
             warc: None,

@@ -19,7 +19,7 @@ pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
 pub(crate) use self::page::TELLING_HEADERS;
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::repair::RepairRecord;
-pub use self::robots::RobotsRecord;
+pub use self::robots::{RobotsConsent, RobotsRecord};
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
 pub use self::withdrawal::Withdrawal;

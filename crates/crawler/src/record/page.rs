@@ -7,6 +7,7 @@ use meta::Effects;
 use meta::consent::{Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
+use super::RobotsConsent;
 use crate::frontier::Via;
 
 /// The robots.txt line that let the request pass, or the reason why there was none.
@@ -186,7 +187,10 @@ pub struct PageRecord {
     /// Earliest wish for the next visit, in seconds after this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revisit_after_s: Option<u64>,
-    /// What the site says to uses of the page, each with its place, raw text and time.
+    /// The robots.txt version whose lines say something to uses of the page: `consent` doesn't repeat them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robots_consent: Option<RobotsConsent>,
+    /// What else the site says to uses of the page, each with its place, raw text and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consent: Vec<Statement>,
     /// The declared purposes that the page may serve.

@@ -1,6 +1,7 @@
 //! One version of one origin's robots.txt, as fetched and judged.
 
 use jiff::Timestamp;
+use meta::consent::ConsentLines;
 use serde::{Deserialize, Serialize};
 
 use super::RecordError;
@@ -52,13 +53,33 @@ pub struct RobotsRecord {
     /// keeps the whole host from being asked. Set only with `defer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The `Content-Usage` and `Content-Signal` lines that address us, of the rules in force: page records refer to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent_lines: Option<ConsentLines>,
+}
+
+/// What a page record says of the statements in robots.txt: in which version they stand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RobotsConsent {
+    /// Digest of the rules.
+    pub digest: Option<String>,
+    /// When the version was fetched or confirmed: with the origin its key.
+    pub at: Timestamp,
+    /// The first lines that decide about the page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<u32>,
 }
 
 impl RobotsRecord {
     /// Key: origin, a zero octet, the time in milliseconds.
     pub fn key(&self) -> Vec<u8> {
-        let mut key = Self::prefix(&self.origin);
-        key.extend(u64::try_from(self.fetched_at.as_millisecond()).unwrap_or_default().to_be_bytes());
+        Self::key_of(&self.origin, self.fetched_at)
+    }
+
+    /// The key of a version.
+    pub fn key_of(origin: &str, fetched_at: Timestamp) -> Vec<u8> {
+        let mut key = Self::prefix(origin);
+        key.extend(u64::try_from(fetched_at.as_millisecond()).unwrap_or_default().to_be_bytes());
         key
     }
 

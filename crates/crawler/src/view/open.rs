@@ -9,9 +9,10 @@ use meta::consent::Purpose;
 
 use super::lookup::HostIds;
 use crate::clock::Clock;
+use crate::consent::RobotsStatements;
 use crate::frontier::HostId;
 use crate::job::{CrawlDir, DirError, JobError, read_key};
-use crate::record::RecordError;
+use crate::record::{PageRecord, RecordError};
 use crate::store::{SledStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
@@ -87,6 +88,8 @@ pub struct View<S> {
     with_noindex: bool,
     /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
     dir: Option<CrawlDir>,
+    /// What robots.txt files said to uses of pages.
+    statements: RobotsStatements,
 }
 
 impl View<SledStore> {
@@ -119,6 +122,7 @@ impl<S: Store> View<S> {
             purpose: None,
             with_noindex: false,
             dir: None,
+            statements: RobotsStatements::default(),
         })
     }
 
@@ -141,6 +145,11 @@ impl<S: Store> View<S> {
 
     pub(super) fn purpose(&self) -> Option<Purpose> {
         self.purpose
+    }
+
+    /// Puts the statements of robots.txt that a record refers to before its own.
+    pub(super) fn complete(&self, record: &mut PageRecord) -> Result<(), ViewError> {
+        Ok(self.statements.complete(&self.store, record)?)
     }
 
     /// The directory, where there is one.

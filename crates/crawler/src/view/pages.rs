@@ -207,11 +207,12 @@ impl<S: Store> View<S> {
     pub fn pages(&self) -> impl Iterator<Item = Result<PageRow, ViewError>> + '_ {
         let mut urls = PageUrls::default();
         self.page_records().filter_map(move |record| {
-            let row = record.and_then(|record| {
+            let row = record.and_then(|mut record| {
                 let Some(status) = record.status else { return Ok(None) };
                 if self.purpose().is_some_and(|purpose| !record.serves.contains(&purpose)) {
                     return Ok(None);
                 }
+                self.complete(&mut record)?;
                 let via = urls.of(self, record.via)?;
                 Ok(Some(page_row(record, status, via)))
             });

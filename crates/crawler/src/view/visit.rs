@@ -46,7 +46,8 @@ impl<S: Store> View<S> {
         let Some(host) = HostIds::default().of(self, url)? else { return Ok(None) };
         let key = link_key(host, url.fingerprint(self.key()));
         let Some((_, value)) = self.store().last(Tree::Pages, &key)? else { return Ok(None) };
-        let record = self.read_page(&value)?;
+        let mut record = self.read_page(&value)?;
+        self.complete(&mut record)?;
         let links = self.links_shown(&record, &key)?;
         Ok(Some(StoredVisit { record, links }))
     }

@@ -77,6 +77,8 @@ pub struct Visited {
     pub withdrawn: Vec<Archived>,
     /// The mark of what an HTML page says, for the trap guard. Never stored.
     pub mark: Option<u32>,
+    /// What is denied by lines of robots.txt and statements of the page, in words. Never stored with it.
+    pub denials: Option<String>,
 }
 
 impl Visited {
@@ -128,7 +130,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     }
     let mut consent = said.statements;
     consent.extend(page_statements(&headers, &directives, said.tdm.as_ref(), at));
-    let judgement = rules.policy.judge(&consent);
+    let judgement = rules.policy.judge(said.robots.iter().chain(&consent));
     let effects = judgement.limit(directives.effects());
     let Effects { store_text, store_body, enqueue_links } = effects;
 
@@ -163,6 +165,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let mut limits_hit: Vec<String> =
         html.iter().flat_map(|page| &page.limits_hit).map(|hit| hit.name().to_owned()).collect();
     limits_hit.extend(fields_limit);
+    limits_hit.extend(said.is_unread.then(|| "consent lines".to_owned()));
     let about = match kept {
         Some(page) => about(&directives, page, url),
         None => About { document_state: directives.document_state, ..About::default() },
@@ -226,6 +229,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         excerpt: directives.excerpt_limit().map(|most| most as u64),
         unavailable_after: directives.unavailable_after,
         revisit_after_s: directives.revisit_after.map(|wish| wish.as_secs()),
+        robots_consent: said.robots_from,
         consent,
         serves: rules
             .policy
@@ -246,8 +250,18 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let retry_after = response.header("retry-after").map(str::to_owned);
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
-    let visited =
-        Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn: Vec::new(), mark };
+    let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
+    let visited = Visited {
+        record,
+        links,
+        warc,
+        retry_after,
+        status,
+        keeps_links: false,
+        withdrawn: Vec::new(),
+        mark,
+        denials,
+    };
     match previous {
         Some(previous) => revisit::after(*previous, visited, effects),
         None => visited,

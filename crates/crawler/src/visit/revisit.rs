@@ -1,7 +1,6 @@
 //! Visits of a URL that was visited before: what is asked, and what becomes of the earlier record.
 
 use meta::Effects;
-use meta::consent::{Claim, Consent};
 
 use super::page::Visited;
 use crate::record::{PageRecord, Withdrawn};
@@ -28,8 +27,9 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 /// no longer be kept is withdrawn, captures in the archive included. An error that may pass changes nothing stored.
 pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
     let at = visited.record.fetched_at;
-    let because = word(&visited.record);
-    let Visited { mut record, links, warc, retry_after, status: response_status, mark, .. } = visited;
+    let because = word(&visited);
+    let Visited { mut record, links, warc, retry_after, status: response_status, mark, denials, .. } =
+        visited;
     let visits_before = previous.visits_before + 1;
     let status = record.status.unwrap_or_default();
     if status == 304 || matches!(status, 408 | 429 | 500..) {
@@ -62,6 +62,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             keeps_links: true,
             withdrawn,
             mark: None,
+            denials,
         };
     }
     record.visits_before = visits_before;
@@ -74,25 +75,20 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
         withdrawn = previous.captures().cloned().collect();
         record.withdrawn = Some(Withdrawn { at, because });
     }
-    Visited { record, links, warc, retry_after, status: response_status, keeps_links: false, withdrawn, mark }
+    let status = response_status;
+    Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn, mark, denials }
 }
 
 /// The first word of the author that keeps content out, with its place.
-fn word(record: &PageRecord) -> String {
+fn word(visited: &Visited) -> String {
     const KEEPERS: [&str; 6] =
         ["noindex", "unavailable_after", "document-state", "noarchive", "nocache", "none"];
+    let directives = &visited.record.directives;
     let directive = KEEPERS.iter().find_map(|keeper| {
-        record.directives.iter().find(|because| because.directive.split(':').next() == Some(*keeper))
+        directives.iter().find(|because| because.directive.split(':').next() == Some(*keeper))
     });
-    let denial = || {
-        let denies = |claim: Claim| matches!(claim, Claim::Purpose(_, Consent::Deny) | Claim::Use(_));
-        record.consent.iter().find(|statement| denies(statement.claim))
-    };
     match directive {
         Some(because) => because.to_string(),
-        None => denial().map_or_else(
-            || "no declared purpose may be served".to_owned(),
-            |statement| format!("{}: {}", statement.claim.purpose_name(), statement.source),
-        ),
+        None => visited.denials.clone().unwrap_or_else(|| "no declared purpose may be served".to_owned()),
     }
 }

@@ -29,7 +29,16 @@ impl Location {
     /// Tells whether a path (with query) is covered. Cost: at most pattern x path, without backtracking further
     /// than the last `*`.
     pub fn matches(&self, path: &str) -> bool {
-        let path = normalise(path);
+        self.matches_normalised(&normalise(path))
+    }
+
+    /// Gives what every path that is covered begins with, normalised.
+    pub(crate) fn literal_start(&self) -> &[u8] {
+        self.pattern.split(|octet| *octet == b'*').next().unwrap_or_default()
+    }
+
+    /// As [`Location::matches`], of a path that [`normalise`] gave.
+    pub(crate) fn matches_normalised(&self, path: &[u8]) -> bool {
         let pattern = &self.pattern;
         let (mut p, mut s) = (0, 0);
         let mut star: Option<(usize, usize)> = None;
@@ -60,7 +69,7 @@ impl Location {
 }
 
 /// Normalises percent-escapes.
-fn normalise(text: &str) -> Vec<u8> {
+pub(crate) fn normalise(text: &str) -> Vec<u8> {
     let octets = text.as_bytes();
     let mut normal = Vec::with_capacity(octets.len());
     let mut at = 0;

@@ -20,7 +20,7 @@ pub mod tdm;
 pub use ai_txt::{AI_AGENTS, AiTxt, ai_block_hint};
 pub use content_signal::content_signal;
 pub use content_usage::content_usage;
-pub use in_robots::{RobotsLine, robots_statements};
+pub use in_robots::{ConsentLine, ConsentLines, RobotsLine, RobotsSignals, UnreadLines, robots_statements};
 pub use location::Location;
 pub use on_page::page_statements;
 pub use policy::{Answer, Judgement, Policy};

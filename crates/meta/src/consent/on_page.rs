@@ -7,6 +7,9 @@ use super::tdm::{Reservation, effective};
 use super::{Claim, Consent, Purpose, Signal, Statement};
 use crate::{Directives, Origin, Source};
 
+/// Places of one claim that are kept.
+const PLACES: usize = 8;
+
 /// Gathers the statements of a response: `Content-Usage` and `Content-Signal` headers, `noai` and its kin, and the
 /// reservation of text and data mining, for which the site's file may say something too.
 ///
@@ -18,7 +21,13 @@ pub fn page_statements(
     at: Timestamp,
 ) -> Vec<Statement> {
     let mut statements = Vec::new();
-    let mut add = |signal, claim, source: Source| statements.push(Statement { signal, claim, source, at });
+    let mut add = |signal, claim, source: Source| {
+        let statement = Statement { signal, claim, source, at };
+        let is_same = |other: &&Statement| (other.signal, other.claim) == (signal, claim);
+        if statements.iter().filter(is_same).count() < PLACES {
+            statements.push(statement);
+        }
+    };
 
     // One dictionary may stand in several lines (RFC 9651 section 4.2).
     let mut usage = String::new();

@@ -17,7 +17,7 @@ use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, Why};
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
-    RobotsRecord, Withdrawal, page_key,
+    RobotsConsent, RobotsRecord, Withdrawal, page_key,
 };
 use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
@@ -83,6 +83,7 @@ fn robots_txt(second: f64, body: &str, access: &str) -> RobotsRecord {
         headers: Vec::new(),
         warnings: Vec::new(),
         first_failure: None,
+        consent_lines: None,
         failures: 0,
         good_copy: None,
         failure: None,

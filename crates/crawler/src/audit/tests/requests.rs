@@ -50,3 +50,27 @@ fn each_rule_of_robots_txt_that_is_broken_is_told() {
         ["purposes"]
     );
 }
+
+#[test]
+fn what_robots_txt_says_to_uses_is_read_from_the_version_that_a_page_refers_to() {
+    let body = |lines: &str| format!("User-agent: *\n{lines}\nDisallow: /denied\nCrawl-delay: 2\n");
+    let refer = |r: &mut Records, at| {
+        r.pages[1].0.robots_consent = Some(RobotsConsent { digest: None, at, lines: vec![2] });
+    };
+    let said = |lines: &str| {
+        broken_by(|r| {
+            r.robots[0].set_body(body(lines).as_bytes());
+            refer(r, r.robots[0].fetched_at);
+        })
+    };
+    assert_eq!(said("Content-Signal: /b use=immediate"), ["noindex", "noarchive", "archive"]);
+    assert_eq!(said("Content-Signal: /b use=reference"), ["noarchive", "archive"]);
+    assert_eq!(said("Content-Signal: /c use=immediate"), [""; 0]);
+    // Nobody knows what the lines say that aren't read.
+    let many = vec!["Content-Signal: /b/ search=yes"; 1_001].join("\n");
+    assert_eq!(said(&many), [""; 0]);
+    let many = format!("{many}\nContent-Usage: /b x=y");
+    assert_eq!(said(&many), ["purposes", "noindex", "noarchive", "archive"]);
+    // A version that a repair lost says nothing.
+    assert_eq!(broken_by(|r| refer(r, at(0.25).wall)), [""; 0]);
+}

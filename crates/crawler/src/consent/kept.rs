@@ -1,0 +1,80 @@
+//! What the lines of robots.txt say to uses of pages, kept once for each version: page records refer to it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use meta::consent::{ConsentLines, RobotsLine, RobotsSignals, Statement};
+use robots::Robots;
+
+use crate::record::{PageRecord, RobotsRecord};
+use crate::store::{Store, StoreError, Tree};
+use crate::url::CrawlUrl;
+
+/// Versions held in memory while records are read.
+const IN_MEMORY: usize = 64;
+
+/// The `Content-Usage` and `Content-Signal` lines of the group that addresses us.
+pub fn consent_lines(robots: &Robots) -> ConsentLines {
+    let signals = robots.signals();
+    let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
+    let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
+    let lines =
+        usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
+    ConsentLines::read(lines)
+}
+
+/// Finds the statements that page records refer to.
+#[derive(Debug, Default)]
+pub struct RobotsStatements {
+    held: Mutex<HashMap<Vec<u8>, Arc<RobotsSignals>>>,
+}
+
+impl RobotsStatements {
+    /// Puts the statements that a record refers to before its own, in place of the reference. A version that isn't there any
+    /// more (after a repair) gives none.
+    pub fn complete<S: Store>(&self, store: &S, record: &mut PageRecord) -> Result<(), StoreError> {
+        let Some(said) = record.robots_consent.take() else { return Ok(()) };
+        let Ok(url) = CrawlUrl::parse(&record.url) else { return Ok(()) };
+        let key = RobotsRecord::key_of(&url.origin().to_string(), said.at);
+        let signals = self.signals(store, key)?;
+        record.consent.splice(0..0, signals.statements(url.path_and_query(), said.at));
+        Ok(())
+    }
+
+    fn signals<S: Store>(&self, store: &S, key: Vec<u8>) -> Result<Arc<RobotsSignals>, StoreError> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(held) = held {
+            return Ok(held);
+        }
+        let record = store.get(Tree::Robots, &key)?.map(|value| RobotsRecord::read(&value)).transpose();
+        let record = record
+            .map_err(|error| StoreError::Form { tree: Tree::Robots.name(), detail: error.to_string() })?;
+        let lines = record.and_then(|record| record.consent_lines).unwrap_or_default();
+        let signals = Arc::new(RobotsSignals::new(&lines));
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() >= IN_MEMORY {
+            held.clear();
+        }
+        held.insert(key, Arc::clone(&signals));
+        Ok(signals)
+    }
+}
+
+/// Writes what is denied in words, for the ledger: the first statements, and how many more there are.
+pub(crate) fn denials<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Option<String> {
+    const TOLD: usize = 8;
+    let mut words = Vec::new();
+    let mut more = 0;
+    for statement in statements {
+        let claim = &statement.claim;
+        match claim.verdict_name() {
+            "allow" => {}
+            _ if words.len() >= TOLD => more += 1,
+            verdict => words.push(format!("{} {verdict} ({})", claim.purpose_name(), statement.source)),
+        }
+    }
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
