@@ -71,11 +71,12 @@ pub fn link_rel(rel: &str) -> RelEffects {
     effects
 }
 
-/// Tells whether a value is words of letters split at blanks, none of which is `no` or `not`.
+/// Tells whether a value is words of letters and hyphens split at blanks, none of which is `no` or begins with `no-`.
 fn is_plain(rel: &str) -> bool {
+    let is_letter = |octet: u8| octet.is_ascii_alphabetic() || octet == b'-' || octet.is_ascii_whitespace();
     let is_negation = |word: &str| word.eq_ignore_ascii_case("no") || word.eq_ignore_ascii_case("not");
-    rel.bytes().all(|octet| octet.is_ascii_alphabetic() || octet.is_ascii_whitespace())
-        && !rel.split_ascii_whitespace().any(is_negation)
+    let begins = |word: &str| word.split('-').next().is_some_and(is_negation);
+    rel.bytes().all(is_letter) && !rel.split_ascii_whitespace().any(begins)
 }
 
 /// Reads the words of a value that isn't split at blanks. A word with hyphens is one: `no-follow` is `nofollow`, and
