@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use robots::access::{Access, Head, History, Outcome, Policy, judge, retry_after};
+use robots::access::{Access, Head, History, Outcome, Policy, judge};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, rest @ ..] = data else { return };
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let headers: Vec<_> = names.into_iter().zip(parts.by_ref()).collect();
     let body = parts.collect::<Vec<_>>().join("\n");
     let head = Head::new(status, headers.iter().copied());
-    let retry = head.retry_after.clone().and_then(|value| retry_after(&value, now));
+    let retry = head.asked_wait(now);
     if let Some(wait) = retry {
         assert!((Duration::from_secs(1)..=Duration::from_hours(168)).contains(&wait));
     }

@@ -163,7 +163,83 @@ fn rfc9110_10_2_3_retry_after() {
         ("", None),
     ];
     for (value, seconds) in rows {
-        assert_eq!(retry_after(value, now()), seconds.map(Duration::from_secs), "{value}");
+        assert_eq!(asked(&[("Retry-After", value)]), seconds.map(Duration::from_secs), "{value}");
+    }
+    assert_eq!(retry_after([("retry-after", &b"\xff"[..]), ("Retry-After", b"7")], now()), Some(secs(7)));
+}
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+fn asked(lines: &[(&str, &str)]) -> Option<Duration> {
+    retry_after(lines.iter().map(|(name, value)| (*name, value.as_bytes())), now())
+}
+
+#[test]
+fn rfc9110_10_2_3_a_date_counts_from_the_date_of_the_response() {
+    // The server's clock is ahead of ours by two hours, or behind, or in any of the forms of RFC 9110 section 5.6.7.
+    for date in [
+        "Sun, 01 Mar 2026 14:00:00 GMT",
+        "Sunday, 01-Mar-26 14:00:00 GMT",
+        "Sun Mar  1 14:00:00 2026",
+        "Sun, 01 Mar 2026 10:00:00 GMT",
+    ] {
+        let hour = if date.contains("10:") { "10:05" } else { "14:05" };
+        let until = format!("Sun, 01 Mar 2026 {hour}:00 GMT");
+        assert_eq!(asked(&[("Date", date), ("Retry-After", &until)]), Some(secs(300)), "{date}");
+        assert_eq!(asked(&[("retry-after", &until), ("date", date)]), Some(secs(300)), "{date}");
+        assert_eq!(asked(&[("retry-after", "60"), ("date", date)]), Some(secs(60)), "{date}");
+    }
+    // Without one, or with one that can't be read, our own clock counts.
+    let until = ("retry-after", "Sun, 01 Mar 2026 12:05:00 GMT");
+    for date in ["", "soon", "2026-03-01T14:00:00Z"] {
+        assert_eq!(asked(&[("date", date), until]), Some(secs(300)), "{date}");
+    }
+    assert_eq!(asked(&[until]), Some(secs(300)));
+    // A date before the response's own is over; one far behind it is no longer than any other wait.
+    assert_eq!(asked(&[("date", "Sun, 01 Mar 2026 14:00:00 GMT"), until]), Some(secs(1)));
+    assert_eq!(asked(&[("date", "Thu, 01 Jan 1970 00:00:00 GMT"), until]), Some(secs(7 * 86_400)));
+}
+
+#[test]
+fn of_several_retry_after_values_the_longest_counts() {
+    let rows: [(&[&str], Option<u64>); 8] = [
+        (&["5", "60"], Some(60)),
+        (&["60", "5"], Some(60)),
+        (&["soon", "60", "-1"], Some(60)),
+        (&["60, 5"], Some(60)),
+        (&["5, Sun, 01 Mar 2026 12:10:00 GMT"], Some(600)),
+        (&["Sun Mar  1 12:10:00 2026, 5"], Some(600)),
+        (&["5", "Sun, 01 Mar 2026 12:10:00 GMT"], Some(600)),
+        (&["soon", "later, or never"], None),
+    ];
+    for (values, seconds) in rows {
+        let lines: Vec<_> = values.iter().map(|value| ("Retry-After", *value)).collect();
+        assert_eq!(asked(&lines), seconds.map(secs), "{values:?}");
+        let head = Head::new(503, lines.iter().copied());
+        let got = judge(&Outcome::Answer { head, body: b"" }, &History::default(), &Policy::default(), now());
+        // The first step without any is five minutes: never less.
+        assert_eq!(got.lifetime, secs(seconds.unwrap_or_default().max(300)), "{values:?}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_header_line_makes_an_unreachable_robots_txt_be_asked_sooner(
+        status in proptest::sample::select(vec![408_u16, 421, 425, 429, 500, 502, 503, 504, 599]),
+        lines in proptest::collection::vec(
+            (proptest::sample::select(vec!["retry-after", "Retry-After", "date", "cache-control", "expires", "age"]),
+             "(0|[0-9]{1,6}|-1|Sun, 0[1-9] Mar 20[0-9]{2} 1[0-9]:00:00 GMT|[ -~]{0,12})"),
+            0..5,
+        ),
+        failures in 0_u32..6,
+    ) {
+        let history = History { first_failure: (failures > 0).then(|| ago(HOUR)), failures, good_copy: None };
+        let lines: Vec<_> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let with = answer(status, &lines, b"", history, &Policy::default());
+        let without = answer(status, &[], b"", history, &Policy::default());
+        proptest::prop_assert!(with.next_try >= without.next_try);
     }
 }
 

@@ -351,7 +351,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "retry-after-two-seconds",
         "pace",
         Serve::Answer(|ask| match ask.before {
-            0 => answer(503, &["Retry-After: 2"], ""),
+            0 => answer(425, &["Retry-After: 2"], ""),
             _ => page("<title>good</title>"),
         }),
         &[Answers("/", 200), Title("/", "good")],
@@ -384,7 +384,46 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "retry-after-in-the-past",
         "pace",
         Serve::Answer(|_| answer(503, &["Retry-After: Sat, 01 Jan 2000 00:00:00 GMT"], "")),
-        &[AtMost(4)],
+        &[Waits("back-off"), AtMost(2)],
+    ),
+    // No value of the field makes a host be asked sooner than without it.
+    Scenario::pages(
+        "retry-after-zero",
+        "pace",
+        Serve::Answer(|_| answer(503, &["Retry-After: 0"], "")),
+        &[Waits("back-off"), AtMost(2)],
+    ),
+    Scenario::pages(
+        "retry-after-shorter-than-the-back-off",
+        "pace",
+        Serve::Answer(|_| answer(429, &["Retry-After: 2"], "")),
+        &[Waits("back-off"), AtMost(2)],
+    ),
+    Scenario::pages(
+        "retry-after-in-two-lines",
+        "pace",
+        Serve::Answer(|_| answer(503, &["Retry-After: 1", "Retry-After: 3600"], "")),
+        &[Waits("retry-after"), AtMost(2)],
+    ),
+    // An hour by the server's clock, which is years behind ours: the date alone is long past.
+    Scenario::pages(
+        "retry-after-by-the-servers-clock",
+        "pace",
+        Serve::Answer(|_| {
+            let date = "Date: Sat, 01 Jan 2000 00:00:00 GMT";
+            answer(503, &[date, "Retry-After: Sat, 01 Jan 2000 01:00:00 GMT"], "")
+        }),
+        &[Waits("retry-after"), AtMost(2)],
+    ),
+    // Ten seconds by the server's clock, which is ahead of ours by a century: no wait of a week.
+    Scenario::pages(
+        "retry-after-ahead-of-our-clock",
+        "pace",
+        Serve::Answer(|_| {
+            let date = "Date: Thu, 01 Jan 2126 00:00:00 GMT";
+            answer(503, &[date, "Retry-After: Thu, 01 Jan 2126 00:00:10 GMT"], "")
+        }),
+        &[Waits("back-off"), AtMost(2)],
     ),
     Scenario::pages(
         "errors-500-on-every-page",

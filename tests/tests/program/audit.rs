@@ -26,7 +26,7 @@ fn sites() -> Sites {
         .page("a.test", "/turns", Answer::html("<title>t</title>"))
         .page("a.test", "/turns", Answer::html("<title>t</title><meta name=robots content=noindex>"))
         .page("a.test", "/moved", Answer::redirect(301, "/behind"))
-        .page("a.test", "/later", Answer::status(503).header("Retry-After", "1"))
+        .page("a.test", "/later", Answer::status(425).header("Retry-After", "1"))
         .page("a.test", "/later", Answer::html("later"))
         .tree("b.test", 40, Duration::ZERO)
 }

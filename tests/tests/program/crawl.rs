@@ -126,7 +126,7 @@ fn retry_after_and_crawl_delay_are_waited_for() {
     let sites = Sites::new()
         .page("slow.test", "/robots.txt", Answer::robots(Rules::default().delay(Duration::from_millis(300))))
         .page("slow.test", "/", Answer::html("<a href=/1>1</a><a href=/2>2</a>"))
-        .page("busy.test", "/", Answer::status(503).header("Retry-After", "2"))
+        .page("busy.test", "/", Answer::status(425).header("Retry-After", "2"))
         .page("busy.test", "/", Answer::html("<a href=/1>1</a>"));
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);

@@ -21,7 +21,7 @@ fn sites() -> Sites {
         .page("a.test", "/moved", Answer::redirect(301, "/target"))
         .page("a.test", "/target", Answer::html("t"))
         .page("a.test", "/hidden", Answer::html("<meta name=robots content=noindex>secret"))
-        .page("a.test", "/busy", Answer::status(503).header("Retry-After", "1"))
+        .page("a.test", "/busy", Answer::status(425).header("Retry-After", "1"))
         .page("a.test", "/busy", Answer::html("now"))
 }
 
@@ -48,7 +48,7 @@ fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
     for request in &requests {
         *statuses.entry(request["status"].as_u64().expect("each was answered")).or_default() += 1;
     }
-    assert_eq!(statuses, BTreeMap::from([(200, 7), (301, 1), (404, 1), (503, 1)]));
+    assert_eq!(statuses, BTreeMap::from([(200, 7), (301, 1), (404, 1), (425, 1)]));
     let number = |request: &Value, name: &str| request[name].as_f64().expect("a number");
     let time = |request: &Value, name: &str| -> jiff::Timestamp {
         request[name].as_str().expect("a time").parse().expect("a time")
@@ -59,7 +59,7 @@ fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
         assert!(gap + 2e-6 >= number(pair[1], "gap"), "{gap} s before {}", pair[1]);
         assert!(number(pair[1], "gap") >= DELAY.as_secs_f64(), "{}", pair[1]);
     }
-    let after_busy = requests.iter().position(|request| request["status"] == 503).expect("it was busy");
+    let after_busy = requests.iter().position(|request| request["status"] == 425).expect("it was busy");
     let waited = requests[after_busy + 1];
     assert_eq!((waited["gap"].as_f64(), waited["gap_reason"].as_str()), (Some(1.0), Some("retry-after")));
     let told = |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).count();

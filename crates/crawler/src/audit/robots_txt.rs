@@ -25,7 +25,7 @@ struct Version {
     rules: Robots,
     signals: RobotsSignals,
     /// How long it asks the host to be left in peace (429 and 503 with `Retry-After`), in seconds.
-    pause: Option<(f64, String)>,
+    pause: Option<f64>,
     record: RobotsRecord,
 }
 
@@ -232,8 +232,8 @@ fn judge_retry(
     log: &Log,
     checks: &mut Checks,
 ) {
-    let pauses = versions.values().flatten().filter_map(|version| Some((version, version.pause.as_ref()?)));
-    for (version, (length, value)) in pauses {
+    let pauses = versions.values().flatten().filter_map(|version| Some((version, version.pause?)));
+    for (version, length) in pauses {
         // Only requests between the answer and the end of its pause break it.
         if !version.is_known(asked.from) {
             continue;
@@ -241,7 +241,7 @@ fn judge_retry(
         let margin = version.age(log, asked.from).most - length;
         if !checks.retry.margin(margin + ROUNDING) {
             let what = format!(
-                "{:.0} s before the end of Retry-After: {value} for {}",
+                "{:.0} s before the end of the {length:.0} s of Retry-After for {}",
                 -margin, version.record.origin
             );
             checks.retry.broken(format!("{host}: {}", asked.url), Some(asked.from.wall), what);
@@ -282,13 +282,11 @@ fn read_versions<S: Store>(
             "allow_all" => Robots::allow_all(record.reason.as_str()),
             _ => Robots::deny_all(record.reason.as_str()),
         };
-        let value = record.headers.iter().find(|(name, _)| name == "retry-after").map(|(_, value)| value);
-        let pause = value
-            .filter(|_| matches!(record.status, Some(429 | 503)) && record.hops.is_empty())
-            .and_then(|value| {
-                let length = robots::access::retry_after(value, record.fetched_at)?;
-                Some((length.as_secs_f64(), value.clone()))
-            });
+        let pushes_back = matches!(record.status, Some(429 | 503)) && record.hops.is_empty();
+        let lines = record.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let pause = robots::access::retry_after(lines, record.fetched_at)
+            .filter(|_| pushes_back)
+            .map(|length| length.as_secs_f64());
         let signals = signals_of(&reading);
         Version { known, defers: record.access == "defer", signals, rules: reading, pause, record }
     };

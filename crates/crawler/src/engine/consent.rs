@@ -24,11 +24,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
-        let SiteFileAnswer { file, url, record, status, retry_after, failure } = answer;
+        let SiteFileAnswer { file, url, record, status, failure } = answer;
         if let Some(error) = &failure {
             gap = self.gap_after_failure(&lease, error, request, gap, now);
         } else if let Some(pause) =
-            self.pause_after(&lease, status.unwrap_or_default(), retry_after.as_deref(), ended, now)
+            self.pause_after(&lease, status.unwrap_or_default(), request, now)
         {
             gap = gap.or_later(ended, pause);
         }

@@ -80,7 +80,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             (Some(status), _) => {
                 // Of other statuses it is waited for already, as after any response.
                 let retry_after = request.retry_after.filter(|_| matches!(status, 429 | 503));
-                self.pause(lease, status, retry_after, now)
+                self.pause_after(lease, status, Some(Requested { retry_after, ..request }), now)
             }
             (None, Blame::Page) => {
                 let (pace, _) = self.frontier.pace_and_counts(lease.host);
@@ -108,7 +108,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             record,
             links: Vec::new(),
             warc: None,
-            retry_after: None,
             status: None,
             keeps_links: false,
             withdrawn: Vec::new(),

@@ -261,7 +261,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
         let status = visited.status.unwrap_or_default();
-        if let Some(pause) = self.pause_after(&lease, status, visited.retry_after.as_deref(), ended, now) {
+        if let Some(pause) = self.pause_after(&lease, status, request, now) {
             gap = gap.or_later(ended, pause);
         }
         if matches!(status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
@@ -328,22 +328,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         lease: &Lease,
         status: u16,
-        retry_after: Option<&str>,
-        ended: Now,
+        request: Option<Requested>,
         now: Now,
     ) -> Option<Delay> {
-        let retry_after = retry_after.and_then(|value| robots::access::retry_after(value, ended.wall));
-        self.pause(lease, status, retry_after, now)
-    }
-
-    /// As [`Engine::pause_after`], with `Retry-After` as it was read.
-    pub(super) fn pause(
-        &mut self,
-        lease: &Lease,
-        status: u16,
-        retry_after: Option<Duration>,
-        now: Now,
-    ) -> Option<Delay> {
+        let retry_after = request.and_then(|request| request.retry_after);
         let (jitter, rules) = (self.jitter.draw(), self.settings.pace);
         let (pace, _) = self.frontier.pace_and_counts(lease.host);
         let pause = pace.answered(status, retry_after, &rules, jitter)?;

@@ -181,8 +181,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     super::failure::may_pass(error.kind) && u32::from(record.tries) <= self.settings.retries;
             }
             Event::Sitemap(read) => {
-                let retry_after = read.retry_after.as_deref();
-                if let Some(pause) = self.pause_after(&lease, read.status, retry_after, ended, now) {
+                if let Some(pause) = self.pause_after(&lease, read.status, outcome.request, now) {
                     gap = gap.or_later(ended, pause);
                 }
                 robots = Some(read.robots.clone());

@@ -16,9 +16,8 @@ pub type FieldLines = Vec<(String, Vec<u8>)>;
 
 /// `Retry-After` of a header section; the longest, where there are several.
 pub(crate) fn retry_after(headers: &FieldLines, now: Timestamp) -> Option<Duration> {
-    let fields = headers.iter().filter(|(name, _)| name == "retry-after");
-    let values = fields.filter_map(|(_, value)| std::str::from_utf8(value).ok());
-    values.filter_map(|value| robots::access::retry_after(value, now)).max()
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+    robots::access::retry_after(lines, now)
 }
 
 /// Why the body of a response isn't whole.

@@ -252,7 +252,6 @@ async fn ask_file<F: Fetch, S: Store>(
         url: url.clone(),
         record,
         status: response.map(|response| response.status),
-        retry_after: response.and_then(|response| response.header("retry-after")).map(str::to_owned),
         failure: answer.err(),
     };
     Outcome {

@@ -109,8 +109,6 @@ pub struct SiteFileAnswer {
     pub record: Option<SiteFileRecord>,
     /// The status, if there was a response.
     pub status: Option<u16>,
-    /// `Retry-After` of the response, unparsed.
-    pub retry_after: Option<String>,
     /// Why there was no usable response.
     pub failure: Option<FetchError>,
 }

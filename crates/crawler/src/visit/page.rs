@@ -67,8 +67,6 @@ pub struct Visited {
     pub links: Vec<FoundLink>,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
-    /// `Retry-After` of the response, unparsed.
-    pub retry_after: Option<String>,
     /// The status of the response; the record's own where there was none.
     pub status: Option<u16>,
     /// The record's links are those of an earlier visit, which stay.
@@ -247,7 +245,6 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     if !store_text {
         record.withhold();
     }
-    let retry_after = response.header("retry-after").map(str::to_owned);
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
@@ -255,7 +252,6 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         record,
         links,
         warc,
-        retry_after,
         status,
         keeps_links: false,
         withdrawn: Vec::new(),

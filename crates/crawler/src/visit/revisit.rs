@@ -28,7 +28,7 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited { mut record, links, warc, retry_after, status: response_status, mark, denials, .. } =
+    let Visited { mut record, links, warc, status: response_status, mark, denials, .. } =
         visited;
     let visits_before = previous.visits_before + 1;
     let status = record.status.unwrap_or_default();
@@ -57,7 +57,6 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             record: kept,
             links: Vec::new(),
             warc: None,
-            retry_after,
             status: response_status,
             keeps_links: true,
             withdrawn,
@@ -76,7 +75,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
         record.withdrawn = Some(Withdrawn { at, because });
     }
     let status = response_status;
-    Visited { record, links, warc, retry_after, status, keeps_links: false, withdrawn, mark, denials }
+    Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, denials }
 }
 
 /// The first word of the author that keeps content out, with its place.

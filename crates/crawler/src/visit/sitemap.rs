@@ -21,8 +21,6 @@ pub struct SitemapRead {
     pub status: u16,
     /// Octets of the body as decoded.
     pub bytes: u64,
-    /// `Retry-After`, unparsed.
-    pub retry_after: Option<String>,
     /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
     pub redirect: Option<Result<CrawlUrl, String>>,
     /// What a status of 2xx brought.
@@ -74,7 +72,6 @@ async fn read<F, S>(
             robots,
             status: response.status,
             bytes: response.body.len() as u64,
-            retry_after: response.header("retry-after").map(str::to_owned),
             redirect: super::found::redirect_target(&url, &response),
             sitemap,
         }

@@ -17,14 +17,15 @@ pub struct Head {
     pub date: Option<String>,
     /// `Age`.
     pub age: Option<String>,
-    /// `Retry-After`.
-    pub retry_after: Option<String>,
+    /// Every `Retry-After` value, one entry a line.
+    pub retry_after: Vec<String>,
     /// `Content-Type`.
     pub content_type: Option<String>,
 }
 
 impl Head {
-    /// Picks the fields out of a response's header lines; names ignore case, of repeated ones the first counts.
+    /// Picks the fields out of a response's header lines; names ignore case, of repeated ones the first counts,
+    /// but every Cache-Control and Retry-After line is kept.
     pub fn new<'a>(status: u16, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut head = Self { status, ..Self::default() };
         for (name, value) in headers {
@@ -41,7 +42,7 @@ impl Head {
                 "expires" => first(&mut head.expires),
                 "date" => first(&mut head.date),
                 "age" => first(&mut head.age),
-                "retry-after" => first(&mut head.retry_after),
+                "retry-after" => head.retry_after.push(value.trim().to_owned()),
                 "content-type" => first(&mut head.content_type),
                 _ => {}
             }
@@ -77,6 +78,12 @@ impl Head {
         let left = http_date(expires).map(|expires| expires.duration_since(date));
         Some(left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default())
     }
+
+    /// How long the response asks to be left in peace: see [`retry_after`].
+    pub fn asked_wait(&self, now: Timestamp) -> Option<Duration> {
+        let asked = self.retry_after.iter().map(|value| ("retry-after", value.as_bytes()));
+        retry_after(asked.chain(self.date.iter().map(|value| ("date", value.as_bytes()))), now)
+    }
 }
 
 /// Splits a Cache-Control value at the commas that stand outside of quotes.
@@ -88,18 +95,62 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads a `Retry-After` value: seconds, or an HTTP date compared with `now`. Clamped to 1 s .. 7 d.
+/// Reads how long a response asks to be left in peace: its `Retry-After` lines, seconds or HTTP dates. Clamped to 1 s .. 7 d.
 ///
-/// Negative and unreadable values are none; a date in the past gives the least wait. Source: RFC 9110 section 10.2.3.
-pub fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+/// `lines` are the response's header lines, names in any case; others are passed over. A date counts from the response's own
+/// `Date`, since our clock may be wrong by hours; from `now` where there is none that can be read. Of several lines, or values
+/// that an intermediary joined by commas, the longest wait counts. Negative and unreadable values are none; a date in the past
+/// gives the least wait. Source: RFC 9110 sections 5.6.7, 6.6.1 and 10.2.3.
+///
+/// The wait is never a reason to ask sooner: the caller takes the longer of it and its own back-off.
+pub fn retry_after<'a>(
+    lines: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    now: Timestamp,
+) -> Option<Duration> {
     const LEAST: Duration = Duration::from_secs(1);
     const MOST: Duration = Duration::from_hours(7 * 24);
-    let value = value.trim();
-    let wait = match delta_seconds(value) {
-        Some(wait) => wait,
-        None => Duration::try_from(http_date(value)?.duration_since(now)).unwrap_or_default(),
-    };
-    Some(wait.clamp(LEAST, MOST))
+    let mut asked: Vec<Asked> = Vec::new();
+    let mut date: Option<Timestamp> = None;
+    for (name, value) in lines {
+        let Ok(value) = std::str::from_utf8(value) else { continue };
+        if name.eq_ignore_ascii_case("retry-after") {
+            asked.extend(longest(value));
+        } else if name.eq_ignore_ascii_case("date")
+            && let Some(at) = http_date(value)
+        {
+            // Two of them are a mistake: the earlier one makes the longer wait.
+            date = Some(date.map_or(at, |before| before.min(at)));
+        }
+    }
+    let from = date.unwrap_or(now);
+    let wait = asked.into_iter().map(|asked| match asked {
+        Asked::For(length) => length,
+        Asked::Until(at) => Duration::try_from(at.duration_since(from)).unwrap_or_default(),
+    });
+    Some(wait.max()?.clamp(LEAST, MOST))
+}
+
+/// What one value of `Retry-After` asks for.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    For(Duration),
+    Until(Timestamp),
+}
+
+/// The values of one line: one by the grammar; where an intermediary joined several by commas, the longest of each form.
+fn longest(line: &str) -> impl Iterator<Item = Asked> {
+    let whole = value(line);
+    let parts: Vec<&str> = if whole.is_none() { line.split(',').collect() } else { Vec::new() };
+    let seconds = parts.iter().filter_map(|part| delta_seconds(part)).max();
+    // A date has a comma of its own, but for that of asctime.
+    let dates = parts.iter().filter_map(|part| http_date(part));
+    let pairs = parts.windows(2).filter_map(|pair| http_date(&pair.join(",")));
+    let latest = dates.chain(pairs).max();
+    [whole, seconds.map(Asked::For), latest.map(Asked::Until)].into_iter().flatten()
+}
+
+fn value(text: &str) -> Option<Asked> {
+    delta_seconds(text).map(Asked::For).or_else(|| http_date(text).map(Asked::Until))
 }
 
 /// Reads digits; more than fit are as many as fit (RFC 9111 section 1.2.2).

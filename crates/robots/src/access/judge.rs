@@ -214,7 +214,7 @@ impl Table<'_> {
             // Deviation: RFC 9309 section 2.3.1.3 would allow everything.
             401 | 403 | 402 | 407 | 451 => self.settled(Access::DenyAll, format!("closed: {status}"), DAY),
             408 | 421 | 425 | 429 | 500..=599 => {
-                self.unreachable(&status.to_string(), head.retry_after.as_deref())
+                self.unreachable(&status.to_string(), head.asked_wait(self.now))
             }
             400..=499 => self.unavailable(status),
             _ => self.unreachable(&format!("status {status}"), None),
@@ -266,7 +266,7 @@ impl Table<'_> {
     }
 
     /// No answer: RFC 9309 section 2.3.1.4, and the steps of the specification.
-    fn unreachable(&self, why: &str, retry_after: Option<&str>) -> Judgement {
+    fn unreachable(&self, why: &str, asked: Option<Duration>) -> Judgement {
         let since = self.history.first_failure.filter(|&first| first <= self.now).unwrap_or(self.now);
         let lasted = between(since, self.now);
         let history = History {
@@ -284,7 +284,6 @@ impl Table<'_> {
         } else {
             (Access::DenyAll, DAY)
         };
-        let asked = retry_after.and_then(|value| super::retry_after(value, self.now));
         let wait = asked.map_or(step, |asked| asked.max(step));
         self.judgement(access, format!("unreachable since {since:.0}: {why}"), wait, history)
     }
