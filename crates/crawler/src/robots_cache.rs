@@ -210,10 +210,12 @@ impl<S: Store> RobotsCache<S> {
         {
             return match next_hop(errand, response) {
                 Ok(hop) => Ok(Step::Hop(hop)),
-                Err(bad) => self.judged(errand, known, &Outcome::Redirects(bad), Some(response), ROBOTS, now),
+                Err(bad) => self
+                    .judged(errand, known, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
+                    .map(Step::Known),
             };
         }
-        match answer {
+        let entry = match answer {
             Ok(response) => {
                 let headers = response
                     .headers
@@ -229,7 +231,8 @@ impl<S: Store> RobotsCache<S> {
                 let kind = if of_host { error.kind.as_str() } else { ROBOTS };
                 self.judged(errand, known, &Outcome::Failed(failure(error.kind)), None, kind, now)
             }
-        }
+        };
+        entry.map(Step::Known)
     }
 
     fn judged(
@@ -240,7 +243,7 @@ impl<S: Store> RobotsCache<S> {
         response: Option<&Response>,
         kind: &str,
         now: Timestamp,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<Arc<Entry>, StoreError> {
         let before = match known {
             Known::Fresh(entry) | Known::Stale(entry) => Some(entry),
             Known::Missing => None,
@@ -322,7 +325,7 @@ impl<S: Store> RobotsCache<S> {
             record,
             digest: rules_digest,
         };
-        Ok(Step::Known(self.keep(&errand.origin, entry)))
+        Ok(self.keep(&errand.origin, entry))
     }
 }
 

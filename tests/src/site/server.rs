@@ -63,9 +63,17 @@ impl Server {
     /// # Panics
     /// If the machine gives no port.
     pub fn start(sites: Sites) -> Self {
+        Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0)), sites)
+    }
+
+    /// Serves sites on an address of this machine; port 0 is a free one.
+    ///
+    /// # Panics
+    /// If the machine doesn't give it.
+    pub fn start_on(address: SocketAddr, sites: Sites) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime can be made");
-        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port on loopback");
+        let listener = runtime.block_on(TcpListener::bind(address)).expect("a port of this machine");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared { sites, start: Instant::now(), state: Mutex::default() });
         runtime.spawn(accept(listener, Arc::clone(&shared)));

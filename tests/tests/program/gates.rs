@@ -88,6 +88,88 @@ fn quotas_and_addresses_hold_over_a_kill() {
     assert_eq!(close, None, "{starts:?}");
 }
 
+/// What the ledger says was asked where, by host.
+fn addresses(scene: &Scene) -> Vec<(String, String)> {
+    let rows = scene.table("ledger");
+    let asked = rows.iter().filter(|row| row["evidence"]["request"].is_object());
+    let mut all: Vec<_> = asked
+        .map(|row| {
+            let address = row["evidence"]["request"]["address"].as_str().unwrap_or("none");
+            (row["host"].as_str().unwrap_or_default().to_owned(), address.to_owned())
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn pair(host: &str, address: &str) -> (String, String) {
+    (host.to_owned(), address.to_owned())
+}
+
+#[test]
+fn a_host_is_booked_on_the_address_that_it_is_connected_to() {
+    let tree = |sites: Sites, host: &str| sites.tree(host, 8, Duration::from_millis(60));
+    let scene = Scene::new(["a.test", "b.test", "c.test"].into_iter().fold(Sites::new(), tree));
+    let at = scene.server.address();
+    let port = at.port();
+    // Nobody is at the first address of one, another has the IPv6 form of the address of all.
+    let rules = [
+        format!("a.test:127.0.0.77:{port}"),
+        format!("a.test:{at}"),
+        format!("b.test:[::ffff:127.0.0.1]:{port}"),
+        format!("c.test:{at}"),
+    ];
+    let options = rules.iter().flat_map(|rule| ["--resolve", rule]);
+    let crawl = whole_program::program::Crawl::new([
+        "--agent",
+        "SuperRobot/1.0",
+        "--delay",
+        "20ms",
+        "--adaptive",
+        "0",
+    ])
+    .args([std::path::Path::new("--seed"), &scene.seeds(), std::path::Path::new("--out"), &scene.out()]);
+    crawl.args(options).args(["--per-ip"]).run().expect(0);
+    assert_eq!(scene.server.pages().len(), 24);
+    let found = judge(&as_one(&scene), PROMISE);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+    let expected = [
+        pair("a.test", "127.0.0.1"),
+        pair("a.test", "127.0.0.77"),
+        pair("b.test", "::ffff:127.0.0.1"),
+        pair("c.test", "127.0.0.1"),
+    ];
+    assert_eq!(addresses(&scene), expected);
+    let report = scene.look("audit", &["--json"]).expect(0).json().remove(0);
+    let checks = report["checks"].as_array().expect("a list");
+    let shared = checks.iter().find(|check| check["name"] == "shared_address").expect("it is a check");
+    // Each request but the first to each address.
+    assert_eq!(shared["judged"].as_u64(), Some(26), "{shared}");
+    assert!(shared["margin_s"].as_f64().is_some_and(|margin| margin >= 0.0), "{shared}");
+    // Pages that were asked for are no failures, whichever address took no connection.
+    assert_eq!(scene.table("errors"), Vec::<serde_json::Value>::new());
+}
+
+#[test]
+fn a_plan_by_address_takes_turns_too() {
+    let scene = sites(4);
+    let crawl = whole_program::program::Crawl::new([
+        "plan",
+        "--agent",
+        "SuperRobot/1.0",
+        "--delay",
+        "20ms",
+        "--per-ip",
+    ])
+    .args([std::path::Path::new("--seed"), &scene.seeds()])
+    .args(scene.server.resolve());
+    crawl.run().expect(0);
+    assert_eq!(scene.server.count(), 4, "robots.txt of each");
+    let found = judge(&as_one(&scene), PROMISE);
+    assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
+}
+
 #[test]
 fn a_crawl_by_address_goes_on_after_a_stop() {
     let scene = sites(3);

@@ -16,6 +16,7 @@ mod many_hosts;
 mod memory;
 mod pace;
 mod plan;
+mod rebinding;
 mod robot_directives;
 mod robots_change;
 mod robots_fields;

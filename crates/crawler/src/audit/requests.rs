@@ -1,6 +1,7 @@
 //! Reads the ledger into requests, by host and time.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,8 +26,11 @@ pub(super) struct Asked {
     pub(super) gap_reason: String,
     /// A request for robots.txt, or a hop of one.
     pub(super) is_robots: bool,
-    /// The delay that the operator set for the run.
+    /// The IP address that was asked, where that is on record.
+    pub(super) address: Option<IpAddr>,
+    /// What the operator set for the run.
     pub(super) configured: Duration,
+    pub(super) per_ip: bool,
 }
 
 /// A pause that the ledger says a host was to be left in peace for.
@@ -62,7 +66,7 @@ pub(super) struct Log {
 pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, AuditError> {
     let mut log = Log::default();
     let mut run = 0;
-    let mut configured = rules.delay;
+    let (mut configured, mut per_ip) = (rules.delay, false);
     for pair in store.scan(Tree::Ledger, &[]) {
         let (_, value) = pair?;
         // What can't be read is a fault of the chain, and told there.
@@ -71,10 +75,12 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
             if entry.layer == Layer::Stop && matches!(entry.decision.as_str(), "started" | "resumed") {
                 run += 1;
                 log.runs.of(run).begun = entry.evidence.boot.zip(entry.evidence.clock);
-                configured = entry.evidence.words.as_deref().and_then(delay_of).unwrap_or(rules.delay);
+                let words = entry.evidence.words.as_deref().unwrap_or_default();
+                configured = delay_of(words).unwrap_or(rules.delay);
+                per_ip = words.ends_with(", per-ip");
                 continue;
             }
-            take(&mut log, entry, run, configured);
+            take(&mut log, entry, run, configured, per_ip);
         }
     }
     for host in log.hosts.values_mut() {
@@ -87,7 +93,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
     Ok(log)
 }
 
-fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration) {
+fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration, per_ip: bool) {
     let Decision { at, url, host, decision, layer, evidence, .. } = entry;
     let clock = evidence.clock;
     if decision == "paused"
@@ -120,7 +126,9 @@ fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration) {
         gap: request.gap,
         gap_reason: request.gap_reason.into_owned(),
         is_robots,
+        address: request.address,
         configured,
+        per_ip,
         url,
     };
     log.hosts.entry(host).or_default().asked.push(asked);

@@ -1,24 +1,43 @@
 //! One slot and one gap for each IP address, where the operator asked for that: many names may be one machine.
+//!
+//! A host is booked on one address before it is asked, and is connected to that one alone. Where it takes no connection, the
+//! host is booked on its next one: a fall-back within the client would meet whoever is asked there.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::clock::Now;
-use crate::frontier::HostId;
+use crate::fetch::{Booked, machine};
+use crate::frontier::{Booking, HostId};
 
 /// How far a host is put off that waits for another one's answer; it is called before that.
 pub(super) const PUT_OFF: Duration = Duration::from_secs(3600);
 
 /// Whoever doesn't come this long after its turn began lets the next one pass.
 const OVERDUE: Duration = Duration::from_secs(1);
+/// For how long the addresses of a host hold; then they are looked up again.
+const LIFE: Duration = Duration::from_mins(5);
+
+/// For how long it holds that a host has none.
+const NOWHERE: Duration = Duration::from_secs(1);
 
 /// The addresses in use.
 #[derive(Debug)]
 pub(super) struct Addresses {
     delay: Duration,
-    of_host: HashMap<HostId, IpAddr>,
+    /// No address is asked before this: an earlier process may have asked any of them.
+    open_from: Duration,
+    of_host: HashMap<HostId, Places>,
     slots: HashMap<IpAddr, Slot>,
+}
+
+/// The addresses of a host, and which of them it is booked on.
+#[derive(Debug)]
+struct Places {
+    addresses: Vec<IpAddr>,
+    at: usize,
+    since: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -31,8 +50,8 @@ struct Slot {
 /// Whether a host may be asked, as far as its address is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It may, and has the slot of its address now.
-    Now,
+    /// It may be asked here, and has the slot of this address now.
+    Now(Booking),
     /// Not before this.
     At(Duration),
     /// Its address has to be looked up first.
@@ -40,20 +59,54 @@ pub(super) enum Turn {
 }
 
 impl Addresses {
-    /// Addresses with this gap.
-    pub(super) fn new(delay: Duration) -> Self {
-        Self { delay, of_host: HashMap::new(), slots: HashMap::new() }
+    /// Addresses with this gap, none of which is asked before `open_from`.
+    pub(super) fn new(delay: Duration, open_from: Duration) -> Self {
+        Self { delay, open_from, of_host: HashMap::new(), slots: HashMap::new() }
     }
 
-    /// Notes where a host is: from a look-up, or from its last connection.
-    pub(super) fn know(&mut self, host: HostId, address: IpAddr) {
-        self.of_host.insert(host, address);
+    /// Notes the addresses of a host from a look-up. It stays booked where it was, if that is still one of them; else the next
+    /// host that waits there has its turn, which is returned as by [`Addresses::free`].
+    pub(super) fn know(
+        &mut self,
+        host: HostId,
+        addresses: Vec<IpAddr>,
+        now: Now,
+    ) -> Option<(HostId, Duration)> {
+        let booked = self.of_host.get(&host).and_then(|places| places.addresses.get(places.at)).copied();
+        let at = booked.and_then(|booked| addresses.iter().position(|address| *address == booked));
+        self.of_host.insert(host, Places { addresses, at: at.unwrap_or_default(), since: now.mono });
+        let left = booked.filter(|_| at.is_none())?;
+        let slot = self.slots.get_mut(&machine(left)).filter(|slot| slot.busy.is_none())?;
+        Some((slot.waiting.pop_front()?, slot.not_before))
+    }
+
+    /// The address that a host is booked on took no connection: it is booked on its next one, or looked up again.
+    pub(super) fn unreached(&mut self, host: HostId) {
+        if let Some(places) = self.of_host.get_mut(&host) {
+            places.at += 1;
+            if places.at >= places.addresses.len() {
+                self.of_host.remove(&host);
+            }
+        }
     }
 
     /// Takes the slot of a host's address, if it is free.
     pub(super) fn turn(&mut self, host: HostId, now: Now) -> Turn {
-        let Some(address) = self.of_host.get(&host) else { return Turn::Unknown };
-        let slot = self.slots.entry(*address).or_default();
+        let fresh = self.of_host.get(&host).filter(|places| {
+            let life = if places.addresses.is_empty() { NOWHERE } else { LIFE };
+            now.mono.saturating_sub(places.since) < life
+        });
+        let Some(places) = fresh else { return Turn::Unknown };
+        let Some(address) = places.addresses.get(places.at).copied() else {
+            // One that can't be looked up shares nothing, and is connected to nothing: its request tells why.
+            return Turn::Now(Booking { at: Booked::Nowhere, is_last: true });
+        };
+        let is_last = places.at + 1 == places.addresses.len();
+        let open_from = self.open_from;
+        let slot = self
+            .slots
+            .entry(machine(address))
+            .or_insert_with(|| Slot { not_before: open_from, ..Slot::default() });
         if slot.busy.is_some() {
             if !slot.waiting.contains(&host) {
                 slot.waiting.push_back(host);
@@ -64,7 +117,7 @@ impl Addresses {
             return Turn::At(slot.not_before);
         }
         slot.busy = Some(host);
-        Turn::Now
+        Turn::Now(Booking { at: Booked::At(address), is_last })
     }
 
     /// Gives a slot back; `ended` tells when the request ended, if there was one. Returns the host whose turn is next, and
@@ -103,48 +156,122 @@ mod tests {
         Now { mono: Duration::from_secs(secs), wall: jiff::Timestamp::UNIX_EPOCH }
     }
 
+    fn addresses(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// The turn on this address, the last one of its host or not.
+    fn on(text: &str, is_last: bool) -> Turn {
+        Turn::Now(Booking { at: Booked::At(text.parse().unwrap()), is_last })
+    }
+
     #[test]
     fn hosts_of_one_address_take_turns_and_keep_one_gap() {
-        let mut addresses = Addresses::new(Duration::from_secs(2));
+        let mut all = Addresses::new(Duration::from_secs(2), Duration::ZERO);
         let hosts: Vec<HostId> = (0..4).map(HostId).collect();
-        assert_eq!(addresses.turn(hosts[0], at(0)), Turn::Unknown);
-        for (host, last) in [(0, 1), (1, 1), (2, 1), (3, 9)] {
-            addresses.know(hosts[host], IpAddr::from([127, 0, 0, last]));
+        assert_eq!(all.turn(hosts[0], at(0)), Turn::Unknown);
+        for (host, address) in [(0, "127.0.0.1"), (1, "::ffff:127.0.0.1"), (2, "127.0.0.1"), (3, "127.0.0.9")]
+        {
+            all.know(hosts[host], addresses(&[address]), at(0));
         }
-        assert_eq!(addresses.turn(hosts[0], at(0)), Turn::Now);
-        assert_eq!(addresses.turn(hosts[3], at(0)), Turn::Now, "another address");
+        assert_eq!(all.turn(hosts[0], at(0)), on("127.0.0.1", true));
+        assert_eq!(all.turn(hosts[3], at(0)), on("127.0.0.9", true), "another address");
         for host in [1, 2, 1] {
-            assert_eq!(addresses.turn(hosts[host], at(1)), Turn::At(Duration::from_secs(1) + PUT_OFF));
+            assert_eq!(all.turn(hosts[host], at(1)), Turn::At(Duration::from_secs(1) + PUT_OFF));
         }
-        assert_eq!(addresses.free(hosts[1], None), None, "it has no slot");
+        assert_eq!(all.free(hosts[1], None), None, "it has no slot");
         let ended = Some(Duration::from_secs(5));
         let next = crate::pace::as_the_site_sees(Duration::from_secs(2)) + Duration::from_secs(5);
-        assert_eq!(addresses.free(hosts[0], ended), Some((hosts[1], next)));
-        assert_eq!(addresses.turn(hosts[1], at(6)), Turn::At(next));
-        assert_eq!(addresses.turn(hosts[1], at(8)), Turn::Now);
+        assert_eq!(all.free(hosts[0], ended), Some((hosts[1], next)));
+        assert_eq!(all.turn(hosts[1], at(6)), Turn::At(next));
+        assert_eq!(
+            all.turn(hosts[1], at(8)),
+            on("::ffff:127.0.0.1", true),
+            "it is connected to as it was found"
+        );
         // A turn without a request, a denied URL say, leaves the gap as it was.
-        assert_eq!(addresses.free(hosts[1], None), Some((hosts[2], next)));
+        assert_eq!(all.free(hosts[1], None), Some((hosts[2], next)));
+    }
+
+    #[test]
+    fn a_fall_back_is_a_booking_of_its_own() {
+        let mut all = Addresses::new(Duration::from_secs(2), Duration::ZERO);
+        let (host, other) = (HostId(0), HostId(1));
+        all.know(host, addresses(&["::1", "127.0.0.1"]), at(0));
+        all.know(other, addresses(&["127.0.0.1"]), at(0));
+        assert_eq!(all.turn(other, at(0)), on("127.0.0.1", true));
+        assert_eq!(all.turn(host, at(0)), on("::1", false));
+        all.unreached(host);
+        all.free(host, Some(Duration::from_secs(1)));
+        assert_eq!(
+            all.turn(host, at(2)),
+            Turn::At(Duration::from_secs(2) + PUT_OFF),
+            "the other is asked there"
+        );
+        all.free(other, Some(Duration::from_secs(2)));
+        assert!(matches!(all.turn(host, at(3)), Turn::At(_)), "and has a gap");
+        assert_eq!(all.turn(host, at(5)), on("127.0.0.1", true));
+        all.free(host, Some(Duration::from_secs(5)));
+        // A later look-up doesn't lead back to what took no connection.
+        all.know(host, addresses(&["::1", "127.0.0.1"]), at(6));
+        assert_eq!(all.turn(host, at(9)), on("127.0.0.1", true));
+        all.free(host, None);
+        all.unreached(host);
+        assert_eq!(all.turn(host, at(9)), Turn::Unknown, "none is left");
+    }
+
+    #[test]
+    fn addresses_are_looked_up_again_after_a_while_and_none_means_nowhere() {
+        let mut all = Addresses::new(Duration::from_secs(2), Duration::from_secs(4));
+        let host = HostId(0);
+        all.know(host, addresses(&["127.0.0.1"]), at(0));
+        assert_eq!(all.turn(host, at(0)), Turn::At(Duration::from_secs(4)), "a process before this one");
+        assert_eq!(all.turn(host, at(299)), on("127.0.0.1", true));
+        all.free(host, None);
+        assert_eq!(all.turn(host, at(300)), Turn::Unknown);
+        all.know(host, Vec::new(), at(300));
+        let nowhere = Turn::Now(Booking { at: Booked::Nowhere, is_last: true });
+        assert_eq!(all.turn(host, at(300)), nowhere);
+        assert_eq!(all.turn(host, at(301)), Turn::Unknown, "it may have one the next time");
+    }
+
+    #[test]
+    fn a_host_that_moves_away_leaves_its_turn_to_the_next() {
+        let mut all = Addresses::new(Duration::from_secs(2), Duration::ZERO);
+        let hosts: Vec<HostId> = (0..3).map(HostId).collect();
+        for host in &hosts {
+            all.know(*host, addresses(&["127.0.0.1"]), at(0));
+        }
+        assert_eq!(all.turn(hosts[0], at(0)), on("127.0.0.1", true));
+        for host in &hosts[1..] {
+            assert!(matches!(all.turn(*host, at(0)), Turn::At(_)));
+        }
+        assert_eq!(all.free(hosts[0], None), Some((hosts[1], Duration::ZERO)));
+        assert_eq!(all.know(hosts[1], addresses(&["127.0.0.2"]), at(1)), Some((hosts[2], Duration::ZERO)));
+        assert_eq!(all.turn(hosts[2], at(1)), on("127.0.0.1", true));
+        assert_eq!(all.turn(hosts[1], at(1)), on("127.0.0.2", true));
+        assert_eq!(all.know(hosts[0], addresses(&["127.0.0.1", "127.0.0.2"]), at(2)), None, "it stays");
     }
 
     #[test]
     fn whoever_has_no_work_left_holds_up_nobody_behind_it() {
-        let mut addresses = Addresses::new(Duration::from_secs(2));
+        let mut all = Addresses::new(Duration::from_secs(2), Duration::ZERO);
         let hosts: Vec<HostId> = (0..5).map(HostId).collect();
         for host in &hosts {
-            addresses.know(*host, IpAddr::from([127, 0, 0, 1]));
+            all.know(*host, addresses(&["127.0.0.1"]), at(0));
         }
-        assert_eq!(addresses.turn(hosts[0], at(0)), Turn::Now);
+        assert_eq!(all.turn(hosts[0], at(0)), on("127.0.0.1", true));
         for host in &hosts[1..] {
-            assert_eq!(addresses.turn(*host, at(0)), Turn::At(PUT_OFF));
+            assert_eq!(all.turn(*host, at(0)), Turn::At(PUT_OFF));
         }
         let has_work = |host: HostId| host.0 >= 3;
-        assert_eq!(addresses.overdue(at(9), has_work), [], "somebody is asked there");
+        assert_eq!(all.overdue(at(9), has_work), [], "somebody is asked there");
         // The turn of host 1, which has nothing left to ask for, nor has host 2.
-        assert_eq!(addresses.free(hosts[0], None), Some((hosts[1], Duration::ZERO)));
-        assert_eq!(addresses.overdue(at(0), has_work), [], "not a second late yet");
-        assert_eq!(addresses.overdue(at(1), has_work), [hosts[3]]);
-        assert_eq!(addresses.turn(hosts[3], at(1)), Turn::Now);
-        assert_eq!(addresses.free(hosts[3], None), Some((hosts[4], Duration::ZERO)));
-        assert_eq!(addresses.overdue(at(9), has_work), [], "nobody waits");
+        assert_eq!(all.free(hosts[0], None), Some((hosts[1], Duration::ZERO)));
+        assert_eq!(all.overdue(at(0), has_work), [], "not a second late yet");
+        assert_eq!(all.overdue(at(1), has_work), [hosts[3]]);
+        assert_eq!(all.turn(hosts[3], at(1)), on("127.0.0.1", true));
+        assert_eq!(all.free(hosts[3], None), Some((hosts[4], Duration::ZERO)));
+        assert_eq!(all.overdue(at(9), has_work), [], "nobody waits");
     }
 }

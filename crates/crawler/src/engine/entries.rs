@@ -88,8 +88,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.
     pub(super) fn note_request(&mut self, lease: &Lease, request: Option<Requested>) {
         let gap = self.frontier.waited(lease.host);
-        self.made = request.map(|Requested { started, ended, bytes, status, .. }| {
-            RequestMade::new(started, ended, status, bytes, gap)
+        self.made = request.map(|Requested { started, ended, bytes, status, address, .. }| {
+            RequestMade::new(started, ended, status, bytes, gap).with_address(address)
         });
     }
 
@@ -97,7 +97,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_request(&mut self, lease: &Lease, now: Now) {
         if let Some(request) = self.made.take() {
             let evidence = Evidence::default().with_request(Some(request));
-            self.decide(about(lease, now, "asked", Layer::Fetch, "request", evidence));
+            let entry = match self.made_for.take() {
+                Some(url) => {
+                    let entry = about(lease, now, "asked", Layer::Robots, "robots_txt", evidence);
+                    Decision { url: url.to_string(), ..entry }
+                }
+                None => about(lease, now, "asked", Layer::Fetch, "request", evidence),
+            };
+            self.decide(entry);
         }
     }
 
@@ -197,10 +204,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let now = Now { wall: record.fetched_at, mono: std::time::Duration::ZERO };
         let request = self.made.take();
-        let (own, elsewhere) = if lease.url.host() == host { (request, None) } else { (None, request) };
+        let url = self.made_for.take().unwrap_or_else(|| lease.url.clone());
+        let is_own = url.origin().to_string() == record.origin;
+        let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
         if let Some(request) = elsewhere {
             let evidence = Evidence::default().with_request(Some(request));
-            self.decide(about(lease, now, "asked", Layer::Robots, "robots_elsewhere", evidence));
+            let entry = about(lease, now, "asked", Layer::Robots, "robots_elsewhere", evidence);
+            self.decide(Decision { url: url.to_string(), ..entry });
         }
         let about_origin = |decision: String, reason: String, evidence: Evidence| Decision {
             at: record.fetched_at,
@@ -247,11 +257,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_start(&mut self, now: Now) -> Result<(), CommitError> {
         let (decision, pace) = (if self.totals.runs > 1 { "resumed" } else { "started" }, self.settings.pace);
         let words = format!(
-            "run {}; delay {} s, adaptive {}, max-delay {} s",
+            "run {}; delay {} s, adaptive {}, max-delay {} s{}",
             self.totals.runs,
             pace.delay.as_secs_f64(),
             pace.adaptive,
-            pace.max_delay.as_secs_f64()
+            pace.max_delay.as_secs_f64(),
+            if self.settings.per_ip { ", per-ip" } else { "" }
         );
         let evidence = Evidence { boot: self.clock.boot(), ..words.into() };
         self.enter_run(decision, "run", evidence, now);

@@ -141,7 +141,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 if let Step::Known(entry) =
                     self.context.robots.answered(errand, &known, &Err(error), now.wall)?
                 {
-                    self.learn_robots(lease, &entry, None)?;
+                    self.robots_known(lease, &errand.origin.host, &entry, None, None)?;
                 }
             }
             Work::Sitemap(sitemap) => {

@@ -8,7 +8,7 @@ use super::address::Turn;
 use super::settle::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
-use crate::frontier::{Lease, Permit, Work};
+use crate::frontier::{HostId, Lease, Permit, Work};
 use crate::pace::{Delay, Why};
 use crate::record::Layer;
 use crate::store::Store;
@@ -46,11 +46,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Lets a permit through if its host's address is free. The second value says that the address isn't known yet. None: the
     /// host waits.
-    pub(super) fn turn(&mut self, permit: Permit, now: Now) -> Option<(Permit, bool)> {
+    pub(super) fn turn(&mut self, mut permit: Permit, now: Now) -> Option<(Permit, bool)> {
         let Some(addresses) = &mut self.addresses else { return Some((permit, false)) };
         let host = permit.lease().host;
         match addresses.turn(host, now) {
-            Turn::Now => Some((permit, false)),
+            Turn::Now(booking) => {
+                permit.book(Some(booking));
+                Some((permit, false))
+            }
             Turn::Unknown => Some((permit, true)),
             Turn::At(at) => {
                 let length = at.saturating_sub(now.mono);
@@ -67,10 +70,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             None => self.quotas.unused(lease.host, lease.token),
         }
         let Some(addresses) = &mut self.addresses else { return };
-        if let Some(address) = request.and_then(|request| request.address) {
-            addresses.know(lease.host, address);
+        if request.is_some_and(|request| request.unreached) {
+            addresses.unreached(lease.host);
         }
-        if let Some((next, at)) = addresses.free(lease.host, request.map(|request| request.ended.mono)) {
+        let next = addresses.free(lease.host, request.map(|request| request.ended.mono));
+        self.call(next);
+    }
+
+    /// Ends the wait of the host whose turn is next on its address.
+    fn call(&mut self, next: Option<(HostId, Duration)>) {
+        if let Some((next, at)) = next {
             let now = self.clock.now().mono;
             let wait = Delay { length: at.saturating_sub(now), why: Why::SharedAddress };
             self.frontier.wait(next, at, wait);
@@ -85,13 +94,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    /// A host's address became known: the host is ready as before.
-    pub(super) fn located(&mut self, permit: Permit, address: Option<IpAddr>, gap: Gap) {
-        if let Some(addresses) = &mut self.addresses {
-            // One that can't be looked up shares nothing: its request will tell why.
-            let nobody = IpAddr::from(u128::from(permit.lease().host.0).to_be_bytes());
-            addresses.know(permit.lease().host, address.unwrap_or(nobody));
-        }
+    /// A host's addresses became known: the host is ready as before.
+    pub(super) fn located(&mut self, permit: Permit, found: Vec<IpAddr>, gap: Gap) {
+        let now = self.clock.now();
+        let next = self.addresses.as_mut().and_then(|all| all.know(permit.lease().host, found, now));
+        self.call(next);
         let (not_before, wait) = gap.wait();
         self.put_back(permit, not_before, wait);
     }

@@ -89,6 +89,8 @@ pub struct Engine<F, S> {
     next_due: Option<jiff::Timestamp>,
     /// The request of the visit that is being settled, until an entry of the ledger has taken it.
     made: Option<RequestMade>,
+    /// The robots.txt that it was for, if it was for one.
+    made_for: Option<CrawlUrl>,
     end_entered: bool,
     quotas: Quotas,
     /// A wait for a quota that isn't in the ledger yet, and those that are.
@@ -162,7 +164,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if totals.runs > 0 {
             quotas.restore(store.get(Tree::Meta, quota::KEY)?.as_deref(), now, clock.boot());
         }
-        let addresses = settings.per_ip.then(|| Addresses::new(settings.pace.delay));
+        let delay = settings.pace.delay;
+        let open_from =
+            if totals.runs > 0 { now.mono + frontier.still_at_work() + delay } else { Duration::ZERO };
+        let addresses = settings.per_ip.then(|| Addresses::new(delay, open_from));
         frontier.set_traps(settings.traps);
         let sitemaps = sitemaps::restore(&mut frontier)?;
         if let Some(most) = settings.max_pages_per_host {
@@ -191,6 +196,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pages: Pages::default(),
             next_due: Some(jiff::Timestamp::MIN),
             made: None,
+            made_for: None,
             end_entered: false,
             quotas,
             quota_wait: None,
@@ -258,10 +264,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let context = Arc::clone(&self.context);
                 let only_judge = self.settings.plan;
                 let task = visits.spawn(async move {
-                    let outcome = if only_judge {
-                        visit::judge(&context, permit.lease()).await
-                    } else if to_look_up {
+                    let outcome = if to_look_up {
                         Ok(visit::look_up(&context, permit.lease()).await)
+                    } else if only_judge {
+                        visit::judge(&context, permit.lease()).await
                     } else {
                         visit::visit(&context, permit.lease()).await
                     };

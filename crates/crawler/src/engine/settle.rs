@@ -25,6 +25,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.touch(64);
         self.done.visit(&outcome.event);
         self.note_request(&lease, outcome.request);
+        self.made_for = outcome.robots_url.take();
         self.pass_gates(&lease, outcome.request.as_ref());
         if !matches!(outcome.event, Event::Local(_)) {
             self.shortage.passed(&lease, outcome.request.is_some());
@@ -38,12 +39,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             (_, outcome) => outcome,
         };
-        if !matches!(outcome.event, Event::NeverKnown(..)) {
+        if !matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_)) {
             self.asides.end_row(lease.host);
         }
         match outcome.event {
             Event::Robots(entry) => {
-                self.robots_known(permit, &entry, outcome.asked, gap)?;
+                self.robots_known(&lease, origin_host(&lease), &entry, outcome.request, outcome.asked)?;
+                self.give_back(permit, false, None, gap);
             }
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now)?,
             Event::Judged(evidence) => {
@@ -75,7 +77,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.frontier.send(lease.host, errand.clone());
                 }
             }
-            Event::Address(address) => self.located(permit, address, gap),
+            Event::Addresses(found) => self.located(permit, found, gap),
             Event::TooSlow(asked) => {
                 self.too_slow(&lease, lease.host, asked, now);
                 self.give_back(permit, false, None, gap);
@@ -117,7 +119,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         counts.bytes += bytes;
         counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         // What the robots.txt of another host's origin asks for isn't for the host that gave it: its own gap goes on.
-        let foreign = matches!(&lease.work, Work::Errand(errand) if &*errand.origin.host != lease.url.host());
+        let foreign = origin_host(lease) != lease.url.host();
         let mut delay = pace_of_host.gap(&rules, outcome.asked.filter(|_| !foreign), took);
         if foreign {
             delay = delay.or_longer(self.frontier.gap(lease.host));
@@ -161,37 +163,23 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         LimitReached { name: "max-crawl-delay".to_owned(), value }
     }
 
-    fn robots_known(
-        &mut self,
-        permit: Permit,
-        entry: &Entry,
-        asked: Option<Delay>,
-        gap: Gap,
-    ) -> Result<(), CommitError> {
-        let lease = permit.lease().clone();
-        self.learn_robots(&lease, entry, asked)?;
-        self.give_back(permit, false, None, gap);
-        Ok(())
-    }
-
     /// Takes in what a robots.txt came to, and lets the visits go on that wait for it.
-    pub(super) fn learn_robots(
+    pub(super) fn robots_known(
         &mut self,
         lease: &Lease,
+        origin_host: &str,
         entry: &Entry,
+        request: Option<Requested>,
         asked: Option<Delay>,
     ) -> Result<(), CommitError> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
-        counts.robots_requests += 1;
+        counts.robots_requests += u64::from(request.is_some());
         for comment in entry.robots.signals().comments() {
             // Its author addresses the operator of the crawl.
             tracing::info!(origin = entry.record.origin, "robots.txt says: {comment}");
         }
         let record = entry.record.clone();
-        let origin_host = match &lease.work {
-            Work::Errand(errand) => self.frontier.host_id(&errand.origin.host)?,
-            Work::Visit(_) | Work::Sitemap(_) => lease.host,
-        };
+        let origin_host = self.frontier.host_id(origin_host)?;
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
         self.enter_robots(lease, &record, &host, entry.digest.as_ref())?;
@@ -371,6 +359,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn stored_page(&self, host: HostId, page: Fingerprint) -> Option<PageRecord> {
         let value = self.frontier.store().get(Tree::Pages, &page_key(host, page, 0)).ok()??;
         serde_json::from_slice(&value).ok()
+    }
+}
+
+/// The host whose robots.txt a lease is after.
+fn origin_host(lease: &Lease) -> &str {
+    match &lease.work {
+        Work::Errand(errand) => &errand.origin.host,
+        Work::Visit(_) | Work::Sitemap(_) => lease.url.host(),
     }
 }
 

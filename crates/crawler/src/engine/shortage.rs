@@ -186,7 +186,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Work::Sitemap(sitemap) if gives_up => {
                 let event = Event::Failed(error.clone(), RobotsEvidence::default());
                 let outcome =
-                    Outcome { request, asked: None, half_rate: false, held: Held::default(), event };
+                    Outcome { request, robots_url: None, asked: None, half_rate: false, held: Held::default(), event };
                 self.sitemap_over(permit, (**sitemap).clone(), outcome, gap)?;
             }
             Work::Visit(_) | Work::Sitemap(_) => {
@@ -210,6 +210,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::frontier::QueuedUrl;
 
@@ -222,7 +224,7 @@ mod tests {
     fn lease(host: u32, token: u64) -> Lease {
         let url = CrawlUrl::parse(&format!("http://h{host}.test/")).unwrap();
         let work = Work::Visit(QueuedUrl::link(&url, 0, None));
-        Lease { host: HostId(host), token, url, work, rested: None }
+        Lease { host: HostId(host), token, url, work, rested: None, class: Arc::default(), booking: None }
     }
 
     #[test]

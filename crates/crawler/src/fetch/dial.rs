@@ -1,27 +1,71 @@
-//! Watching the client make connections, which it doesn't tell about by itself.
+//! Watching the client make connections, which it doesn't tell about by itself, and telling the resolver what they are for.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use tower_layer::Layer;
 use tower_service::Service;
+use url::Url;
+
+use super::{AddressClass, Booked, FetchRequest};
 
 tokio::task_local! {
     /// The dial of the request that runs in this task.
     static DIAL: Arc<Dial>;
 }
 
+/// What a connection is wanted for: it decides about the address.
+#[derive(Debug, Clone)]
+pub(super) struct Aim {
+    /// The port, and whether it stands in the URL.
+    pub(super) port: u16,
+    pub(super) is_explicit: bool,
+    pub(super) booked: Option<Booked>,
+    /// See [`FetchRequest::class`].
+    pub(super) class: Arc<OnceLock<AddressClass>>,
+}
+
+impl Aim {
+    pub(super) fn of(request: &FetchRequest, url: &Url) -> Self {
+        Self {
+            port: url.port_or_known_default().unwrap_or_default(),
+            is_explicit: url.port().is_some(),
+            booked: request.booked,
+            class: Arc::clone(&request.class),
+        }
+    }
+
+    /// The one address that may be connected to, if there is such.
+    pub(super) fn pinned(&self) -> Option<IpAddr> {
+        match self.booked {
+            Some(Booked::At(addr)) => Some(addr),
+            _ => None,
+        }
+    }
+}
+
 /// What one request did to get a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Dial {
+    aim: Aim,
     started: AtomicBool,
     established: AtomicBool,
 }
 
 impl Dial {
+    pub(super) fn new(aim: Aim) -> Self {
+        Self { aim, started: AtomicBool::new(false), established: AtomicBool::new(false) }
+    }
+
+    /// What the request in this task is for.
+    pub(super) fn aim() -> Option<Aim> {
+        DIAL.try_with(|dial| dial.aim.clone()).ok()
+    }
+
     /// Runs the request `work`, noting here which connections it makes.
     pub(super) fn watch<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> {
         DIAL.scope(Arc::clone(self), work)
@@ -76,8 +120,10 @@ where
         }
         let connecting = self.inner.call(target);
         Box::pin(async move {
-            let connected = connecting.await;
-            if let (Ok(_), Some(dial)) = (&connected, &dial) {
+            // The client may go on with it in another task.
+            let Some(dial) = dial else { return connecting.await };
+            let connected = dial.watch(connecting).await;
+            if connected.is_ok() {
                 dial.established.store(true, Ordering::Relaxed);
             }
             connected

@@ -5,9 +5,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::own::OwnSeeds;
 
 /// Says what kind of network an address belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AddressClass {
     /// Anywhere on the internet.
     Public,
@@ -57,7 +61,8 @@ impl AddressClass {
         }
     }
 
-    fn as_str(self) -> &'static str {
+    /// Its name in messages.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Public => "public",
             Self::Loopback => "loopback",
@@ -65,6 +70,16 @@ impl AddressClass {
             Self::LinkLocal => "link-local",
             Self::Reserved => "reserved",
         }
+    }
+}
+
+/// The address under which a machine is booked where hosts of one address take turns: an IPv4 address and the IPv6 forms that
+/// lead to the same machine (mapped, compatible, NAT64) are one.
+pub fn machine(addr: IpAddr) -> IpAddr {
+    match addr {
+        // The router of a 6to4 address isn't the machine behind it.
+        IpAddr::V6(v6) if v6.segments()[0] != 0x2002 => embedded_v4(v6).map_or(addr, IpAddr::V4),
+        _ => addr,
     }
 }
 
@@ -85,31 +100,85 @@ fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
 
 /// Says that an address is closed to this crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{addr} is a {} address, which is closed (--allow-net opens it)", .class.as_str())]
-pub struct BlockedAddress {
-    /// The address.
-    pub addr: IpAddr,
-    /// Its class.
-    pub class: AddressClass,
+pub enum BlockedAddress {
+    /// It isn't public, and nothing opens it.
+    #[error("{addr} is a {} address, which is closed (--allow-net {} opens it)", .class.as_str(), IpNet::from(*.addr))]
+    Closed {
+        /// The address.
+        addr: IpAddr,
+        /// Its class.
+        class: AddressClass,
+    },
+    /// The first answer for the name, in this crawl, was of another class.
+    #[error(
+        "the name now has {addr}, a {} address, but its first answer in this crawl was {}: closed (--resolve opens it)",
+        .class.as_str(), .first.as_str()
+    )]
+    Changed {
+        /// The address.
+        addr: IpAddr,
+        /// Its class.
+        class: AddressClass,
+        /// The class of the first answer.
+        first: AddressClass,
+    },
+    /// A resolve rule opens another port of it.
+    #[error(
+        "{addr} is a {} address, of which --resolve opens another port: closed (--allow-net {} opens it)",
+        .class.as_str(), IpNet::from(*.addr)
+    )]
+    OtherPort {
+        /// The address.
+        addr: IpAddr,
+        /// Its class.
+        class: AddressClass,
+    },
 }
 
-/// Decides about addresses: public ones always, own ones for seeds, any in the networks that the operator opened.
+/// Decides about addresses: public ones always; those that a seed names, with its port; any in the networks that the operator
+/// opened.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AddressGuard {
     pub(super) allow_net: Vec<IpNet>,
-    pub(super) host_is_seed: bool,
+    pub(super) own: OwnSeeds,
 }
 
 impl AddressGuard {
-    /// Lets an address through, or says why not.
-    pub(super) fn check(&self, addr: IpAddr) -> Result<(), BlockedAddress> {
+    /// Lets an address through that stands in a URL itself, or says why not.
+    pub(super) fn check_literal(&self, addr: IpAddr, host: &str, port: u16) -> Result<(), BlockedAddress> {
         let class = AddressClass::of(addr);
-        let open = match class {
-            AddressClass::Public => true,
-            AddressClass::Loopback | AddressClass::Private => self.host_is_seed,
-            AddressClass::LinkLocal | AddressClass::Reserved => false,
-        };
-        if open || self.is_allowed(addr) { Ok(()) } else { Err(BlockedAddress { addr, class }) }
+        let is_own = matches!(class, AddressClass::Loopback | AddressClass::Private);
+        if self.is_open(addr) || (is_own && self.own.holds(host, port)) {
+            Ok(())
+        } else {
+            Err(BlockedAddress::Closed { addr, class })
+        }
+    }
+
+    /// Lets an address of a name through, or says why not. `first` is the class of the name's first answer, if there was one.
+    ///
+    /// A seed's name opens nothing: who controls the name would choose what it opens. `localhost` alone can't be moved.
+    pub(super) fn check_name(
+        &self,
+        addr: IpAddr,
+        host: &str,
+        port: u16,
+        first: Option<AddressClass>,
+    ) -> Result<(), BlockedAddress> {
+        let class = AddressClass::of(addr);
+        let is_own = class == AddressClass::Loopback && self.own.holds(host, port);
+        if !self.is_open(addr) && !is_own {
+            return Err(BlockedAddress::Closed { addr, class });
+        }
+        match first {
+            Some(first) if first != class => Err(BlockedAddress::Changed { addr, class, first }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an address is open to every host.
+    pub(super) fn is_open(&self, addr: IpAddr) -> bool {
+        AddressClass::of(addr) == AddressClass::Public || self.is_allowed(addr)
     }
 
     fn is_allowed(&self, addr: IpAddr) -> bool {
@@ -193,28 +262,120 @@ mod tests {
         }
     }
 
+    fn addr(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
     #[test]
-    fn seeds_open_own_networks_and_the_operator_opens_the_rest() {
-        let addr = |text: &str| text.parse::<IpAddr>().unwrap();
-        let closed = AddressGuard::default();
-        let seed = AddressGuard { host_is_seed: true, ..AddressGuard::default() };
+    fn an_address_is_open_where_it_is_public_or_the_operator_named_it() {
         let nets = ["10.1.0.0/16", "169.254.7.0/24", "fe80::/64"].map(|n| n.parse().unwrap()).to_vec();
-        let allowed = AddressGuard { allow_net: nets, host_is_seed: false };
-        for (text, by_default, for_seeds, when_allowed) in [
-            ("8.8.8.8", true, true, true),
-            ("127.0.0.1", false, true, false),
-            ("10.1.2.3", false, true, true),
-            ("10.2.2.3", false, true, false),
-            ("169.254.7.9", false, false, true),
-            ("169.254.169.254", false, false, false),
-            ("224.0.0.1", false, false, false),
-            ("fe80::7", false, false, true),
-            ("::ffff:10.1.2.3", false, true, true),
-            ("::ffff:10.2.2.3", false, true, false),
+        let seeds =
+            ["http://127.0.0.1:8080/a", "http://10.9.9.9/", "http://[::1]/", "http://[::ffff:10.2.2.3]/"];
+        let seeds = seeds.map(|url| url.parse().unwrap());
+        let closed = AddressGuard::default();
+        let seeded = AddressGuard { own: OwnSeeds::of(&seeds), ..AddressGuard::default() };
+        let allowed = AddressGuard { allow_net: nets, ..AddressGuard::default() };
+        for (text, port, by_default, for_seeds, when_allowed) in [
+            ("8.8.8.8", 80, true, true, true),
+            ("127.0.0.1", 8080, false, true, false),
+            ("127.0.0.1", 80, false, false, false),
+            ("127.0.0.2", 8080, false, false, false),
+            ("10.9.9.9", 80, false, true, false),
+            ("10.9.9.9", 443, false, false, false),
+            ("::1", 80, false, true, false),
+            ("::1", 8080, false, false, false),
+            ("10.1.2.3", 80, false, false, true),
+            ("10.2.2.3", 80, false, false, false),
+            ("169.254.7.9", 80, false, false, true),
+            ("169.254.169.254", 80, false, false, false),
+            ("224.0.0.1", 80, false, false, false),
+            ("fe80::7", 80, false, false, true),
+            ("::ffff:10.1.2.3", 80, false, false, true),
+            ("::ffff:10.2.2.3", 80, false, true, false),
         ] {
-            assert_eq!(closed.check(addr(text)).is_ok(), by_default, "{text} by default");
-            assert_eq!(seed.check(addr(text)).is_ok(), for_seeds, "{text} for seeds");
-            assert_eq!(allowed.check(addr(text)).is_ok(), when_allowed, "{text} when allowed");
+            let host =
+                url::Host::parse(&if text.contains(':') { format!("[{text}]") } else { text.to_owned() });
+            let host = host.unwrap().to_string();
+            let is_open = |guard: &AddressGuard| guard.check_literal(addr(text), &host, port).is_ok();
+            assert_eq!(is_open(&closed), by_default, "{text}:{port} by default");
+            assert_eq!(is_open(&seeded), for_seeds, "{text}:{port} for seeds");
+            assert_eq!(is_open(&allowed), when_allowed, "{text}:{port} when allowed");
+            // No seed names it: a name has what all names have.
+            assert_eq!(
+                seeded.check_name(addr(text), "a.test", port, None).is_ok(),
+                by_default,
+                "{text} by name"
+            );
+        }
+    }
+
+    #[test]
+    fn localhost_opens_the_port_of_its_seed_and_loopback_alone() {
+        let seeds =
+            ["http://localhost:8080/", "https://dev.localhost./", "http://intranet/", "http://local.host/"];
+        let guard = AddressGuard {
+            own: OwnSeeds::of(&seeds.map(|url| url.parse().unwrap())),
+            ..AddressGuard::default()
+        };
+        for (host, port, text, expected) in [
+            ("localhost", 8080, "127.0.0.1", true),
+            ("localhost", 8080, "::1", true),
+            ("localhost", 8081, "127.0.0.1", false),
+            ("localhost", 8080, "10.0.0.1", false),
+            ("dev.localhost", 443, "127.0.0.1", true),
+            ("dev.localhost", 80, "127.0.0.1", false),
+            ("other.localhost", 443, "127.0.0.1", false),
+            ("intranet", 80, "10.0.0.1", false),
+            ("intranet", 80, "127.0.0.1", false),
+            ("local.host", 80, "127.0.0.1", false),
+            ("intranet", 80, "8.8.8.8", true),
+        ] {
+            assert_eq!(
+                guard.check_name(addr(text), host, port, None).is_ok(),
+                expected,
+                "{host}:{port} {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_keeps_the_class_of_its_first_answer() {
+        let nets = vec!["127.0.0.0/8".parse().unwrap(), "10.0.0.0/8".parse().unwrap()];
+        let guard = AddressGuard { allow_net: nets, ..AddressGuard::default() };
+        for (first, text, expected) in [
+            (Public, "1.1.1.1", true),
+            (Public, "2606:4700::1", true),
+            (Public, "127.0.0.1", false),
+            (Public, "10.0.0.1", false),
+            (Public, "::ffff:10.0.0.1", false),
+            (Loopback, "127.0.0.9", true),
+            (Loopback, "10.0.0.1", false),
+            (Loopback, "1.1.1.1", false),
+            (Private, "10.9.0.1", true),
+            (Private, "192.168.0.1", false),
+        ] {
+            let found = guard.check_name(addr(text), "a.test", 80, Some(first));
+            assert_eq!(found.is_ok(), expected, "{first:?} {text}");
+            assert!(guard.check_name(addr(text), "a.test", 80, None).is_ok() || text == "192.168.0.1");
+        }
+        let error = guard.check_name(addr("127.0.0.1"), "a.test", 80, Some(Public)).unwrap_err().to_string();
+        assert!(error.contains("loopback") && error.contains("public"), "{error}");
+        let error = guard.check_name(addr("192.168.0.1"), "a.test", 80, None).unwrap_err().to_string();
+        assert!(error.contains("--allow-net 192.168.0.1/32"), "{error}");
+    }
+
+    #[test]
+    fn an_ipv4_address_is_the_same_machine_in_its_ipv6_forms() {
+        for (text, expected) in [
+            ("1.2.3.4", "1.2.3.4"),
+            ("::ffff:1.2.3.4", "1.2.3.4"),
+            ("::1.2.3.4", "1.2.3.4"),
+            ("64:ff9b::102:304", "1.2.3.4"),
+            ("2002:102:304::1", "2002:102:304::1"),
+            ("2606:4700::1", "2606:4700::1"),
+            ("::1", "::1"),
+        ] {
+            assert_eq!(machine(addr(text)), addr(expected), "{text}");
         }
     }
 }

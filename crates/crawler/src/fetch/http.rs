@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use super::clients::Clients;
 use super::decode::{self, Coding, Decoded};
-use super::dial::Dial;
+use super::dial::{Aim, Dial};
 use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
 use super::room::{Claim, MIDDLE, OWN, Rooms};
@@ -129,7 +129,6 @@ impl HttpFetch {
     ) -> Result<reqwest::Response, FetchError> {
         let mut may_repeat = true;
         loop {
-            let guard = self.clients.guard(request.host_is_seed);
             // An address in the URL itself never reaches the resolver.
             let literal = match url.host() {
                 Some(Host::Ipv4(addr)) => Some(addr.into()),
@@ -140,14 +139,17 @@ impl HttpFetch {
             if !matches!(url.scheme(), "http" | "https") {
                 return Err(FetchError::new(ErrorKind::Protocol, "the URL is neither http nor https"));
             }
-            if let Some(Err(blocked)) = literal.map(|addr| guard.check(addr)) {
+            let aim = Aim::of(request, url);
+            let host = url.host_str().unwrap_or_default();
+            let guard = self.clients.guard();
+            if let Some(Err(blocked)) = literal.map(|addr| guard.check_literal(addr, host, aim.port)) {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
             let mut outgoing = reqwest::Request::new(Method::GET, url.clone());
             *outgoing.headers_mut() = fields.clone();
-            let client = self.clients.get(request.host_is_seed, &origin_of(url));
+            let client = self.clients.get(&origin_of(url), aim.booked);
             let client = client.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?;
-            let dial = Arc::new(Dial::default());
+            let dial = Arc::new(Dial::new(aim));
             progress.dial = Some(Arc::clone(&dial));
             let error = match dial.watch(client.execute(outgoing)).await {
                 Ok(answer) => return Ok(answer),
@@ -157,7 +159,7 @@ impl HttpFetch {
             if let Some(said) = without_source(&error) {
                 let addresses = match literal {
                     Some(address) => vec![SocketAddr::new(address, 0)],
-                    None => self.clients.addresses(url, request.host_is_seed).await,
+                    None => self.clients.addresses(host, &Aim::of(request, url)).await,
                 };
                 let port = url.port_or_known_default().unwrap_or_default();
                 if are_ports_used_up(&with_port(addresses, port), &said) {
@@ -198,11 +200,15 @@ impl HttpFetch {
 }
 
 impl Fetch for HttpFetch {
-    async fn address(&self, request: &FetchRequest) -> Option<IpAddr> {
-        match request.url.host()? {
-            Host::Ipv4(addr) => Some(addr.into()),
-            Host::Ipv6(addr) => Some(addr.into()),
-            Host::Domain(name) => self.clients.address(name, request.host_is_seed).await,
+    async fn addresses(&self, request: &FetchRequest) -> Vec<IpAddr> {
+        match request.url.host() {
+            Some(Host::Ipv4(addr)) => vec![addr.into()],
+            Some(Host::Ipv6(addr)) => vec![addr.into()],
+            Some(Host::Domain(name)) => {
+                let found = self.clients.addresses(name, &Aim::of(request, &request.url)).await;
+                found.iter().map(SocketAddr::ip).collect()
+            }
+            None => Vec::new(),
         }
     }
 
@@ -219,7 +225,7 @@ impl Fetch for HttpFetch {
         };
         if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
             // The end of a try is the end of its connection as well, whatever the server goes on sending.
-            self.clients.forget(request.host_is_seed, &origin_of(&request.url));
+            self.clients.forget(&origin_of(&request.url));
         }
         let error = match ended {
             Ok(response) => return Ok(response),

@@ -17,6 +17,7 @@ mod guard;
 mod head;
 mod http;
 mod names;
+mod own;
 mod request;
 mod resolver;
 mod response;
@@ -29,9 +30,10 @@ use std::net::IpAddr;
 
 pub use decode::decode_body;
 pub use error::{ErrorKind, FetchError, SetupError};
-pub use guard::{AddressClass, BlockedAddress};
+pub use guard::{AddressClass, BlockedAddress, machine};
 pub use http::HttpFetch;
-pub use request::{FetchRequest, Purpose};
+pub use own::OwnSeeds;
+pub use request::{Booked, FetchRequest, Purpose};
 pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
 pub use room::Room;
@@ -51,9 +53,9 @@ pub trait Fetch: Send + Sync + 'static {
     /// cookies).
     fn fetch(&self, request: FetchRequest) -> impl Future<Output = FetchResult> + Send;
 
-    /// Says where a request would go: the address that a connection to its host would be made to first. None where that
-    /// isn't known, or where the request would fail for it.
-    fn address(&self, _request: &FetchRequest) -> impl Future<Output = Option<IpAddr>> + Send {
-        std::future::ready(None)
+    /// Says where a request would go: the addresses that its host has and that are open, in the order in which they are to be
+    /// tried. None where that isn't known, or where the request would fail for it.
+    fn addresses(&self, _request: &FetchRequest) -> impl Future<Output = Vec<IpAddr>> + Send {
+        std::future::ready(Vec::new())
     }
 }

@@ -31,6 +31,8 @@ pub(super) enum LookupError {
     NoAddress,
     #[error("the name servers don't answer within {0:?}")]
     Timeout(Duration),
+    #[error("the name had no address when it was looked up")]
+    NotBooked,
     #[error("no name server is known: {0}")]
     NoServer(String),
     #[error("the name server can't be asked")]

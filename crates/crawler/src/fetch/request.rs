@@ -1,6 +1,11 @@
 //! One request, as the pipeline asks for it.
 
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
 use url::Url;
+
+use super::AddressClass;
 
 /// What a request is for: sets the Accept field and the size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,13 +45,25 @@ pub struct FetchRequest {
     ///
     /// A field whose name or value isn't valid (control characters, say) is left out, never sent.
     pub headers: Vec<(String, String)>,
-    /// Whether the seed file itself names this host, which may then sit on a private or loopback address too.
-    pub host_is_seed: bool,
+    /// The class of addresses that the host's name was answered with first in this crawl. The fetcher sets it with the first
+    /// answer, and lets no other class through once it is set. Not used for hosts without a name.
+    pub class: Arc<OnceLock<AddressClass>>,
+    /// Where the host is booked; none lets the fetcher connect to any address of the host that is open.
+    pub booked: Option<Booked>,
+}
+
+/// The address that a host is booked on, so that no other host is asked there at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booked {
+    /// Connect here and nowhere else.
+    At(IpAddr),
+    /// It had none when it was looked up: connect nowhere.
+    Nowhere,
 }
 
 impl FetchRequest {
-    /// Makes a request without fields of its own, for a host that no seed names.
+    /// Makes a request without fields of its own, for a host that isn't booked and whose class isn't known.
     pub fn new(url: Url, purpose: Purpose) -> Self {
-        Self { url, purpose, headers: Vec::new(), host_is_seed: false }
+        Self { url, purpose, headers: Vec::new(), class: Arc::default(), booked: None }
     }
 }

@@ -5,13 +5,16 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use super::dial::{Aim, Dial};
 use super::guard::AddressGuard;
 use super::names::{LookupError, Names};
+use super::own::without_dot;
+use super::{AddressClass, BlockedAddress, Booked};
 use crate::config::ResolveRule;
 
 /// The resolve rules by host name.
@@ -43,66 +46,175 @@ pub(super) struct GuardedResolver {
     pub(super) guard: Arc<AddressGuard>,
 }
 
+/// A name has no address that may be connected to.
+type NoAddress = Box<dyn Error + Send + Sync>;
+
 impl GuardedResolver {
     /// Gives the open addresses of a name; port 0 stands for the port of the URL.
-    pub(super) async fn look_up(&self, name: &str) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
-        let host = name.trim_end_matches('.').to_ascii_lowercase();
+    ///
+    /// The first answer sets the class of the name's addresses (see [`FetchRequest::class`](super::FetchRequest::class)).
+    pub(super) async fn look_up(&self, name: &str, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
+        let host = without_dot(name).to_ascii_lowercase();
         if let Some(addrs) = self.rules.get(&host) {
-            // The operator named this address for this host: no guard.
-            return Ok(addrs);
+            return self.by_rule(addrs, aim);
         }
-        let found = self.names.look_up(&host).await?;
-        open_ones(&self.guard, found.into_iter().map(|addr| SocketAddr::new(addr, 0)))
+        let found = match aim.pinned() {
+            // Judged again: the guard is asked for every connection.
+            Some(addr) => vec![addr],
+            None => self.names.look_up(&host).await?,
+        };
+        let open = self.open_ones(&found, &host, aim)?;
+        match aim.booked {
+            Some(Booked::Nowhere) => Err(LookupError::NotBooked.into()),
+            _ => Ok(open.into_iter().map(|addr| SocketAddr::new(addr, 0)).collect()),
+        }
+    }
+
+    /// The operator named these addresses for this host: they are open, with the port that was given or with any where none was.
+    fn by_rule(&self, mut addrs: Vec<SocketAddr>, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
+        if let Some(pinned) = aim.pinned() {
+            addrs.retain(|addr| addr.ip() == pinned);
+        }
+        // A port in the URL takes the place of that of the rule.
+        let is_other = |addr: &SocketAddr| aim.is_explicit && ![0, aim.port].contains(&addr.port());
+        let other = addrs.iter().find(|addr| is_other(addr) && !self.guard.is_open(addr.ip())).copied();
+        addrs.retain(|addr| !is_other(addr) || self.guard.is_open(addr.ip()));
+        match other {
+            Some(addr) if addrs.is_empty() => {
+                let (addr, class) = (addr.ip(), AddressClass::of(addr.ip()));
+                Err(BlockedAddress::OtherPort { addr, class }.into())
+            }
+            _ if addrs.is_empty() => Err(LookupError::NoAddress.into()),
+            _ => Ok(addrs),
+        }
+    }
+
+    /// Keeps the addresses that are open, of one class alone; none at all is an error.
+    fn open_ones(&self, found: &[IpAddr], host: &str, aim: &Aim) -> Result<Vec<IpAddr>, NoAddress> {
+        let first = aim.class.get().copied();
+        let mut open = Vec::new();
+        let mut blocked = None;
+        for addr in found {
+            match self.guard.check_name(*addr, host, aim.port, first) {
+                Ok(()) => open.push(*addr),
+                Err(why) => blocked = blocked.or(Some(why)),
+            }
+        }
+        let classes = || open.iter().map(|addr| AddressClass::of(*addr));
+        let public = classes().find(|class| *class == AddressClass::Public);
+        let Some(class) = public.or_else(|| classes().next()) else {
+            return Err(blocked.map_or_else(|| LookupError::NoAddress.into(), Into::into));
+        };
+        // Another request for the host may have been first.
+        let class = *aim.class.get_or_init(|| class);
+        open.retain(|addr| AddressClass::of(*addr) == class);
+        Ok(open)
     }
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let resolver = self.clone();
+        let aim = Dial::aim();
         Box::pin(async move {
-            let found = resolver.look_up(name.as_str()).await?;
+            let aim = aim.ok_or("a connection that no request asked for")?;
+            let found = resolver.look_up(name.as_str(), &aim).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
 
-/// Keeps the addresses that are open; none at all is an error.
-fn open_ones(
-    guard: &AddressGuard,
-    found: impl Iterator<Item = SocketAddr>,
-) -> Result<Vec<SocketAddr>, Box<dyn Error + Send + Sync>> {
-    let mut open = Vec::new();
-    let mut blocked = None;
-    for addr in found {
-        match guard.check(addr.ip()) {
-            Ok(()) => open.push(addr),
-            Err(why) => blocked = blocked.or(Some(why)),
-        }
-    }
-    match blocked {
-        _ if !open.is_empty() => Ok(open),
-        Some(why) => Err(why.into()),
-        None => Err(LookupError::NoAddress.into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::fetch::BlockedAddress;
 
     fn addrs(texts: &[&str]) -> Vec<SocketAddr> {
         texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect()
     }
 
+    fn ips(texts: &[&str]) -> Vec<IpAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn resolver(rules: &[&str], nets: &[&str]) -> GuardedResolver {
+        let rules: Vec<ResolveRule> = rules.iter().map(|text| text.parse().unwrap()).collect();
+        let allow_net = nets.iter().map(|net| net.parse().unwrap()).collect();
+        GuardedResolver {
+            rules: Arc::new(Rules::new(&rules)),
+            names: Arc::new(Names::new(vec!["127.0.0.1:9".parse().unwrap()], Duration::from_millis(1))),
+            guard: Arc::new(AddressGuard { allow_net, ..AddressGuard::default() }),
+        }
+    }
+
+    fn aim(port: u16, is_explicit: bool, booked: Option<Booked>) -> Aim {
+        Aim { port, is_explicit, booked, class: Arc::default() }
+    }
+
     #[test]
     fn a_name_with_public_and_own_addresses_has_its_public_ones() {
-        let guard = AddressGuard::default();
-        let found = addrs(&["127.0.0.1", "8.8.8.8", "10.0.0.1", "2606:4700::1", "::1"]);
-        assert_eq!(open_ones(&guard, found.into_iter()).unwrap(), addrs(&["8.8.8.8", "2606:4700::1"]));
-        let error = open_ones(&guard, addrs(&["127.0.0.1", "::1"]).into_iter()).unwrap_err();
+        let found = ips(&["127.0.0.1", "8.8.8.8", "10.0.0.1", "2606:4700::1", "::1"]);
+        for nets in [&[][..], &["127.0.0.0/8", "10.0.0.0/8"]] {
+            let (resolver, any) = (resolver(&[], nets), aim(80, false, None));
+            let open = resolver.open_ones(&found, "a.test", &any).unwrap();
+            assert_eq!(open, ips(&["8.8.8.8", "2606:4700::1"]), "{nets:?}");
+            assert_eq!(any.class.get(), Some(&AddressClass::Public));
+        }
+        let (resolver, any) = (resolver(&[], &[]), aim(80, false, None));
+        let error = resolver.open_ones(&ips(&["127.0.0.1", "::1"]), "a.test", &any).unwrap_err();
         assert!(error.is::<BlockedAddress>());
-        assert!(!open_ones(&guard, std::iter::empty()).unwrap_err().is::<BlockedAddress>());
+        assert!(!resolver.open_ones(&[], "a.test", &any).unwrap_err().is::<BlockedAddress>());
+        assert_eq!(any.class.get(), None, "what was never open is no first answer");
+    }
+
+    #[test]
+    fn the_first_answer_of_a_name_binds_the_later_ones() {
+        let resolver = resolver(&[], &["127.0.0.0/8", "10.0.0.0/8"]);
+        let later = aim(80, false, None);
+        assert!(resolver.open_ones(&ips(&["10.0.0.1", "127.0.0.1"]), "a.test", &later).is_ok());
+        assert_eq!(later.class.get(), Some(&AddressClass::Private));
+        assert_eq!(
+            resolver.open_ones(&ips(&["127.0.0.1", "10.0.0.2"]), "a.test", &later).unwrap(),
+            ips(&["10.0.0.2"])
+        );
+        for found in ["127.0.0.1", "8.8.8.8", "::ffff:127.0.0.1"] {
+            let error = resolver.open_ones(&ips(&[found]), "a.test", &later).unwrap_err();
+            assert!(error.is::<BlockedAddress>(), "{found}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_booked_name_has_the_booked_address_alone() {
+        let by_rule = resolver(&["a.test:127.0.0.1:81", "a.test:127.0.0.2:82"], &[]);
+        let to = |addr: &str| Some(Booked::At(addr.parse().unwrap()));
+        let found = by_rule.look_up("a.test", &aim(80, false, to("127.0.0.2"))).await.unwrap();
+        assert_eq!(found, ["127.0.0.2:82".parse().unwrap()]);
+        assert!(by_rule.look_up("a.test", &aim(80, false, to("127.0.0.3"))).await.is_err());
+        // No name server is asked.
+        let by_name = resolver(&[], &["127.0.0.0/8"]);
+        let found = by_name.look_up("b.test", &aim(80, false, to("127.0.0.2"))).await.unwrap();
+        assert_eq!(found, addrs(&["127.0.0.2"]));
+        let error = by_name.look_up("b.test", &aim(80, false, to("10.0.0.1"))).await.unwrap_err();
+        assert!(error.is::<BlockedAddress>(), "the guard is asked all the same: {error}");
+        let error = by_name.look_up("localhost", &aim(80, false, Some(Booked::Nowhere))).await.unwrap_err();
+        assert!(error.is::<LookupError>(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_rule_with_a_port_opens_that_port_alone() {
+        let resolver = resolver(&["a.test:127.0.0.1:81", "b.test:127.0.0.1", "c.test:8.8.8.8:81"], &[]);
+        for (host, port, is_explicit, expected) in [
+            ("a.test", 80, false, true),
+            ("a.test", 443, false, true),
+            ("a.test", 81, true, true),
+            ("a.test", 6379, true, false),
+            ("b.test", 6379, true, true),
+            ("c.test", 6379, true, true),
+        ] {
+            let found = resolver.look_up(host, &aim(port, is_explicit, None)).await;
+            assert_eq!(found.is_ok(), expected, "{host}:{port}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Purpose;
+use super::{OwnSeeds, Purpose};
 use crate::config::ResolveRule;
 
 /// How requests are made, and every limit on what comes back.
@@ -37,6 +37,8 @@ pub struct FetchSettings {
     pub resolve: Vec<ResolveRule>,
     /// Networks that are open although they aren't public.
     pub allow_net: Vec<IpNet>,
+    /// Seeds that name an address that isn't public: each is open with its own port.
+    pub own_seeds: OwnSeeds,
     /// How long an idle connection is kept for the next request. Default 15 s.
     pub idle_timeout: Duration,
     /// How long a connection may be used for new requests. Default 5 min.
@@ -44,8 +46,7 @@ pub struct FetchSettings {
     /// How many requests run at the same time; others wait. Default half of the file descriptors that this process
     /// may have, at most 4,096.
     pub max_in_flight: usize,
-    /// How many origins may have an idle connection, of the seeds' hosts and of others each. Default an eighth of the file
-    /// descriptors, at most 512.
+    /// How many origins may have an idle connection. Default an eighth of the file descriptors, at most 512.
     pub max_connections: usize,
 }
 
@@ -70,6 +71,7 @@ impl FetchSettings {
             max_header_count: Self::DEFAULT_HEADER_COUNT,
             resolve: Vec::new(),
             allow_net: Vec::new(),
+            own_seeds: OwnSeeds::default(),
             idle_timeout: Duration::from_secs(15),
             connection_life: Duration::from_mins(5),
             max_in_flight: (descriptors / 2).clamp(1, 4096),

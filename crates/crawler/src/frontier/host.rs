@@ -1,6 +1,7 @@
 //! One host in the frontier: its queues, its seen set, and when it may be asked again.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,6 +12,7 @@ use super::persist::form;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::clock::{Boot, Now};
+use crate::fetch::AddressClass;
 use crate::pace::{Delay, HostPace, Why, as_the_site_sees};
 use crate::record::SitemapRecord;
 use crate::store::{StoreError, Tree};
@@ -103,8 +105,11 @@ pub struct HostRecord {
     #[serde(default)]
     pub groups: Vec<StoredGroup>,
     /// What its folders' pages say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub folders: Vec<StoredGroup>,
+    /// The class of addresses that its name was answered with first: it is connected to no other one.
+    #[serde(default)]
+    pub address_class: Option<AddressClass>,
 }
 
 #[derive(Debug)]
@@ -136,6 +141,8 @@ pub(crate) struct Host {
     /// The time of its valid entry in the ready heap.
     pub(crate) scheduled: Option<Duration>,
     pub(crate) dirty: bool,
+    /// See [`HostRecord::address_class`]; set by the fetcher.
+    pub(crate) class: Arc<OnceLock<AddressClass>>,
     /// Used since it was last looked at to be put away.
     pub(crate) used: bool,
     /// Where the store has it.
@@ -196,6 +203,7 @@ impl Host {
             dirty: true,
             used: false,
             stored: StoredAs::Nothing,
+            class: Arc::default(),
         }
     }
 
@@ -229,6 +237,7 @@ impl Host {
         host.pace = record.pace;
         host.counts = record.counts;
         host.robots_status = record.robots_status.as_deref().map(Into::into);
+        host.class = Arc::new(record.address_class.map_or_else(OnceLock::new, OnceLock::from));
         // A wait that began anew has to be on record with the clock that it runs on now, or it would begin anew with each process.
         host.dirty = passed.is_none() && !left.is_zero();
         host
@@ -258,6 +267,7 @@ impl Host {
             seen: self.seen.ends(),
             groups: self.groups.stored(),
             folders: self.groups.stored_folders(),
+            address_class: self.class.get().copied(),
         }
     }
 

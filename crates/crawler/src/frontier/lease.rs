@@ -1,11 +1,13 @@
 //! What goes out of the frontier and comes back: permits, leases, settlements, and figures, as plain values.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::host::Errand;
 use super::item::{HostId, QueuedUrl};
+use crate::fetch::{AddressClass, Booked};
 use crate::pace::{Delay, Why};
 use crate::record::SitemapRecord;
 use crate::trap::Held;
@@ -19,6 +21,11 @@ impl Permit {
     /// What the permit is for.
     pub fn lease(&self) -> &Lease {
         &self.0
+    }
+
+    /// Says where the host is booked.
+    pub fn book(&mut self, booking: Option<Booking>) {
+        self.0.booking = booking;
     }
 }
 
@@ -35,6 +42,19 @@ pub struct Lease {
     pub work: Work,
     /// For how long the host has rested since its last request ended, as far as this process knows.
     pub rested: Option<Duration>,
+    /// The class of the host's addresses, as [`FetchRequest`](crate::fetch::FetchRequest) has it.
+    pub class: Arc<OnceLock<AddressClass>>,
+    /// Where the host is booked, if hosts of one address take turns.
+    pub booking: Option<Booking>,
+}
+
+/// Where a host is booked, and whether there is another address to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Booking {
+    /// The address.
+    pub at: Booked,
+    /// It is the last of the host's addresses.
+    pub is_last: bool,
 }
 
 /// The two kinds of work.

@@ -31,7 +31,9 @@ mod waits;
 
 pub use self::host::{Errand, HostCounts, HostRecord, Priority};
 pub use self::item::{HostId, QueuedUrl, Via};
-pub use self::lease::{Admitted, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work};
+pub use self::lease::{
+    Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
+};
 pub use self::limits::FrontierLimits;
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
@@ -45,7 +47,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::host::{Host, Leased, StoredAs};
+use self::host::{Host, Leased, STILL_AT_WORK, StoredAs};
 use self::hosts::Hosts;
 use self::overlay::Overlay;
 use self::persist::{form, lost};
@@ -247,6 +249,12 @@ impl<S: Store> Frontier<S> {
         );
     }
 
+    /// How long any server may still work on a request of an earlier process.
+    pub fn still_at_work(&self) -> Duration {
+        let slowest = self.hosts.iter().map(|(_, host)| host.counts.slowest_ms).max();
+        Duration::from_millis(slowest.unwrap_or_default()).min(STILL_AT_WORK)
+    }
+
     /// The store below.
     pub fn store(&self) -> &Arc<S> {
         self.view.store()
@@ -350,21 +358,18 @@ impl<S: Store> Frontier<S> {
             self.tokens += 1;
             host.token = self.tokens;
             host.waited = host.wait;
-            let token = host.token;
             let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
             if let Some(errand) = host.errands.pop_front() {
                 host.leased = Some(Leased::Errand);
-                self.in_flight += 1;
                 let url = errand.url.clone();
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Errand(errand), rested })));
+                return Ok(Some(self.permit(id, url, Work::Errand(errand), rested)));
             }
             if let Some(permit) = self.lease_sitemap(id, rested) {
                 return Ok(Some(permit));
             }
             if let Some((priority, item, url)) = self.head(id)? {
                 self.hosts[id].leased = Some(Leased::Head(priority));
-                self.in_flight += 1;
-                return Ok(Some(Permit(Lease { host: id, token, url, work: Work::Visit(item), rested })));
+                return Ok(Some(self.permit(id, url, Work::Visit(item), rested)));
             }
             if !self.hosts[id].sitemaps.is_empty() {
                 // Only sitemaps are left, and enough of them are under way.
@@ -373,6 +378,14 @@ impl<S: Store> Frontier<S> {
             }
         }
         Ok(None)
+    }
+
+    /// The permit for a host that was just leased.
+    fn permit(&mut self, id: HostId, url: CrawlUrl, work: Work, rested: Option<Duration>) -> Permit {
+        self.in_flight += 1;
+        let host = &self.hosts[id];
+        let class = Arc::clone(&host.class);
+        Permit(Lease { host: id, token: host.token, url, work, rested, class, booking: None })
     }
 
     /// The URL that the host's next visit is for.

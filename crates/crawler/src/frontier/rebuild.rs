@@ -36,6 +36,7 @@ impl<S: Store> Frontier<S> {
         host.counts = before.counts;
         host.robots_status = before.robots_status;
         host.groups = before.groups;
+        host.class = before.class;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::item::HostId;
-use super::{Frontier, Lease, Leased, Permit, Work};
+use super::{Frontier, Leased, Permit, Work};
 use crate::record::SitemapRecord;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
@@ -39,16 +39,8 @@ impl<S: Store> Frontier<S> {
                 continue;
             };
             host.leased = Some(Leased::Sitemap);
-            let token = host.token;
             self.sitemaps_leased += 1;
-            self.in_flight += 1;
-            return Some(Permit(Lease {
-                host: id,
-                token,
-                url,
-                work: Work::Sitemap(Box::new(sitemap)),
-                rested,
-            }));
+            return Some(self.permit(id, url, Work::Sitemap(Box::new(sitemap)), rested));
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::commit::{CommitError, Committer};
 use crate::config::{self, Record, Settings};
 use crate::engine::{End, Engine, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
-use crate::fetch::{HttpFetch, SetupError};
+use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::pauses::PauseLog;
 use crate::scope::{PatternError, Scope};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
@@ -255,7 +255,10 @@ impl Prepared {
         }
         Ok(Self {
             scope,
-            fetch: HttpFetch::new(fetch_settings(settings))?,
+            fetch: HttpFetch::new(FetchSettings {
+                own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::as_url)),
+                ..fetch_settings(settings)
+            })?,
             selectors: selectors(settings)?,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
         })

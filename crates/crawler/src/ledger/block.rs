@@ -124,6 +124,8 @@ mod part {
     pub(super) const TO: u64 = 1 << 10;
     pub(super) const CLOCK: u64 = 1 << 11;
     pub(super) const BOOT: u64 = 1 << 12;
+    /// Of the request.
+    pub(super) const ADDRESS: u64 = 1 << 13;
 }
 
 fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, decision: &Decision) {
@@ -145,7 +147,8 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
             | bit(versions.is_some(), part::VERSIONS)
             | bit(target.is_some(), part::TO)
             | bit(clock.is_some(), part::CLOCK)
-            | bit(boot.is_some(), part::BOOT),
+            | bit(boot.is_some(), part::BOOT)
+            | bit(request.as_ref().is_some_and(|request| request.address.is_some()), part::ADDRESS),
     );
     let at = at.as_microsecond();
     to.signed(Column::At, at - state.at);
@@ -207,7 +210,7 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
 }
 
 fn put_request(to: &mut Writer, state: &mut State, request: &RequestMade) {
-    let RequestMade { started, took, clock, status, bytes, gap, gap_reason } = request;
+    let RequestMade { started, took, clock, status, bytes, gap, gap_reason, address } = request;
     let started = started.as_microsecond();
     to.signed(Column::RequestStarted, state.at - started);
     to.number(Column::RequestTook, micros(*took));
@@ -218,6 +221,9 @@ fn put_request(to: &mut Writer, state: &mut State, request: &RequestMade) {
     to.number(Column::RequestBytes, *bytes);
     to.number(Column::RequestGap, micros(*gap));
     to.text(Column::RequestGapReason, Texts::Words, gap_reason);
+    if let Some(address) = address {
+        to.text(Column::RequestAddress, Texts::Words, &address.to_string());
+    }
 }
 
 fn put_robots(to: &mut Writer, known: &mut Vec<RobotsEvidence>, robots: &RobotsEvidence) {
@@ -268,7 +274,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
         evidence.words = Some(from.text(Column::Words, Texts::Words)?.to_owned());
     }
     if has(part::REQUEST) {
-        evidence.request = Some(get_request(from, state)?);
+        evidence.request = Some(get_request(from, state, has(part::ADDRESS))?);
     }
     if has(part::ROBOTS) {
         evidence.robots = Some(get_robots(from, known)?);
@@ -314,7 +320,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }
 
-fn get_request(from: &mut Reader<'_>, state: &mut State) -> Result<RequestMade, Bad> {
+fn get_request(from: &mut Reader<'_>, state: &mut State, has_address: bool) -> Result<RequestMade, Bad> {
     let started = state.at.checked_sub(from.signed(Column::RequestStarted)?).ok_or(Bad::Form)?;
     let took = Duration::from_micros(from.number(Column::RequestTook)?);
     state.offset = state.offset.wrapping_add(from.signed(Column::RequestClock)?);
@@ -328,6 +334,12 @@ fn get_request(from: &mut Reader<'_>, state: &mut State) -> Result<RequestMade, 
         bytes: from.number(Column::RequestBytes)?,
         gap: Duration::from_micros(from.number(Column::RequestGap)?),
         gap_reason: Cow::Owned(from.text(Column::RequestGapReason, Texts::Words)?.to_owned()),
+        address: if has_address {
+            let text = from.text(Column::RequestAddress, Texts::Words)?;
+            Some(text.parse().map_err(|_| Bad::Form)?)
+        } else {
+            None
+        },
     })
 }
 

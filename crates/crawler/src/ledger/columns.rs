@@ -47,10 +47,11 @@ pub(super) enum Column {
     Clock,
     BootId,
     BootMs,
+    RequestAddress,
 }
 
 /// Columns of numbers.
-const COLUMNS: usize = Column::BootMs as usize + 1;
+const COLUMNS: usize = Column::RequestAddress as usize + 1;
 
 /// Which list a text stands in; texts that are alike in how they repeat share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,8 +28,9 @@ fn url() -> impl Strategy<Value = String> {
 
 prop_compose! {
     fn request()(started in time(), took in micros(), clock in micros(), status in proptest::option::of(1u16..999),
-            bytes: u64, gap in micros(), reason in "[a-z-]{1,12}") -> RequestMade {
-        RequestMade { started, took, clock, status, bytes, gap, gap_reason: Cow::Owned(reason) }
+            bytes: u64, gap in micros(), reason in "[a-z-]{1,12}",
+            address in proptest::option::of(any::<std::net::IpAddr>())) -> RequestMade {
+        RequestMade { started, took, clock, status, bytes, gap, gap_reason: Cow::Owned(reason), address }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -70,6 +71,8 @@ pub struct RequestMade {
     pub gap: Duration,
     /// The rule that had set the gap: a name as in [`Why`](crate::pace::Why).
     pub gap_reason: Cow<'static, str>,
+    /// The IP address that was asked, where that is known.
+    pub address: Option<IpAddr>,
 }
 
 /// What of a page was kept and used.
@@ -169,7 +172,14 @@ impl RequestMade {
             bytes,
             gap: micros(gap.length),
             gap_reason: Cow::Borrowed(gap.why.as_str()),
+            address: None,
         }
+    }
+
+    /// Adds the address that was asked.
+    #[must_use]
+    pub fn with_address(self, address: Option<IpAddr>) -> Self {
+        Self { address, ..self }
     }
 
     /// When the answer was complete.
@@ -236,7 +246,8 @@ fn optional_seconds<S: Serializer>(length: &Option<Duration>, serializer: S) -> 
 
 impl Serialize for RequestMade {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("RequestMade", 7)?;
+        let fields = 7 + usize::from(self.address.is_some());
+        let mut object = serializer.serialize_struct("RequestMade", fields)?;
         object.serialize_field("started", &format_args!("{:.6}", self.started))?;
         object.serialize_field("ended", &format_args!("{:.6}", self.ended()))?;
         object.serialize_field("clock", &seconds(self.clock))?;
@@ -244,6 +255,9 @@ impl Serialize for RequestMade {
         object.serialize_field("bytes", &self.bytes)?;
         object.serialize_field("gap", &seconds(self.gap))?;
         object.serialize_field("gap_reason", &self.gap_reason)?;
+        if let Some(address) = self.address {
+            object.serialize_field("address", &address)?;
+        }
         object.end()
     }
 }

@@ -2,20 +2,24 @@
 //!
 //! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
 
+mod ask;
 mod desk;
 mod found;
 mod outcome;
 mod page;
 mod reread;
 mod revisit;
+mod robots_txt;
 mod sitemap;
 
+use self::ask::{Answered, ask};
 pub use self::desk::{Desk, Held};
 pub use self::found::FoundLink;
 pub use self::outcome::{Event, Outcome, Requested, SiteFileAnswer};
 use self::page::Page;
 pub use self::page::{PageRules, Visited};
 pub(crate) use self::reread::reread;
+use self::robots_txt::ask_robots;
 pub use self::sitemap::SitemapRead;
 use self::sitemap::ask_sitemap;
 
@@ -27,11 +31,11 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache};
-use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
+use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, page_key};
-use crate::robots_cache::{Entry, Known, RobotsCache, Step};
+use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::CrawlUrl;
 
@@ -50,7 +54,7 @@ pub struct VisitContext<F, S> {
     pub pages: Arc<PageRules>,
     /// The clock.
     pub clock: Clock,
-    /// Hosts that the seed file names: they may sit on private addresses.
+    /// Hosts that the seed file names.
     pub seed_hosts: HashSet<Box<str>>,
     /// Longest Crawl-delay or Request-rate interval that is waited for.
     pub max_crawl_delay: Duration,
@@ -79,7 +83,7 @@ async fn attempt<F: Fetch, S: Store>(
 ) -> Result<Outcome, StoreError> {
     let now = context.clock.now();
     let item = match &lease.work {
-        Work::Errand(errand) => return ask_robots(context, errand.clone()).await,
+        Work::Errand(errand) => return ask_robots(context, lease, errand.clone()).await,
         Work::Visit(item) => Some(item),
         Work::Sitemap(_) => None,
     };
@@ -93,11 +97,9 @@ async fn attempt<F: Fetch, S: Store>(
             return Ok(wait);
         }
         Known::Stale(_) | Known::Missing => {
-            let url = origin.robots_url().map_err(|error| StoreError::Form {
-                tree: crate::store::Tree::Queue.name(),
-                detail: error.to_string(),
-            })?;
-            return ask_robots(context, Errand { origin, url, hops: Vec::new() }).await;
+            let url = robots_txt::robots_url(&origin)?;
+            let errand = Errand { origin, url, hops: Vec::new() };
+            return ask_robots(context, lease, errand).await;
         }
     };
     if entry.deferred {
@@ -138,7 +140,7 @@ async fn attempt<F: Fetch, S: Store>(
 
     // Consent, as far as it is known before the page: robots.txt and the site's files.
     let said = match context.consent.before(&entry, &lease.url, now.wall)? {
-        Before::Ask(file, url) => return Ok(ask_file(context, &entry, asked, file, &url).await),
+        Before::Ask(file, url) => return Ok(ask_file(context, lease, &entry, asked, file, &url).await),
         Before::Said(said) => said,
     };
     if !context.consent.policy().may_fetch(said.before()) {
@@ -150,18 +152,18 @@ async fn attempt<F: Fetch, S: Store>(
 
     // One request, one hop.
     let previous = previous(context, lease)?;
-    let started = context.clock.now();
-    let mut page_request = request(context, &lease.url, Purpose::Page);
-    page_request.headers = previous.as_deref().map(revisit::conditions).unwrap_or_default();
-    let answer = context.fetch.fetch(page_request).await;
-    let ended = context.clock.now();
-    let requested = Requested::new(started, ended, &answer);
-    let response = match answer {
-        Ok(response) => response,
-        Err(error) if error.kind == ErrorKind::Local => return Ok(local(error, requested, asked, half_rate)),
-        Err(error) => {
-            let event = if error.stale { Event::Unanswered } else { Event::Failed(error, evidence) };
-            return Ok(Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event });
+    let conditions = previous.as_deref().map(revisit::conditions).unwrap_or_default();
+    let Answered { answer, requested, again, .. } =
+        ask(context, lease, &lease.url, Purpose::Page, conditions).await;
+    let (response, requested) = match (answer, requested) {
+        (Ok(response), Some(requested)) => (response, requested),
+        (Ok(_), None) => return Ok(without_request(asked, Event::Unanswered)),
+        (Err(error), request) if error.kind == ErrorKind::Local => {
+            return Ok(local(error, request, asked, half_rate));
+        }
+        (Err(error), request) => {
+            let event = if again { Event::Unanswered } else { Event::Failed(error, evidence) };
+            return Ok(Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event });
         }
     };
     // Layer two: what the page says about itself. Read off the async threads.
@@ -180,7 +182,7 @@ async fn attempt<F: Fetch, S: Store>(
         let error = FetchError::new(ErrorKind::Parse, "reading the page failed");
         (Event::Failed(error, evidence), Held::default())
     };
-    Ok(Outcome { request: Some(requested), asked, half_rate, held, event })
+    Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, event })
 }
 
 /// What is left of a gap that the host's last request didn't know of: a Request-rate that began to count since, a file that
@@ -224,16 +226,15 @@ fn previous<F, S: Store>(
 
 async fn ask_file<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
+    lease: &Lease,
     entry: &Entry,
     asked: Option<Delay>,
     file: SiteFile,
     url: &CrawlUrl,
 ) -> Outcome {
-    let started = context.clock.now();
-    let answer = context.fetch.fetch(request(context, url, Purpose::SiteFile)).await;
-    let ended = context.clock.now();
-    let requested = Requested::new(started, ended, &answer);
-    if answer.as_ref().is_err_and(|error| error.stale) {
+    let Answered { answer, ended, requested, again } =
+        ask(context, lease, url, Purpose::SiteFile, Vec::new()).await;
+    if again {
         return unanswered(requested, asked, entry.half_rate);
     }
     let answer = match answer {
@@ -255,7 +256,8 @@ async fn ask_file<F: Fetch, S: Store>(
         failure: answer.err(),
     };
     Outcome {
-        request: Some(requested),
+        request: requested,
+        robots_url: None,
         asked,
         half_rate: entry.half_rate,
         held: Held::default(),
@@ -273,78 +275,24 @@ fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::Because> {
     Some(meta::Because { directive: "noindex".to_owned(), source })
 }
 
-async fn ask_robots<F: Fetch, S: Store>(
-    context: &Arc<VisitContext<F, S>>,
-    errand: Errand,
-) -> Result<Outcome, StoreError> {
-    let started = context.clock.now();
-    let known = context.robots.lookup(&errand.origin, started.wall)?;
-    let mut request = request(context, &errand.url, Purpose::Robots);
-    request.headers = RobotsCache::<S>::conditions(&known);
-    let answer = context.fetch.fetch(request).await;
-    let ended = context.clock.now();
-    let requested = Requested::new(started, ended, &answer);
-    let answer = match answer {
-        Err(error) if error.kind == ErrorKind::Local => return Ok(local(error, requested, None, false)),
-        answer => answer,
-    };
-    if let Err(error) = &answer
-        && error.kind == ErrorKind::BlockedAddress
-        && errand.hops.is_empty()
-    {
-        // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
-        return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
-    }
-    if answer.as_ref().is_err_and(|error| error.stale) {
-        let asked = match &known {
-            Known::Stale(entry) | Known::Fresh(entry) => asked_gap(entry, ended),
-            Known::Missing => None,
-        };
-        return Ok(unanswered(requested, asked, false));
-    }
-    let request = Some(requested);
-    let octets = answer.as_ref().map_or(0, |response| response.body.len());
-    let _place = context.pages.desk.place(octets).await;
-    Ok(match context.robots.answered(&errand, &known, &answer, ended.wall)? {
-        Step::Known(entry) => {
-            let asked = asked_gap(&entry, ended);
-            let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
-            Outcome { request, asked, half_rate: entry.half_rate, held, event: Event::Robots(entry) }
-        }
-        Step::Hop(next) => Outcome {
-            request,
-            asked: None,
-            half_rate: false,
-            held: Held::default(),
-            event: Event::RobotsHop(next),
-        },
-    })
-}
-
 /// Looks up where the host of a lease is, without asking it anything.
 pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, lease: &Lease) -> Outcome {
-    let request = request(context, &lease.url, Purpose::Page);
-    without_request(None, Event::Address(context.fetch.address(&request).await))
+    let request = ask::request(lease, &lease.url, Purpose::Page);
+    without_request(None, Event::Addresses(context.fetch.addresses(&request).await))
 }
 
-fn request<F, S>(context: &VisitContext<F, S>, url: &CrawlUrl, purpose: Purpose) -> FetchRequest {
-    let mut request = FetchRequest::new(url.as_url().clone(), purpose);
-    request.host_is_seed = context.seed_hosts.contains(url.host());
-    request
-}
-
-fn unanswered(requested: Requested, asked: Option<Delay>, half_rate: bool) -> Outcome {
-    Outcome { request: Some(requested), asked, half_rate, held: Held::default(), event: Event::Unanswered }
+fn unanswered(request: Option<Requested>, asked: Option<Delay>, half_rate: bool) -> Outcome {
+    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event: Event::Unanswered }
 }
 
 /// A request that this machine itself couldn't make, or couldn't hold the answer of: then one was made.
-fn local(error: FetchError, requested: Requested, asked: Option<Delay>, half_rate: bool) -> Outcome {
-    let request = error.connected.then_some(requested);
-    Outcome { request, asked, half_rate, held: Held::default(), event: Event::Local(error) }
+fn local(error: FetchError, request: Option<Requested>, asked: Option<Delay>, half_rate: bool) -> Outcome {
+    let request = request.filter(|_| error.connected);
+    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event: Event::Local(error) }
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
-    Outcome { request: None, asked, half_rate: false, held: Held::default(), event }
+    Outcome { request: None, robots_url: None, asked, half_rate: false, held: Held::default(), event }
 }
 
 fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {

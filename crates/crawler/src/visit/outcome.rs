@@ -8,8 +8,8 @@ use super::desk::Held;
 use super::page::Visited;
 use super::sitemap::SitemapRead;
 use crate::clock::Now;
-use crate::fetch::{self, FetchError, FetchResult};
-use crate::frontier::Errand;
+use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
+use crate::frontier::{Booking, Errand};
 use crate::pace::Delay;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
@@ -20,6 +20,8 @@ use crate::url::CrawlUrl;
 pub struct Outcome {
     /// When the last octet of a response had arrived, if a request was made.
     pub request: Option<Requested>,
+    /// The URL that was asked for, where that was one of a robots.txt and so isn't the lease's own.
+    pub robots_url: Option<CrawlUrl>,
     /// The gap that the origin's robots.txt asks for.
     pub asked: Option<Delay>,
     /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
@@ -43,23 +45,37 @@ pub struct Requested {
     pub status: Option<u16>,
     /// `Retry-After` of the response, whatever its status.
     pub retry_after: Option<Duration>,
-    /// The address that answered.
+    /// The address that answered, or that was tried where it was the only one.
     pub address: Option<IpAddr>,
+    /// The booked address took no connection.
+    pub unreached: bool,
 }
 
 impl Requested {
-    pub(super) fn new(started: Now, ended: Now, answer: &FetchResult) -> Self {
+    pub(super) fn new(started: Now, ended: Now, answer: &FetchResult, booking: Option<Booking>) -> Self {
+        let booked = booking.and_then(|booking| match booking.at {
+            Booked::At(address) => Some(address),
+            Booked::Nowhere => None,
+        });
         let (headers, bytes, status, address) = match answer {
             Ok(response) => (
                 &response.headers,
                 response.wire_body.len() as u64,
                 Some(response.status),
-                response.remote.map(|addr| addr.ip()),
+                response.remote.map(|addr| addr.ip()).or(booked),
             ),
-            Err(error) => (&error.headers, error.received, None, None),
+            // No name server was asked, nor is this machine the one that the request went to.
+            Err(error) if matches!(error.kind, ErrorKind::Dns | ErrorKind::Local) => {
+                (&error.headers, error.received, None, None)
+            }
+            Err(error) => (&error.headers, error.received, None, booked),
         };
+        let unreached = booked.is_some()
+            && answer.as_ref().is_err_and(|error| {
+                !error.connected && matches!(error.kind, ErrorKind::Connection | ErrorKind::Timeout)
+            });
         let retry_after = fetch::retry_after(headers, ended.wall);
-        Self { started, ended, bytes, status, retry_after, address }
+        Self { started, ended, bytes, status, retry_after, address, unreached }
     }
 }
 
@@ -82,15 +98,16 @@ pub enum Event {
     Wait(Delay, String),
     /// As [`Event::Wait`], for an origin whose robots.txt never could be had: another one of the host may answer.
     NeverKnown(Delay, String),
-    /// The host's address became known; the URL is still to be visited.
-    Address(Option<IpAddr>),
+    /// The host's addresses became known, in the order in which they are to be tried; the URL is still to be visited.
+    Addresses(Vec<IpAddr>),
     /// The host asks for a longer gap than is waited for.
     TooSlow(Delay),
     /// A response came, and was read.
     Page(Box<Visited>),
     /// The answer to a request for a sitemap came, and was read.
     Sitemap(Box<SitemapRead>),
-    /// The server closed a connection that was kept, perhaps after it had read the request: asked again at the next turn.
+    /// The server closed a connection that was kept, perhaps after it had read the request, or the booked address of several
+    /// took no connection: asked again at the next turn.
     Unanswered,
     /// No response came.
     Failed(FetchError, RobotsEvidence),

@@ -52,6 +52,7 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
         status: Some(status),
         retry_after: None,
         address: None,
+        unreached: false,
     };
     let page = Page {
         url: url.clone(),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Event, Held, Outcome, Requested, VisitContext, local, request};
+use super::ask::{Answered, ask};
+use super::{Event, Held, Outcome, VisitContext, local};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
@@ -35,10 +36,8 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     asked: Option<Delay>,
     evidence: RobotsEvidence,
 ) -> Outcome {
-    let started = context.clock.now();
-    let answer = context.fetch.fetch(request(context, &lease.url, Purpose::Sitemap)).await;
-    let ended = context.clock.now();
-    let requested = Requested::new(started, ended, &answer);
+    let Answered { answer, requested: request, again, .. } =
+        ask(context, lease, &lease.url, Purpose::Sitemap, Vec::new()).await;
     let event = match answer {
         Ok(response) => match read(context, &lease.url, response, evidence.clone()).await {
             Some(read) => Event::Sitemap(Box::new(read)),
@@ -47,12 +46,12 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
             }
         },
         Err(error) if error.kind == ErrorKind::Local => {
-            return local(error, requested, asked, entry.half_rate);
+            return local(error, request, asked, entry.half_rate);
         }
-        Err(error) if error.stale => Event::Unanswered,
+        Err(_) if again => Event::Unanswered,
         Err(error) => Event::Failed(error, evidence),
     };
-    Outcome { request: Some(requested), asked, half_rate: entry.half_rate, held: Held::default(), event }
+    Outcome { request, robots_url: None, asked, half_rate: entry.half_rate, held: Held::default(), event }
 }
 
 async fn read<F, S>(

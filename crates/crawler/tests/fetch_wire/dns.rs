@@ -1,15 +1,15 @@
 //! The name service: what it answers, what it doesn't, and what it says the second time.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crawler::fetch::{ErrorKind, FetchRequest, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{AddressClass, ErrorKind, FetchRequest, FetchSettings, HttpFetch, Purpose};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
-use crate::server::{Server, answer, bounded, seed, settings};
+use crate::server::{Server, answer, bounded, closed, request, settings};
 
 /// What the name server says to a question.
 enum Says {
@@ -82,7 +82,7 @@ async fn the_name_servers_of_the_settings_are_asked() {
     let (dns, questions) = name_server(|_, _| Says::Addresses(vec![HERE])).await;
     let http = http(dns, settings());
     let url = format!("http://a.test:{}/", server.addr.port());
-    assert_eq!(bounded(&http, seed(&url, Purpose::Page)).await.unwrap().remote, Some(server.addr));
+    assert_eq!(bounded(&http, request(&url, Purpose::Page)).await.unwrap().remote, Some(server.addr));
     assert!(questions.load(Ordering::SeqCst) > 0);
 }
 
@@ -93,7 +93,7 @@ async fn a_rule_and_an_address_need_no_name_server() {
     let rule = format!("a.test:127.0.0.1:{}", server.addr.port()).parse().unwrap();
     let http = http(dns, FetchSettings { resolve: vec![rule], ..settings() });
     for url in ["http://a.test/".to_owned(), format!("http://{}/", server.addr)] {
-        assert!(bounded(&http, seed(&url, Purpose::Page)).await.is_ok(), "{url}");
+        assert!(bounded(&http, request(&url, Purpose::Page)).await.is_ok(), "{url}");
     }
     assert_eq!(questions.load(Ordering::SeqCst), 0);
 }
@@ -110,7 +110,7 @@ async fn names_without_addresses_are_dns_errors_that_say_why() {
     for (host, words) in
         [("none.test", "doesn't exist"), ("empty.test", "has no address"), ("broken.test", "")]
     {
-        let error = bounded(&http, seed(&format!("http://{host}/"), Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request(&format!("http://{host}/"), Purpose::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Dns, false), "{host}: {error}");
         assert!(error.detail.contains(words), "{host}: {error}");
     }
@@ -133,12 +133,12 @@ async fn a_name_server_that_doesnt_answer_for_one_host_delays_no_other() {
         .map(|n| {
             let http = Arc::clone(&http);
             tokio::spawn(async move {
-                bounded(&http, seed(&format!("http://black{n}.test/"), Purpose::Page)).await.unwrap_err()
+                bounded(&http, request(&format!("http://black{n}.test/"), Purpose::Page)).await.unwrap_err()
             })
         })
         .collect();
     let url = format!("http://a.test:{}/", server.addr.port());
-    assert!(bounded(&http, seed(&url, Purpose::Page)).await.is_ok());
+    assert!(bounded(&http, request(&url, Purpose::Page)).await.is_ok());
     assert!(begun.elapsed() < deadline, "{:?}", begun.elapsed());
     for task in silent {
         let error = task.await.unwrap();
@@ -155,12 +155,13 @@ async fn addresses_from_dns_are_guarded_and_open_ones_used() {
         _ => Says::Addresses(vec![[169, 254, 169, 254], HERE]),
     })
     .await;
-    let closed = http(dns, settings());
+    let closed = http(dns, closed());
     let port = server.addr.port();
     let unnamed =
         |host: &str| FetchRequest::new(format!("http://{host}:{port}/").parse().unwrap(), Purpose::Page);
     let error = bounded(&closed, unnamed("private.test")).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
+    assert!(error.detail.contains("--allow-net 127.0.0.1/32"), "{error}");
     let nets = vec!["127.0.0.1/32".parse().unwrap()];
     let open = http(dns, FetchSettings { allow_net: nets, ..settings() });
     assert_eq!(bounded(&open, unnamed("mixed.test")).await.unwrap().remote, Some(server.addr));
@@ -179,6 +180,38 @@ async fn a_name_that_changes_its_address_is_judged_by_each_one() {
     let request = || FetchRequest::new(url.parse().unwrap(), Purpose::Page);
     assert!(bounded(&http, request()).await.is_ok());
     let error = bounded(&http, request()).await.unwrap_err();
+    assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_class_isnt_followed_whatever_is_open() {
+    let server = Server::saying(answer("", b"ok")).await;
+    let port = server.addr.port();
+    let (dns, _) = name_server(|name, nth| match (name, nth) {
+        ("moved.test.", 1..) => Says::Addresses(vec![[10, 0, 0, 1]]),
+        _ => Says::Addresses(vec![HERE]),
+    })
+    .await;
+    let nets = ["127.0.0.0/8", "10.0.0.0/8"].map(|net| net.parse().unwrap()).to_vec();
+    // Every request has a connection of its own, as after its life span.
+    let http = http(dns, FetchSettings { allow_net: nets, connection_life: Duration::ZERO, ..closed() });
+    let ask = |host: &str, class: &Arc<OnceLock<AddressClass>>| {
+        let url = format!("http://{host}:{port}/");
+        FetchRequest { class: Arc::clone(class), ..request(&url, Purpose::Page) }
+    };
+    // Its first answer, in an earlier run say, was public. A seed's name is a name like any other.
+    let public = Arc::new(OnceLock::from(AddressClass::Public));
+    for host in ["rebound.test", "localhost"] {
+        let error = bounded(&http, ask(host, &public)).await.unwrap_err();
+        assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
+        assert!(error.detail.contains("loopback") && error.detail.contains("public"), "{error}");
+    }
+    // Or it was loopback, which is open, and is another network of one's own now, which is open too.
+    let first = Arc::default();
+    assert!(bounded(&http, ask("moved.test", &first)).await.is_ok());
+    assert_eq!(first.get(), Some(&AddressClass::Loopback));
+    let error = bounded(&http, ask("moved.test", &first)).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
     assert_eq!(server.connections(), 1);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crawler::fetch::{ErrorKind, FetchError, FetchSettings, HttpFetch, Purpose};
 
-use crate::server::{Server, bounded, fetch, seed, settings};
+use crate::server::{Server, bounded, fetch, request, settings};
 
 async fn failure(server: &Server) -> FetchError {
     fetch(FetchSettings { timeout: Duration::from_secs(5), ..settings() }, server, Purpose::Page)
@@ -162,7 +162,8 @@ async fn an_endless_header_section_ends() {
 async fn nobody_there_is_a_connection_error_from_before_anything_was_sent() {
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let http = HttpFetch::new(settings()).unwrap();
-    let error = bounded(&http, seed(&format!("http://127.0.0.1:{port}/"), Purpose::Page)).await.unwrap_err();
+    let error =
+        bounded(&http, request(&format!("http://127.0.0.1:{port}/"), Purpose::Page)).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{error}");
     assert!(error.detail.contains("refused"), "{error}");
 }
@@ -171,7 +172,8 @@ async fn nobody_there_is_a_connection_error_from_before_anything_was_sent() {
 async fn a_name_without_an_address_is_a_dns_error() {
     // No label may be longer than 63 octets (RFC 1035 section 2.3.4), so this needs no name server to fail.
     let url = format!("http://{}.example/", "a".repeat(64));
-    let error = bounded(&HttpFetch::new(settings()).unwrap(), seed(&url, Purpose::Page)).await.unwrap_err();
+    let error =
+        bounded(&HttpFetch::new(settings()).unwrap(), request(&url, Purpose::Page)).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Dns, false), "{error}");
 }
 
@@ -179,7 +181,7 @@ async fn a_name_without_an_address_is_a_dns_error() {
 async fn urls_that_are_not_fetched_over_http_are_protocol_errors() {
     let http = HttpFetch::new(settings()).unwrap();
     for url in ["ftp://127.0.0.1/", "data:text/plain,x", "mailto:a@b.example"] {
-        let error = bounded(&http, seed(url, Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request(url, Purpose::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Protocol, false), "{url}: {error}");
     }
 }

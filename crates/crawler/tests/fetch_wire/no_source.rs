@@ -5,7 +5,7 @@ use std::process::Command;
 use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::server::{Server, answer, bounded, seed, settings};
+use crate::server::{Server, answer, bounded, request, settings};
 
 const INSIDE: &str = "CRAWL_TEST_INSIDE";
 
@@ -50,11 +50,11 @@ fn a_host_of_ipv6_alone_cant_be_reached_from_a_machine_without_it() {
         let resolve = rules.iter().map(|rule| rule.parse().unwrap()).collect();
         let http = HttpFetch::new(FetchSettings { resolve, ..settings() }).unwrap();
         for url in ["http://six.example/", "https://six.example/", "http://[::1]:7/"] {
-            let error = bounded(&http, seed(url, Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, request(url, Purpose::Page)).await.unwrap_err();
             assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{url}: {error}");
             assert!(error.detail.contains("annot assign requested address"), "{error}");
         }
-        bounded(&http, seed("http://both.example/", Purpose::Page)).await.expect("it has another address");
+        bounded(&http, request("http://both.example/", Purpose::Page)).await.expect("it has another address");
     });
 }
 
@@ -84,7 +84,7 @@ fn ports_that_are_used_up_are_this_machines_fault() {
         for url in
             [format!("http://{server}/"), "http://a.example/".to_owned(), "http://both.example/".to_owned()]
         {
-            let error = bounded(&http, seed(&url, Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, request(&url, Purpose::Page)).await.unwrap_err();
             assert_eq!((error.kind, error.connected), (ErrorKind::Local, false), "{url}: {error}");
         }
     });

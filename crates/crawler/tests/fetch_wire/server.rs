@@ -91,13 +91,12 @@ impl Server {
     }
 
     pub(crate) fn request(&self, path: &str, purpose: Purpose) -> FetchRequest {
-        seed(&format!("http://{}{path}", self.addr), purpose)
+        request(&format!("http://{}{path}", self.addr), purpose)
     }
 }
 
-/// A request to a host that the seed file names.
-pub(crate) fn seed(url: &str, purpose: Purpose) -> FetchRequest {
-    FetchRequest { host_is_seed: true, ..FetchRequest::new(url.parse().unwrap(), purpose) }
+pub(crate) fn request(url: &str, purpose: Purpose) -> FetchRequest {
+    FetchRequest::new(url.parse().unwrap(), purpose)
 }
 
 /// A complete answer with these additional field lines and this body.
@@ -108,8 +107,14 @@ pub(crate) fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
     octets
 }
 
-pub(crate) fn settings() -> FetchSettings {
+/// Settings that open nothing but what is public.
+pub(crate) fn closed() -> FetchSettings {
     FetchSettings::new("SuperRobot/1.0 (+https://example.org/robot)")
+}
+
+/// Settings that open loopback, where the servers of these tests are.
+pub(crate) fn settings() -> FetchSettings {
+    FetchSettings { allow_net: vec!["127.0.0.0/8".parse().unwrap()], ..closed() }
 }
 
 /// Fetches one page from `server`.

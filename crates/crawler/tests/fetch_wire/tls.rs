@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::server::{Server, answer, bounded, seed, settings};
+use crate::server::{Server, answer, bounded, request, settings};
 
 const SERVERS: &str = "CRAWL_TEST_TLS_SERVERS";
 
@@ -194,7 +194,7 @@ async fn an_unknown_authority_is_a_tls_error() {
     let servers = start_servers(&authority()).await;
     let http = HttpFetch::new(FetchSettings { resolve: rules(&servers), ..settings() }).unwrap();
     for name in ["one.example", "two.example"] {
-        let error = bounded(&http, seed(&format!("https://{name}/"), Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request(&format!("https://{name}/"), Purpose::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Tls, false), "{error}");
     }
 }
@@ -208,7 +208,7 @@ async fn a_server_that_speaks_no_tls_is_a_tls_error() {
     .await;
     let http = HttpFetch::new(settings()).unwrap();
     let error =
-        bounded(&http, seed(&format!("https://{}/", talkative.addr), Purpose::Page)).await.unwrap_err();
+        bounded(&http, request(&format!("https://{}/", talkative.addr), Purpose::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "{error}");
 }
 
@@ -220,7 +220,7 @@ async fn a_handshake_without_an_answer_ends_at_the_connect_timeout() {
     })
     .await;
     let hasty = FetchSettings { connect_timeout: Duration::from_millis(200), ..settings() };
-    let request = seed(&format!("https://{}/", silent.addr), Purpose::Page);
+    let request = request(&format!("https://{}/", silent.addr), Purpose::Page);
     let error = bounded(&HttpFetch::new(hasty).unwrap(), request).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, false), "{error}");
 }
@@ -261,11 +261,11 @@ async fn fetch_as_the_child(servers: &str) {
     let http = HttpFetch::new(FetchSettings { resolve: rules(servers), ..settings() }).unwrap();
     for (name, version) in [("one.example", "HTTP/1.1"), ("two.example", "HTTP/2")] {
         for _ in 0..2 {
-            let response = bounded(&http, seed(&format!("https://{name}/"), Purpose::Page)).await.unwrap();
+            let response = bounded(&http, request(&format!("https://{name}/"), Purpose::Page)).await.unwrap();
             assert_eq!((response.version, &response.body[..]), (version, &b"secret"[..]));
         }
     }
-    let error = bounded(&http, seed("https://wrong.example/", Purpose::Page)).await.unwrap_err();
+    let error = bounded(&http, request("https://wrong.example/", Purpose::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "a certificate for another name: {error}");
     flooded(&http).await;
     pinged(servers).await;
@@ -281,13 +281,15 @@ async fn pinged(servers: &str) {
     })
     .unwrap();
     let patient = tokio::time::timeout(Duration::from_secs(3), async {
-        let error = bounded(&http, seed("https://pings.example/", Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request("https://pings.example/", Purpose::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, true), "{error}");
-        while bounded(&http, seed("http://count.example/pings", Purpose::Page)).await.unwrap().body == "0" {}
+        while bounded(&http, request("http://count.example/pings", Purpose::Page)).await.unwrap().body == "0"
+        {
+        }
     });
     let others = async {
         loop {
-            let error = bounded(&http, seed("http://silent.example/", Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, request("http://silent.example/", Purpose::Page)).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
         }
     };
@@ -298,13 +300,13 @@ async fn pinged(servers: &str) {
 }
 
 async fn flooded(http: &HttpFetch) {
-    let error = bounded(http, seed("https://flood.example/", Purpose::Page)).await.unwrap_err();
+    let error = bounded(http, request("https://flood.example/", Purpose::Page)).await.unwrap_err();
     // The connection is closed at the limit; whether the request hears of the reason first is a matter of turns.
     assert!([ErrorKind::TooLarge, ErrorKind::Connection].contains(&error.kind), "{error}");
     assert_eq!(error.status, None);
     // The end of the request isn't enough: the connection ends as well.
     for _ in 0..100_000 {
-        let count = bounded(http, seed("http://count.example/", Purpose::Page)).await.unwrap();
+        let count = bounded(http, request("http://count.example/", Purpose::Page)).await.unwrap();
         if count.body != "0" {
             return;
         }

@@ -1,6 +1,7 @@
 //! A crawl that kept every promise, and each promise broken in its records.
 
 mod leaks;
+mod network;
 mod records;
 mod requests;
 
