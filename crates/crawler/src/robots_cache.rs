@@ -235,6 +235,17 @@ impl<S: Store> RobotsCache<S> {
         entry.map(Step::Known)
     }
 
+    /// Takes in that a redirect isn't followed, for this reason: the origin counts as unreachable.
+    pub fn refused(
+        &self,
+        errand: &Errand,
+        known: &Known,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Arc<Entry>, StoreError> {
+        self.judged(errand, known, &Outcome::Refused(reason), None, ROBOTS, now)
+    }
+
     fn judged(
         &self,
         errand: &Errand,
@@ -349,7 +360,7 @@ fn next_hop(errand: &Errand, response: &Response) -> Result<Errand, BadRedirect>
     if hops.iter().any(|hop| hop == url.as_str()) {
         return Err(BadRedirect::Loop);
     }
-    Ok(Errand { origin: errand.origin.clone(), url, hops })
+    Ok(Errand { origin: errand.origin.clone(), url, hops, judged: false })
 }
 
 fn failure(kind: ErrorKind) -> Failure {

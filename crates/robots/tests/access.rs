@@ -112,6 +112,7 @@ fn access_table() {
             "loop" => Outcome::Redirects(BadRedirect::Loop),
             "too many" => Outcome::Redirects(BadRedirect::TooMany),
             "bad target" => Outcome::Redirects(BadRedirect::BadTarget),
+            "not asked" => Outcome::Refused("redirect to http://b.example/x"),
             status => Outcome::Answer { head: head(status.parse().unwrap()), body },
         };
         let got = judge(&outcome, &past, &rules, now());

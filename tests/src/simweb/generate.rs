@@ -53,6 +53,7 @@ pub fn generate(seed: u64, size: Size) -> Web {
         let resources = Growth { random, host, own: &places[host], all: &all }.resources();
         sites.insert(host.clone(), Site { robots, latency, resources });
     }
+    keep_files_direct(&mut sites);
     let mut seeds: Vec<String> = inside.iter().map(|host| format!("http://{host}/")).collect();
     // A second seed on a host, a page: what a redirect from a seed does to the scope is another test's matter.
     let first = &sites[&inside[0]].resources;
@@ -60,6 +61,23 @@ pub fn generate(seed: u64, size: Size) -> Web {
         first.iter().filter(|(_, found)| matches!(found.kind, Kind::Page(_))).map(|(path, _)| path).collect();
     seeds.push(format!("http://{}{}", inside[0], random.pick(&pages)));
     Web { seed, sites, seeds }
+}
+
+/// A robots.txt that lies on another host waits for that host's own. Where that one is moved as well it depends on the moment
+/// whether it is known: such a file lies on its own host instead.
+fn keep_files_direct(sites: &mut BTreeMap<String, Site>) {
+    let moved: Vec<String> = sites
+        .iter()
+        .filter(|(_, site)| matches!(site.robots.form, RobotsForm::Moved(_)))
+        .map(|(host, _)| host.clone())
+        .collect();
+    for (host, site) in sites {
+        if let RobotsForm::Moved(to) = &mut site.robots.form
+            && moved.iter().any(|other| Web::split(to).0 == other)
+        {
+            *to = format!("http://{host}/robots-of-{host}.txt");
+        }
+    }
 }
 
 fn site_paths(random: &mut Random, most: usize) -> Vec<String> {

@@ -36,7 +36,7 @@ pub fn truth(web: &Web, limits: Limits) -> Truth {
     while let Some((url, redirects)) = queue.pop_front() {
         let (host, path) = Web::split(&url);
         let Some(site) = web.sites.get(host).filter(|_| scope.contains(host)) else { continue };
-        if !may_fetch(site, path) || !found.requested.insert(url.clone()) {
+        if !may_fetch(web, host, site, path) || !found.requested.insert(url.clone()) {
             continue;
         }
         let Some(resource) = site.resources.get(path) else { continue };
@@ -74,15 +74,23 @@ impl Truth {
     }
 }
 
-/// What robots.txt lets a robot ask for, once it is known; a site whose robots.txt never comes stays closed.
-fn may_fetch(site: &Site, path: &str) -> bool {
+/// What robots.txt lets a robot ask for, once it is known; a site whose robots.txt never comes stays closed, and so does one
+/// whose robots.txt lies where the robots.txt of another host forbids it.
+fn may_fetch(web: &Web, host: &str, site: &Site, path: &str) -> bool {
     let lasting = site.robots.failures.len() >= super::generate::LASTING;
     match site.robots.form {
         _ if lasting => false,
         RobotsForm::Missing | RobotsForm::Html => true,
         RobotsForm::Forbidden | RobotsForm::Circle => false,
-        RobotsForm::Star | RobotsForm::Named | RobotsForm::Oversize | RobotsForm::Moved(_) => {
-            site.robots.rules.allows(path)
+        RobotsForm::Star | RobotsForm::Named | RobotsForm::Oversize => site.robots.rules.allows(path),
+        RobotsForm::Moved(ref to) => {
+            let (other, place) = Web::split(to);
+            let is_open = other == host
+                || web.sites.get(other).is_some_and(|site| {
+                    // One that redirects in its turn isn't followed for another's sake.
+                    !matches!(site.robots.form, RobotsForm::Moved(_)) && may_fetch(web, other, site, place)
+                });
+            is_open && site.robots.rules.allows(path)
         }
     }
 }
@@ -155,6 +163,38 @@ mod tests {
             ["/", "/missing", "/private/y", "/x"]
         );
         assert!(paths(&web(RobotsForm::Forbidden, vec![("/", root)])).is_empty());
+    }
+
+    #[test]
+    fn a_robots_txt_on_another_host_needs_that_hosts_leave() {
+        let moved = |to: &str| RobotsForm::Moved(format!("http://{to}/robots-of-a.test.txt"));
+        let root = || page(vec![], vec![]);
+        let with = |form: RobotsForm, failures: Vec<Failure>| {
+            let mut web = web(moved("b.test"), vec![("/", root())]);
+            let mut other = web.sites["a.test"].clone();
+            other.robots.form = form;
+            other.robots.failures = failures;
+            web.sites.insert("b.test".to_owned(), other);
+            paths(&web).len()
+        };
+        for (form, expected) in [
+            (RobotsForm::Star, 1),
+            (RobotsForm::Missing, 1),
+            (RobotsForm::Forbidden, 0),
+            (RobotsForm::Circle, 0),
+            (moved("a.test"), 0),
+            (moved("b.test"), 0),
+        ] {
+            assert_eq!(with(form.clone(), vec![]), expected, "{form:?}");
+        }
+        assert_eq!(with(RobotsForm::Star, vec![Failure::Timeout; super::super::generate::LASTING]), 0);
+        assert_eq!(paths(&web(moved("a.test"), vec![("/", root())])).len(), 1);
+        assert_eq!(paths(&web(moved("nowhere.test"), vec![("/", root())])).len(), 0);
+        let mut denied = web(RobotsForm::Moved("http://b.test/private/x".to_owned()), vec![("/", root())]);
+        let mut other = denied.sites["a.test"].clone();
+        other.robots.form = RobotsForm::Named;
+        denied.sites.insert("b.test".to_owned(), other);
+        assert!(paths(&denied).is_empty());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod rebinding;
 mod robot_directives;
 mod robots_change;
 mod robots_fields;
+mod robots_redirects;
 mod scene;
 mod sitemaps;
 mod stop;

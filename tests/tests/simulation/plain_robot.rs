@@ -94,6 +94,7 @@ impl PlainRobot {
         let open = match &robots.form {
             RobotsForm::Missing | RobotsForm::Html => true,
             RobotsForm::Forbidden | RobotsForm::Circle => false,
+            RobotsForm::Moved(to) => may_follow(web, host, to) && robots.rules.allows(path),
             _ => robots.rules.allows(path),
         };
         open || self.fault == Fault::IgnoresRules
@@ -107,6 +108,14 @@ impl PlainRobot {
             match answer {
                 Ok(response) if (300..400).contains(&response.status) => {
                     response.header("location").expect("a redirect has a target").clone_into(&mut url);
+                    let other = Web::split(&url).0.to_owned();
+                    if other != host && !self.fresh.contains_key(&other) {
+                        // What lies on another host is for that host's robots.txt to say.
+                        Box::pin(self.learn(web, &other)).await;
+                    }
+                    if !may_follow(web, host, &url) {
+                        break;
+                    }
                 }
                 Ok(response) if response.status < 500 && response.status != 429 => break,
                 _ if self.fault == Fault::FailsOpen => break,
@@ -152,4 +161,16 @@ impl PlainRobot {
         self.next.insert(host.to_owned(), Instant::now() + gap);
         answer
     }
+}
+
+/// Whether a robots.txt may be taken from where it was moved to.
+fn may_follow(web: &Web, host: &str, to: &str) -> bool {
+    let (other, place) = Web::split(to);
+    let robots = &web.sites[other].robots;
+    other == host
+        || match &robots.form {
+            RobotsForm::Missing | RobotsForm::Html => true,
+            RobotsForm::Forbidden | RobotsForm::Circle | RobotsForm::Moved(_) => false,
+            _ => robots.rules.allows(place),
+        }
 }

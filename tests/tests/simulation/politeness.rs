@@ -1,17 +1,19 @@
 //! Many webs, crawled whole: nothing impolite, and exactly the pages of the truth.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::End;
 use crawler::store::MemoryStore;
-use whole_program::oracle::{Promise, judge};
+use whole_program::oracle::{Promise, assert_polite, judge};
 use whole_program::output_dir::files_with;
 use whole_program::request_log::Purpose;
-use whole_program::simweb::{SimWeb, Size, generate, truth};
+use whole_program::rules::Rules;
+use whole_program::simweb::{RobotsForm, SimWeb, Site, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
+use crate::hours;
 
 /// How many webs; `WHOLE_PROGRAM_SEEDS` sets another number, `WHOLE_PROGRAM_SEED` names a single one.
 fn seeds() -> std::ops::Range<u64> {
@@ -116,12 +118,35 @@ async fn many_hosts_are_crawled_side_by_side() {
     assert!(sim.most_open() >= 40, "at most {} requests were open at once", sim.most_open());
 }
 
-/// Webs in which something went wrong once.
 #[tokio::test(start_paused = true)]
-async fn two_hosts_whose_robots_lie_at_each_others_are_both_crawled() {
-    assert_eq!(crawl(90, Size::default()).await, Vec::<String>::new());
+async fn two_hosts_whose_robots_lie_at_each_others_are_left_and_hold_up_nobody() {
+    let hosts = ["a.test", "b.test", "c.test"];
+    let latency = Duration::from_millis(20);
+    let mut sites: BTreeMap<&str, Site> = hosts
+        .map(|host| (host, hours::site(host, (20, 3), Rules::default(), latency, |_| Vec::new())))
+        .into();
+    for (host, other) in [("a.test", "b.test"), ("b.test", "a.test")] {
+        let site = sites.get_mut(host).expect("a site of these");
+        site.robots.form = RobotsForm::Moved(format!("http://{other}/robots-of-{host}.txt"));
+    }
+    let sim = SimWeb::new(hours::web(sites));
+    let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+    crawl.run(None).await.expect("the crawl ends well");
+    let log = sim.log();
+    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    let pages = |host: &str| log.iter().filter(|r| r.host == host && r.purpose == Purpose::Page).count();
+    assert_eq!(hosts.map(pages), [0, 0, 20]);
+    // Neither is asked for the other's file: what its own file says to that is where nobody may look before.
+    assert!(!log.iter().any(|request| request.path.starts_with("/robots-of-")));
+    // Five minutes, fifteen, an hour and hourly from then on; each try asks the other's robots.txt as well.
+    for host in ["a.test", "b.test"] {
+        let tries = log.iter().filter(|request| request.host == host).count();
+        assert!((4..60).contains(&tries), "{host}: {tries}");
+    }
+    assert_eq!(crawl.audit(None), Vec::<String>::new());
 }
 
+/// Webs in which something went wrong once.
 #[tokio::test(start_paused = true)]
 async fn an_address_that_is_style_sheet_and_next_page_is_queued() {
     assert_eq!(crawl(171, Size::default()).await, Vec::<String>::new());

@@ -26,6 +26,8 @@ pub(super) struct Asked {
     pub(super) gap_reason: String,
     /// A request for robots.txt, or a hop of one.
     pub(super) is_robots: bool,
+    /// Whose robots.txt it was for, where that isn't told by the URL.
+    pub(super) robots_of: Option<Origin>,
     /// The IP address that was asked, where that is on record.
     pub(super) address: Option<IpAddr>,
     /// What the operator set for the run.
@@ -117,6 +119,8 @@ fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration, per_ip: 
     let Some(request) = evidence.request else { return };
     log.requests += 1;
     let is_robots = layer == Layer::Robots;
+    let robots_of = evidence.words.as_deref().and_then(|words| words.strip_prefix("robots.txt of "));
+    let robots_of = robots_of.and_then(|origin| CrawlUrl::parse(origin).ok()).map(|url| url.origin());
     let parsed = CrawlUrl::parse(&url).ok();
     // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
     let asked = Asked {
@@ -126,6 +130,7 @@ fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration, per_ip: 
         gap: request.gap,
         gap_reason: request.gap_reason.into_owned(),
         is_robots,
+        robots_of: robots_of.filter(|_| is_robots),
         address: request.address,
         configured,
         per_ip,

@@ -1,6 +1,6 @@
 //! robots.txt, judged again: known and fresh before each page, no denied URL asked for, its delays and windows kept.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use meta::consent::RobotsSignals;
@@ -38,6 +38,11 @@ impl Version {
         }
     }
 
+    /// For how long it holds, in seconds.
+    fn lifetime(&self) -> f64 {
+        self.record.expires.duration_since(self.record.fetched_at).as_secs_f64()
+    }
+
     /// How long it had been known by a moment, in seconds, at the least and at the most.
     fn age(&self, log: &Log, moment: Moment) -> Span {
         let wall = moment.wall.duration_since(self.record.fetched_at).as_secs_f64();
@@ -64,6 +69,7 @@ struct Checks {
     window: Check,
     retry: Check,
     refused: Check,
+    redirects: Check,
     /// Versions of robots.txt from before may be lost.
     repaired: Option<Timestamp>,
 }
@@ -93,13 +99,17 @@ pub(super) fn judge<S: Store>(
             "purposes",
             "no URL is asked for whose robots.txt denies every declared purpose in words",
         ),
+        redirects: Check::new(
+            "robots_redirects",
+            "what a robots.txt redirects to on another host is asked for only where that host's own robots.txt, known before, allows it",
+        ),
         repaired: repair.map(|repair| repair.at),
     };
     for (host, of_host) in &log.hosts {
         judge_host(store, host, of_host, log, rules, &mut checks)?;
     }
-    let Checks { known, denied, delay, window, retry, refused, .. } = checks;
-    let mut checks = vec![known, denied, delay, window, retry, refused];
+    let Checks { known, denied, delay, window, retry, refused, redirects, .. } = checks;
+    let mut checks = vec![known, denied, delay, window, retry, refused, redirects];
     for check in &mut checks {
         check.unjudged.clone_from(&log.silent);
     }
@@ -116,6 +126,8 @@ fn judge_host<S: Store>(
 ) -> Result<(), AuditError> {
     let mut versions: HashMap<Origin, Vec<Version>> = HashMap::new();
     let mut before: Option<&Asked> = None;
+    // Origins of this host whose own robots.txt was asked for on behalf of another origin: it may lead on within its site.
+    let mut led: HashSet<(Origin, Origin)> = HashSet::new();
     for asked in &of_host.asked {
         if let Some(origin) = &asked.origin
             && !versions.contains_key(origin)
@@ -128,6 +140,15 @@ fn judge_host<S: Store>(
         judge_retry(host, &versions, asked, log, checks);
         if !asked.is_robots {
             judge_page(&versions, asked, log, rules, checks);
+        } else if let (Some(of), Some(origin)) = (&asked.robots_of, &asked.origin)
+            && of != origin
+        {
+            let pair = (of.clone(), origin.clone());
+            match CrawlUrl::parse(&asked.url) {
+                Ok(url) if url.path_and_query() == "/robots.txt" => drop(led.insert(pair)),
+                Ok(url) => judge_redirect(&versions, asked, &url, led.contains(&pair), log, checks),
+                Err(_) => {}
+            }
         }
         before = Some(asked);
     }
@@ -142,6 +163,38 @@ fn in_force<'a>(
 ) -> Option<&'a Version> {
     let versions = versions.get(asked.origin.as_ref()?)?;
     versions.iter().rev().find(|version| version.is_known(at))
+}
+
+/// A hop to something else than a robots.txt: the file of its own host has to be known, and to allow it.
+fn judge_redirect(
+    versions: &HashMap<Origin, Vec<Version>>,
+    asked: &Asked,
+    url: &CrawlUrl,
+    is_led: bool,
+    log: &Log,
+    checks: &mut Checks,
+) {
+    let at = Some(asked.from.wall);
+    let is_lost = checks.repaired.is_some_and(|repaired| asked.from.wall < repaired);
+    checks.redirects.case();
+    let is_fresh = |version: &&Version| version.age(log, asked.from).least < version.lifetime();
+    let version = in_force(versions, asked, asked.from).filter(is_fresh);
+    let what = match version {
+        None if is_led => return,
+        None => "the robots.txt of its own host wasn't known".to_owned(),
+        Some(version) if version.defers => {
+            format!("the robots.txt of its own host: {}", version.record.reason)
+        }
+        Some(version) => {
+            let verdict = version.rules.verdict(url.path_and_query());
+            if verdict.allowed {
+                return;
+            }
+            let line = verdict.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            format!("the robots.txt of its own host denies it: {line}{}", verdict.reason)
+        }
+    };
+    checks.redirects.lost_or_broken(is_lost, &asked.url, at, what);
 }
 
 fn judge_page(
@@ -160,7 +213,7 @@ fn judge_page(
         checks.known.lost_or_broken(is_lost, &asked.url, at, what);
         return;
     };
-    let lifetime = version.record.expires.duration_since(version.record.fetched_at).as_secs_f64();
+    let lifetime = version.lifetime();
     let age = version.age(log, asked.from).least;
     let left = lifetime - age;
     // Within 24 hours of its fetch, and before its own end.

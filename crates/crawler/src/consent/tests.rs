@@ -54,7 +54,7 @@ impl Site {
             robots::access::Policy::default(),
         );
         let origin = url("http://a.test/").origin();
-        let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new() };
+        let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
         let answer = Ok(response(200, &[], robots_txt));
         let RobotsStep::Known(robots) = robots.answered(&errand, &Known::Missing, &answer, at(0)).unwrap()
         else {

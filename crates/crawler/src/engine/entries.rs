@@ -208,7 +208,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let is_own = url.origin().to_string() == record.origin;
         let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
         if let Some(request) = elsewhere {
-            let evidence = Evidence::default().with_request(Some(request));
+            let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
             let entry = about(lease, now, "asked", Layer::Robots, "robots_elsewhere", evidence);
             self.decide(Decision { url: url.to_string(), ..entry });
         }
@@ -241,7 +241,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a hop of a robots.txt that redirects.
     pub(super) fn enter_robots_hop(&mut self, lease: &Lease, errand: &Errand, now: Now) {
         let evidence = Evidence { to: Some(errand.url.to_string()), ..Evidence::default() };
-        let evidence = evidence.with_request(self.made.take());
+        let words = whose(&errand.origin.to_string());
+        let evidence = evidence.with_words(words).with_request(self.made.take());
         let entry = about(lease, now, "redirected", Layer::Robots, "robots_txt", evidence);
         let url = errand.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
         self.decide(Decision { url, ..entry });
@@ -308,6 +309,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.put(Tree::Meta, END.into(), serde_json::to_vec(record)?);
         Ok(())
     }
+}
+
+/// Whose robots.txt a request to another place was for.
+fn whose(origin: &str) -> String {
+    format!("robots.txt of {origin}")
 }
 
 fn about(

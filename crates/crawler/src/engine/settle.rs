@@ -47,6 +47,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.robots_known(&lease, origin_host(&lease), &entry, outcome.request, outcome.asked)?;
                 self.give_back(permit, false, None, gap);
             }
+            Event::RobotsBefore(entry, then) => {
+                self.robots_known(&lease, lease.url.host(), &entry, outcome.request, outcome.asked)?;
+                if let Err(refused) = &then {
+                    self.robots_known(&lease, origin_host(&lease), refused, None, None)?;
+                }
+                self.give_back(permit, false, None, gap);
+                if let Ok(errand) = then {
+                    // It was taken out of its host's list when it was leased.
+                    self.frontier.send(lease.host, errand);
+                }
+            }
             Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now)?,
             Event::Judged(evidence) => {
                 self.tell_judged(&lease, &evidence, true);
@@ -119,7 +130,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         counts.bytes += bytes;
         counts.slowest_ms = counts.slowest_ms.max(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         // What the robots.txt of another host's origin asks for isn't for the host that gave it: its own gap goes on.
-        let foreign = origin_host(lease) != lease.url.host();
+        let foreign =
+            origin_host(lease) != lease.url.host() && !matches!(outcome.event, Event::RobotsBefore(..));
         let mut delay = pace_of_host.gap(&rules, outcome.asked.filter(|_| !foreign), took);
         if foreign {
             delay = delay.or_longer(self.frontier.gap(lease.host));

@@ -44,6 +44,8 @@ pub struct Errand {
     pub url: CrawlUrl,
     /// The URLs so far, the first authority's robots.txt first.
     pub hops: Vec<String>,
+    /// The robots.txt of the URL's own host was asked for before it, which may have to judge it.
+    pub judged: bool,
 }
 
 /// What the crawl counted of a host.

@@ -306,7 +306,7 @@ fn errands_go_before_visits_and_parked_hosts_keep_their_urls() {
     let mut frontier = open(&Arc::default(), FrontierLimits::default());
     offer(&mut frontier, &url(1, 1), true);
     let host = frontier.host_id("h1.example").unwrap();
-    let errand = Errand { origin: url(9, 9).origin(), url: url(1, 77), hops: vec![] };
+    let errand = Errand { origin: url(9, 9).origin(), url: url(1, 77), hops: vec![], judged: false };
     frontier.send(host, errand.clone());
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     assert_eq!(permit.lease().work, Work::Errand(errand));

@@ -98,7 +98,7 @@ async fn attempt<F: Fetch, S: Store>(
         }
         Known::Stale(_) | Known::Missing => {
             let url = robots_txt::robots_url(&origin)?;
-            let errand = Errand { origin, url, hops: Vec::new() };
+            let errand = Errand { origin, url, hops: Vec::new(), judged: false };
             return ask_robots(context, lease, errand).await;
         }
     };

@@ -84,6 +84,9 @@ impl Requested {
 pub enum Event {
     /// A robots.txt became known; the URL is still to be visited.
     Robots(Arc<Entry>),
+    /// The robots.txt of the host that was asked became known, before a hop of another origin's to it. The hop is still to be
+    /// made, or that origin counts as unreachable by it.
+    RobotsBefore(Arc<Entry>, Result<Errand, Arc<Entry>>),
     /// A robots.txt redirects: another URL has to be asked first.
     RobotsHop(Errand),
     /// robots.txt forbids the URL.

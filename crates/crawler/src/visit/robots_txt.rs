@@ -1,44 +1,80 @@
-//! Asks for a robots.txt, hop by hop.
+//! Asks for a robots.txt, hop by hop, where the target of a redirect may be asked for at all.
 
 use std::sync::Arc;
 
 use super::ask::{Answered, ask};
-use super::{Event, Held, Outcome, VisitContext, asked_gap, local, unanswered, without_request};
+use super::{
+    Event, Held, Outcome, Requested, VisitContext, asked_gap, local, rest, unanswered, without_request,
+};
+use crate::clean::clean_to;
+use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
 use crate::frontier::{Errand, Lease};
+use crate::pace::{Delay, Why};
 use crate::record::RobotsEvidence;
-use crate::robots_cache::{Known, RobotsCache, Step};
+use crate::robots_cache::{Entry, Known, RobotsCache, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
+
+/// Where a robots.txt lies that may be asked for whatever the rules say.
+const PATH: &str = "/robots.txt";
+
+/// Characters of a URL in a reason.
+const URL_IN_REASON: usize = 300;
+
+/// What is done with a hop.
+enum Hop {
+    /// It is made.
+    Make,
+    /// The robots.txt of this origin, the target's own, is asked for first.
+    After(Origin),
+    /// The host has to wait.
+    Wait(Box<Outcome>),
+    /// It isn't made, for this reason.
+    Refuse(String),
+}
 
 pub(super) async fn ask_robots<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
     errand: Errand,
 ) -> Result<Outcome, StoreError> {
-    let url = errand.url.clone();
-    let outcome = request(context, lease, errand).await?;
+    let (url, origin) = match judge(context, lease, &errand)? {
+        Hop::Make => (errand.url.clone(), errand.origin.clone()),
+        Hop::After(target) => (robots_url(&target)?, target),
+        Hop::Wait(outcome) => return Ok(*outcome),
+        Hop::Refuse(reason) => return refused(context, &errand, None, &reason, context.clock.now()),
+    };
+    let outcome = request(context, lease, errand, url.clone(), origin).await?;
     Ok(Outcome { robots_url: outcome.request.map(|_| url), ..outcome })
 }
 
+/// Asks for `url`, which is a hop of the errand, or the robots.txt of `origin`, which has to judge that hop.
 async fn request<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
     errand: Errand,
+    url: CrawlUrl,
+    origin: Origin,
 ) -> Result<Outcome, StoreError> {
-    let known = context.robots.lookup(&errand.origin, context.clock.now().wall)?;
+    let is_before = origin != errand.origin;
+    let known = context.robots.lookup(&origin, context.clock.now().wall)?;
     let conditions = RobotsCache::<S>::conditions(&known);
-    let Answered { answer, ended, requested: request, again } =
-        ask(context, lease, &errand.url, Purpose::Robots, conditions).await;
+    let Answered { answer, ended, requested, again } =
+        ask(context, lease, &url, Purpose::Robots, conditions).await;
     if let Err(error) = &answer {
         match error.kind {
             ErrorKind::Local => {
                 // This machine had no means to ask: that says nothing about the site.
-                return Ok(local(error.clone(), request, None, false));
+                return Ok(local(error.clone(), requested, None, false));
             }
             // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
             ErrorKind::BlockedAddress if errand.hops.is_empty() => {
                 return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
+            }
+            ErrorKind::BlockedAddress => {
+                let reason = format!("redirect to {}: {}", told(&errand.url), error.detail);
+                return refused(context, &errand, None, &reason, ended);
             }
             _ => {}
         }
@@ -48,23 +84,127 @@ async fn request<F: Fetch, S: Store>(
             Known::Stale(entry) | Known::Fresh(entry) => asked_gap(entry, ended),
             Known::Missing => None,
         };
-        return Ok(unanswered(request, asked, false));
+        return Ok(unanswered(requested, asked, false));
     }
     let octets = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.desk.place(octets).await;
-    let (asked, half_rate, held, event) =
-        match context.robots.answered(&errand, &known, &answer, ended.wall)? {
-            Step::Known(entry) => {
-                let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
-                (asked_gap(&entry, ended), entry.half_rate, held, Event::Robots(entry))
-            }
-            Step::Hop(next) => (None, false, Held::default(), Event::RobotsHop(next)),
-        };
-    Ok(Outcome { request, robots_url: None, asked, half_rate, held, event })
+    let asking =
+        if is_before { Errand { origin, url, hops: Vec::new(), judged: false } } else { errand.clone() };
+    let (event, entry) = match context.robots.answered(&asking, &known, &answer, ended.wall)? {
+        Step::Known(entry) if is_before => {
+            let errand = Errand { judged: true, ..errand };
+            let then = match judge(context, lease, &errand)? {
+                Hop::Refuse(reason) => Err(refusal(context, &errand, &reason, ended)?),
+                _ => Ok(errand),
+            };
+            (Event::RobotsBefore(Arc::clone(&entry), then), entry)
+        }
+        Step::Known(entry) => (Event::Robots(Arc::clone(&entry)), entry),
+        Step::Hop(_) if is_before => {
+            let reason = format!("redirect to {}, whose host's robots.txt redirects too", told(&errand.url));
+            return refused(context, &errand, requested, &reason, ended);
+        }
+        Step::Hop(next) => {
+            return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
+        }
+    };
+    let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
+    let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
+    Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
+}
+
+fn answered(request: Option<Requested>, held: Held, event: Event) -> Outcome {
+    Outcome { request, robots_url: None, asked: None, half_rate: false, held, event }
+}
+
+/// Whether a hop may be made now. Its own origin's URLs may be, since its rules aren't known before; `/robots.txt` of any other
+/// may; what else lies on another origin is judged by that origin's robots.txt, like a page.
+fn judge<F: Fetch, S: Store>(
+    context: &VisitContext<F, S>,
+    lease: &Lease,
+    errand: &Errand,
+) -> Result<Hop, StoreError> {
+    let target = errand.url.origin();
+    if errand.hops.is_empty() || target == errand.origin || errand.url.path_and_query() == PATH {
+        return Ok(Hop::Make);
+    }
+    let now = context.clock.now();
+    let url = told(&errand.url);
+    let entry = match context.robots.lookup(&target, now.wall)? {
+        Known::Fresh(entry) => entry,
+        // Its own robots.txt led here, whatever that says: its rules, too, are known by this request alone.
+        _ if is_of_target(errand, &target) => return Ok(Hop::Make),
+        _ if errand.judged => {
+            let reason = format!("redirect to {url}, whose host's robots.txt ends before its delay is over");
+            return Ok(Hop::Refuse(reason));
+        }
+        // The file that was in force binds the request for the next one.
+        Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
+            return Ok(Hop::Wait(Box::new(wait)));
+        }
+        Known::Stale(_) | Known::Missing => return Ok(Hop::After(target)),
+    };
+    if entry.deferred {
+        let why = &entry.record.reason;
+        return Ok(Hop::Refuse(format!("redirect to {url}, whose host's robots.txt can't be had: {why}")));
+    }
+    let verdict = entry.robots.verdict(errand.url.path_and_query());
+    if !verdict.allowed {
+        let evidence = super::evidence(&verdict, &entry);
+        return Ok(Hop::Refuse(format!("redirect to {url}, which its host's robots.txt denies: {evidence}")));
+    }
+    let asked = asked_gap(&entry, now);
+    if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
+        let (why, length) = (gap.why, gap.length.as_secs());
+        let reason =
+            format!("redirect to {url}, whose host's robots.txt asks for too long a gap: {why} {length} s");
+        return Ok(Hop::Refuse(reason));
+    }
+    if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
+        let wait = Delay { length, why: Why::VisitTime };
+        let outcome = without_request(asked, Event::Wait(wait, "Visit-time".to_owned()));
+        return Ok(Hop::Wait(Box::new(outcome)));
+    }
+    Ok(rest(context, asked, lease).map_or(Hop::Make, |wait| Hop::Wait(Box::new(wait))))
+}
+
+/// Whether the hops before came from the robots.txt of the target's own origin.
+fn is_of_target(errand: &Errand, target: &Origin) -> bool {
+    let hops = errand.hops.iter().rev().map_while(|hop| CrawlUrl::parse(hop).ok());
+    let mut own = hops.take_while(|hop| hop.origin() == *target);
+    own.any(|hop| hop.path_and_query() == PATH)
+}
+
+/// The hop isn't made: the origin counts as unreachable.
+fn refused<F: Fetch, S: Store>(
+    context: &VisitContext<F, S>,
+    errand: &Errand,
+    request: Option<Requested>,
+    reason: &str,
+    now: Now,
+) -> Result<Outcome, StoreError> {
+    let entry = refusal(context, errand, reason, now)?;
+    let held = context.pages.desk.hold(4096);
+    let half_rate = entry.half_rate;
+    Ok(Outcome { half_rate, ..answered(request, held, Event::Robots(entry)) })
+}
+
+fn refusal<F: Fetch, S: Store>(
+    context: &VisitContext<F, S>,
+    errand: &Errand,
+    reason: &str,
+    now: Now,
+) -> Result<Arc<Entry>, StoreError> {
+    let known = context.robots.lookup(&errand.origin, now.wall)?;
+    context.robots.refused(errand, &known, reason, now.wall)
 }
 
 pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {
     origin
         .robots_url()
         .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })
+}
+
+fn told(url: &CrawlUrl) -> String {
+    clean_to(url.as_str(), URL_IN_REASON)
 }

@@ -25,6 +25,8 @@ pub enum Outcome<'a> {
     Failed(Failure),
     /// The redirects lead nowhere.
     Redirects(BadRedirect),
+    /// The target of a redirect wasn't asked for, for this reason: its host's own robots.txt denies it, say.
+    Refused(&'a str),
 }
 
 /// Names why no whole response came.
@@ -182,6 +184,7 @@ pub fn judge(outcome: &Outcome<'_>, history: &History, policy: &Policy, now: Tim
     match outcome {
         Outcome::Answer { head, body } => table.answer(head, body),
         Outcome::Failed(failure) => table.unreachable(failure.name(), None),
+        Outcome::Refused(reason) => table.unreachable(reason, None),
         // Deviation: RFC 9309 section 2.3.1.2 would allow everything after five hops.
         Outcome::Redirects(bad) => table.settled(Access::DenyAll, format!("redirects: {}", bad.name()), DAY),
     }

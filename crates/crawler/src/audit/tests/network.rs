@@ -1,4 +1,4 @@
-//! Records of requests to the wrong machine.
+//! Records of requests to the wrong machine, or by the wrong robots.txt.
 
 use super::*;
 
@@ -49,4 +49,38 @@ fn hosts_of_one_address_that_didnt_take_turns_are_told() {
     // Not in the order of the ledger, and with a short one within a long one.
     let found = broken_with(&[("b.test", "1.2.3.4", 20.0), ("c.test", "1.2.3.4", 19.5)]);
     assert_eq!(found, [shared, none]);
+}
+
+#[test]
+fn a_robots_txt_that_was_taken_from_where_its_host_denies_it_is_told() {
+    // `/denied` and others of a.test were asked for as the robots.txt of b.test.
+    let hop = |path: &str, second: f64| {
+        let words = Evidence::from("robots.txt of http://b.test");
+        let evidence = Evidence { request: request(second, 2.0).request, ..words };
+        decision(at(second + 0.1), &format!("{SITE}{path}"), "asked", Layer::Robots, evidence)
+    };
+    let broken_after = |robots: Option<RobotsRecord>, hops: &[(&str, f64)]| {
+        broken_by(|records| {
+            records.robots.extend(robots);
+            records.requests += hops.len() as u64;
+            records.decisions.extend(hops.iter().map(|(path, second)| hop(path, *second)));
+        })
+    };
+    assert_eq!(broken_after(None, &[("/denied", 9.0)]), ["robots_redirects"]);
+    assert_eq!(broken_after(None, &[("/allowed", 9.0)]), [""; 0]);
+    assert_eq!(broken_after(None, &[("/robots.txt", 9.0)]), [""; 0]);
+    let lost = || Some(robots_txt(8.0, "", "defer"));
+    assert_eq!(broken_after(lost(), &[("/allowed", 9.0)]), ["robots_redirects"]);
+    // Its own robots.txt isn't known any more: it has to be asked for first, unless it led there itself.
+    let day = 24.0 * 3600.0;
+    assert_eq!(broken_after(None, &[("/allowed", day + 9.0)]), ["robots_redirects"]);
+    assert_eq!(broken_after(None, &[("/robots.txt", day + 9.0), ("/allowed", day + 19.0)]), [""; 0]);
+    // Of its own origin a robots.txt may lie anywhere.
+    let own = |records: &mut Records| {
+        let entry = hop("/denied", 9.0);
+        let words = Some(format!("robots.txt of {SITE}"));
+        records.decisions.push(Decision { evidence: Evidence { words, ..entry.evidence }, ..entry });
+        records.requests += 1;
+    };
+    assert_eq!(broken_by(own), [""; 0]);
 }
