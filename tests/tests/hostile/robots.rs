@@ -189,7 +189,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             "/robots.txt" => redirect(302, &format!("http://127.0.0.1:{}/robots.txt", ask.secret)),
             _ => page("x"),
         }),
-        &[NoPages, AtMost(1), Fails("/", &["robots"])],
+        &[NoPages, AtMost(1), Fails("/", &["robots"]), Robots("127.0.0.1 is a loopback address")],
+    ),
+    // Another host's own robots.txt would have to judge that, which isn't to be asked for here.
+    Scenario::everything(
+        "robots-redirects-to-a-private-page",
+        "address",
+        Serve::Answer(|ask| match ask.path.as_str() {
+            "/robots.txt" => redirect(302, &format!("http://localhost:{}/rules.txt", ask.secret)),
+            _ => page("x"),
+        }),
+        &[NoPages, AtMost(1), Fails("/", &["robots"]), Robots("is a loopback address")],
     ),
     Scenario::everything(
         "robots-redirects-to-a-file",
