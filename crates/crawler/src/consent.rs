@@ -302,7 +302,11 @@ impl<S: Store> ConsentCache<S> {
                     "read".clone_into(&mut record.reason);
                     record.body = Some(String::from_utf8_lossy(&response.body).into_owned());
                 }
-                200..=299 => "larger than 512 KiB: not used".clone_into(&mut record.reason),
+                200..=299 => {
+                    // What it says isn't known: it denies what it could deny.
+                    record.unreachable = true;
+                    "larger than 512 KiB: not read".clone_into(&mut record.reason);
+                }
                 301 | 302 | 303 | 307 | 308 => {
                     let target =
                         response.header("location").and_then(|to| CrawlUrl::join(url.as_url(), to).ok());

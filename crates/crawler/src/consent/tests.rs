@@ -132,6 +132,10 @@ fn what_cannot_be_had_denies_after_three_tries_and_what_is_not_there_says_nothin
         assert!(record.unreachable, "{}", record.reason);
         assert_eq!(site.said("/x", 6), ["tdm deny"]);
     }
+    let site = Site::new(&[Purpose::Tdm], "", false);
+    let record = site.answer(TDM, &Ok(response(200, &[], &" ".repeat(FILE_LIMIT + 1))), 1).expect("known");
+    assert!(record.unreachable, "{}", record.reason);
+    assert_eq!(site.said("/x", 2), ["tdm deny"], "too large to be read");
     for status in [401, 403, 404, 410] {
         let site = Site::new(&[Purpose::AiTrain], "", false);
         assert_eq!(site.asks("/x", 0).as_deref(), Some("/ai.txt"));

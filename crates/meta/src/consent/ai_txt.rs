@@ -31,6 +31,8 @@ pub const AI_AGENTS: [&str; 12] = [
 #[derive(Debug, Clone, Default)]
 pub struct AiTxt {
     rules: Vec<Rule>,
+    /// The line from which on the file wasn't read: it denies.
+    unread: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,10 +45,12 @@ struct Rule {
 
 impl AiTxt {
     /// Reads the groups for this agent, or else those for `*`. A file without a line `User-Agent:` is something
-    /// else of the same name (Markdown about a site, say) and says nothing.
+    /// else of the same name (Markdown about a site, say) and says nothing. Where more rules address us than are kept
+    /// (10,000), or the file is longer than what is read (512 KiB), every path is denied.
     pub fn parse(file: &[u8], agent: &Agent) -> Self {
         let text = String::from_utf8_lossy(&file[..file.len().min(FILE_LIMIT)]);
         let (mut ours, mut others) = (Vec::new(), Vec::new());
+        let (mut unread, mut has_agents) = (None, false);
         let (mut is_named, mut is_ours, mut is_star, mut in_rules) = (false, false, false, true);
         for (line, number) in text.split(['\n', '\r']).zip(1..) {
             let line = line.split('#').next().unwrap_or_default();
@@ -55,6 +59,7 @@ impl AiTxt {
                 (field.trim().trim_start_matches('\u{feff}').to_ascii_lowercase(), value.trim());
             match field.as_str() {
                 "user-agent" => {
+                    has_agents = true;
                     if in_rules {
                         (is_ours, is_star, in_rules) = (false, false, false);
                     }
@@ -65,32 +70,39 @@ impl AiTxt {
                 }
                 "allow" | "disallow" => {
                     in_rules = true;
-                    if !value.is_empty() && ours.len() + others.len() < RULES {
+                    let is_addressed = !value.is_empty() && (is_ours || is_star);
+                    if is_addressed && ours.len() + others.len() >= RULES {
+                        unread = unread.or(Some(number));
+                    } else if is_addressed {
                         let rule = Rule {
                             location: Location::new(value),
                             is_allowed: field == "allow",
                             text: format!("{field}: {}", cut(value, 200)),
                             line: number,
                         };
-                        if is_ours {
-                            ours.push(rule);
-                        } else if is_star {
-                            others.push(rule);
-                        }
+                        if is_ours { &mut ours } else { &mut others }.push(rule);
                     }
                 }
                 _ => {}
             }
         }
-        Self { rules: if is_named { ours } else { others } }
+        // A file that names no robot as far as it was read is something else of the name.
+        if file.len() > FILE_LIMIT && has_agents {
+            unread = unread.or(u32::try_from(text.lines().count()).ok());
+        }
+        Self { rules: if is_named { ours } else { others }, unread }
     }
 
     /// Finds the denial for a path (with query): the longest rule decides, of equal ones Allow. An Allow is no
     /// statement: the file only takes back.
     pub fn statement(&self, path: &str, at: Timestamp) -> Option<Statement> {
+        let claim = Claim::Purpose(Purpose::AiTrain, Consent::Deny);
+        if let Some(line) = self.unread {
+            let source = Source::new(Origin::File, line, "/ai.txt", "not read from here on: too long");
+            return Some(Statement { signal: Signal::AiTxt, claim, source, at });
+        }
         let matching = self.rules.iter().filter(|rule| rule.location.matches(path));
         let rule = matching.max_by_key(|rule| (rule.location.octets(), rule.is_allowed))?;
-        let claim = Claim::Purpose(Purpose::AiTrain, Consent::Deny);
         let source = Source::new(Origin::File, rule.line, "/ai.txt", &rule.text);
         (!rule.is_allowed).then_some(Statement { signal: Signal::AiTxt, claim, source, at })
     }
@@ -138,6 +150,19 @@ mod tests {
         assert!(denies(file, "/a"));
         assert!(!denies(file, "/b"));
         assert!(!denies("User-Agent: *\nDisallow: /\n\nUser-Agent: ExampleBot\nAllow: /\n", "/x"));
+    }
+
+    #[test]
+    fn what_was_not_read_of_a_file_denies() {
+        let rules = |count: usize| format!("User-Agent: *\n{}", "Allow: /a\n".repeat(count));
+        assert!(!denies(&rules(RULES), "/a"));
+        assert!(denies(&format!("{}Disallow: /b\n", rules(RULES)), "/b"));
+        let others =
+            format!("User-Agent: other\n{}User-Agent: *\nAllow: /\n", "Disallow: /a\n".repeat(RULES + 1));
+        assert!(!denies(&others, "/a"), "rules of others don't count");
+        let long = format!("{}#{}\nDisallow: /b\n", rules(1), "x".repeat(FILE_LIMIT));
+        assert!(denies(&long, "/b") && denies(&long, "/a"));
+        assert!(!denies(&format!("# Markdown\n{}", "x".repeat(FILE_LIMIT)), "/a"));
     }
 
     #[test]

@@ -29,11 +29,14 @@ pub struct Reservation {
 #[derive(Debug, Clone, Default)]
 pub struct TdmFile {
     entries: Vec<(Location, Reservation)>,
+    /// There is more than is kept.
+    is_cut: bool,
 }
 
 impl TdmFile {
     /// Reads the file; nothing in it that is no entry stops the reading of the others. A file that is no JSON array
-    /// says nothing.
+    /// says nothing. Paths that no entry matches are reserved where there are more entries than are kept (1,000), and all
+    /// paths where the file is too long to be read.
     pub fn parse(file: &[u8]) -> Self {
         // A byte order mark isn't JSON, and stands before many a file all the same.
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
@@ -54,12 +57,15 @@ impl TdmFile {
                 .map(|url| cut(url, POLICY_LIMIT).to_owned());
             Some((location, Reservation { reservation, policy }))
         };
-        Self { entries: entries.iter().filter_map(read).take(ENTRY_LIMIT).collect() }
+        let is_cut = file.len() > FILE_LIMIT || entries.len() > ENTRY_LIMIT;
+        Self { entries: entries.iter().take(ENTRY_LIMIT).filter_map(read).collect(), is_cut }
     }
 
     /// Finds what the file says about a path (with query): the first entry that matches.
     pub fn lookup(&self, path: &str) -> Option<&Reservation> {
-        self.entries.iter().find(|(location, _)| location.matches(path)).map(|(_, reservation)| reservation)
+        const UNREAD: Reservation = Reservation { reservation: Some(1), policy: None };
+        let entry = self.entries.iter().find(|(location, _)| location.matches(path));
+        entry.map(|(_, reservation)| reservation).or(self.is_cut.then_some(&UNREAD))
     }
 }
 
@@ -173,6 +179,25 @@ mod tests {
         assert_eq!(said("/odd"), None);
         assert_eq!(said("/"), Some(1));
         assert_eq!(file.lookup("/b.jpg").unwrap().policy.as_deref(), Some("https://a.example/p.json"));
+    }
+
+    #[test]
+    fn what_was_not_read_of_a_file_reserves() {
+        let entries = |count: usize| {
+            let entries: Vec<String> =
+                (0..count).map(|n| format!("{{\"location\": \"/{n}/\", \"tdm-reservation\": 0}}")).collect();
+            TdmFile::parse(format!("[{}]", entries.join(",")).as_bytes())
+        };
+        let said = |file: &TdmFile, path| file.lookup(path).and_then(|r| r.reservation);
+        let whole = entries(ENTRY_LIMIT);
+        assert_eq!((said(&whole, "/7/"), said(&whole, "/x")), (Some(0), None));
+        let more = entries(ENTRY_LIMIT + 1);
+        assert_eq!(
+            (said(&more, "/7/"), said(&more, "/1000/"), said(&more, "/x")),
+            (Some(0), Some(1), Some(1))
+        );
+        let long = format!("[]{}", " ".repeat(FILE_LIMIT));
+        assert_eq!(said(&TdmFile::parse(long.as_bytes()), "/x"), Some(1));
     }
 
     #[test]

@@ -271,7 +271,7 @@ fn tell(
     }
     if basis != Basis::Archive {
         for warning in &record.directive_warnings {
-            writeln!(out, "not used: {}", clean(warning))?;
+            writeln!(out, "warning: {}", clean(warning))?;
         }
     }
     Ok(())

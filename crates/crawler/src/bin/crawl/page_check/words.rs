@@ -71,7 +71,7 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
         (true, count) => writeln!(out, "and links of this page may be queued: {count}")?,
     }
     for warning in &directives.warnings {
-        writeln!(out, "not used: {}", clean(&warning.to_string()))?;
+        writeln!(out, "warning: {}", clean(&warning.to_string()))?;
     }
     Ok(())
 }
