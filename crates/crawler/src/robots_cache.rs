@@ -51,13 +51,13 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// About how many octets of memory it counts for: its file, and the lines that say something to uses of pages.
-    fn octets(&self) -> u64 {
+    /// About how many bytes of memory it counts for: its file, and the lines that say something to uses of pages.
+    fn memory(&self) -> u64 {
         /// Of one line as the parser keeps it.
         const LINE: usize = 256;
         let signals = self.robots.signals();
         let lines = signals.content_usage().len() + signals.content_signal().len();
-        self.record.bytes + (lines * LINE + self.signals.octets()) as u64
+        self.record.bytes + (lines * LINE + self.signals.memory()) as u64
     }
 
     fn history(&self) -> History {
@@ -130,13 +130,13 @@ impl<S: Store> RobotsCache<S> {
     fn keep(&self, origin: &Origin, entry: Entry) -> Arc<Entry> {
         let entry = Arc::new(entry);
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let octets = entry.octets();
+        let octets = entry.memory();
         if entries.of_origin.len() >= IN_MEMORY || entries.octets + octets > OCTETS_IN_MEMORY {
             *entries = Entries::default();
         }
         entries.octets += octets;
         if let Some(before) = entries.of_origin.insert(origin.clone(), Arc::clone(&entry)) {
-            entries.octets -= before.octets();
+            entries.octets -= before.memory();
         }
         entry
     }

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use crate::term::Term;
 use crate::{Scope, out_of_form, parse_date};
 
-/// Octets of one value that are read as a list. (Google's successor field asks for at least 8 KiB.)
+/// Bytes of one value that are read as a list. (Google's successor field asks for at least 8 KiB.)
 pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
-/// Octets before the limit that are read once more with what lies beyond: a term may stand across it.
+/// Bytes before the limit that are read once more with what lies beyond: a term may stand across it.
 const OVERLAP: usize = 64;
 /// Longest text that is tried as a date, in octets.
 const DATE_LIMIT: usize = 96;

@@ -184,7 +184,7 @@ impl RobotsSignals {
     }
 
     /// Gives about how many bytes of memory this takes.
-    pub fn octets(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let line = |line: &Prepared| {
             let claims = line.said.clean.capacity() + line.said.out_of_form.capacity();
             size_of::<Prepared>() + line.location.octets() + line.value.len() + claims * size_of::<Claim>()
