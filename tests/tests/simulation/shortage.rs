@@ -27,7 +27,8 @@ fn local<S: Store>(crawl: &Crawl<S>) -> Vec<Decision> {
 }
 
 fn failed_as_local<S: Store>(store: &S) -> Vec<String> {
-    let records = store.scan(Tree::Pages, &[]).map(|pair| serde_json::from_slice(&pair.unwrap().1).unwrap());
+    let values = store.scan(Tree::Pages, &[]).map(|pair| pair.expect("the store works").1);
+    let records = values.map(|value| serde_json::from_slice(&value).expect("a record"));
     let local = records.filter(|page: &PageRecord| page.error.as_deref() == Some("local"));
     local.map(|page| page.url).collect()
 }

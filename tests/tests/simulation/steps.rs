@@ -92,7 +92,9 @@ fn a_loop_that_turns_on_the_spot_or_waits_for_nothing_is_noticed() {
         let web = web.clone();
         let judge = move || {
             let mut judge = Steps::new(&web);
-            steps.into_iter().for_each(|step| judge.check(step));
+            for step in steps {
+                judge.check(step);
+            }
         };
         std::panic::catch_unwind(judge).is_err()
     };

@@ -76,7 +76,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
         for entry in block.decisions {
             if entry.layer == Layer::Stop && matches!(entry.decision.as_str(), "started" | "resumed") {
                 run += 1;
-                log.runs.of(run).begun = entry.evidence.boot.zip(entry.evidence.clock);
+                log.runs.of(run).begun = entry.evidence.boot.map(|boot| *boot).zip(entry.evidence.clock);
                 let words = entry.evidence.words.as_deref().unwrap_or_default();
                 configured = delay_of(words).unwrap_or(rules.delay);
                 per_ip = words.ends_with(", per-ip");

@@ -320,7 +320,9 @@ fn read_versions<S: Store>(
         records.sort_by_key(|(known, _)| known.map(|known| known.order()));
     } else {
         // Older ledgers don't tell, nor one with gaps.
-        records.iter_mut().for_each(|(known, _)| *known = None);
+        for (known, _) in &mut records {
+            *known = None;
+        }
         records.sort_by_key(|(_, record)| record.fetched_at);
     }
     let mut good: Option<Robots> = None;

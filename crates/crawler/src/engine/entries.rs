@@ -265,7 +265,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pace.max_delay.as_secs_f64(),
             if self.settings.per_ip { ", per-ip" } else { "" }
         );
-        let evidence = Evidence { boot: self.clock.boot(), ..words.into() };
+        let evidence = Evidence { boot: self.clock.boot().map(Box::new), ..words.into() };
         self.enter_run(decision, "run", evidence, now);
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }

@@ -203,7 +203,7 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
         to.signed(Column::Clock, offset.wrapping_sub(state.offset));
         state.offset = offset;
     }
-    if let Some(Boot { id, ms }) = boot {
+    if let Some(Boot { id, ms }) = boot.as_deref() {
         to.number(Column::BootId, u64::from(*id));
         to.number(Column::BootMs, *ms);
     }
@@ -315,7 +315,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     }
     if has(part::BOOT) {
         let id = u32::try_from(from.number(Column::BootId)?).map_err(|_| Bad::Form)?;
-        evidence.boot = Some(Boot { id, ms: from.number(Column::BootMs)? });
+        evidence.boot = Some(Box::new(Boot { id, ms: from.number(Column::BootMs)? }));
     }
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }

@@ -52,7 +52,7 @@ prop_compose! {
             boot in proptest::option::of(any::<(u32, u64)>())) -> Evidence {
         Evidence {
             words, request, robots, clock,
-            boot: boot.map(|(id, ms)| Boot { id, ms }),
+            boot: boot.map(|(id, ms)| Box::new(Boot { id, ms })),
             effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
             directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),
             limit: limit.map(|(name, value)| LimitReached { name, value }),

@@ -51,7 +51,7 @@ pub struct Evidence {
     pub clock: Option<Duration>,
     /// The same moment on the machine's own clock: of the start of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub boot: Option<Boot>,
+    pub boot: Option<Box<Boot>>,
 }
 
 /// A request: when, for how long, what came, and the gap that it had to keep.
