@@ -1,0 +1,216 @@
+//! Groups that end, and groups that go on.
+
+use super::*;
+
+const RULES: TrapSettings = TrapSettings {
+    depth: None,
+    segments: None,
+    repeats: None,
+    urls_per_host: None,
+    hosts_per_domain: None,
+    query_variants: Some(1_000),
+    shape_variants: Some(2_000),
+    same_pages: Some(50),
+};
+
+/// Offers numbered URLs until one is held; each that is admitted is read at once and says `text(n)`.
+fn until_held(
+    rules: &TrapSettings,
+    most: u64,
+    path: impl Fn(u64) -> String,
+    depth: impl Fn(u64) -> u32,
+    text: impl Fn(u64) -> Option<u32>,
+) -> Option<(u64, Held)> {
+    let mut groups = Groups::default();
+    for n in 0..most {
+        if let Some(held) = groups.admit(rules, &path(n), depth(n), n) {
+            return Some((n, held));
+        }
+        if let Some(mark) = text(n) {
+            groups.page(&path(n), mark);
+        }
+    }
+    None
+}
+
+#[test]
+fn a_site_of_fifty_thousand_pages_is_not_cut_by_the_defaults() {
+    let rules = TrapSettings::default();
+    for path in [|n| format!("/item/{n}"), |n| format!("/viewtopic.php?t={n}")] {
+        // As from a site map: read only after all were found, or one by one, some three clicks deep.
+        let found = until_held(&rules, 50_000, path, |_| 3, |n| Some(n as u32));
+        assert_eq!(found, None);
+    }
+    let listed = until_held(&rules, 50_000, |n| format!("/item/{n}"), |_| 1, |_| None);
+    assert_eq!(listed, None);
+}
+
+#[test]
+fn variants_of_a_query_end_at_their_budget_and_new_content_raises_it() {
+    let path = |n| format!("/cal?m={n}");
+    let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |_| None).unwrap();
+    assert_eq!((at, held.budget, held.limit, held.count), (1_000, Budget::QueryVariants, 1_000, 1_000));
+    assert_eq!(until_held(&RULES, 9_999, path, |_| 2, |n| Some(n as u32)), None);
+    // One of ten pages says something new: four URLs more for each.
+    let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |n| Some(n as u32 / 10)).unwrap();
+    assert_eq!((at, held.limit), (1_668, 1_668));
+    let combinations = |n| format!("/list?size={n}&colour=2&sort=3");
+    let (at, _) = until_held(&RULES, 9_999, combinations, |_| 2, |n| Some(n as u32)).unwrap();
+    assert_eq!(at, 1_000);
+}
+
+#[test]
+fn a_calendar_that_leads_ever_deeper_ends_at_a_tenth() {
+    let path = |n| format!("/cal/{}/{}", 2000 + n / 12, n % 12);
+    let (at, held) = until_held(&RULES, 9_999, path, |n| n as u32, |n| Some(n as u32)).unwrap();
+    assert_eq!((at, held.budget, held.limit), (200, Budget::ShapeVariants, 200));
+    assert_eq!(until_held(&RULES, 9_999, path, |_| 5, |n| Some(n as u32)), None);
+}
+
+#[test]
+fn pages_that_go_on_saying_the_same_end_their_group_wherever_they_wait() {
+    let path = |n| format!("/front?sid={n}");
+    let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |n| Some((n % 3) as u32)).unwrap();
+    assert_eq!((at, held.budget, held.count, held.fresh), (53, Budget::SamePages, 50, 3));
+    let mut groups = Groups::default();
+    groups.note("/front?sid=0", 1);
+    for n in 0..60 {
+        groups.page(&path(n), 7);
+    }
+    assert_eq!(groups.exhausted(&RULES, "/front?sid=99").unwrap().count, 59);
+    assert_eq!(groups.exhausted(&RULES, "/other?sid=99"), None);
+    assert_eq!(groups.exhausted(&TrapSettings { same_pages: None, ..RULES }, "/front?sid=99"), None);
+    groups.page("/front?sid=1000", 8);
+    assert_eq!(groups.exhausted(&RULES, "/front?sid=99"), None, "something new ends the row");
+}
+
+#[test]
+fn counts_survive_a_restart() {
+    let mut groups = Groups::default();
+    for n in 0..150 {
+        assert_eq!(groups.admit(&RULES, &format!("/cal?m={n}"), 2, n), None);
+        groups.page(&format!("/cal?m={n}"), 7);
+        assert_eq!(groups.admit(&RULES, &format!("/rare/x?m={}", n.min(10)), 2, n), None);
+        if n == 40 {
+            break;
+        }
+    }
+    for n in 41..150 {
+        groups.note(&format!("/cal?m={n}"), 2);
+    }
+    let stored = groups.stored();
+    assert_eq!(stored.len(), 1, "what is rare isn't stored");
+    assert_eq!((stored[0].1, stored[0].3, stored[0].5), (150, 41, 40));
+    let mut again = Groups::restore(&stored, &[]);
+    // The first page after it can't be compared; those after that can.
+    for _ in 0..11 {
+        again.page("/cal?m=1", 7);
+    }
+    assert!(again.exhausted(&RULES, "/cal?m=1").is_some());
+    let (mut left, mut again) = (0, Groups::restore(&stored, &[]));
+    while again.admit(&RULES, &format!("/cal?m=x{left}"), 2, 0).is_none() {
+        left += 1;
+    }
+    assert_eq!(left, 1_000 + 4 - 150);
+}
+
+#[test]
+fn memory_is_bounded_and_what_grows_is_still_seen() {
+    let mut groups = Groups::default();
+    let mut held = None;
+    for n in 0..200_000_u64 {
+        // A hundred thousand paths with one query each hide a calendar.
+        assert_eq!(groups.admit(&RULES, &format!("/page{}/x?a=1", letters(n)), 2, n), None);
+        if n % 10 == 0 && held.is_none() && groups.admit(&RULES, &format!("/cal?m={n}"), 2, n).is_some() {
+            held = Some(n / 10);
+        }
+        assert!(groups.groups.len() <= Groups::MOST);
+    }
+    let held = held.expect("the calendar ends");
+    assert!((1_000..1_000 + 200_000 / 64).contains(&held), "{held}");
+}
+
+fn letters(mut n: u64) -> String {
+    let mut word = String::new();
+    while n > 0 {
+        word.push(char::from(b'a' + (n % 26) as u8));
+        n /= 26;
+    }
+    word
+}
+
+#[test]
+fn a_host_has_a_budget_of_its_own() {
+    let rules = TrapSettings { urls_per_host: Some(10), ..RULES };
+    let (at, held) = until_held(&rules, 99, |n| format!("/{}", letters(n)), |_| 1, |_| None).unwrap();
+    assert_eq!((at, held.budget, held.limit), (10, Budget::UrlsPerHost, 10));
+}
+
+/// A short name of letters and digits, which may be letters alone.
+fn made_up(n: u64) -> String {
+    let mut n = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    (0..5)
+        .map(|_| {
+            let octet = b"abcdefghijklmnopqrstuvwxyz0123456789"[(n % 36) as usize];
+            n /= 36;
+            char::from(octet)
+        })
+        .collect()
+}
+
+#[test]
+fn a_folder_that_finds_whatever_is_asked_for_ends() {
+    let path = |n| format!("/wiki/{}", made_up(n));
+    // One page says "not found, but see here", whatever the name.
+    let (at, held) = until_held(&RULES, 9_999, path, |_| 2, |_| Some(7)).unwrap();
+    assert_eq!(
+        (at, held.budget, held.count, held.fresh, held.in_folder),
+        (51, Budget::SamePages, 50, 1, true)
+    );
+    // Two pages in three do.
+    assert_eq!(until_held(&RULES, 9_999, path, |_| 2, |n| Some(if n % 3 == 0 { n as u32 } else { 7 })), None);
+    // Each page has its own text.
+    assert_eq!(until_held(&RULES, 9_999, path, |_| 2, |n| Some(n as u32)), None);
+}
+
+#[test]
+fn a_folder_with_pages_of_its_own_survives_a_row_of_links_that_lead_nowhere() {
+    let mut groups = Groups::default();
+    for n in 0..20 {
+        groups.page(&format!("/{}", letters(n)), n as u32);
+    }
+    for n in 20..199 {
+        groups.page(&format!("/{}", made_up(n)), 999_999);
+    }
+    assert_eq!(groups.exhausted(&RULES, "/about"), None, "a tenth of them had said something new");
+    for n in 199..201 {
+        groups.page(&format!("/{}", made_up(n)), 999_999);
+    }
+    // 21 new ones of 210 are no more than a tenth.
+    for n in 201..210 {
+        groups.page(&format!("/{}", made_up(n)), 999_999);
+    }
+    assert!(groups.exhausted(&RULES, "/about").is_some_and(|held| held.in_folder));
+    assert_eq!(groups.exhausted(&RULES, "/other/about"), None);
+    assert!(groups.admit(&RULES, "/more", 2, 0).is_some());
+    // It survives a restart, and ends with something new.
+    let mut again = Groups::restore(&groups.stored(), &groups.stored_folders());
+    assert!(again.exhausted(&RULES, "/about").is_some());
+    again.page("/x", 1);
+    again.page("/y", 2);
+    assert_eq!(again.exhausted(&RULES, "/about"), None);
+}
+
+#[test]
+fn the_folders_of_a_host_are_few_and_the_one_that_grows_is_among_them() {
+    let mut groups = Groups::default();
+    for n in 0..20_000 {
+        groups.page(&format!("/{}/x", letters(n)), n as u32);
+        if n % 50 == 0 {
+            groups.page(&format!("/found/{}", made_up(n)), 7);
+            groups.page(&format!("/found/{}", made_up(n + 1)), 7);
+        }
+        assert!(groups.folders.len() <= FOLDERS);
+    }
+    assert!(groups.exhausted(&RULES, "/found/abc").is_some());
+}
