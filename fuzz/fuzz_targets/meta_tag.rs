@@ -15,6 +15,7 @@ fuzz_target!(|data: &[u8]| {
         property: None,
         content: Some(content.to_owned()),
         position,
+        ..MetaTag::default()
     };
     let metas: Vec<MetaTag> = (0..).zip(lines).map(tag).collect();
     let agent = Agent::new("a/1.0").with_aliases(["old"]);

@@ -44,6 +44,11 @@ pub fn parse_header_line(name: &str, value: &str) -> Vec<Scoped> {
     read
 }
 
+/// Says whether a header field of this name is read here.
+pub(crate) fn is_header(name: &str) -> bool {
+    name.eq_ignore_ascii_case("x-robots-tag") || name.eq_ignore_ascii_case("robots-tag")
+}
+
 /// Reads one header field line and reports everything found.
 pub(crate) fn read_header_line<'a>(name: &str, value: &'a str, found: &mut dyn FnMut(&Scope, Found<'a>)) {
     let name = name.trim();

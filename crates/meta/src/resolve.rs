@@ -182,6 +182,36 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_read_restricts() {
+        let closed = [false; 3];
+        let agent = Agent::new("examplebot");
+        for (tag, expected) in [
+            (MetaTag { content_unread: true, ..tag("robots", "index, &x;") }, closed),
+            (MetaTag { content_unread: true, ..tag("ExampleBot", "&x;") }, closed),
+            (MetaTag { content_unread: true, ..tag("description", "&x;") }, [true; 3]),
+            (MetaTag { name_unread: true, content_unread: true, ..tag("&x;", "&y;") }, closed),
+            (MetaTag { name_unread: true, ..tag("&x;", "nofollow, archive") }, [true, false, true]),
+            (MetaTag { name_unread: true, ..tag("&x;", "width=device-width") }, [true; 3]),
+        ] {
+            let sources = Sources { headers: &[], metas: std::slice::from_ref(&tag) };
+            let d = resolve(&sources, &agent, Dialect::Strict, Timestamp::UNIX_EPOCH);
+            assert_eq!([d.index, d.follow, d.archive], expected, "{tag:?}");
+            assert_eq!(
+                d.warnings.iter().any(|w| w.message.contains("could not be read")),
+                expected != [true; 3],
+                "{tag:?}"
+            );
+            assert!(d.because.iter().all(|b| b.source.text == *tag.content.as_ref().unwrap()));
+        }
+        let equiv = MetaTag { name: None, http_equiv: Some("X-Robots-Tag".into()), ..tag("", "&x;") };
+        assert_eq!(flags("", &[MetaTag { content_unread: true, ..equiv.clone() }], Dialect::Strict), closed);
+        assert_eq!(flags("", &[equiv], Dialect::Strict), [true; 3]);
+        // Nothing that may be for others lifts what is for us.
+        let lifts = MetaTag { name_unread: true, ..tag("&x;", "all, archive") };
+        assert_eq!(flags("", &[lifts, tag("robots", "none, noarchive")], Dialect::Yandex), closed);
+    }
+
+    #[test]
     fn each_dialect_has_its_names() {
         let names = ["robots", "examplebot", "googlebot", "otherbot"];
         for (dialect, heard) in [

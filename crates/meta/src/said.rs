@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use crate::evidence::clean;
 use crate::fold::names;
-use crate::header::read_header_line;
+use crate::header::{is_header, read_header_line};
 use crate::tag::{read_content, tag_name};
 use crate::walk::{Found, trim};
 use crate::{Agent, Dialect, Origin, Scope, Source, Sources, Term, Warning};
@@ -60,9 +60,16 @@ pub(crate) fn gather<'a>(
         let Some(text) = tag.content.as_deref() else { continue };
         let place =
             |attribute, name| Place { origin: Origin::Meta, position: tag.position, attribute, name, text };
+        if tag.name_unread {
+            gathered.read_unnamed(place("", tag.name.as_deref().unwrap_or_default()), tag.content_unread);
+            continue;
+        }
         if let Some(name) = tag.name.as_deref() {
             if addresses(trim(name), agent, dialect) {
                 read_content(text, &mut |found| gathered.take(&found, place("", name)));
+                if tag.content_unread {
+                    gathered.close("part of it could not be read", place("", name));
+                }
             } else if dialect == Dialect::Strict {
                 gathered.read_other_name(name, place("", name), agent);
             }
@@ -74,6 +81,9 @@ pub(crate) fn gather<'a>(
             gathered.read_header(place, agent, dialect);
             if names_us(name, agent) {
                 gathered.read_restrictions(place);
+            }
+            if tag.content_unread && is_header(place.name) {
+                gathered.close("part of it could not be read", place);
             }
         }
     }
@@ -126,6 +136,33 @@ impl<'a> Gathered<'a> {
                 self.take(&found, place);
             }
         });
+    }
+
+    /// Reads a tag that may be for us: what restricts counts, what allows doesn't.
+    fn read_unnamed(&mut self, place: Place<'a>, content_unread: bool) {
+        let before = self.said.len();
+        read_content(place.text, &mut |found| {
+            let allows =
+                |term| matches!(term, Term::All | Term::Index | Term::Follow | Term::Archive | Term::Snippet);
+            if let Found::Term(term) | Found::OutOfForm(term) = found
+                && !allows(term)
+            {
+                self.say(term, place);
+            }
+        });
+        if content_unread {
+            self.close("its name and a part of it could not be read", place);
+        } else if self.said.len() > before {
+            self.warn("its name could not be read: taken as robots", "", place);
+        }
+    }
+
+    /// Takes what could not be read for the strictest that it may say.
+    fn close(&mut self, why: &str, place: Place<'a>) {
+        for term in [Term::NoIndex, Term::NoFollow, Term::NoArchive] {
+            self.say(term, place);
+        }
+        self.warn(&format!("{why}: taken as noindex, nofollow, noarchive"), "", place);
     }
 
     fn take(&mut self, found: &Found<'_>, place: Place<'a>) {

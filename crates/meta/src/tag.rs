@@ -10,7 +10,7 @@ use crate::walk::{CONTENT, Found, trim, walk};
 /// Is one meta element of a page, as an HTML parser with scripting off sees it.
 ///
 /// The values are as the parser gives them: character references resolved, nothing trimmed.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct MetaTag {
     /// Value of the attribute `name`.
     pub name: Option<String>,
@@ -22,6 +22,13 @@ pub struct MetaTag {
     pub content: Option<String>,
     /// Where the tag stands in the page (ordinal or octet offset); kept as evidence.
     pub position: u32,
+    /// The name (or `http-equiv`) holds what couldn't be read, so that the tag may be meant for us.
+    #[serde(default)]
+    pub name_unread: bool,
+    /// The content holds what couldn't be read. If the tag is for us, or may be, that counts as
+    /// `noindex, nofollow, noarchive`.
+    #[serde(default)]
+    pub content_unread: bool,
 }
 
 /// Reads the content of a robots meta tag into its terms, in order (section 4.2 of the digest).

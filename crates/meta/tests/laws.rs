@@ -148,6 +148,7 @@ fn tag() -> impl Strategy<Value = MetaTag> {
             property,
             content,
             position,
+            ..MetaTag::default()
         },
     )
 }

@@ -73,6 +73,7 @@ impl Page {
                 property: value("property"),
                 content: value("content"),
                 position: self.metas.len() as u32,
+                ..MetaTag::default()
             }),
             "base" if self.base.is_none() => self.base = value("href"),
             "link" if rel.eq_ignore_ascii_case("canonical") => self.canonical = value("href"),

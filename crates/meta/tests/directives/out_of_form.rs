@@ -12,7 +12,7 @@ fn decide(place: &str, value: &str, dialect: Dialect) -> Directives {
         "http-equiv" => (Vec::new(), vec![MetaTag { http_equiv: Some(name), ..tag }]),
         other => panic!("no such source: {other}"),
     };
-    let agent = Agent::new("examplebot", [""; 0]);
+    let agent = Agent::new("examplebot");
     let sources = Sources { headers: &headers, metas: &metas };
     resolve(&sources, &agent, dialect, "2026-01-01T00:00:00Z".parse().unwrap())
 }
@@ -95,7 +95,7 @@ fn a_value_out_of_form_lifts_nothing_in_any_dialect() {
                 content: Some(content.to_owned()),
                 ..MetaTag::default()
             });
-            let agent = Agent::new("examplebot", [""; 0]);
+            let agent = Agent::new("examplebot");
             for headers in [&headers[..], &[]] {
                 let d =
                     resolve(&Sources { headers, metas: &tags }, &agent, dialect, jiff::Timestamp::UNIX_EPOCH);
