@@ -141,6 +141,8 @@ pub(super) struct Attributes {
     wanted: AttrSet,
     seen: AttrSet,
     cut: AttrSet,
+    /// Their values hold references that couldn't be resolved.
+    unread: AttrSet,
     name: [u8; NAME_BYTES],
     name_len: usize,
     /// An attribute's name is being read, or was read and not looked up yet.
@@ -158,6 +160,7 @@ impl Attributes {
             wanted: AttrSet::default(),
             seen: AttrSet::default(),
             cut: AttrSet::default(),
+            unread: AttrSet::default(),
             name: [0; NAME_BYTES],
             name_len: 0,
             naming: false,
@@ -174,6 +177,7 @@ impl Attributes {
         self.wanted = wanted;
         self.seen = AttrSet::default();
         self.cut = AttrSet::default();
+        self.unread = AttrSet::default();
         self.naming = false;
         self.current = None;
         self.values.clear();
@@ -232,6 +236,19 @@ impl Attributes {
         self.spans[attr as usize].1 = self.values.len();
     }
 
+    /// Gives the attribute whose value comes next, if it's wanted.
+    #[inline]
+    pub(super) fn current(&self) -> Option<Attr> {
+        self.current
+    }
+
+    /// Notes that the value of the current attribute couldn't be read whole.
+    pub(super) fn mark_unread(&mut self) {
+        if let Some(attr) = self.current {
+            self.unread = self.unread.with(AttrSet::of(&[attr]));
+        }
+    }
+
     #[inline]
     pub(super) fn has(&self, attr: Attr) -> bool {
         self.seen.has(attr)
@@ -246,6 +263,11 @@ impl Attributes {
     /// Gives a value as text; a character that the limit cut in two becomes U+FFFD.
     pub(super) fn get(&self, attr: Attr) -> Option<Cow<'_, str>> {
         self.bytes(attr).map(String::from_utf8_lossy)
+    }
+
+    /// Says whether a value holds references that couldn't be resolved; they stand in it as written.
+    pub(super) fn is_unread(&self, attr: Attr) -> bool {
+        self.unread.has(attr)
     }
 
     /// Says whether a value was longer than the limit.

@@ -116,6 +116,11 @@ impl Document {
         self.basis == Basis::Type
     }
 
+    /// Says whether a browser reads the body as XML.
+    pub(super) fn is_xml(&self) -> bool {
+        mime_type::is_xml(&self.computed)
+    }
+
     /// Gives what the body is in place of the text that it is sent as: a picture, an archive, binary data.
     pub(super) fn mismatch(&self, body: &[u8]) -> Option<String> {
         if let Some(found) = signature::binary(body) {

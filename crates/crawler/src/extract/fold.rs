@@ -60,6 +60,11 @@ impl Folded {
         self.out.len() + usize::from(self.space && !self.out.is_empty())
     }
 
+    /// Says whether a byte stands in the text so far.
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        memchr::memchr(byte, &self.out).is_some()
+    }
+
     /// Gives the octets that the text has so far.
     pub(super) fn len(&self) -> usize {
         self.out.len()

@@ -29,6 +29,13 @@ pub struct ExtractLimits {
     pub json_ld_bytes: usize,
 }
 
+impl ExtractLimits {
+    /// Gives the octets of an attribute value that the reader has to keep to see each limit passed.
+    pub(super) fn value_bytes(&self) -> usize {
+        self.href_bytes.max(self.meta_value_bytes) + 1
+    }
+}
+
 impl Default for ExtractLimits {
     fn default() -> Self {
         ExtractLimits {

@@ -1,6 +1,7 @@
 //! Decodes an HTML page and reads it in one pass without building a tree: title, base, links, metas, text.
 
 mod attributes;
+mod both;
 mod charset;
 mod document;
 mod element;
@@ -31,6 +32,7 @@ mod text;
 mod tree_cost;
 mod unread;
 mod utf_7;
+mod xml;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use document::{Basis, Document};
@@ -45,6 +47,7 @@ pub use unread::Unread;
 use meta::MetaTag;
 use url::Url;
 
+use both::{First, Second};
 use page::{Page, UnreadMetas};
 
 /// Holds a fetched page, as [`extract`] wants it.
@@ -104,20 +107,51 @@ pub struct Extracted {
     has_nuls: bool,
 }
 
-/// Reads a page. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
-/// and the size of the body.
+/// Reads a page as HTML. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
+/// and the size of the body. [`read`] reads a response in every way that its [`Document`] calls for.
 pub fn extract(input: &ExtractInput<'_>) -> Extracted {
-    extract_text(input, &decode(input.body, input.content_type, input.url))
+    let decoded = decode(input.body, input.content_type, input.url);
+    extract_html(input, &decoded)
 }
 
-/// Reads a page that is decoded already.
-fn extract_text(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
-    let limits = input.limits;
-    let (mut links, schemes) = resolve::header_links(input.link_headers, input.url, limits);
-    let mut page = Page::new(limits, input.want_text);
+/// Reads a page that is decoded already as HTML.
+fn extract_html(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
+    let (mut page, links) = begin(input);
+    tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    end(input, page, links, decoded)
+}
+
+/// Reads a page that is decoded already as HTML and as XML, for which it may have another text. Gives one page of both,
+/// with the metas of the `first` reading, and the metas of the other.
+fn extract_both(
+    input: &ExtractInput<'_>,
+    decoded: &Decoded<'_>,
+    xml: &str,
+    first: First,
+) -> (Extracted, Second) {
+    let (mut page, links) = begin(input);
+    tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    let (mut of_xml, _) = begin(input);
+    let seen = xml::read(xml, &mut of_xml, input.limits.value_bytes());
+    let second = both::unite(&mut page, of_xml, first, seen);
+    (end(input, page, links, decoded), second)
+}
+
+/// Starts a page with the links that stand in headers.
+fn begin<'l>(input: &ExtractInput<'l>) -> (Page<'l>, Vec<Link>) {
+    let (links, schemes) = resolve::header_links(input.link_headers, input.url, input.limits);
+    let mut page = Page::new(input.limits, input.want_text);
     page.links_before = links.len();
     page.other_schemes = schemes;
-    tags::read(&decoded.text, &mut page, limits.href_bytes.max(limits.meta_value_bytes) + 1);
+    (page, links)
+}
+
+fn end(
+    input: &ExtractInput<'_>,
+    mut page: Page<'_>,
+    mut links: Vec<Link>,
+    decoded: &Decoded<'_>,
+) -> Extracted {
     let title = page.finish();
     let (text, no_snippet, was_cut) = page.text.take().map_or_else(Default::default, |text| {
         let (text, no_snippet, was_cut) = text.finish();
@@ -127,7 +161,7 @@ fn extract_text(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
         page.hit(LimitHit::Text);
     }
     let base = resolve::base(page.base.as_deref(), input.url);
-    let of_page = resolve::links(&mut page, &base, decoded.encoding, limits.link_bytes);
+    let of_page = resolve::links(&mut page, &base, decoded.encoding, input.limits.link_bytes);
     let canonical = resolve::canonical(&of_page).or_else(|| resolve::canonical(&links));
     links.extend(of_page);
     page.limits_hit.sort_unstable();

@@ -108,10 +108,16 @@ impl<'l> Page<'l> {
         }
     }
 
-    /// Ends the page; gives its title.
-    pub(super) fn finish(&mut self) -> Option<String> {
+    /// Ends what the end of the document leaves open.
+    pub(super) fn close(&mut self) {
         self.close_anchor();
         self.close_json_ld();
+        self.in_title = false;
+    }
+
+    /// Ends the page; gives its title.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        self.close();
         let title = self.title.as_mut()?;
         if title.was_cut() {
             note(&mut self.limits_hit, LimitHit::Title);
@@ -279,6 +285,10 @@ impl TagSink for Page<'_> {
         }
     }
 
+    fn unread(&mut self, what: &str, position: usize) {
+        self.add_unread(what, position);
+    }
+
     fn comment(&mut self, comment: &[u8]) {
         if let Some(text) = &mut self.text {
             text.comment(comment);
@@ -296,7 +306,7 @@ fn note(limits: &mut Vec<LimitHit>, limit: LimitHit) {
     }
 }
 
-fn before_fragment(address: &str) -> &str {
+pub(super) fn before_fragment(address: &str) -> &str {
     memchr::memchr(b'#', address.as_bytes()).map_or(address, |at| &address[..at])
 }
 

@@ -76,12 +76,16 @@ impl Page<'_> {
             was_cut |= value.len() > limit || tag.attributes.was_cut(attr);
             Some(value[..value.floor_char_boundary(limit)].to_owned())
         };
+        let is_unread = |attr| tag.attributes.is_unread(attr);
+        let name_unread = is_unread(Attr::Name) || is_unread(Attr::HttpEquiv);
         let meta = MetaTag {
             name: value(Attr::Name),
             http_equiv: value(Attr::HttpEquiv),
             property: value(Attr::Property),
             content: value(Attr::Content),
             position: u32::try_from(tag.position).unwrap_or(u32::MAX),
+            name_unread,
+            content_unread: is_unread(Attr::Content),
         };
         if was_cut {
             self.unread.cut.push(self.metas.len());
@@ -93,6 +97,23 @@ impl Page<'_> {
             self.add_link(LinkKind::Refresh, address, About::default());
         }
         self.metas.push(meta);
+    }
+
+    /// Notes that a part of the document couldn't be read: it may say anything to robots.
+    pub(super) fn add_unread(&mut self, what: &str, position: usize) {
+        if self.metas.len() >= self.limits.metas {
+            self.unread.surplus = true;
+            self.hit(LimitHit::Metas);
+            return;
+        }
+        let limit = self.limits.meta_value_bytes;
+        self.metas.push(MetaTag {
+            name: Some("robots".to_owned()),
+            content: Some(what[..what.floor_char_boundary(limit)].to_owned()),
+            position: u32::try_from(position).unwrap_or(u32::MAX),
+            content_unread: true,
+            ..MetaTag::default()
+        });
     }
 
     /// Takes a start tag of HTML in.

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives, MetaTag, Sources};
 
+use super::both::{First, Second};
 use super::page::{Page, UnreadMetas};
 use super::unread::{self, Unread};
 use super::{
-    Document, ExtractInput, ExtractLimits, Extracted, decode, extract_text, head, other_texts, tags,
+    Decoded, Document, ExtractInput, ExtractLimits, Extracted, decode, extract_both, extract_html, head,
+    other_texts, tags, xml,
 };
 
 /// One more reading of a body: its `<meta>` elements restrict, and say nothing else.
@@ -45,35 +47,55 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
         }
         return readings;
     }
-    let mut decoded = decode(input.body, input.content_type, input.url);
-    if document.xml && !document.is_page {
-        // A feed quotes pages in there: what it quotes is text.
-        decoded.text = without_cdata(decoded.text);
+    let decoded = decode(input.body, input.content_type, input.url);
+    let (page, second) = if document.xml {
+        extract_as_xml(input, document, &decoded)
+    } else {
+        (extract_html(input, &decoded), None)
+    };
+    readings.note(&page.unread, &page.metas, input.limits, agent);
+    let names = if document.is_xml() { ["XML", "HTML"] } else { ["HTML", "XML"] };
+    if let Some(second) = second {
+        readings.note(&second.unread, &second.metas, input.limits, agent);
+        let metas = second.without(&page.metas);
+        if !metas.is_empty() {
+            readings.others.push(Reading { name: names[1], metas });
+        }
     }
-    let html = extract_text(input, &decoded);
-    readings.note(&html.unread, &html.metas, input.limits, agent);
     if document.is_cut && !head::ends(&decoded.text, document, input.body) {
         readings.unread.push(Unread::CutHead);
     }
-    other_texts::each(input.body, document, &decoded, &html, &mut |name, text| {
-        readings.read_other(name, text, input.limits, agent);
+    other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
+        readings.read_other(name, text, document, input.limits, agent);
     });
     if document.is_page {
-        readings.page = Some(html);
+        readings.page = Some(page);
     } else {
-        readings.others.push(Reading { name: "HTML", metas: html.metas });
+        readings.others.push(Reading { name: names[0], metas: page.metas });
     }
     readings
 }
 
 impl Readings {
     /// Reads another text for `<meta>` elements.
-    fn read_other(&mut self, name: &'static str, text: &str, limits: &ExtractLimits, agent: &Agent) {
+    fn read_other(
+        &mut self,
+        name: &'static str,
+        text: &str,
+        document: &Document,
+        limits: &ExtractLimits,
+        agent: &Agent,
+    ) {
         let mut page = Page::new(limits, false);
-        tags::read(text, &mut page, limits.href_bytes.max(limits.meta_value_bytes) + 1);
-        page.finish();
+        tags::read(text, &mut page, limits.value_bytes());
         self.note(&page.unread, &page.metas, limits, agent);
         self.others.push(Reading { name, metas: page.metas });
+        if document.xml {
+            let mut page = Page::new(limits, false);
+            xml::read(text, &mut page, limits.value_bytes());
+            self.note(&page.unread, &page.metas, limits, agent);
+            self.others.push(Reading { name, metas: page.metas });
+        }
     }
 
     /// Notes which `<meta>` elements weren't read.
@@ -112,19 +134,38 @@ impl Readings {
     }
 }
 
+/// Reads a body as HTML and as XML.
+fn extract_as_xml(
+    input: &ExtractInput<'_>,
+    document: &Document,
+    decoded: &Decoded<'_>,
+) -> (Extracted, Option<Second>) {
+    let first = if document.is_xml() { First::Xml } else { First::Html };
+    let xml = &decoded.text;
+    let (page, second) = if document.is_page {
+        extract_both(input, decoded, xml, first)
+    } else {
+        // A feed quotes pages in there: what it quotes is text.
+        let text = without_cdata(xml);
+        extract_both(input, &Decoded { text, ..*decoded }, xml, first)
+    };
+    (page, Some(second))
+}
+
 /// Leaves the CDATA sections of an XML document out, which HTML doesn't know.
-fn without_cdata(text: Cow<'_, str>) -> Cow<'_, str> {
+fn without_cdata(text: &str) -> Cow<'_, str> {
     const START: &str = "<![CDATA[";
     if !text.contains(START) {
-        return text;
+        return text.into();
     }
     let mut left = String::with_capacity(text.len());
-    let mut rest = &text[..];
+    let mut rest = text;
     while let Some((before, section)) = rest.split_once(START) {
         left.push_str(before);
         let Some((_, after)) = section.split_once("]]>") else {
-            // One without end hides nothing.
-            rest = section;
+            // Sections without end hide nothing.
+            rest = "";
+            left.push_str(&section.replace(START, ""));
             break;
         };
         rest = after;

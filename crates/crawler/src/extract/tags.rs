@@ -35,6 +35,9 @@ pub(super) trait TagSink {
     fn comment(&mut self, comment: &[u8]);
     /// A NUL stands in the text, which is no text's.
     fn nul(&mut self) {}
+    /// Takes notice of a part of the document that could not be read and in which directives may stand: `what` is its
+    /// text. The XML reading alone has such parts.
+    fn unread(&mut self, _what: &str, _position: usize) {}
 }
 
 /// Octets of a comment handed on: the ones that matter are short.
@@ -140,6 +143,11 @@ impl<S: TagSink> TagReader<'_, S> {
             self.sink.end(self.name, self.element, self.tag_position);
         }
     }
+}
+
+/// Says whether the content of an HTML element is raw text.
+pub(super) fn is_raw(kind: Kind) -> bool {
+    raw_state(kind).is_some()
 }
 
 /// Tells how the content of an HTML element is tokenized. `noscript` isn't here: scripting is off (spec 4.1).
