@@ -30,7 +30,7 @@ fn readings(content_type: &str, body: &str) -> Readings {
 }
 
 fn agent() -> Agent {
-    Agent::new("examplebot", [""; 0])
+    Agent::new("examplebot")
 }
 
 fn page(content_type: &str, body: &str) -> Extracted {

@@ -27,9 +27,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let SiteFileAnswer { file, url, record, status, failure } = answer;
         if let Some(error) = &failure {
             gap = self.gap_after_failure(&lease, error, request, gap, now);
-        } else if let Some(pause) =
-            self.pause_after(&lease, status.unwrap_or_default(), request, now)
-        {
+        } else if let Some(pause) = self.pause_after(&lease, status.unwrap_or_default(), request, now) {
             gap = gap.or_later(ended, pause);
         }
         let words = match (&record, status, &failure) {

@@ -150,8 +150,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let rest = (totals.runs > 0).then_some(settings.pace.delay);
         let opening = Opening { now, clock: Some(clock), rest, names: &mut count };
-        let mut frontier =
-            Frontier::reopen(store, settings.frontier, first_gap, key, opening)?;
+        let mut frontier = Frontier::reopen(store, settings.frontier, first_gap, key, opening)?;
         let added: ScopeAdded = match store.get(Tree::Meta, b"scope_added")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => ScopeAdded::default(),

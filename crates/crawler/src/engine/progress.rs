@@ -48,7 +48,11 @@ impl Done {
         self.over += 1;
         let is_vain = matches!(
             event,
-            Event::Wait(..) | Event::NeverKnown(..) | Event::Local(_) | Event::Addresses(_) | Event::Unanswered
+            Event::Wait(..)
+                | Event::NeverKnown(..)
+                | Event::Local(_)
+                | Event::Addresses(_)
+                | Event::Unanswered
         );
         self.fruitful += u64::from(!is_vain);
     }

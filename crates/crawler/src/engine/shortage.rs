@@ -185,8 +185,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Work::Sitemap(sitemap) if gives_up => {
                 let event = Event::Failed(error.clone(), RobotsEvidence::default());
-                let outcome =
-                    Outcome { request, robots_url: None, asked: None, half_rate: false, held: Held::default(), event };
+                let outcome = Outcome {
+                    request,
+                    robots_url: None,
+                    asked: None,
+                    half_rate: false,
+                    held: Held::default(),
+                    event,
+                };
                 self.sitemap_over(permit, (**sitemap).clone(), outcome, gap)?;
             }
             Work::Visit(_) | Work::Sitemap(_) => {

@@ -23,6 +23,14 @@ impl Name {
         self.len += n as u8;
     }
 
+    /// Gives a number that mostly differs between names.
+    #[inline]
+    pub(super) fn hash(self) -> u8 {
+        let [a, b, c, d, e, f, g, h, ..] = self.bytes;
+        let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        (start.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+    }
+
     #[inline]
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]

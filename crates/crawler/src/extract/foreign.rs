@@ -2,11 +2,12 @@
 //!
 //! Follows tree construction (HTML standard 13.2.6.5) as far as a stack of these elements alone allows.
 //!
-//! Deviation: without a stack of all open elements the end tag of an HTML element is taken to close the svg or math
-//! content inside of it, whether or not such an element was open.
+//! Deviation: without a stack of all open elements it can't always be told whether an end tag in svg or math content is that
+//! of an HTML element around it, which closes the content. Where more start tags of its name came before than end tags
+//! it's taken for one, if the element is special, and the page is read [another way](Foreign::other_way) as well.
 
 use super::attributes::{Attr, Attributes};
-use super::element::{BREAKOUT, Element, Kind, SPECIAL};
+use super::element::{BREAKOUT, Element, Kind, Name, SPECIAL};
 
 /// Nested foreign elements told apart; deeper ones are read as if they stood in the deepest.
 const DEPTH: usize = 512;
@@ -34,9 +35,50 @@ enum Open {
 pub(super) struct Foreign {
     open: Vec<Open>,
     templates: usize,
+    html: OpenNames,
+    is_other_way: bool,
+    is_unsure: bool,
+}
+
+/// Counts the elements of HTML that may be open, by a hash of their names.
+#[derive(Debug)]
+struct OpenNames([u16; 256]);
+
+impl Default for OpenNames {
+    fn default() -> OpenNames {
+        OpenNames([0; 256])
+    }
+}
+
+impl OpenNames {
+    #[inline]
+    fn start(&mut self, name: Name) {
+        let count = &mut self.0[usize::from(name.hash())];
+        *count = count.saturating_add(1);
+    }
+
+    #[inline]
+    fn end(&mut self, name: Name) {
+        let count = &mut self.0[usize::from(name.hash())];
+        *count = count.saturating_sub(1);
+    }
+
+    fn may_be_open(&self, name: Name) -> bool {
+        self.0[usize::from(name.hash())] > 0
+    }
 }
 
 impl Foreign {
+    /// Takes the other choice wherever it can't be told what an end tag closes.
+    pub(super) fn other_way() -> Foreign {
+        Foreign { is_other_way: true, ..Foreign::default() }
+    }
+
+    /// Says whether it couldn't be told what an end tag closes.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.is_unsure
+    }
+
     /// Says what the next text belongs to.
     #[inline]
     pub(super) fn namespace(&self) -> Namespace {
@@ -57,14 +99,20 @@ impl Foreign {
     #[inline]
     pub(super) fn start(
         &mut self,
+        name: Name,
         element: Element,
         attributes: &Attributes,
         self_closing: bool,
     ) -> Namespace {
         if self.open.is_empty() && !matches!(element.kind, Kind::Svg | Kind::Math | Kind::Template) {
+            self.html.start(name);
             return Namespace::Html;
         }
-        self.start_inside(element, attributes, self_closing)
+        let namespace = self.start_inside(element, attributes, self_closing);
+        if namespace == Namespace::Html {
+            self.html.start(name);
+        }
+        namespace
     }
 
     fn start_inside(&mut self, element: Element, attributes: &Attributes, self_closing: bool) -> Namespace {
@@ -103,13 +151,16 @@ impl Foreign {
 
     /// Takes an end tag in.
     #[inline]
-    pub(super) fn end(&mut self, element: Element) {
+    pub(super) fn end(&mut self, name: Name, element: Element) {
         if !self.open.is_empty() {
-            self.end_inside(element);
+            self.end_inside(name, element);
+        }
+        if self.namespace() == Namespace::Html {
+            self.html.end(name);
         }
     }
 
-    fn end_inside(&mut self, element: Element) {
+    fn end_inside(&mut self, name: Name, element: Element) {
         if element.kind == Kind::Template {
             if let Some(at) = self.open.iter().rposition(|&o| o == Open::Template) {
                 self.templates -= self.open[at..].iter().filter(|&&o| o == Open::Template).count();
@@ -122,12 +173,16 @@ impl Foreign {
             Some(Open::Math) if element.kind == Kind::Math => drop(self.open.pop()),
             Some(Open::HtmlIn(kind)) if *kind == element.kind => drop(self.open.pop()),
             Some(Open::Svg | Open::Math) => {
-                let is_of_html = element.is(BREAKOUT)
-                    || (element.is(SPECIAL)
-                        && !matches!(
-                            element.kind,
-                            Kind::Title | Kind::Script | Kind::Style | Kind::ForeignObject
-                        ));
+                // Those of the document's own parts and of forms close nothing but themselves.
+                let is_of_html = match name.as_bytes() {
+                    b"p" | b"br" => true,
+                    b"html" | b"body" | b"head" | b"form" => false,
+                    _ if self.html.may_be_open(name) => {
+                        self.is_unsure = true;
+                        element.is(BREAKOUT | SPECIAL) != self.is_other_way
+                    }
+                    _ => false,
+                };
                 if is_of_html {
                     self.leave();
                 }

@@ -105,6 +105,8 @@ pub struct Extracted {
     unread: UnreadMetas,
     /// A NUL stands in the text.
     has_nuls: bool,
+    /// It must be read the other way, too: [`tags::read_other_way`].
+    is_unsure: bool,
 }
 
 /// Reads a page as HTML. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
@@ -117,7 +119,7 @@ pub fn extract(input: &ExtractInput<'_>) -> Extracted {
 /// Reads a page that is decoded already as HTML.
 fn extract_html(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
     let (mut page, links) = begin(input);
-    tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    page.is_unsure = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
     end(input, page, links, decoded)
 }
 
@@ -130,7 +132,7 @@ fn extract_both(
     first: First,
 ) -> (Extracted, Second) {
     let (mut page, links) = begin(input);
-    tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    page.is_unsure = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
     let (mut of_xml, _) = begin(input);
     let seen = xml::read(xml, &mut of_xml, input.limits.value_bytes());
     let second = both::unite(&mut page, of_xml, first, seen);
@@ -183,5 +185,6 @@ fn end(
         limits_hit: page.limits_hit,
         unread: page.unread,
         has_nuls: page.has_nuls,
+        is_unsure: page.is_unsure,
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Page<'l> {
     pub(super) unread: UnreadMetas,
     /// A NUL stands in the text.
     pub(super) has_nuls: bool,
+    /// It must be read the other way, too.
+    pub(super) is_unsure: bool,
     pub(super) links: Vec<RawLink>,
     /// Links recorded elsewhere, which count for the limit.
     pub(super) links_before: usize,
@@ -87,6 +89,7 @@ impl<'l> Page<'l> {
             metas: Vec::new(),
             unread: UnreadMetas::default(),
             has_nuls: false,
+            is_unsure: false,
             links: Vec::new(),
             links_before: 0,
             addresses: String::new(),

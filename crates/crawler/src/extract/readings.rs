@@ -7,6 +7,7 @@ use meta::{Agent, Dialect, Directives, MetaTag, Sources};
 
 use super::both::{First, Second};
 use super::page::{Page, UnreadMetas};
+use super::sniff::{self, Markup};
 use super::unread::{self, Unread};
 use super::{
     Decoded, Document, ExtractInput, ExtractLimits, Extracted, decode, extract_both, extract_html, head,
@@ -65,6 +66,15 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
     if document.is_cut && !head::ends(&decoded.text, document, input.body) {
         readings.unread.push(Unread::CutHead);
     }
+    if page.is_unsure {
+        let mut other = Page::new(input.limits, false);
+        tags::read_other_way(&decoded.text, &mut other, input.limits.value_bytes());
+        readings.note(&other.unread, &other.metas, input.limits, agent);
+        other.metas.retain(|meta| !page.metas.contains(meta));
+        if !other.metas.is_empty() {
+            readings.others.push(Reading { name: "HTML, svg left open", metas: other.metas });
+        }
+    }
     other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
         readings.read_other(name, text, document, input.limits, agent);
     });
@@ -88,14 +98,14 @@ impl Readings {
     ) {
         let mut page = Page::new(limits, false);
         tags::read(text, &mut page, limits.value_bytes());
+        if document.xml {
+            let mut of_xml = Page::new(limits, false);
+            xml::read(text, &mut of_xml, limits.value_bytes());
+            self.note(&of_xml.unread, &of_xml.metas, limits, agent);
+            page.metas.extend(of_xml.metas);
+        }
         self.note(&page.unread, &page.metas, limits, agent);
         self.others.push(Reading { name, metas: page.metas });
-        if document.xml {
-            let mut page = Page::new(limits, false);
-            xml::read(text, &mut page, limits.value_bytes());
-            self.note(&page.unread, &page.metas, limits, agent);
-            self.others.push(Reading { name, metas: page.metas });
-        }
     }
 
     /// Notes which `<meta>` elements weren't read.
@@ -142,7 +152,8 @@ fn extract_as_xml(
 ) -> (Extracted, Option<Second>) {
     let first = if document.is_xml() { First::Xml } else { First::Html };
     let xml = &decoded.text;
-    let (page, second) = if document.is_page {
+    let is_declared = document.is_xml() || sniff::markup(input.body) == Some(Markup::Xml);
+    let (page, second) = if document.is_page || !is_declared {
         extract_both(input, decoded, xml, first)
     } else {
         // A feed quotes pages in there: what it quotes is text.

@@ -43,9 +43,20 @@ pub(super) trait TagSink {
 /// Octets of a comment handed on: the ones that matter are short.
 const COMMENT_BYTES: usize = 64;
 
-/// Reads a document from start to end, in time linear in its length.
+/// Reads a document from start to end, in time linear in its length. Says whether it has to be read
+/// [the other way](read_other_way), too, to see every tag that a tree builder may see.
 /// Attribute values are cut at `value_bytes`.
-pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
+pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> bool {
+    read_in(html, sink, value_bytes, Foreign::default())
+}
+
+/// Reads a document with the other choice wherever it can't be told whether svg or math content ends.
+pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
+    read_in(html, sink, value_bytes, Foreign::other_way());
+}
+
+fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign) -> bool {
+    let mut is_unsure = false;
     let reader = TagReader {
         sink,
         name: Name::default(),
@@ -54,7 +65,8 @@ pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
         self_closing: false,
         named: false,
         attributes: Attributes::new(value_bytes),
-        foreign: Foreign::default(),
+        foreign,
+        is_unsure: &mut is_unsure,
         raw: Kind::Other,
         raw_name: Name::default(),
         comment: Vec::new(),
@@ -63,6 +75,7 @@ pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
         tag_position: 0,
     };
     let Ok(()) = Tokenizer::new_with_emitter(html, reader).finish();
+    is_unsure
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "the tokenizer tells of a tag in single steps")]
@@ -76,6 +89,7 @@ struct TagReader<'s, S> {
     named: bool,
     attributes: Attributes,
     foreign: Foreign,
+    is_unsure: &'s mut bool,
     /// The element whose content is raw text, while it's open.
     raw: Kind,
     raw_name: Name,
@@ -117,7 +131,7 @@ impl<S: TagSink> TagReader<'_, S> {
     fn emit_start(&mut self) -> Option<State> {
         self.attributes.end_name();
         let was_visible = self.is_visible();
-        let namespace = self.foreign.start(self.element, &self.attributes, self.self_closing);
+        let namespace = self.foreign.start(self.name, self.element, &self.attributes, self.self_closing);
         if was_visible {
             self.sink.start(&StartTag {
                 name: self.name,
@@ -138,7 +152,7 @@ impl<S: TagSink> TagReader<'_, S> {
 
     fn emit_end(&mut self) {
         self.raw = Kind::Other;
-        self.foreign.end(self.element);
+        self.foreign.end(self.name, self.element);
         if self.is_visible() {
             self.sink.end(self.name, self.element, self.tag_position);
         }
@@ -166,7 +180,9 @@ impl<S: TagSink> Emitter for TagReader<'_, S> {
     type Token = Infallible;
 
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
-    fn emit_eof(&mut self) {}
+    fn emit_eof(&mut self) {
+        *self.is_unsure = self.foreign.is_unsure();
+    }
     #[inline]
     fn emit_error(&mut self, _: Error) {}
     #[inline]

@@ -147,7 +147,13 @@ impl<S: Store> Frontier<S> {
         key: FingerprintKey,
         now: Now,
     ) -> Result<Self, StoreError> {
-        Self::reopen(store, limits, first_gap, key, Opening { now, clock: None, rest: None, names: &mut |_| {} })
+        Self::reopen(
+            store,
+            limits,
+            first_gap,
+            key,
+            Opening { now, clock: None, rest: None, names: &mut |_| {} },
+        )
     }
 
     /// As [`Frontier::open`], after a process that is gone.

@@ -129,7 +129,8 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             host.stored = StoredAs::Record;
-            let record = serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
+            let record =
+                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
             self.view.put(Tree::Hosts, id.key().to_vec(), record);
         }
         Ok(self.view.cut())

@@ -76,8 +76,7 @@ pub(super) fn begin<S: Store>(
     let Some(mut upto) = round.upto.take() else { return Ok(round.queued) };
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
-    let mut frontier =
-        Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
+    let mut frontier = Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut committer = Committer::open(Arc::clone(store), None)?;
     let totals: Totals = match store.get(Tree::Meta, b"totals")? {
         Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,

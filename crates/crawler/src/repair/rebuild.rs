@@ -95,8 +95,7 @@ pub(super) fn rebuild(
     store.commit(about)?;
     let at = Now { mono: Duration::ZERO, wall: now };
     let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
-    let frontier =
-        Frontier::open_now(&store, FrontierLimits::default(), first_gap, key, at)?;
+    let frontier = Frontier::open_now(&store, FrontierLimits::default(), first_gap, key, at)?;
     let selectors = job::selectors(settings).map_err(JobError::from)?;
     let mut rebuild = Rebuild {
         committer: Committer::open(Arc::clone(&store), None)?,

@@ -197,10 +197,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Truncation::DecodedLimit => "decoded".to_owned(),
         }),
         directives: because.clone(),
-        directive_warnings: warnings
-            .iter()
-            .map(|warning| warned(warning, because, store_text))
-            .collect(),
+        directive_warnings: warnings.iter().map(|warning| warned(warning, because, store_text)).collect(),
         indexed: ok && store_text && lie.is_none(),
         archived: warc.is_some(),
         followed: enqueue_links,
@@ -248,16 +245,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
-    let visited = Visited {
-        record,
-        links,
-        warc,
-        status,
-        keeps_links: false,
-        withdrawn: Vec::new(),
-        mark,
-        denials,
-    };
+    let visited =
+        Visited { record, links, warc, status, keeps_links: false, withdrawn: Vec::new(), mark, denials };
     match previous {
         Some(previous) => revisit::after(*previous, visited, effects),
         None => visited,

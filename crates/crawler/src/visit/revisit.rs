@@ -28,8 +28,7 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited { mut record, links, warc, status: response_status, mark, denials, .. } =
-        visited;
+    let Visited { mut record, links, warc, status: response_status, mark, denials, .. } = visited;
     let visits_before = previous.visits_before + 1;
     let status = record.status.unwrap_or_default();
     if status == 304 || matches!(status, 408 | 429 | 500..) {

@@ -58,6 +58,31 @@ fn as_xhtml(text: &str) -> Vec<u8> {
         .into()
 }
 
+/// Empty elements that would swallow the tags after them in HTML.
+fn as_xhtml_with_empty_elements(text: &str) -> Vec<u8> {
+    let text = String::from_utf8(as_xhtml(text)).expect("it was text");
+    text.replacen("<head>", "<head><script src=\"s\"/><style/><title/><textarea/>", 1).into()
+}
+
+/// All elements under a prefix.
+fn as_prefixed_xhtml(text: &str) -> Vec<u8> {
+    let text = String::from_utf8(as_xhtml(text)).expect("it was text");
+    text.replace("</", "</h:")
+        .replace('<', "<h:")
+        .replace("<h:?", "<?")
+        .replace("<h:/h:", "</h:")
+        .replacen("xmlns", "xmlns:h", 1)
+        .into()
+}
+
+/// The content of the tags in an entity.
+fn as_xhtml_with_entities(text: &str) -> Vec<u8> {
+    const SAID: &str = "noindex, noarchive, nofollow";
+    let doctype = format!("<!DOCTYPE html [<!ENTITY said \"{SAID}\">]>\n<html");
+    let text = String::from_utf8(as_xhtml(text)).expect("it was text").replace(SAID, "&said;");
+    text.replacen("<html", &doctype, 1).into()
+}
+
 fn as_svg(text: &str) -> Vec<u8> {
     format!("<svg xmlns='http://www.w3.org/2000/svg'><foreignObject>{text}</foreignObject></svg>").into()
 }
@@ -104,6 +129,11 @@ const WAYS: &[Way] = &[
     ("xhtml", &[("Content-Type", "application/xhtml+xml; profile=x")], as_xhtml),
     ("wap", &[("Content-Type", "application/vnd.wap.xhtml+xml")], as_xhtml),
     ("nonexml", &[], as_xhtml),
+    ("emptyelements", &[("Content-Type", "application/xhtml+xml")], as_xhtml_with_empty_elements),
+    ("emptyelementshtml", &[("Content-Type", "text/html")], as_xhtml_with_empty_elements),
+    ("prefixed", &[("Content-Type", "application/xhtml+xml")], as_prefixed_xhtml),
+    ("prefixedxml", &[("Content-Type", "text/xml; charset=utf-8")], as_prefixed_xhtml),
+    ("entities", &[("Content-Type", "application/xhtml+xml")], as_xhtml_with_entities),
     ("svg", &[("Content-Type", "image/svg+xml")], as_svg),
     ("rss", &[("Content-Type", "application/rss+xml")], as_feed),
     ("mail", &[("Content-Type", "message/rfc822")], as_mail),

@@ -167,10 +167,10 @@ impl<S: TagSink> XmlReader<'_, S> {
     }
 
     /// Says where an element belongs, for the sink; nothing where it's none of its business.
-    fn namespace(&mut self, prefix: &str, local: &str, kind: Kind) -> Option<Namespace> {
-        let is_html = *self.is_html.get_or_insert_with(|| local.eq_ignore_ascii_case("html"));
-        match self.names.vocabulary(prefix) {
-            Vocabulary::Html => Some(Namespace::Html),
+    fn namespace(&self, vocabulary: Vocabulary, kind: Kind) -> Option<Namespace> {
+        let is_html = self.is_html == Some(true);
+        match vocabulary {
+            Vocabulary::Html | Vocabulary::MaybeHtml => Some(Namespace::Html),
             Vocabulary::Svg => Some(Namespace::Svg),
             Vocabulary::Math => Some(Namespace::Math),
             Vocabulary::None => (is_html || kind == Kind::Meta).then_some(Namespace::Html),
@@ -186,8 +186,14 @@ impl<S: TagSink> XmlReader<'_, S> {
         if let Some(raw) = &mut self.raw {
             raw.inside += usize::from(!tag.is_self_closing);
         }
-        if let Some(namespace) = self.namespace(prefix, local, element.kind) {
+        self.is_html.get_or_insert_with(|| local.eq_ignore_ascii_case("html"));
+        let vocabulary = self.names.vocabulary(prefix);
+        if let Some(namespace) = self.namespace(vocabulary, element.kind) {
             self.start_known(tag, name, element, namespace, position);
+        }
+        if element.kind == Kind::Template && vocabulary == Vocabulary::Html && !tag.is_self_closing {
+            // What may be one isn't enough: its content would be left out.
+            self.templates += 1;
         }
         if tag.is_self_closing {
             self.close_one();
@@ -222,8 +228,6 @@ impl<S: TagSink> XmlReader<'_, S> {
         }
         if tag.is_self_closing {
             self.seen.empty_raw |= is_raw(element.kind);
-        } else if element.kind == Kind::Template {
-            self.templates += 1;
         } else if is_raw(element.kind) && self.raw.is_none() {
             self.raw = Some(Raw { kind: element.kind, inside: 0 });
         }

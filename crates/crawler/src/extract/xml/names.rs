@@ -7,6 +7,8 @@ const BINDINGS: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vocabulary {
     Html,
+    /// It isn't said, or in another way than browsers know.
+    MaybeHtml,
     Svg,
     Math,
     /// In no namespace.
@@ -15,14 +17,14 @@ pub(super) enum Vocabulary {
 }
 
 impl Vocabulary {
-    /// Looks a namespace name up. Everything that calls itself HTML counts as it: Office writes
-    /// `http://www.w3.org/TR/REC-html40`.
+    /// Looks a namespace name up. Whatever calls itself HTML may be: Office writes `http://www.w3.org/TR/REC-html40`.
     fn of(namespace: &str) -> Vocabulary {
         match namespace.trim() {
             "" => Vocabulary::None,
             "http://www.w3.org/2000/svg" => Vocabulary::Svg,
             "http://www.w3.org/1998/Math/MathML" => Vocabulary::Math,
-            other if other.to_ascii_lowercase().contains("html") => Vocabulary::Html,
+            "http://www.w3.org/1999/xhtml" => Vocabulary::Html,
+            other if other.to_ascii_lowercase().contains("html") => Vocabulary::MaybeHtml,
             _ => Vocabulary::Other,
         }
     }
@@ -50,7 +52,7 @@ impl Namespaces {
             self.is_over = true;
             return;
         }
-        let vocabulary = namespace.map_or(Vocabulary::Html, Vocabulary::of);
+        let vocabulary = namespace.map_or(Vocabulary::MaybeHtml, Vocabulary::of);
         self.bindings.push(Binding { prefix: prefix.into(), vocabulary, depth });
     }
 
@@ -64,13 +66,13 @@ impl Namespaces {
     /// Tells what an element of this prefix belongs to. A prefix that nobody declared may well mean HTML.
     pub(super) fn vocabulary(&self, prefix: &str) -> Vocabulary {
         if self.is_over {
-            return Vocabulary::Html;
+            return Vocabulary::MaybeHtml;
         }
         match self.bindings.iter().rfind(|b| *b.prefix == *prefix) {
             Some(binding) => binding.vocabulary,
             None if prefix.is_empty() => Vocabulary::None,
             None if prefix.eq_ignore_ascii_case("xml") => Vocabulary::Other,
-            None => Vocabulary::Html,
+            None => Vocabulary::MaybeHtml,
         }
     }
 }
@@ -83,7 +85,7 @@ mod tests {
     fn declarations_hold_inside_of_their_element() {
         let mut names = Namespaces::default();
         assert_eq!(names.vocabulary(""), Vocabulary::None);
-        assert_eq!(names.vocabulary("h"), Vocabulary::Html, "undeclared");
+        assert_eq!(names.vocabulary("h"), Vocabulary::MaybeHtml, "undeclared");
         names.bind("", Some("http://www.w3.org/2000/svg"), 1);
         names.bind("h", Some("http://www.w3.org/1999/xhtml"), 2);
         names.bind("", Some(""), 3);
@@ -99,6 +101,6 @@ mod tests {
         for depth in 0..=BINDINGS {
             names.bind("x", Some("urn:x"), depth);
         }
-        assert_eq!((names.vocabulary("x"), names.bindings.len()), (Vocabulary::Html, BINDINGS));
+        assert_eq!((names.vocabulary("x"), names.bindings.len()), (Vocabulary::MaybeHtml, BINDINGS));
     }
 }
