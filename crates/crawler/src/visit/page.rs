@@ -27,7 +27,7 @@ pub(super) const LONGEST_TEXT: usize = 2_048;
 
 /// Octets that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
 /// queued, with its evidence and the room that a growing list of entries takes.
-const LINK: usize = 1_900;
+const LINK: usize = 2_000;
 
 /// How pages are read in this crawl.
 #[derive(Debug)]
