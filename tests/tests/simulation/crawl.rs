@@ -1,5 +1,6 @@
 //! The crawler's engine on a simulated web, with the settings of a user who changed nothing but the delay.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -44,6 +45,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) decisions: Arc<Mutex<Vec<Decision>>>,
     /// When the last commit was acknowledged, on the web's clock.
     pub(crate) committed: Arc<Mutex<Duration>>,
+    /// What hosts waited for, as the progress line said.
+    pub(crate) waited: Arc<Mutex<BTreeSet<&'static str>>>,
     /// The purposes of the crawl; silence allows them.
     pub(crate) purposes: Vec<Purpose>,
     /// Changes what the engine is told.
@@ -67,7 +70,7 @@ impl<S: Store> Crawl<S> {
         }
         let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
-        let (decisions, committed) = (Arc::default(), Arc::default());
+        let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
         Self {
             sim: sim.clone(),
             store,
@@ -76,6 +79,7 @@ impl<S: Store> Crawl<S> {
             impolite: false,
             decisions,
             committed,
+            waited,
             purposes: vec![Purpose::Search, Purpose::Archive],
             adjust: |settings| settings,
             jitter: 7,
@@ -94,6 +98,7 @@ impl<S: Store> Crawl<S> {
             impolite,
             decisions,
             committed,
+            waited: Arc::clone(&self.waited),
             purposes: self.purposes.clone(),
             adjust: self.adjust,
             jitter: self.jitter,
@@ -148,8 +153,13 @@ impl<S: Store> Crawl<S> {
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let mut steps = Steps::new(self.sim.web());
+        let waited = Arc::clone(&self.waited);
         let listener = move |event| match event {
             CrawlEvent::Step(step) => steps.check(step),
+            CrawlEvent::Progress(progress) => {
+                let reasons = progress.waiting.iter().map(|(why, _)| why.as_str());
+                waited.lock().unwrap_or_else(PoisonError::into_inner).extend(reasons);
+            }
             CrawlEvent::Decided(decision) => {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
             }

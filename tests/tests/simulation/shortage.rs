@@ -20,6 +20,11 @@ fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
+/// How many webs; `WHOLE_PROGRAM_SEEDS` sets another number.
+fn seeds() -> u64 {
+    std::env::var("WHOLE_PROGRAM_SEEDS").map_or(8, |text| text.parse().expect("a number"))
+}
+
 /// The entries of the ledger about this machine's own shortage.
 fn local<S: Store>(crawl: &Crawl<S>) -> Vec<Decision> {
     let decisions = crawl.decisions.lock().expect("nobody panicked");
@@ -45,7 +50,7 @@ async fn crawl(
 
 #[tokio::test(start_paused = true)]
 async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
-    for seed in 0..8 {
+    for seed in 0..seeds() {
         let web = generate(seed, Size { hosts: 6, resources: 15, ..Size::default() });
         let truth = truth(&web, LIMITS);
         let sim = SimWeb::new(web);
@@ -61,6 +66,8 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
         assert!(told.iter().all(|entry| entry.decision == "paused"), "seed {seed}: {told:#?}");
         // All hosts at once in the first moment, then one request at a time, ever more rarely.
         assert!(sim.refused() < 2 * 6 + 16, "seed {seed}: {} requests weren't made", sim.refused());
+        let waited = crawl.waited.lock().expect("nobody panicked").clone();
+        assert!(waited.contains("local shortage"), "seed {seed}: the progress line says {waited:?}");
         let audit = crawl.audit(None);
         assert!(audit.is_empty(), "seed {seed}: {audit:#?}");
     }
@@ -68,7 +75,7 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
 
 #[tokio::test(start_paused = true)]
 async fn a_shortage_that_lasts_ends_the_run_and_leaves_the_rest_queued() {
-    for seed in 0..8 {
+    for seed in 0..seeds() {
         let sim = SimWeb::new(generate(seed, Size { hosts: 6, resources: 15, ..Size::default() }));
         sim.run_short(secs(20), FOR_EVER);
         let (crawl, summary) = crawl(&sim, |settings| settings).await;
