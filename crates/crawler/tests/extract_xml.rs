@@ -1,32 +1,40 @@
 //! XHTML and other XML: what an XML parser makes of a page counts, beside what an HTML parser does.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests stop where tests do")]
+#![allow(clippy::unwrap_used, clippy::format_collect, reason = "helpers of tests stop where tests do")]
 
 use std::fmt::Write;
 
 use crawler::extract::{Document, ExtractInput, ExtractLimits, Extracted, Readings, read};
 use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives};
+use proptest::prelude::*;
 use url::Url;
 
 const XHTML: &str = "application/xhtml+xml";
 const NS: &str = "http://www.w3.org/1999/xhtml";
 
 fn readings(content_type: &str, body: &str) -> Readings {
-    let document = Document::of([("content-type", content_type.as_bytes())].into_iter(), body.as_bytes());
-    let url = Url::parse("http://e.example/d/p.html").unwrap();
-    read(
-        &ExtractInput {
-            body: body.as_bytes(),
-            content_type: document.content_type.as_deref(),
-            url: &url,
-            link_headers: &[],
-            limits: &ExtractLimits::default(),
-            want_text: false,
-        },
-        &document,
-        &agent(),
-    )
+    readings_within(content_type, body, &ExtractLimits::default())
+}
+
+fn readings_within(content_type: &str, body: &str, limits: &ExtractLimits) -> Readings {
+    readings_of(&document(content_type, body), body, limits)
+}
+
+fn document(content_type: &str, body: &str) -> Document {
+    Document::of([("content-type", content_type.as_bytes())].into_iter(), body.as_bytes())
+}
+
+fn readings_of(document: &Document, body: &str, limits: &ExtractLimits) -> Readings {
+    let input = ExtractInput {
+        body: body.as_bytes(),
+        content_type: document.content_type.as_deref(),
+        url: &Url::parse("http://e.example/d/p.html").unwrap(),
+        link_headers: &[],
+        limits,
+        want_text: true,
+    };
+    read(&input, document, &agent())
 }
 
 fn agent() -> Agent {
@@ -312,5 +320,99 @@ fn hostile_documents_are_read_through() {
     ] {
         readings("application/xml", &body);
         eprintln!("{name}: read");
+    }
+}
+
+/// Pieces that documents are made of, well-formed or not.
+const SOUP: &[&str] = &[
+    "<?xml version='1.0'?>",
+    "<!DOCTYPE html [",
+    "<!ENTITY e '",
+    "<!ENTITY % p \"",
+    "<!ATTLIST a b CDATA '",
+    "'>",
+    "\">",
+    "]>",
+    "%p;",
+    "&e;",
+    "&#60;",
+    "&#x",
+    "&amp;",
+    "&",
+    "<html xmlns='http://www.w3.org/1999/xhtml'>",
+    "<h:a xmlns:h='http://www.w3.org/1999/xhtml' href='x'>",
+    "</h:a>",
+    "<a href='y'/>",
+    "<meta name='robots' content='&e;'/>",
+    "<meta name='a",
+    "<title>",
+    "</title>",
+    "<title/>",
+    "<script/>",
+    "<script type='application/ld+json'>",
+    "</script>",
+    "<svg xmlns='http://www.w3.org/2000/svg'>",
+    "</svg>",
+    "<template>",
+    "</template>",
+    "<![CDATA[",
+    "]]>",
+    "<!--",
+    "-->",
+    "<?x",
+    "?>",
+    "<",
+    ">",
+    "/>",
+    "'",
+    "\"",
+    "=",
+    "é",
+    "日本",
+    "\0",
+    " ",
+    "text",
+    "<base href='/b/'/>",
+    "</",
+    "<!",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn any_document_is_read_within_the_limits(parts in prop::collection::vec(prop::sample::select(SOUP), 0..60)) {
+        let limits = ExtractLimits {
+            links: 3,
+            href_bytes: 20,
+            anchor_bytes: 10,
+            title_bytes: 10,
+            metas: 2,
+            meta_value_bytes: 20,
+            json_ld_bytes: 20,
+            ..ExtractLimits::default()
+        };
+        let body = parts.concat();
+        for content_type in [XHTML, "text/xml", "text/html"] {
+            let readings = readings_within(content_type, &body, &limits);
+            // Those of another text hold what HTML and XML find in it.
+            for other in &readings.others {
+                prop_assert!(other.metas.len() <= 2 * limits.metas, "{}", body);
+            }
+            if let Some(page) = &readings.page {
+                prop_assert!(page.metas.len() <= limits.metas, "{}", body);
+                prop_assert!(page.links.len() <= limits.links, "{}", body);
+                prop_assert!(page.title.as_ref().is_none_or(|title| title.len() <= limits.title_bytes), "{}", body);
+            }
+            // A document that is read twice forbids no less than one that is read as HTML alone.
+            let mut html = document("text/html", &body);
+            html.xml = false;
+            let html = readings_of(&html, &body, &limits);
+            let at = Timestamp::UNIX_EPOCH;
+            let resolve = |readings: &Readings| readings.resolve(&[], &agent(), Dialect::Strict, at, false);
+            if !body.contains("<![CDATA[") && readings.page.is_some() {
+                prop_assert!(resolve(&readings).permits_no_more_than(&resolve(&html)), "{}", body);
+            }
+        }
     }
 }

@@ -22,6 +22,10 @@ pub(super) struct Second {
 }
 
 impl Second {
+    pub(super) fn of(page: Page<'_>) -> Second {
+        Second { metas: page.metas, unread: page.unread }
+    }
+
     /// Drops the metas that the first reading has, too.
     pub(super) fn without(mut self, first: &[MetaTag]) -> Vec<MetaTag> {
         let known: HashSet<_> = first.iter().collect();

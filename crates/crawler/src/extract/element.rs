@@ -26,8 +26,7 @@ impl Name {
     /// Gives a number that mostly differs between names.
     #[inline]
     pub(super) fn hash(self) -> u8 {
-        let [a, b, c, d, e, f, g, h, ..] = self.bytes;
-        let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let start = u64::from_le_bytes(self.bytes.first_chunk().copied().unwrap_or_default());
         (start.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
     }
 

@@ -25,6 +25,10 @@ pub(super) enum Namespace {
 enum Open {
     Svg,
     Math,
+    /// An `<annotation-xml>` whose content is math, but for `<svg>`.
+    Annotation,
+    /// An `<mglyph>` or `<malignmark>` of math in what else holds HTML.
+    Glyph,
     /// An element of svg or math whose content is HTML again.
     HtmlIn(Kind),
     Template,
@@ -38,6 +42,8 @@ pub(super) struct Foreign {
     html: OpenNames,
     is_other_way: bool,
     is_unsure: bool,
+    /// Since the innermost [`Open::HtmlIn`] nothing was opened or closed: the place is right inside of it.
+    is_right_inside: bool,
 }
 
 /// Counts the elements of HTML that may be open, by a hash of their names.
@@ -84,8 +90,20 @@ impl Foreign {
     pub(super) fn namespace(&self) -> Namespace {
         match self.open.last() {
             Some(Open::Svg) => Namespace::Svg,
-            Some(Open::Math) => Namespace::Math,
+            Some(Open::Math | Open::Annotation | Open::Glyph) => Namespace::Math,
             _ => Namespace::Html,
+        }
+    }
+
+    /// Says whether `<![CDATA[` begins a section here: where the innermost open element isn't one of HTML.
+    pub(super) fn has_sections(&mut self) -> bool {
+        match self.open.last() {
+            Some(Open::HtmlIn(_)) if self.is_right_inside => true,
+            Some(Open::HtmlIn(_)) => {
+                self.is_unsure = true;
+                self.is_other_way
+            }
+            _ => self.namespace() != Namespace::Html,
         }
     }
 
@@ -108,14 +126,21 @@ impl Foreign {
             self.html.start(name);
             return Namespace::Html;
         }
-        let namespace = self.start_inside(element, attributes, self_closing);
+        let namespace = self.start_inside(name, element, attributes, self_closing);
         if namespace == Namespace::Html {
             self.html.start(name);
+            self.is_right_inside = false;
         }
         namespace
     }
 
-    fn start_inside(&mut self, element: Element, attributes: &Attributes, self_closing: bool) -> Namespace {
+    fn start_inside(
+        &mut self,
+        name: Name,
+        element: Element,
+        attributes: &Attributes,
+        self_closing: bool,
+    ) -> Namespace {
         let mut namespace = self.namespace();
         let breaks_out =
             element.is(BREAKOUT) || (element.kind == Kind::Font && attributes.has(Attr::FontLook));
@@ -123,7 +148,14 @@ impl Foreign {
             self.leave();
             namespace = Namespace::Html;
         }
+        let around = self.open.last().copied();
         let opened = match (namespace, element.kind) {
+            _ if is_glyph(name) && around == Some(Open::HtmlIn(Kind::MathText)) => {
+                Some((Open::Glyph, Namespace::Math))
+            }
+            (Namespace::Math, Kind::Svg) if around == Some(Open::Annotation) => {
+                Some((Open::Svg, Namespace::Svg))
+            }
             (Namespace::Html | Namespace::Svg, Kind::Svg) => Some((Open::Svg, Namespace::Svg)),
             (Namespace::Html | Namespace::Math, Kind::Math) => Some((Open::Math, Namespace::Math)),
             (Namespace::Html, Kind::Template) => {
@@ -136,12 +168,14 @@ impl Foreign {
             (Namespace::Math, Kind::AnnotationXml) if is_html_annotation(attributes) => {
                 Some((Open::HtmlIn(element.kind), namespace))
             }
+            (Namespace::Math, Kind::AnnotationXml) => Some((Open::Annotation, namespace)),
             _ => None,
         };
         match opened {
             Some((open, namespace)) => {
                 if !self_closing && self.open.len() < DEPTH {
                     self.open.push(open);
+                    self.is_right_inside = true;
                 }
                 namespace
             }
@@ -154,6 +188,7 @@ impl Foreign {
     pub(super) fn end(&mut self, name: Name, element: Element) {
         if !self.open.is_empty() {
             self.end_inside(name, element);
+            self.is_right_inside = false;
         }
         if self.namespace() == Namespace::Html {
             self.html.end(name);
@@ -168,11 +203,24 @@ impl Foreign {
             }
             return;
         }
+        let is_own = match self.open.last() {
+            Some(Open::Svg) => element.kind == Kind::Svg,
+            Some(Open::Math) => element.kind == Kind::Math,
+            Some(Open::Annotation) => element.kind == Kind::AnnotationXml,
+            Some(Open::Glyph) => is_glyph(name),
+            Some(Open::HtmlIn(kind)) => *kind == element.kind,
+            _ => false,
+        };
+        if is_own {
+            self.open.pop();
+            return;
+        }
         match self.open.last() {
-            Some(Open::Svg) if element.kind == Kind::Svg => drop(self.open.pop()),
-            Some(Open::Math) if element.kind == Kind::Math => drop(self.open.pop()),
-            Some(Open::HtmlIn(kind)) if *kind == element.kind => drop(self.open.pop()),
-            Some(Open::Svg | Open::Math) => {
+            Some(Open::Annotation) if element.kind == Kind::Math => {
+                self.open.pop();
+                self.end_inside(name, element);
+            }
+            Some(Open::Svg | Open::Math | Open::Annotation | Open::Glyph) => {
                 // Those of the document's own parts and of forms close nothing but themselves.
                 let is_of_html = match name.as_bytes() {
                     b"p" | b"br" => true,
@@ -193,10 +241,14 @@ impl Foreign {
 
     /// Closes svg and math down to the HTML around them.
     fn leave(&mut self) {
-        while matches!(self.open.last(), Some(Open::Svg | Open::Math)) {
+        while matches!(self.open.last(), Some(Open::Svg | Open::Math | Open::Annotation | Open::Glyph)) {
             self.open.pop();
         }
     }
+}
+
+fn is_glyph(name: Name) -> bool {
+    matches!(name.as_bytes(), b"mglyph" | b"malignmark")
 }
 
 fn is_html_annotation(attributes: &Attributes) -> bool {

@@ -70,9 +70,9 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
         let mut other = Page::new(input.limits, false);
         tags::read_other_way(&decoded.text, &mut other, input.limits.value_bytes());
         readings.note(&other.unread, &other.metas, input.limits, agent);
-        other.metas.retain(|meta| !page.metas.contains(meta));
-        if !other.metas.is_empty() {
-            readings.others.push(Reading { name: "HTML, svg left open", metas: other.metas });
+        let metas = Second::of(other).without(&page.metas);
+        if !metas.is_empty() {
+            readings.others.push(Reading { name: "HTML, svg left open", metas });
         }
     }
     other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
@@ -102,9 +102,12 @@ impl Readings {
             let mut of_xml = Page::new(limits, false);
             xml::read(text, &mut of_xml, limits.value_bytes());
             self.note(&of_xml.unread, &of_xml.metas, limits, agent);
-            page.metas.extend(of_xml.metas);
+            self.note(&page.unread, &page.metas, limits, agent);
+            let new = Second::of(of_xml).without(&page.metas);
+            page.metas.extend(new);
+        } else {
+            self.note(&page.unread, &page.metas, limits, agent);
         }
-        self.note(&page.unread, &page.metas, limits, agent);
         self.others.push(Reading { name, metas: page.metas });
     }
 

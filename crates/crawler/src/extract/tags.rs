@@ -286,7 +286,7 @@ impl<S: TagSink> Emitter for TagReader<'_, S> {
 
     #[inline]
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.foreign.namespace() != Namespace::Html
+        self.foreign.has_sections()
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use encoding_rs::Encoding;
 
 use crate::{soup, xhtml};
 
-/// A generator of numbers (SplitMix64).
+/// A generator of numbers (`SplitMix64`).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 

@@ -309,6 +309,8 @@ const FOREIGN: &[&str] = &[
     "<![CDATA[",
     "]]>",
     "<![CDATA[x]]>",
+    "<![CDATA[>",
+    "<![CDATA[><title>]]>",
     "<!--",
     "-->",
     "x",

@@ -156,7 +156,8 @@ fn a_refresh_header_is_a_link_like_its_meta_form() {
     );
     assert!(!pages.iter().any(|url| url.contains("/never/") || url.contains("/closed/")), "{pages:?}");
 
-    let links = scene.table("links");
+    let links = scene.look("export", &["--table", "links", "--format", "jsonl", "--include-noindex"]);
+    let links = links.expect(0).json();
     let of = |from: &str| -> Vec<String> {
         let from = format!("http://a.test/{from}");
         let links = links.iter().filter(|link| link["from"] == from.as_str());

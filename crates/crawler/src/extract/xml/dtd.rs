@@ -21,13 +21,16 @@ pub(super) const DEPTH: usize = 16;
 /// An entity; none where its text stands outside of the document or can't be read.
 type Value = Option<Entity>;
 
+/// An attribute with its default value.
+type Default = (Box<str>, Rc<str>);
+
 /// Holds the declarations of a document, and how much their use may still cost.
 #[derive(Debug)]
 pub(super) struct Dtd {
     entities: HashMap<Box<str>, Value>,
     parameters: HashMap<Box<str>, Value>,
     /// The default attributes of each element, by its name as written.
-    defaults: HashMap<Box<str>, Vec<(Box<str>, Rc<str>)>>,
+    defaults: HashMap<Box<str>, Vec<Default>>,
     declarations_left: usize,
     bytes_left: usize,
     is_cut: bool,
@@ -104,16 +107,10 @@ impl Dtd {
 
     /// Counts one more declaration; says whether it's kept.
     fn keeps_one(&mut self) -> bool {
-        match self.declarations_left.checked_sub(1) {
-            Some(left) => {
-                self.declarations_left = left;
-                true
-            }
-            None => {
-                self.is_cut = true;
-                false
-            }
-        }
+        let left = self.declarations_left.checked_sub(1);
+        self.declarations_left = left.unwrap_or(0);
+        self.is_cut |= left.is_none();
+        left.is_some()
     }
 
     fn entity(&mut self, mut words: Words<'_>) {
@@ -316,6 +313,8 @@ impl<'a> Iterator for Words<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     fn resolved(doctype: &str, raw: &str) -> (String, bool) {
@@ -365,7 +364,7 @@ mod tests {
         let mut doctype = String::from(" a [<!ENTITY b0 'ha'><!ENTITY e0 ''>");
         for n in 1..16 {
             let (b, e) = (format!("&b{};", n - 1).repeat(10), format!("&e{};", n - 1).repeat(10));
-            doctype.push_str(&format!("<!ENTITY b{n} '{b}'><!ENTITY e{n} '{e}'>"));
+            write!(doctype, "<!ENTITY b{n} '{b}'><!ENTITY e{n} '{e}'>").unwrap();
         }
         doctype.push(']');
         let (value, is_whole) = resolved(&doctype, "&b15;");

@@ -5,7 +5,7 @@
 //! namespace for those of HTML where they may be meant so. A document can only lose by it: what is found here
 //! restricts, as what the HTML reading finds does.
 //!
-//! Deviation: style sheets (XSLT), XInclude, external entities and `xml:base` are not applied.
+//! Deviation: style sheets (XSLT), `XInclude`, external entities and `xml:base` are not applied.
 
 mod dtd;
 mod entity;

@@ -39,6 +39,7 @@ pub(super) struct Scanner<'a> {
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is of a construct of its own")]
 struct Missing {
     comment: bool,
     cdata: bool,
