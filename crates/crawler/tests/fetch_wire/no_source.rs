@@ -48,7 +48,9 @@ fn a_host_of_ipv6_alone_cant_be_reached_from_a_machine_without_it() {
             format!("both.example:{}", server.addr),
         ];
         let resolve = rules.iter().map(|rule| rule.parse().unwrap()).collect();
-        let http = HttpFetch::new(FetchSettings { resolve, ..settings() }).unwrap();
+        let mut settings = FetchSettings { resolve, ..settings() };
+        settings.allow_net.push("::1/128".parse().unwrap());
+        let http = HttpFetch::new(settings).unwrap();
         for url in ["http://six.example/", "https://six.example/", "http://[::1]:7/"] {
             let error = bounded(&http, request(url, Purpose::Page)).await.unwrap_err();
             assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{url}: {error}");
