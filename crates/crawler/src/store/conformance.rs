@@ -1,6 +1,6 @@
 //! What every [`Store`] must do. Each implementation's tests run [`suite`].
 
-use super::{Store, Tree, Write};
+use super::{Store, Tree, Write, floor_by_scans};
 
 /// Runs the suite. `open(false)` gives an empty store, `open(true)` the same one opened again.
 ///
@@ -10,6 +10,7 @@ pub fn suite<S: Store>(open: impl Fn(bool) -> S) {
     let store = open(false);
     commits_are_read_back(&store);
     scans_are_ordered_and_bounded_by_their_prefix(&store);
+    the_floor_of_a_key_is_the_greatest_that_isnt_above_it(&store);
     the_later_write_of_a_key_wins(&store);
     large_values_are_kept(&store);
     drop(store);
@@ -41,6 +42,24 @@ fn scans_are_ordered_and_bounded_by_their_prefix<S: Store>(store: &S) {
     let last = store.last(Tree::Queue, &[2]).expect("last answers");
     assert_eq!(last.map(|pair| pair.0).as_deref(), Some(&[2, 0xff, 0xff][..]));
     assert_eq!(store.last(Tree::Queue, &[9]).expect("last answers"), None);
+}
+
+fn the_floor_of_a_key_is_the_greatest_that_isnt_above_it<S: Store>(store: &S) {
+    for (asked, found) in [
+        (&[1][..], None),
+        (&[1, 0xff], Some(&[1, 0xff][..])),
+        (&[1, 0xff, 3], Some(&[1, 0xff])),
+        (&[2, 0], Some(&[2, 0])),
+        (&[2, 9, 9, 9], Some(&[2, 9, 9])),
+        (&[2, 9, 8], Some(&[2, 0])),
+        (&[4], Some(&[3])),
+    ] {
+        let floor = store.floor(Tree::Queue, asked).expect("floor answers");
+        assert_eq!(floor.as_ref().map(|pair| pair.0.as_slice()), found, "{asked:?}");
+        assert_eq!(floor.as_ref().map(|pair| pair.1.as_slice()), found, "{asked:?}");
+        let slow = floor_by_scans(store, Tree::Queue, asked).expect("floor answers");
+        assert_eq!(slow, floor, "{asked:?}");
+    }
 }
 
 fn the_later_write_of_a_key_wins<S: Store>(store: &S) {

@@ -38,6 +38,10 @@ impl<S: Store> Store for CrashStore<S> {
         self.inner.scan(tree, prefix)
     }
 
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        self.inner.floor(tree, key)
+    }
+
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let number = self.commits.fetch_add(1, Ordering::AcqRel) + 1;
         if number < self.at || (number == self.at && self.lands) {

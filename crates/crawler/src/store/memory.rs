@@ -44,6 +44,12 @@ impl Store for MemoryStore {
         Box::new(pairs.into_iter())
     }
 
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        let maps = self.maps();
+        let found = maps[tree as usize].range(..=key.to_vec()).next_back();
+        Ok(found.map(|(key, value)| (key.clone(), value.clone())))
+    }
+
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let mut maps = self.maps();
         for Write { tree, key, value } in writes {

@@ -46,11 +46,13 @@ pub enum Tree {
     Withdrawn,
     /// Sitemaps.
     Sitemaps,
+    /// Numbers of the page records, by fingerprint.
+    PageIndex,
 }
 
 impl Tree {
     /// All trees, in the order of their declaration.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Meta,
         Self::IdleHosts,
         Self::Hosts,
@@ -65,6 +67,7 @@ impl Tree {
         Self::Due,
         Self::Withdrawn,
         Self::Sitemaps,
+        Self::PageIndex,
     ];
 
     /// The tree's name in the database.
@@ -84,6 +87,7 @@ impl Tree {
             Self::Due => "due",
             Self::Withdrawn => "withdrawn",
             Self::Sitemaps => "sitemaps",
+            Self::PageIndex => "page_index",
         }
     }
 }
@@ -129,6 +133,11 @@ pub trait Store: Send + Sync + 'static {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_>;
 
+    /// The entry with the greatest key that isn't above this one.
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        floor_by_scans(self, tree, key)
+    }
+
     /// Makes all changes or none, and returns when they will survive a power cut. Later writes of one key win.
     ///
     /// After an error the store takes no further commits: what is on disk is known only after opening it again.
@@ -152,9 +161,35 @@ impl<S: Store> Store for std::sync::Arc<S> {
         (**self).scan(tree, prefix)
     }
 
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        (**self).floor(tree, key)
+    }
+
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         (**self).commit(writes)
     }
+}
+
+/// [`Store::floor`] by the other verbs.
+fn floor_by_scans<S: Store + ?Sized>(store: &S, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+    if let Some(value) = store.get(tree, key)? {
+        return Ok(Some((key.to_vec(), value)));
+    }
+    // The greatest key below shares the longest prefix with it.
+    for length in (0..key.len()).rev() {
+        let mut found = None;
+        for pair in store.scan(tree, &key[..length]) {
+            let pair = pair?;
+            if pair.0.as_slice() > key {
+                break;
+            }
+            found = Some(pair);
+        }
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// The crawl's directory that a database lies in, as a command line takes it.

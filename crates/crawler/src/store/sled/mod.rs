@@ -329,6 +329,12 @@ impl Store for SledStore {
         }
     }
 
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        let tree = self.tree(tree)?;
+        let found = guarded(&self.path, || tree.range(..=key).next_back().transpose())?;
+        Ok(found.map(|(key, value)| (key.to_vec(), value.to_vec())))
+    }
+
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         if self.stopped.load(Ordering::Acquire) {
             return Err(StoreError::Stopped);
