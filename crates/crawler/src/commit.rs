@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
+use crate::page_store::{Change, NewLinks, PageWriter};
 use crate::record::{
-    self, Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, Withdrawal,
-    link_key, page_key,
+    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, Withdrawal,
+    encode_links,
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
@@ -56,6 +57,8 @@ pub struct SettledPage {
     pub links: Vec<LinkRecord>,
     /// The links of an earlier visit stay; none are given here.
     pub keeps_links: bool,
+    /// Links that stay are those of a page that is withheld now: they lose what they tell of it, or go.
+    pub blanks_links: bool,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
 }
@@ -115,6 +118,7 @@ pub struct Committer<S> {
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
     ledger: Ledger,
+    pages: PageWriter,
 }
 
 /// Key of `meta` that says: the database holds content in its free space that was withdrawn.
@@ -124,6 +128,7 @@ impl<S: Store> Committer<S> {
     /// Takes up a store. The archive, if one is kept, is first cut back to what was committed.
     pub fn open(store: Arc<S>, archive: Option<(&Path, &WarcInfo, u64)>) -> Result<Self, CommitError> {
         let ledger = Ledger::open(&store)?;
+        let pages = PageWriter::open(&store)?;
         let warc = match archive {
             Some((dir, info, max_file_size)) => {
                 let end = store.get(Tree::Meta, b"warc_end")?;
@@ -134,7 +139,7 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, warc_dir: None, ledger })
+        Ok(Self { store, warc, warc_dir: None, ledger, pages })
     }
 
     /// Makes a batch durable.
@@ -143,22 +148,9 @@ impl<S: Store> Committer<S> {
         let Batch { decisions, totals, held, .. } = batch;
         self.archive(&mut pages)?;
         writes.extend(removes);
-        for page in pages {
-            writes.push(Write::put(
-                Tree::Pages,
-                page_key(page.host, page.page, 0),
-                serde_json::to_vec(&page.record)?,
-            ));
-            if !page.links.is_empty() {
-                writes.push(Write::put(
-                    Tree::Links,
-                    link_key(page.host, page.page),
-                    record::write_links(&page.links)?,
-                ));
-            } else if page.record.visits_before > 0 && !page.keeps_links {
-                writes.push(Write::remove(Tree::Links, link_key(page.host, page.page)));
-            }
-        }
+        let changes = pages.iter().map(change).collect::<Result<Vec<_>, CommitError>>()?;
+        drop(pages);
+        writes.extend(self.pages.store(&self.store, changes)?);
         for version in site_files {
             let key = self.behind(Tree::SiteFiles, version.key(), &writes)?;
             writes.push(Write::put(Tree::SiteFiles, key, version.write()?));
@@ -249,6 +241,22 @@ impl<S: Store> Committer<S> {
         }
         Ok(())
     }
+}
+
+/// A page as the store takes it.
+fn change(page: &SettledPage) -> Result<Change, CommitError> {
+    let links = if !page.links.is_empty() {
+        NewLinks::Are(encode_links(&page.links)?)
+    } else if page.blanks_links && page.record.lists_links() {
+        NewLinks::StayBlank
+    } else if page.blanks_links {
+        NewLinks::Are(Vec::new())
+    } else if page.record.visits_before > 0 && !page.keeps_links {
+        NewLinks::Are(Vec::new())
+    } else {
+        NewLinks::Stay
+    };
+    Ok(Change { host: page.host, page: page.page, record: serde_json::to_vec(&page.record)?, links })
 }
 
 #[derive(Serialize, Deserialize)]

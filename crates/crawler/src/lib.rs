@@ -16,6 +16,7 @@ pub mod job;
 pub mod ledger;
 pub mod pace;
 pub mod packed;
+pub mod page_store;
 pub mod pauses;
 pub mod plan;
 pub mod record;

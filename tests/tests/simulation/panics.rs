@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::End;
-use crawler::record::PageRecord;
-use crawler::store::{MemoryStore, Store, Tree};
+use crawler::page_store;
+use crawler::store::MemoryStore;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::rules::Rules;
 use whole_program::simweb::{
@@ -58,8 +58,8 @@ async fn a_panic_costs_its_url_alone_and_is_told() {
     let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == "failed").collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((told[0].url.as_str(), told[0].reason.as_str()), ("http://a.test/2", "internal"));
-    let records = store.scan(Tree::Pages, &[]).map(|pair| serde_json::from_slice(&pair.unwrap().1).unwrap());
-    let kinds: BTreeMap<_, _> = records.map(|page: PageRecord| (page.url, page.error)).collect();
+    let records = page_store::scan(&*store).map(|page| page.unwrap().record().unwrap());
+    let kinds: BTreeMap<_, _> = records.map(|page| (page.url, page.error)).collect();
     let kind = |path: &str| kinds[&format!("http://a.test{path}")].as_deref();
     assert_eq!(["/", "/1", "/2", "/3"].map(kind), [None, None, Some("parse"), None]);
 }

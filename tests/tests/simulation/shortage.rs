@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::{End, EngineSettings, Summary};
+use crawler::page_store;
 use crawler::record::{Decision, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
 use meta::consent::Purpose;
@@ -32,8 +33,8 @@ fn local<S: Store>(crawl: &Crawl<S>) -> Vec<Decision> {
 }
 
 fn failed_as_local<S: Store>(store: &S) -> Vec<String> {
-    let values = store.scan(Tree::Pages, &[]).map(|pair| pair.expect("the store works").1);
-    let records = values.map(|value| serde_json::from_slice(&value).expect("a record"));
+    let pages = page_store::scan(store).map(|page| page.expect("the store works"));
+    let records = pages.map(|page| page.record().expect("a record"));
     let local = records.filter(|page: &PageRecord| page.error.as_deref() == Some("local"));
     local.map(|page| page.url).collect()
 }
@@ -124,8 +125,7 @@ async fn a_shortage_says_nothing_of_a_sites_consent() {
     let files = crawl.store.scan(Tree::SiteFiles, &[]);
     let files: Vec<_> = files.map(|pair| SiteFileRecord::read(&pair.unwrap().1).unwrap()).collect();
     assert!(files.len() == 1 && !files[0].unreachable, "{files:?}");
-    let records = crawl.store.scan(Tree::Pages, &[]).map(|pair| pair.unwrap().1);
-    for record in records.map(|value| serde_json::from_slice::<PageRecord>(&value).unwrap()) {
+    for record in page_store::scan(&*crawl.store).map(|page| page.unwrap().record().unwrap()) {
         assert!(record.serves.contains(&Purpose::Tdm), "{}: {:?}", record.url, record.serves);
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::{AuditError, AuditRules, Check};
 use crate::frontier::stored_queue;
 use crate::ledger;
-use crate::record::{LinkOutcome, PageRecord, RepairRecord, read_links};
+use crate::page_store;
+use crate::record::{LinkOutcome, RepairRecord};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
@@ -23,11 +24,8 @@ pub(super) fn judge<S: Store>(
     );
     let print = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.fingerprint(&rules.key));
     let mut accounted: HashSet<Fingerprint> = HashSet::new();
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (_, value) = pair?;
-        let record: PageRecord =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
-        accounted.extend(print(&record.url));
+    for page in page_store::scan(store) {
+        accounted.insert(page?.page);
     }
     for url in stored_queue(store)? {
         let url = url?;
@@ -54,10 +52,8 @@ pub(super) fn judge<S: Store>(
             check.broken(seed, None, "neither stored nor waiting nor with a reason; as a link: a seed");
         }
     }
-    for pair in store.scan(Tree::Links, &[]) {
-        let (_, value) = pair?;
-        let links = read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error))?;
-        for link in links {
+    for page in page_store::scan_with_links(store) {
+        for link in page?.links()? {
             if !is_unaccounted(print(&link.to), &mut found, &accounted, &mut check) {
                 continue;
             }

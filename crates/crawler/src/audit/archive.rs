@@ -10,7 +10,8 @@ use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check, content};
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
-use crate::record::{PageRecord, Withdrawal};
+use crate::page_store;
+use crate::record::Withdrawal;
 use crate::sitemap::SitemapLimits;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -187,10 +188,8 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
 fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u64), Place>, AuditError> {
     let mut places = HashMap::new();
     let robots_said = RobotsSaid::new(store, rules);
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (_, value) = pair?;
-        let mut record: PageRecord =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+    for page in page_store::scan(store) {
+        let mut record = page?.record()?;
         robots_said.complete(&mut record)?;
         let may = content::allowed(&record, rules, record.fetched_at).body;
         for capture in record.captures() {

@@ -5,8 +5,9 @@ use meta::{Because, Sources};
 
 use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check};
-use crate::record::{LinkRecord, PageRecord, link_key, read_links};
-use crate::store::{Store, Tree};
+use crate::page_store::scan_with_links;
+use crate::record::{LinkRecord, PageRecord};
+use crate::store::Store;
 
 pub(super) struct Judged {
     pub(super) checks: Vec<Check>,
@@ -101,17 +102,13 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
     let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is kept");
     let mut nofollow = Check::new("nofollow", "no link is queued that page or rel forbid to follow");
     let robots_said = RobotsSaid::new(store, rules);
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (key, value) = pair?;
-        let mut record: PageRecord =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+    for page in scan_with_links(store) {
+        let page = page?;
+        let mut record = page.record()?;
         robots_said.complete(&mut record)?;
         let at = record.fetched_at;
         let may = allowed(&record, rules, at);
-        let links = match key.get(..12).map(|page| store.get(Tree::Links, page)).transpose()?.flatten() {
-            Some(value) => read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error))?,
-            None => Vec::new(),
-        };
+        let links = page.links()?;
         let moment = Some(at);
         if !may.text {
             noindex.case();
@@ -143,16 +140,4 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
         }
     }
     Ok(Judged { checks: vec![noindex, noarchive, nofollow] })
-}
-
-/// The links of a page, by its key.
-pub(super) fn links_of<S: Store>(
-    store: &S,
-    host: crate::frontier::HostId,
-    page: crate::url::Fingerprint,
-) -> Result<Vec<LinkRecord>, AuditError> {
-    match store.get(Tree::Links, &link_key(host, page))? {
-        Some(value) => read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error)),
-        None => Ok(Vec::new()),
-    }
 }

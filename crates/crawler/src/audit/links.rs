@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{AuditError, AuditRules, Check, content};
+use super::{AuditError, AuditRules, Check};
+use crate::page_store;
 use crate::record::{LinkOutcome, PageRecord, RepairRecord};
-use crate::store::{Store, Tree};
+use crate::store::Store;
 use crate::url::CrawlUrl;
 
 pub(super) fn judge<S: Store>(
@@ -16,10 +17,8 @@ pub(super) fn judge<S: Store>(
         Check::new("discovery", "every page is a seed, or was queued through a link that may be followed");
     let print = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.fingerprint(&rules.key));
     let seeds: HashSet<_> = rules.seeds.iter().filter_map(|seed| print(seed)).collect();
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (_, value) = pair?;
-        let record: PageRecord =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+    for page in page_store::scan(store) {
+        let record = page?.record()?;
         check.case();
         let at = Some(record.fetched_at);
         let own = print(&record.url);
@@ -32,7 +31,7 @@ pub(super) fn judge<S: Store>(
             continue;
         };
         // A page that was visited again may have lost the link since.
-        let links = content::links_of(store, via.host, via.page)?;
+        let links = page_store::links_of(store, via.host, via.page)?;
         let mut same = links.iter().filter(|link| own.is_some() && print(&link.to) == own).peekable();
         if same.peek().is_none() {
             continue;

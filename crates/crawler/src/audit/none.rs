@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::{AuditError, AuditRules, Check, content};
 use crate::ledger;
-use crate::record::{Decision, EffectsTaken, Layer, PageRecord, RepairRecord, read_links};
+use crate::page_store::scan_with_links;
+use crate::record::{Decision, EffectsTaken, Layer, RepairRecord};
 use crate::store::{Store, Tree};
 
 pub(super) fn judge<S: Store>(
@@ -17,18 +18,17 @@ pub(super) fn judge<S: Store>(
         "no link of a page under noindex and nofollow is listed, in table links or in the ledger; their number is told",
     );
     let ledger = Ledger::read(store, &mut check)?;
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (key, value) = pair?;
-        let record: PageRecord =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+    for page in scan_with_links(store) {
+        let page = page?;
+        let record = page.record()?;
         let at = record.fetched_at;
         let may = content::allowed(&record, rules, at);
         if may.text || may.links {
             continue;
         }
         check.case();
-        if let Some(value) = key.get(..12).map(|page| store.get(Tree::Links, page)).transpose()?.flatten() {
-            let links = read_links(&value).map_err(|error| AuditError::record(Tree::Links)(&error))?;
+        let links = page.links()?;
+        if !links.is_empty() {
             check.broken(&record.url, Some(at), format!("{} of its links are listed", links.len()));
         }
         let has_links = record.links_out > u64::from(record.redirect.is_some());

@@ -15,6 +15,7 @@ use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
 use crate::job::{Job, JobError, robots_cache};
 use crate::ledger;
+use crate::page_store;
 use crate::record::{Decision, PageRecord};
 use crate::robots_cache::Known;
 use crate::store::{SledStore, Store, Tree};
@@ -88,9 +89,8 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
             rows.insert(row.url.clone(), row);
         }
     }
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (_, value) = pair.map_err(JobError::from)?;
-        let record: PageRecord = serde_json::from_slice(&value)?;
+    for page in page_store::scan(&store) {
+        let record = page.and_then(|page| page.record()).map_err(JobError::from)?;
         rows.insert(record.url.clone(), visited(record));
     }
     Ok(rows.into_values().collect())

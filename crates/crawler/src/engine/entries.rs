@@ -44,6 +44,9 @@ const AGAINST_ARCHIVE: [&str; 6] =
 /// Those that keep its links out.
 const AGAINST_FOLLOW: [&str; 2] = ["nofollow", "none"];
 
+/// URLs of pages that others were found on, remembered.
+const URLS_REMEMBERED: usize = 512;
+
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
     pub(super) fn decide(&mut self, mut decision: Decision) {
@@ -77,12 +80,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// The URL of a page that was stored before.
-    pub(super) fn url_of(&self, via: Via) -> Option<String> {
-        if let Some(record) = self.stored_page(via.host, via.page) {
-            return Some(record.url);
+    pub(super) fn url_of(&mut self, via: Via) -> Option<String> {
+        if let Some(url) = self.urls.get(&via) {
+            return Some(url.to_string());
         }
-        let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
-        SitemapRecord::read(&value).ok().map(|record| record.url)
+        let url = match self.stored_page(via.host, via.page) {
+            Some(record) => record.url,
+            None => {
+                let key = link_key(via.host, via.page);
+                let value = self.frontier.store().get(Tree::Sitemaps, &key).ok()??;
+                SitemapRecord::read(&value).ok()?.url
+            }
+        };
+        // The URLs that a page brought are visited one after the other.
+        if self.urls.len() >= URLS_REMEMBERED {
+            self.urls.clear();
+        }
+        self.urls.insert(via, url.as_str().into());
+        Some(url)
     }
 
     /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.

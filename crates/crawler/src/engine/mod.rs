@@ -41,7 +41,7 @@ use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, HostId, Lease, Opening, Permit};
+use crate::frontier::{Frontier, HostId, Lease, Opening, Permit, Via};
 use crate::pace::{Delay, Jitter, Why};
 use crate::pauses::PauseLog;
 use crate::record::RequestMade;
@@ -102,6 +102,8 @@ pub struct Engine<F, S> {
     done: Done,
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
+    /// The pages that URLs were found on lately.
+    urls: HashMap<Via, Box<str>>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -205,6 +207,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             shortage: shortage::Shortage::default(),
             done: Done::default(),
             pauses: None,
+            urls: HashMap::new(),
         })
     }
 

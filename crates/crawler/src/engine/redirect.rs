@@ -3,8 +3,9 @@
 use super::Engine;
 use crate::fetch::Fetch;
 use crate::frontier::{Lease, QueuedUrl, Via};
-use crate::record::{LinkOutcome, LinkRecord, PageRecord, page_key};
-use crate::store::{Store, StoreError, Tree};
+use crate::page_store;
+use crate::record::{LinkOutcome, LinkRecord};
+use crate::store::{Store, StoreError};
 use crate::url::Fingerprint;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -38,8 +39,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(page) = waiting {
             return Ok(page.record.via);
         }
-        let value = self.frontier.store().get(Tree::Pages, &page_key(hop.host, hop.page, 0))?;
-        Ok(value.and_then(|value| serde_json::from_slice::<PageRecord>(&value).ok()?.via))
+        Ok(page_store::record_of(self.frontier.store(), hop.host, hop.page)?.and_then(|record| record.via))
     }
 }
 

@@ -9,11 +9,10 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{self, Delay, Why};
-use crate::record::{
-    Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence, page_key,
-};
+use crate::page_store;
+use crate::record::{Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence};
 use crate::robots_cache::Entry;
-use crate::store::{Store, Tree};
+use crate::store::Store;
 use crate::url::Fingerprint;
 use crate::visit::{Event, Outcome, Requested, Visited};
 
@@ -68,7 +67,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let (_, counts) = self.frontier.pace_and_counts(lease.host);
                 counts.skipped += 1;
                 self.totals.skipped += 1;
-                self.denied_later(&lease, now, &evidence.to_string())?;
+                self.denied_later(&lease, now, &evidence.to_string());
                 self.decided(&lease, now, "skipped", Layer::Robots, "robots_txt", evidence);
                 self.give_back(permit, true, None, gap);
             }
@@ -349,8 +348,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         links: Vec<LinkRecord>,
     ) {
         let Visited { record, warc, keeps_links, withdrawn, .. } = visited;
+        let blanks_links = self.withholds_links(lease.host, page, &record, keeps_links);
         self.withdraw_captures(lease.host, page, &record, withdrawn);
-        self.withhold_links(lease.host, page, &record, keeps_links);
         if record.holds_content()
             && let Some(date) = record.unavailable_after
         {
@@ -364,13 +363,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
             + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
         self.touch(octets);
-        self.batch.pages.push(SettledPage { host: lease.host, page, record, links, keeps_links, warc });
+        let host = lease.host;
+        let settled = SettledPage { host, page, record, links, keeps_links, blanks_links, warc };
+        self.batch.pages.push(settled);
     }
 
     /// The record of a page that was stored before.
     pub(super) fn stored_page(&self, host: HostId, page: Fingerprint) -> Option<PageRecord> {
-        let value = self.frontier.store().get(Tree::Pages, &page_key(host, page, 0)).ok()??;
-        serde_json::from_slice(&value).ok()
+        page_store::record_of(self.frontier.store(), host, page).ok()?
     }
 }
 

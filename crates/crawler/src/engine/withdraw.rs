@@ -6,13 +6,11 @@ use meta::Effects;
 
 use super::Engine;
 use crate::clock::Now;
-use crate::commit::CommitError;
+use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
-use crate::record::{
-    Archived, Decision, Layer, PageRecord, Withdrawal, link_key, page_key, read_links, withhold_links,
-    write_links,
-};
+use crate::page_store;
+use crate::record::{Archived, Decision, Layer, PageRecord, Withdrawal, link_key, withhold_links};
 use crate::store::{Store, Tree, Write};
 use crate::url::Fingerprint;
 
@@ -53,39 +51,30 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }));
     }
 
-    /// Takes out what links of an earlier visit tell of a page that is withheld now: those that stay, or those that the new ones
-    /// replace, in the database's free space as well.
-    pub(super) fn withhold_links(
+    /// Says whether links of an earlier visit stay, of a page that is withheld now: they lose what they tell of it. Where they told
+    /// anything, or those that the new ones replace did, the database's free space is cleared as well.
+    pub(super) fn withholds_links(
         &mut self,
         host: HostId,
         page: Fingerprint,
         record: &PageRecord,
         keeps_links: bool,
-    ) {
+    ) -> bool {
         if !record.is_withheld() {
-            return;
+            return false;
         }
         if !keeps_links {
             let told_more =
                 |before: &PageRecord| !before.is_withheld() || before.lists_links() && !record.lists_links();
             self.batch.scrub |=
                 record.visits_before > 0 && self.stored_page(host, page).is_some_and(|page| told_more(&page));
-            return;
+            return false;
         }
-        let key = link_key(host, page);
-        let Ok(Some(value)) = self.frontier.store().get(Tree::Links, &key) else { return };
-        let Ok(links) = read_links(&value) else { return };
+        let links = page_store::links_of(self.frontier.store(), host, page).unwrap_or_default();
         let mut left = if record.lists_links() { links.clone() } else { Vec::new() };
         withhold_links(&mut left);
-        if left == links {
-            return;
-        }
-        self.batch.scrub = true;
-        if left.is_empty() {
-            self.batch.removes.push(Write::remove(Tree::Links, key));
-        } else if let Ok(value) = write_links(&left) {
-            self.frontier.put(Tree::Links, key, value);
-        }
+        self.batch.scrub |= left != links;
+        true
     }
 
     /// Enters the date from which on a page is not to be shown.
@@ -95,16 +84,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// robots.txt forbids a page that is stored: where the operator wants it so, its content goes.
-    pub(super) fn denied_later(&mut self, lease: &Lease, now: Now, line: &str) -> Result<(), CommitError> {
+    pub(super) fn denied_later(&mut self, lease: &Lease, now: Now, line: &str) {
         if !self.settings.withdraw_when_denied || self.context.revisiting.is_none() {
-            return Ok(());
+            return;
         }
         let page = lease.url.fingerprint(&self.key);
         match self.stored_page(lease.host, page) {
             Some(record) if record.holds_content() => {
-                self.withdraw_record(lease.host, page, record, now, &format!("robots.txt {line}"))
+                self.withdraw_record(lease.host, page, record, now, &format!("robots.txt {line}"));
             }
-            _ => Ok(()),
+            _ => {}
         }
     }
 
@@ -115,14 +104,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         mut record: PageRecord,
         now: Now,
         because: &str,
-    ) -> Result<(), CommitError> {
+    ) {
         let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
         let captures = record.withdraw(nothing, now.wall, because);
         self.withdraw_captures(host, page, &record, captures);
-        self.withhold_links(host, page, &record, true);
+        let blanks_links = self.withholds_links(host, page, &record, true);
         self.enter_unlisted(self.frontier.name(host).to_owned(), &record, now.wall);
-        self.frontier.put(Tree::Pages, page_key(host, page, 0), serde_json::to_vec(&record)?);
-        Ok(())
+        let links = Vec::new();
+        let settled = SettledPage { host, page, record, links, keeps_links: true, blanks_links, warc: None };
+        self.batch.pages.push(settled);
     }
 
     /// Takes out what has become unavailable by now.
@@ -153,7 +143,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 .iter()
                 .find(|because| because.directive.starts_with("unavailable_after"))
                 .map_or_else(|| "unavailable_after".to_owned(), ToString::to_string);
-            self.withdraw_record(host, page, record, now, &because)?;
+            self.withdraw_record(host, page, record, now, &because);
         }
         Ok(())
     }

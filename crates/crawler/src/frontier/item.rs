@@ -16,7 +16,7 @@ impl HostId {
 }
 
 /// The page that a URL was found on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Via {
     /// The page's host.
     pub host: HostId,

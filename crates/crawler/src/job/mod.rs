@@ -38,7 +38,7 @@ use crate::visit::VisitContext;
 use crate::warc::WarcInfo;
 
 /// The form of the database that this version writes.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Says why a crawl couldn't start, go on or end well.
 #[derive(Debug, thiserror::Error)]
@@ -83,10 +83,15 @@ pub enum JobError {
     #[error("removing withdrawn content from the database failed unexpectedly")]
     Panicked,
     /// The database has a form of another version.
-    #[error("the database has form {found}, this version reads form {FORMAT}")]
+    #[error(
+        "the database has format {found}, and this version of crawl reads format {FORMAT}; {}",
+        if *.is_older { "`crawl repair DIR --out NEWDIR` makes a crawl of this format out of it" } else { "a newer version of crawl reads it" }
+    )]
     Format {
         /// The form found.
         found: String,
+        /// It is one of an earlier version.
+        is_older: bool,
     },
 }
 
@@ -303,7 +308,8 @@ pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, JobError> {
     let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();
     let found = String::from_utf8_lossy(&found).into_owned();
     if found != FORMAT.to_string() {
-        return Err(JobError::Format { found });
+        let is_older = found.parse().is_ok_and(|found: u32| found < FORMAT);
+        return Err(JobError::Format { found, is_older });
     }
     let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();
     let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Form {

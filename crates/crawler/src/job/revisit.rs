@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use super::JobError;
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
-use crate::frontier::{Frontier, FrontierLimits, HostId, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
 use crate::pace::{Delay, Why};
+use crate::page_store;
 use crate::record::PageRecord;
 use crate::store::{Store, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -31,7 +32,7 @@ struct Round {
     at: Timestamp,
     /// How long ago the last visit has to be, in seconds.
     age_s: u64,
-    /// The key of the last page record that was looked at, while they are being queued.
+    /// The number of the last page that was looked at (u64, big-endian), while they are being queued.
     upto: Option<Vec<u8>>,
     /// URLs queued.
     queued: u64,
@@ -84,23 +85,23 @@ pub(super) fn begin<S: Store>(
     };
     let age = Duration::from_secs(round.age_s);
     let mut pending = 0;
-    for pair in store.scan(Tree::Pages, &[]) {
-        let (page, value) = pair?;
-        if page <= upto {
+    for page in page_store::scan(&**store) {
+        let page = page?;
+        let number = page.number.to_be_bytes();
+        if number[..] <= upto[..] {
             continue;
         }
-        let record: PageRecord = serde_json::from_slice(&value).map_err(CommitError::from)?;
-        if let (Some(host), true) = (page.first_chunk::<4>(), is_due(&record, age, round.at))
+        let record = page.record()?;
+        if is_due(&record, age, round.at)
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             let item = QueuedUrl::link(&url, record.depth, record.via);
-            let host = HostId(u32::from_be_bytes(*host));
-            frontier.load(host)?;
-            frontier.requeue(host, item);
+            frontier.load(page.host)?;
+            frontier.requeue(page.host, item);
             round.queued += 1;
             pending += 1;
         }
-        upto = page;
+        upto = number.to_vec();
         if pending >= AT_ONCE {
             pending = 0;
             commit(

@@ -1,4 +1,4 @@
-//! A page's outlinks, packed: postcard, compressed, one value a page.
+//! A page's outlinks: postcard.
 
 use serde::{Deserialize, Serialize};
 
@@ -137,17 +137,18 @@ impl From<FirstForm> for LinkRecord {
     }
 }
 
-/// Packs a page's links.
-pub fn write_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
-    let mut plain = vec![FORM];
-    plain.extend(postcard::to_stdvec(links).map_err(|error| RecordError::new(&error))?);
-    Ok(crate::packed::pack(plain))
+/// A page's links in octets; none for none.
+pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
+    if links.is_empty() {
+        return Ok(Vec::new());
+    }
+    postcard::to_extend(links, vec![FORM]).map_err(|error| RecordError::new(&error))
 }
 
-/// Unpacks a page's links.
-pub fn read_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
-    let plain = crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?;
-    match plain.split_first() {
+/// Reads what [`encode_links`] wrote.
+pub fn decode_links(octets: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
+    match octets.split_first() {
+        None => Ok(Vec::new()),
         Some((&FORM, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
         Some((1, rest)) => {
             let links: Vec<FirstForm> =
@@ -156,6 +157,11 @@ pub fn read_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
         }
         _ => Err(RecordError::new(&"links of an unknown form")),
     }
+}
+
+/// Unpacks a page's links as databases of form 1 hold them: compressed, one value a page.
+pub(crate) fn unpack_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
+    decode_links(&crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?)
 }
 
 #[cfg(test)]
@@ -174,15 +180,16 @@ mod tests {
             position: Some(Position::Footer),
             hreflang: Some("de".to_owned()),
         };
-        let packed = write_links(std::slice::from_ref(&link)).unwrap();
-        assert_eq!(read_links(&packed).unwrap(), std::slice::from_ref(&link));
+        let octets = encode_links(std::slice::from_ref(&link)).unwrap();
+        assert_eq!(decode_links(&octets).unwrap(), std::slice::from_ref(&link));
+        assert_eq!(decode_links(&encode_links(&[]).unwrap()).unwrap(), []);
 
         let LinkRecord { to, kind, rel, text, nofollow, outcome, .. } = link.clone();
         let first = [FirstForm { to, kind, rel, text, nofollow, outcome }];
         let mut plain = vec![1];
         plain.extend(postcard::to_stdvec(&first[..]).unwrap());
-        let read = read_links(&crate::packed::pack(plain)).unwrap();
+        let read = unpack_links(&crate::packed::pack(plain)).unwrap();
         assert_eq!(read, [LinkRecord { position: None, hreflang: None, ..link }]);
-        assert!(read_links(&crate::packed::pack(vec![3, 0])).is_err());
+        assert!(decode_links(&[3, 0]).is_err());
     }
 }

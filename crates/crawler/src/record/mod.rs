@@ -15,7 +15,8 @@ pub use self::decision::{Decision, Layer};
 pub use self::evidence::{
     DirectiveSaid, EffectsTaken, Evidence, LimitReached, PauseSet, RequestMade, Versions,
 };
-pub use self::link::{LinkOutcome, LinkRecord, read_links, write_links};
+pub(crate) use self::link::unpack_links;
+pub use self::link::{LinkOutcome, LinkRecord, decode_links, encode_links};
 pub(crate) use self::page::TELLING_HEADERS;
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub use self::repair::RepairRecord;
@@ -28,14 +29,7 @@ pub use self::withheld::{names_the_page, withhold_links};
 use crate::frontier::HostId;
 use crate::url::Fingerprint;
 
-/// Key of a page record: host id, fingerprint, number of the visit.
-pub fn page_key(host: HostId, page: Fingerprint, visit: u32) -> Vec<u8> {
-    let mut key = link_key(host, page);
-    key.extend(visit.to_be_bytes());
-    key
-}
-
-/// Key of a page's outlinks: host id, fingerprint.
+/// Key of what is entered by its URL: host id, fingerprint.
 pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {
     let mut key = host.key().to_vec();
     key.extend(page.0.to_be_bytes());

@@ -12,7 +12,7 @@ use super::archive::Archive;
 use super::salvage::Salvage;
 use super::{RepairError, Repaired};
 use crate::clock::Now;
-use crate::commit::{Batch, Committer, Totals};
+use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{Record, Settings};
 use crate::frontier::{
     Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls,
@@ -20,13 +20,14 @@ use crate::frontier::{
 };
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
+use crate::page_store;
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord,
-    link_key, page_key, read_links, withhold_links, write_links,
+    withhold_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
-use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, PageRules};
 use crate::warc;
 
@@ -48,6 +49,7 @@ pub(super) struct Rebuild<'a> {
     key_kept: bool,
     now: Now,
     writes: Vec<Write>,
+    settled: Vec<SettledPage>,
     octets: usize,
     decisions: Vec<Decision>,
     totals: Totals,
@@ -111,6 +113,7 @@ pub(super) fn rebuild(
         key,
         now: at,
         writes: Vec::new(),
+        settled: Vec::new(),
         octets: 0,
         decisions: Vec::new(),
         totals: Totals::default(),
@@ -138,6 +141,10 @@ impl Rebuild<'_> {
     fn put(&mut self, write: Write) -> Result<()> {
         self.octets += write.key.len() + write.value.as_ref().map_or(0, Vec::len);
         self.writes.push(write);
+        self.commit_in_time()
+    }
+
+    fn commit_in_time(&mut self) -> Result<()> {
         if self.octets + self.frontier.pending_octets() > AT_ONCE { self.commit() } else { Ok(()) }
     }
 
@@ -146,8 +153,9 @@ impl Rebuild<'_> {
         writes.append(&mut self.writes);
         self.octets = 0;
         let decisions = std::mem::take(&mut self.decisions);
+        let pages = std::mem::take(&mut self.settled);
         let totals = self.totals;
-        self.committer.commit(Batch { generation, writes, decisions, totals, ..Batch::default() })?;
+        self.committer.commit(Batch { generation, writes, pages, decisions, totals, ..Batch::default() })?;
         self.frontier.committed(generation);
         Ok(())
     }
@@ -230,8 +238,7 @@ impl Rebuild<'_> {
     fn pages(&mut self) -> Result<Vec<(CrawlUrl, QueuedUrl)>> {
         let mut again = Vec::new();
         let salvaged = self.salvaged;
-        let whole = salvaged.each(Tree::Pages, |key, value| {
-            let Ok(mut record) = serde_json::from_slice::<PageRecord>(&value) else { return Ok(()) };
+        let whole = salvaged.pages(|mut record, links| {
             let Ok(url) = CrawlUrl::parse(&record.url) else { return Ok(()) };
             record.via = self.via(record.via);
             let before = record.warc.is_some();
@@ -244,8 +251,6 @@ impl Rebuild<'_> {
             if record.is_withheld() {
                 record.withhold();
             }
-            let old = key.get(..12).and_then(|key| salvaged.get(Tree::Links, key));
-            let links = old.and_then(|value| read_links(&value).ok());
             let links = match links {
                 _ if !record.lists_links() => Vec::new(),
                 Some(mut links) => {
@@ -254,7 +259,6 @@ impl Rebuild<'_> {
                     }
                     links
                 }
-                None if record.links_out == 0 => Vec::new(),
                 None => {
                     let Some(links) = self.links_again(&url, &record) else {
                         again.push((url.clone(), QueuedUrl::link(&url, record.depth, record.via)));
@@ -265,7 +269,7 @@ impl Rebuild<'_> {
                 }
             };
             self.repaired.pages += 1;
-            self.keep(&url, &record, &links)
+            self.keep(&url, record, links)
         })?;
         self.torn(Tree::Pages, whole);
         self.commit()?;
@@ -294,7 +298,7 @@ impl Rebuild<'_> {
         Some((visited.record, links))
     }
 
-    fn keep(&mut self, url: &CrawlUrl, record: &PageRecord, links: &[LinkRecord]) -> Result<()> {
+    fn keep(&mut self, url: &CrawlUrl, record: PageRecord, links: Vec<LinkRecord>) -> Result<()> {
         let host = self.frontier.host_id(url.host())?;
         let page = url.fingerprint(&self.key);
         if !self.frontier.know(host, page)? {
@@ -312,12 +316,17 @@ impl Rebuild<'_> {
         if let Some(date) = record.unavailable_after.filter(|_| record.holds_content()) {
             self.put(Write::put(Tree::Due, crate::engine::due_key(date, host, page), Vec::new()))?;
         }
-        if !links.is_empty() {
-            let value = write_links(links).map_err(crate::commit::CommitError::from)?;
-            self.put(Write::put(Tree::Links, link_key(host, page), value))?;
-        }
-        let value = serde_json::to_vec(record).map_err(crate::commit::CommitError::from)?;
-        self.put(Write::put(Tree::Pages, page_key(host, page, 0), value))
+        self.octets += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
+        self.settled.push(SettledPage {
+            host,
+            page,
+            record,
+            links,
+            keeps_links: false,
+            blanks_links: false,
+            warc: None,
+        });
+        self.commit_in_time()
     }
 
     /// Reads the responses again whose page record is lost.
@@ -337,7 +346,7 @@ impl Rebuild<'_> {
                 record.archived = true;
             }
             self.repaired.pages_from_archive += 1;
-            self.keep(&url, &record, &links)?;
+            self.keep(&url, record, links)?;
         }
         self.commit()
     }
@@ -391,15 +400,14 @@ impl Rebuild<'_> {
     /// Queues the targets of all links that were to be followed, as far as they weren't visited.
     fn links(&mut self) -> Result<()> {
         let store = Arc::clone(&self.store);
-        for pair in store.scan(Tree::Pages, &[]) {
-            let (key, value) = pair?;
-            let Ok(record) = serde_json::from_slice::<PageRecord>(&value) else { continue };
-            let via = via_of(&key);
+        for page in page_store::scan_with_links(&store) {
+            let page = page?;
+            let Ok(record) = page.record() else { continue };
+            let via = Some(Via { host: page.host, page: page.page });
             if let Some(url) = withheld::unlisted_redirect(&record) {
                 self.admit(QueuedUrl::link(&url, record.depth, via), &url, Priority::First)?;
             }
-            let Some(value_of_links) = store.get(Tree::Links, &key[..12])? else { continue };
-            for link in read_links(&value_of_links).unwrap_or_default() {
+            for link in page.links().unwrap_or_default() {
                 if link.outcome.is_skip() {
                     continue;
                 }
@@ -445,7 +453,7 @@ impl Rebuild<'_> {
 
     fn finish(mut self) -> Result<()> {
         let told = salvaged_totals(self.salvaged);
-        self.repaired.pages_lost = self.salvaged.counted(Tree::Pages).map(|counted| {
+        self.repaired.pages_lost = self.salvaged.pages_counted().map(|counted| {
             let found = self.repaired.pages + self.repaired.pages_from_archive + self.repaired.pages_again;
             counted.saturating_sub(found)
         });
@@ -486,12 +494,6 @@ impl Rebuild<'_> {
         });
         self.commit()
     }
-}
-
-fn via_of(key: &[u8]) -> Option<Via> {
-    let host = HostId(u32::from_be_bytes(*key.first_chunk::<4>()?));
-    let page = <[u8; 8]>::try_from(key.get(4..12)?).ok()?;
-    Some(Via { host, page: Fingerprint(u64::from_be_bytes(page)) })
 }
 
 fn salvaged_totals(salvaged: &Salvage) -> Totals {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::page_store::{self, State};
+use crate::record::{LinkRecord, PageRecord, unpack_links};
 use crate::store::{Pair, SledStore, Store, StoreError, Tree, copy_database};
 use crate::url::FingerprintKey;
 
@@ -118,9 +120,41 @@ impl Salvage {
         kept.map_or_else(crate::job::new_key, FingerprintKey)
     }
 
-    /// The entries that the tree had at its last commit, if that is known.
-    pub(super) fn counted(&self, tree: Tree) -> Option<u64> {
-        self.store.as_ref()?.entries(tree)
+    /// The pages that there were at the last commit, if that is known.
+    pub(super) fn pages_counted(&self) -> Option<u64> {
+        let store = self.store.as_ref()?;
+        match store.get(Tree::Meta, b"format").ok()?.as_deref() {
+            Some(b"1") => store.entries(Tree::Pages),
+            _ => State::read(store).ok().map(|state| state.count),
+        }
+    }
+
+    /// Gives every page record that can be read to `each`, with its links unless these are lost; false if a part couldn't be read.
+    /// Databases of form 1 hold one page a value.
+    pub(super) fn pages<E>(
+        &self,
+        mut each: impl FnMut(PageRecord, Option<Vec<LinkRecord>>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let Some(store) = &self.store else { return Ok(false) };
+        let mut readable = true;
+        let whole = self.each(Tree::Pages, |key, value| {
+            if let Some(page) = key.get(..12) {
+                let Ok(record) = serde_json::from_slice::<PageRecord>(&value) else { return Ok(()) };
+                let links = self.get(Tree::Links, page).and_then(|value| unpack_links(&value).ok());
+                let links = links.or((record.links_out == 0).then(Vec::new));
+                return each(record, links);
+            }
+            let Ok(entries) = page_store::entries(&key, &value) else {
+                readable = false;
+                return Ok(());
+            };
+            for (number, entry) in entries {
+                let Ok(record) = entry.read::<PageRecord>() else { continue };
+                each(record, page_store::links_of_number(store, number, &entry).ok())?;
+            }
+            Ok(())
+        })?;
+        Ok(whole && readable)
     }
 
     /// Gives every entry of a tree that can be read to `each`; false if a part couldn't be read.
@@ -166,19 +200,25 @@ impl Salvage {
     }
 }
 
-/// The hosts between two keys, for trees whose keys begin with one.
-fn between(tree: Tree, last: Option<&[u8]>, first: Option<&[u8]>) -> Vec<[u8; 4]> {
-    const MOST: u32 = 1_000_000;
-    if !matches!(tree, Tree::Hosts | Tree::Queue | Tree::Seen | Tree::Pages | Tree::Links) {
-        return Vec::new();
-    }
-    let host = |key: &[u8]| key.first_chunk::<4>().map(|octets| u32::from_be_bytes(*octets));
-    let from = last.and_then(host).unwrap_or(0);
-    let to = first.and_then(host).unwrap_or_else(|| from.saturating_add(100_000));
-    (from..=to.min(from.saturating_add(MOST))).map(u32::to_be_bytes).collect()
+/// What the keys between two begin with, for trees whose keys begin with a host or are numbers of pages.
+fn between(tree: Tree, last: Option<&[u8]>, first: Option<&[u8]>) -> Vec<Vec<u8>> {
+    const MOST: u64 = 1_000_000;
+    // Pages are joined, some 10 to a value: 256 numbers are some 25 keys.
+    let width = match tree {
+        Tree::Hosts | Tree::Queue | Tree::Seen => 4,
+        Tree::Pages | Tree::Links if [last, first].iter().flatten().all(|key| key.len() == 8) => 7,
+        Tree::Pages | Tree::Links => 4,
+        _ => return Vec::new(),
+    };
+    let number =
+        |key: &[u8]| key.get(..width).map(|octets| octets.iter().fold(0, |n, o| n << 8 | u64::from(*o)));
+    let from = last.and_then(number).unwrap_or(0);
+    let to = first.and_then(number).unwrap_or_else(|| from.saturating_add(100_000));
+    let prefix = |number: u64| number.to_be_bytes()[8 - width..].to_vec();
+    (from..=to.min(from.saturating_add(MOST))).map(prefix).collect()
 }
 
-/// What can be read of a host's entries from both ends.
+/// What can be read of the entries under a prefix from both ends.
 fn around(store: &SledStore, tree: Tree, prefix: &[u8]) -> Vec<Pair> {
     let mut found: Vec<Pair> = Vec::new();
     let mut whole = true;

@@ -1,12 +1,12 @@
 //! Table `links`: what links where.
 
-use super::lookup::stored_page;
-use super::open::{View, ViewError, split_host};
+use super::lookup::PageUrl;
+use super::open::{View, ViewError};
 use super::row::row;
 use crate::extract::Position;
-use crate::record::{LinkRecord, read_links, withhold_links};
-use crate::store::{Pair, Store, Tree};
-use crate::url::Fingerprint;
+use crate::page_store::{StoredPage, scan_with_links};
+use crate::record::LinkRecord;
+use crate::store::Store;
 
 row! {
     /// A link of a page.
@@ -29,7 +29,7 @@ row! {
         position: Option<&'static str>,
         /// `hreflang` as written.
         hreflang: Option<String>,
-        /// The page may not be indexed, or its record is lost.
+        /// The page may not be indexed.
         from_noindex: bool,
     }
 }
@@ -37,8 +37,8 @@ row! {
 impl<S: Store> View<S> {
     /// All rows of table `links`, by page, in the order of the page. Those of pages that may not be indexed are among them.
     pub fn links(&self) -> impl Iterator<Item = Result<LinkRow, ViewError>> + '_ {
-        self.store().scan(Tree::Links, &[]).flat_map(|pair| {
-            let rows = pair.map_err(ViewError::from).and_then(|pair| self.links_of(&pair));
+        scan_with_links(self.store()).flat_map(|page| {
+            let rows = page.map_err(ViewError::from).and_then(|page| self.links_of(&page));
             let (rows, error) = match rows {
                 Ok(rows) => (rows, None),
                 Err(error) => (Vec::new(), Some(Err(error))),
@@ -47,17 +47,14 @@ impl<S: Store> View<S> {
         })
     }
 
-    fn links_of(&self, (key, value): &Pair) -> Result<Vec<LinkRow>, ViewError> {
-        let (host, page) = split_host(Tree::Links, key)?;
-        let page = <[u8; 8]>::try_from(page).map_err(|error| ViewError::record(Tree::Links, &error))?;
-        let page = stored_page(self, host, Fingerprint(u64::from_be_bytes(page)))?;
-        let links = read_links(value).map_err(ViewError::packed(Tree::Links))?;
-        let (links, from_noindex) = match &page {
-            Some(page) => (page.shown_links(links, self.now()), page.is_withheld(self.now())),
-            // Nobody knows what its author said.
-            None => (bare(links), true),
-        };
-        let from = page.map(|page| page.url);
+    fn links_of(&self, stored: &StoredPage) -> Result<Vec<LinkRow>, ViewError> {
+        let links = stored.links()?;
+        if links.is_empty() {
+            return Ok(Vec::new());
+        }
+        let page: PageUrl = stored.read()?;
+        let (links, from_noindex) = (page.shown_links(links, self.now()), page.is_withheld(self.now()));
+        let from = Some(page.url);
         let row = |link: LinkRecord| LinkRow {
             from: from.clone(),
             to: link.to,
@@ -72,9 +69,4 @@ impl<S: Store> View<S> {
         };
         Ok(links.into_iter().map(row).collect())
     }
-}
-
-fn bare(mut links: Vec<LinkRecord>) -> Vec<LinkRecord> {
-    withhold_links(&mut links);
-    links
 }

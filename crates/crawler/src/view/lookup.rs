@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::open::{View, ViewError};
 use crate::frontier::{HostId, Via, stored_hosts};
+use crate::page_store;
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -42,7 +43,7 @@ impl PageUrls {
 
 /// The part of a page record that says whether there was an answer, and whether it may be shown.
 #[derive(Debug, Deserialize)]
-pub(super) struct StoredPage {
+pub(super) struct PageUrl {
     pub(super) url: String,
     pub(super) status: Option<u16>,
     #[serde(default)]
@@ -55,7 +56,7 @@ pub(super) struct StoredPage {
     withheld: bool,
 }
 
-impl StoredPage {
+impl PageUrl {
     /// True if nothing that tells of the content may be shown at this time.
     pub(super) fn is_withheld(&self, now: Timestamp) -> bool {
         let is_success = self.status.is_some_and(|status| (200..300).contains(&status));
@@ -79,13 +80,11 @@ pub(super) fn stored_page<S: Store>(
     view: &View<S>,
     host: HostId,
     page: Fingerprint,
-) -> Result<Option<StoredPage>, ViewError> {
-    let found = view.store().last(Tree::Pages, &link_key(host, page))?;
-    found
-        .map(|(_, value)| {
-            serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Pages, &error))
-        })
-        .transpose()
+) -> Result<Option<PageUrl>, ViewError> {
+    match page_store::find(view.store(), host, page)? {
+        Some((_, entry)) => Ok(Some(entry.read()?)),
+        None => Ok(None),
+    }
 }
 
 /// The URL of a sitemap, by the key that a page would have.

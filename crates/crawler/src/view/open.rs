@@ -10,7 +10,6 @@ use meta::consent::Purpose;
 use super::lookup::HostIds;
 use crate::clock::Clock;
 use crate::consent::RobotsStatements;
-use crate::frontier::HostId;
 use crate::job::{CrawlDir, DirError, JobError, read_key};
 use crate::record::{PageRecord, RecordError};
 use crate::store::{SledStore, Store, StoreError, Tree};
@@ -174,12 +173,4 @@ impl<S: Store> View<S> {
     pub(super) fn key(&self) -> &FingerprintKey {
         &self.key
     }
-}
-
-/// The host id that a key begins with, and the rest.
-pub(super) fn split_host(tree: Tree, key: &[u8]) -> Result<(HostId, &[u8]), ViewError> {
-    let (id, rest) = key
-        .split_first_chunk::<4>()
-        .ok_or_else(|| ViewError::record(tree, &format!("its key has {} octets", key.len())))?;
-    Ok((HostId(u32::from_be_bytes(*id)), rest))
 }

@@ -11,9 +11,10 @@ use super::hosts::seconds;
 use super::open::{View, ViewError};
 use super::robots::Warned;
 use crate::config::read_record;
-use crate::frontier::stored_host;
-use crate::record::{PageRecord, RequestMade, RobotsRecord, link_key, read_links};
-use crate::store::{Store, Tree};
+use crate::frontier::{HostId, stored_host};
+use crate::page_store::{self, StoredPage};
+use crate::record::{PageRecord, RequestMade, RobotsRecord};
+use crate::store::{Store, StoreError, Tree};
 use crate::url::Fingerprint;
 
 /// Slowest answers that are named.
@@ -220,27 +221,28 @@ impl<S: Store> View<S> {
         Ok(())
     }
 
-    fn read_pages_for(&self, id: crate::frontier::HostId, report: &mut OwnerReport) -> Result<(), ViewError> {
+    fn read_pages_for(&self, id: HostId, report: &mut OwnerReport) -> Result<(), ViewError> {
         let mut places: HashMap<Fingerprint, usize> = HashMap::new();
-        for record in self.page_records_of(id) {
-            let PageRecord { url, error: Some(kind), fetched_at, .. } = record? else { continue };
+        let of_host =
+            |page: &Result<StoredPage, StoreError>| page.as_ref().map_or(true, |page| page.host == id);
+        for page in page_store::scan(self.store()).filter(of_host) {
+            let page = page?;
+            let PageRecord { url, error: Some(kind), fetched_at, .. } = page.record()? else { continue };
             *report.errors.entry(kind.clone()).or_default() += 1;
             report.broken_count += 1;
             if report.broken.len() < BROKEN {
-                if let Ok(parsed) = crate::url::CrawlUrl::parse(&url) {
-                    places.insert(parsed.fingerprint(self.key()), report.broken.len());
-                }
+                places.insert(page.page, report.broken.len());
                 let at = Moment(fetched_at);
                 report.broken.push(Broken { url, kind, at, linked_from: Vec::new(), linked_from_count: 0 });
             }
         }
-        for pair in self.store().scan(Tree::Links, &id.key()) {
-            if places.is_empty() {
-                break;
-            }
-            let (key, value) = pair?;
-            let links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
-            let mut hit: Vec<usize> = links
+        if places.is_empty() {
+            return Ok(());
+        }
+        for page in page_store::scan_with_links(self.store()).filter(of_host) {
+            let page = page?;
+            let mut hit: Vec<usize> = page
+                .links()?
                 .iter()
                 .filter_map(|link| crate::url::CrawlUrl::parse(&link.to).ok())
                 .filter(|to| to.host() == report.host)
@@ -251,30 +253,20 @@ impl<S: Store> View<S> {
             if hit.is_empty() {
                 continue;
             }
-            let page = self.page_at(&key)?;
+            let from = self.shown(page.record()?);
             // What a page under noindex links to is told to nobody unasked.
-            if page.as_ref().is_some_and(PageRecord::is_withheld) {
+            if from.is_withheld() {
                 continue;
             }
             for place in hit {
                 let broken = &mut report.broken[place];
                 broken.linked_from_count += 1;
                 if broken.linked_from.len() < LINKED_FROM {
-                    broken.linked_from.extend(page.as_ref().map(|page| page.url.clone()));
+                    broken.linked_from.push(from.url.clone());
                 }
             }
         }
         Ok(())
-    }
-
-    /// The record of the page with this key.
-    fn page_at(&self, key: &[u8]) -> Result<Option<PageRecord>, ViewError> {
-        let Some((id, page)) = key.split_first_chunk::<4>() else { return Ok(None) };
-        let Ok(page) = <[u8; 8]>::try_from(page) else { return Ok(None) };
-        let (host, page) =
-            (crate::frontier::HostId(u32::from_be_bytes(*id)), Fingerprint(u64::from_be_bytes(page)));
-        let found = self.store().last(Tree::Pages, &link_key(host, page))?;
-        found.map(|(_, value)| self.read_page(&value)).transpose()
     }
 }
 

@@ -12,8 +12,9 @@ use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::HostId;
+use crate::page_store;
 use crate::record::{About, PageRecord};
-use crate::store::{Store, Tree};
+use crate::store::Store;
 
 row! {
     /// A URL that was answered, by whatever status. Null in `title`, `description`, `keywords`, `digest` and `warc_*` (and
@@ -203,7 +204,7 @@ impl fmt::Display for Said {
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `pages`, by host and fingerprint.
+    /// The rows of table `pages`, in the order in which the URLs were first stored.
     pub fn pages(&self) -> impl Iterator<Item = Result<PageRow, ViewError>> + '_ {
         let mut urls = PageUrls::default();
         self.page_records().filter_map(move |record| {
@@ -220,52 +221,31 @@ impl<S: Store> View<S> {
         })
     }
 
-    /// The last record of each visited URL.
+    /// The record of each visited URL.
     pub(super) fn page_records(&self) -> impl Iterator<Item = Result<PageRecord, ViewError>> + '_ {
-        self.last_records(&[])
+        page_store::scan(self.store()).map(|page| Ok(self.shown(page?.record()?)))
     }
 
-    /// The last record of each visited URL of a host.
+    /// The record of each visited URL of a host. Reads those of all hosts.
     pub(super) fn page_records_of(
         &self,
         host: HostId,
     ) -> impl Iterator<Item = Result<PageRecord, ViewError>> + '_ {
-        self.last_records(&host.key())
+        let pages = page_store::scan(self.store());
+        pages
+            .filter(move |page| page.as_ref().map_or(true, |page| page.host == host))
+            .map(|page| Ok(self.shown(page?.record()?)))
     }
 
-    fn last_records(
-        &self,
-        prefix: &[u8],
-    ) -> impl Iterator<Item = Result<PageRecord, ViewError>> + use<'_, S> {
-        let mut pairs = self.store().scan(Tree::Pages, prefix).peekable();
-        std::iter::from_fn(move || {
-            loop {
-                let (key, value) = match pairs.next()? {
-                    Ok(pair) => pair,
-                    Err(error) => return Some(Err(error.into())),
-                };
-                // A later visit of the same URL follows at once.
-                let page = &key[..key.len().min(12)];
-                if !matches!(pairs.peek(), Some(Ok((next, _))) if next.starts_with(page)) {
-                    return Some(self.read_page(&value));
-                }
-            }
-        })
-    }
-}
-
-impl<S: Store> View<S> {
-    /// Reads a page record as it may be shown now: once the date of its `unavailable_after` has come, without its content,
+    /// A page record as it may be shown now: once the date of its `unavailable_after` has come, without its content,
     /// whether or not a crawl has taken it out yet.
-    pub(super) fn read_page(&self, value: &[u8]) -> Result<PageRecord, ViewError> {
-        let mut record: PageRecord =
-            serde_json::from_slice(value).map_err(|error| ViewError::record(Tree::Pages, &error))?;
+    pub(super) fn shown(&self, mut record: PageRecord) -> PageRecord {
         if record.is_unavailable(self.now()) && record.holds_content() {
             let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
             record.withdraw(nothing, self.now(), "unavailable_after");
             record.withdrawn = None;
         }
-        Ok(record)
+        record
     }
 }
 

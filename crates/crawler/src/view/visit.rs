@@ -5,9 +5,11 @@ use bytes::Bytes;
 use super::lookup::HostIds;
 use super::open::{View, ViewError};
 use crate::fetch;
-use crate::record::{LinkOutcome, LinkRecord, PageRecord, link_key, read_links, withhold_links};
-use crate::store::{Store, Tree};
-use crate::url::CrawlUrl;
+use crate::frontier::HostId;
+use crate::page_store;
+use crate::record::{LinkOutcome, LinkRecord, PageRecord, withhold_links};
+use crate::store::Store;
+use crate::url::{CrawlUrl, Fingerprint};
 use crate::warc::{self, Location};
 
 /// What the database keeps of the last visit of a URL.
@@ -44,24 +46,29 @@ impl<S: Store> View<S> {
     /// Finds the last visit of a URL; none where it was never visited.
     pub fn visit(&self, url: &CrawlUrl) -> Result<Option<StoredVisit>, ViewError> {
         let Some(host) = HostIds::default().of(self, url)? else { return Ok(None) };
-        let key = link_key(host, url.fingerprint(self.key()));
-        let Some((_, value)) = self.store().last(Tree::Pages, &key)? else { return Ok(None) };
-        let mut record = self.read_page(&value)?;
+        let Some((mut record, links)) = self.visit_at(host, url.fingerprint(self.key()))? else {
+            return Ok(None);
+        };
         self.complete(&mut record)?;
-        let links = self.links_shown(&record, &key)?;
         Ok(Some(StoredVisit { record, links }))
     }
 
-    /// The links of a page as they may be shown now, by the page's key.
-    pub(super) fn links_shown(&self, page: &PageRecord, key: &[u8]) -> Result<Vec<LinkRecord>, ViewError> {
-        let Some(value) = self.store().get(Tree::Links, key)?.filter(|_| page.lists_links()) else {
-            return Ok(Vec::new());
-        };
-        let mut links = read_links(&value).map_err(ViewError::packed(Tree::Links))?;
-        if page.is_withheld() {
+    /// The record of a page and its links, as they may be shown now.
+    pub(super) fn visit_at(
+        &self,
+        host: HostId,
+        page: Fingerprint,
+    ) -> Result<Option<(PageRecord, Vec<LinkRecord>)>, ViewError> {
+        let Some((number, entry)) = page_store::find(self.store(), host, page)? else { return Ok(None) };
+        let record = self.shown(entry.read()?);
+        if !record.lists_links() {
+            return Ok(Some((record, Vec::new())));
+        }
+        let mut links = page_store::links_of_number(self.store(), number, &entry)?;
+        if record.is_withheld() {
             withhold_links(&mut links);
         }
-        Ok(links)
+        Ok(Some((record, links)))
     }
 
     /// Reads a visit's response from the archive, checks made; none where it isn't there.

@@ -34,9 +34,10 @@ use crate::consent::{self, Before, ConsentCache};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, page_key};
+use crate::page_store;
+use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile};
 use crate::robots_cache::{Entry, Known, RobotsCache};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Store, StoreError};
 use crate::url::CrawlUrl;
 
 /// What every visit of a crawl shares.
@@ -217,11 +218,8 @@ fn previous<F, S: Store>(
     lease: &Lease,
 ) -> Result<Option<Box<PageRecord>>, StoreError> {
     let Some(store) = &context.revisiting else { return Ok(None) };
-    let key = page_key(lease.host, lease.url.fingerprint(&context.pages.key), 0);
-    let Some(value) = store.get(Tree::Pages, &key)? else { return Ok(None) };
-    let form =
-        |error: serde_json::Error| StoreError::Form { tree: Tree::Pages.name(), detail: error.to_string() };
-    serde_json::from_slice(&value).map(Some).map_err(form)
+    let page = lease.url.fingerprint(&context.pages.key);
+    Ok(page_store::record_of(store, lease.host, page)?.map(Box::new))
 }
 
 async fn ask_file<F: Fetch, S: Store>(

@@ -16,9 +16,10 @@ use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, Why};
+use crate::page_store::{self, PageWriter, scan_with_links};
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
-    RobotsConsent, RobotsRecord, Withdrawal, page_key,
+    RobotsConsent, RobotsRecord, Withdrawal, encode_links,
 };
 use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
@@ -100,6 +101,8 @@ struct Records {
     pages: Vec<(PageRecord, Vec<LinkRecord>, Option<String>)>,
     requests: u64,
     after: Vec<Write>,
+    /// Pages whose records are taken out again.
+    forgotten: Vec<String>,
 }
 
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
@@ -166,6 +169,7 @@ impl Records {
             ],
             requests: 3,
             after: Vec::new(),
+            forgotten: Vec::new(),
         }
     }
 
@@ -212,6 +216,7 @@ impl Records {
             record,
             links,
             keeps_links: false,
+            blanks_links: false,
         });
         let batch = Batch {
             pages: pages.collect(),
@@ -224,8 +229,30 @@ impl Records {
         committer.commit(batch).unwrap();
         drop(committer);
         store.commit(self.after).unwrap();
+        for page in self.forgotten {
+            forget(&store, &page);
+        }
         audit(&*store, Some(top.path()), rules).unwrap()
     }
+}
+
+/// Stores the pages once more, but for one.
+fn forget(store: &MemoryStore, url: &str) {
+    let pages: Vec<_> = scan_with_links(store).map(Result::unwrap).collect();
+    let mut writes = vec![Write::remove(Tree::Meta, page_store::STATE)];
+    for tree in [Tree::Pages, Tree::Links, Tree::PageIndex] {
+        writes.extend(store.scan(tree, &[]).map(|pair| Write::remove(tree, pair.unwrap().0)));
+    }
+    store.commit(writes).unwrap();
+    let kept = pages.iter().filter(|page| page.record().unwrap().url != url);
+    let kept = kept.map(|page| page_store::Change {
+        host: page.host,
+        page: page.page,
+        record: serde_json::to_vec(&page.record().unwrap()).unwrap(),
+        links: page_store::NewLinks::Are(encode_links(&page.links().unwrap()).unwrap()),
+    });
+    let writes = PageWriter::open(store).unwrap().store(store, kept.collect()).unwrap();
+    store.commit(writes).unwrap();
 }
 
 /// The names of the checks that were broken.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::super::lookup::stored_sitemap;
 use super::super::open::{View, ViewError};
 use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
+use crate::page_store;
 use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -42,8 +43,7 @@ impl<S: Store> View<S> {
     }
 
     fn record_at(&self, at: Via) -> Result<Option<PageRecord>, ViewError> {
-        let found = self.store().last(Tree::Pages, &link_key(at.host, at.page))?;
-        found.map(|(_, value)| self.read_page(&value)).transpose()
+        Ok(page_store::record_of(self.store(), at.host, at.page)?.map(|record| self.shown(record)))
     }
 
     pub(in crate::view) fn id_of(&self, host: &str) -> Result<Option<HostId>, ViewError> {
@@ -123,9 +123,9 @@ impl<S: Store> View<S> {
     fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<Step, ViewError> {
         let other = if self.sitemap_of(page)?.is_some() { "sitemap" } else { "unknown" };
         let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, other)) };
-        let key = link_key(host, page.fingerprint(self.key()));
-        let Some(record) = self.record_of(page)? else { return Ok(plain(target, other)) };
-        let links = self.links_shown(&record, &key)?;
+        let Some((record, links)) = self.visit_at(host, page.fingerprint(self.key()))? else {
+            return Ok(plain(target, other));
+        };
         let wanted = target.fingerprint(self.key());
         let leads = |link: &&LinkRecord| {
             link.to == target.as_str()

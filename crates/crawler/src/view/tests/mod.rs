@@ -61,7 +61,7 @@ impl Crawl {
     fn with(limits: FrontierLimits) -> Self {
         let store = Arc::new(MemoryStore::default());
         let about = vec![
-            Write::put(Tree::Meta, "format", "1"),
+            Write::put(Tree::Meta, "format", crate::job::FORMAT.to_string()),
             Write::put(Tree::Meta, "crawl_id", "the-id"),
             Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
             Write::put(Tree::Meta, "started", at(0).to_string()),
@@ -108,7 +108,15 @@ impl Crawl {
         let url = url(&record.url);
         let host = self.frontier.host_id(url.host()).unwrap();
         let page = url.fingerprint(&KEY);
-        self.batch.pages.push(SettledPage { host, page, record, links, keeps_links: false, warc: None });
+        self.batch.pages.push(SettledPage {
+            host,
+            page,
+            record,
+            links,
+            keeps_links: false,
+            blanks_links: false,
+            warc: None,
+        });
     }
 
     fn decide(&mut self, url: &str, decision: &str, layer: Layer, reason: &str) {

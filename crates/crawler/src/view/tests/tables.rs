@@ -160,10 +160,7 @@ fn a_second_visit_takes_the_row_of_the_first() {
     let mut crawl = Crawl::new();
     crawl.store_page(page("http://a.test/", Some(200)), Vec::new());
     crawl.commit();
-    let via = crawl.via("http://a.test/");
-    let key = crate::record::page_key(via.host, via.page, 1);
-    let record = serde_json::to_vec(&page("http://a.test/", Some(410))).unwrap();
-    crawl.store.commit(vec![Write::put(Tree::Pages, key, record)]).unwrap();
+    crawl.store_page(page("http://a.test/", Some(410)), Vec::new());
     let pages = rows(crawl.view().pages());
     assert_eq!(pages.iter().map(|page| page.status).collect::<Vec<_>>(), [410]);
 }

@@ -1,0 +1,202 @@
+//! The values of trees `pages` and `links`.
+
+use crate::frontier::HostId;
+use crate::packed::{pack, unpack};
+use crate::url::Fingerprint;
+
+/// Form of a value of whole runs: the links stand in tree `links`.
+const APART: u8 = 1;
+
+/// Form of a value that one commit brought: the links stand behind the records.
+const TOGETHER: u8 = 2;
+
+/// Octets of a page in the head of a value: host, fingerprint, whether it has links.
+const HEAD: usize = 4 + 8 + 1;
+
+/// A page's record and links, as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) host: HostId,
+    pub(crate) page: Fingerprint,
+    /// The record, JSON.
+    pub(crate) record: Vec<u8>,
+    /// The links, as [`crate::record::encode_links`] gives them; empty where there are none.
+    pub(crate) links: Links,
+}
+
+/// Where a page's links are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// Here, unless empty.
+    Here(Vec<u8>),
+    /// In tree `links`.
+    Apart,
+}
+
+impl Links {
+    pub(crate) fn is_any(&self) -> bool {
+        !matches!(self, Self::Here(octets) if octets.is_empty())
+    }
+}
+
+/// A page in the head of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) host: HostId,
+    pub(super) page: Fingerprint,
+    pub(super) has_links: bool,
+}
+
+/// Says that a value can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("a block of records is damaged: {0}")]
+pub(super) struct Bad(String);
+
+fn bad(detail: impl ToString) -> Bad {
+    Bad(detail.to_string())
+}
+
+/// Packs records; their links, where they have any, go into tree `links`.
+pub(super) fn write_apart<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
+    write(APART, entries)
+}
+
+/// Packs records with their links.
+pub(super) fn write_together<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
+    write(TOGETHER, entries)
+}
+
+fn write<'a>(form: u8, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> {
+    let (mut heads, mut plain, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    let mut count = 0;
+    for entry in entries {
+        count += 1;
+        heads.extend(entry.host.key());
+        heads.extend(entry.page.0.to_be_bytes());
+        heads.push(u8::from(entry.links.is_any()));
+        push(&mut plain, &entry.record);
+        if let (TOGETHER, Links::Here(octets)) = (form, &entry.links) {
+            push(&mut links, octets);
+        }
+    }
+    plain.append(&mut links);
+    let mut out = vec![form];
+    number(&mut out, count);
+    out.extend(heads);
+    out.extend(pack(plain));
+    out
+}
+
+/// The pages of a value, without unpacking it.
+pub(super) fn heads(value: &[u8]) -> Result<Vec<Head>, Bad> {
+    Ok(open(value)?.1)
+}
+
+fn open(value: &[u8]) -> Result<(u8, Vec<Head>, &[u8]), Bad> {
+    let (form, mut rest) = value.split_first().ok_or_else(|| bad("it is empty"))?;
+    if !matches!(*form, APART | TOGETHER) {
+        return Err(bad(format!("form {form}")));
+    }
+    let count = usize::try_from(take_number(&mut rest)?).map_err(bad)?;
+    let octets = count.checked_mul(HEAD).ok_or_else(|| bad("its count"))?;
+    let (heads, packed) = rest.split_at_checked(octets).ok_or_else(|| bad("it is cut"))?;
+    let head = |octets: &[u8]| Head {
+        host: HostId(big_endian(&octets[..4]) as u32),
+        page: Fingerprint(big_endian(&octets[4..12])),
+        has_links: octets[12] != 0,
+    };
+    Ok((*form, heads.chunks_exact(HEAD).map(head).collect(), packed))
+}
+
+fn big_endian(octets: &[u8]) -> u64 {
+    octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+}
+
+/// The records of a value.
+pub(super) fn read(value: &[u8]) -> Result<Vec<Entry>, Bad> {
+    let (form, heads, packed) = open(value)?;
+    let plain = unpack(packed).map_err(bad)?;
+    let mut rest = plain.as_slice();
+    let mut entries = Vec::with_capacity(heads.len());
+    for Head { host, page, has_links } in heads {
+        let record = take(&mut rest)?.to_vec();
+        let links = if has_links { Links::Apart } else { Links::Here(Vec::new()) };
+        entries.push(Entry { host, page, record, links });
+    }
+    if form == TOGETHER {
+        for entry in &mut entries {
+            entry.links = Links::Here(take(&mut rest)?.to_vec());
+        }
+    }
+    if rest.is_empty() { Ok(entries) } else { Err(bad("it is too long")) }
+}
+
+/// Packs the links of pages, each with its number.
+pub(super) fn write_links<'a>(first: u64, pages: impl IntoIterator<Item = (u64, &'a [u8])>) -> Vec<u8> {
+    let (mut heads, mut plain) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    for (page, links) in pages {
+        count += 1;
+        number(&mut heads, page - first);
+        push(&mut plain, links);
+    }
+    let mut out = vec![APART];
+    number(&mut out, count);
+    out.extend(heads);
+    out.extend(pack(plain));
+    out
+}
+
+/// The links in a value whose key is `first`, each with the number of its page.
+pub(super) fn read_links(first: u64, value: &[u8]) -> Result<Vec<(u64, Vec<u8>)>, Bad> {
+    let (form, mut rest) = value.split_first().ok_or_else(|| bad("it is empty"))?;
+    if *form != APART {
+        return Err(bad(format!("form {form}")));
+    }
+    let count = take_number(&mut rest)?;
+    let mut pages = Vec::new();
+    for _ in 0..count {
+        let page = first.checked_add(take_number(&mut rest)?).ok_or_else(|| bad("a number"))?;
+        pages.push((page, Vec::new()));
+    }
+    let plain = unpack(rest).map_err(bad)?;
+    let mut rest = plain.as_slice();
+    for (_, links) in &mut pages {
+        *links = take(&mut rest)?.to_vec();
+    }
+    if rest.is_empty() { Ok(pages) } else { Err(bad("it is too long")) }
+}
+
+fn push(out: &mut Vec<u8>, octets: &[u8]) {
+    number(out, octets.len() as u64);
+    out.extend_from_slice(octets);
+}
+
+fn take<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Bad> {
+    let length = usize::try_from(take_number(rest)?).map_err(bad)?;
+    let (octets, behind) = rest.split_at_checked(length).ok_or_else(|| bad("it is cut"))?;
+    *rest = behind;
+    Ok(octets)
+}
+
+/// Seven bits an octet, the lowest first; the last octet has its high bit clear.
+fn number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn take_number(rest: &mut &[u8]) -> Result<u64, Bad> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (octet, behind) = rest.split_first().ok_or_else(|| bad("it is cut"))?;
+        *rest = behind;
+        number |= u64::from(octet & 0x7f) << shift;
+        if octet & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(bad("a number"))
+}

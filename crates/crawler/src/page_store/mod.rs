@@ -1,0 +1,73 @@
+//! The records of pages and their links: many to a value of the database, in the order in which they were stored.
+//!
+//! Each page has a number, from 0. A value of tree `pages` holds the records of a run of numbers, and its key is the first
+//! of them; a value of tree `links` likewise. What a commit brings stands in a value of its own at first, links included;
+//! when enough have gathered they are joined into values of about 2 KB. Tree `page_index` leads from fingerprints to numbers.
+//! `docs/storage.md` gives the format and the reasons.
+
+mod block;
+mod index;
+mod read;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(crate) use self::read::{entries, find, links_of, links_of_number, record_of};
+pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};
+pub use self::write::PageWriter;
+pub(crate) use self::write::{Change, NewLinks};
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::{Store, StoreError, Tree};
+
+/// Key of the state in tree `meta`.
+pub(crate) const STATE: &str = "pages";
+
+/// How far the records have come; JSON in `meta`, written with every change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Pages so far: the number of the next one.
+    pub count: u64,
+    /// The first page that stands in a value of its commit.
+    pub loose: u64,
+    /// The first page that isn't in the index.
+    pub indexed: u64,
+    /// Runs of the index ever written: the number of the next one.
+    pub runs: u64,
+    /// Levels of the index.
+    pub levels: u8,
+}
+
+impl State {
+    /// The state of a store; that of an empty one where nothing was stored yet.
+    pub fn read<S: Store>(store: &S) -> Result<Self, StoreError> {
+        match store.get(Tree::Meta, STATE.as_bytes())? {
+            Some(value) => serde_json::from_slice(&value).map_err(|error| form(Tree::Meta, &error)),
+            None => Ok(Self::default()),
+        }
+    }
+}
+
+/// The key of the value that begins with a page.
+pub(crate) fn number_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+fn number_of_key(tree: Tree, key: &[u8]) -> Result<u64, StoreError> {
+    let number = <[u8; 8]>::try_from(key).map(u64::from_be_bytes).map_err(|error| form(tree, &error))?;
+    if number < index::NUMBERS { Ok(number) } else { Err(form(tree, &format!("a key of {number}"))) }
+}
+
+fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Form { tree: tree.name(), detail: detail.to_string() }
+}
+
+fn lost(tree: Tree, detail: impl Into<String>) -> StoreError {
+    StoreError::Lost { tree: tree.name(), detail: detail.into() }
+}
+
+fn damaged(tree: Tree, error: &dyn std::fmt::Display) -> StoreError {
+    lost(tree, format!("readable records ({error})"))
+}

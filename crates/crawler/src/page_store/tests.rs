@@ -1,0 +1,299 @@
+//! What is stored comes back, in its order and by its fingerprint, whatever came between.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::frontier::HostId;
+use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links};
+use crate::store::{CrashStore, MemoryStore, Write};
+use crate::url::Fingerprint;
+
+/// Fingerprints are spread evenly.
+fn print(page: u64) -> Fingerprint {
+    let hash = blake3::hash(&page.to_be_bytes());
+    Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+}
+
+fn host(page: u64) -> HostId {
+    HostId((page % 3) as u32)
+}
+
+fn record(page: u64, text: &str) -> PageRecord {
+    PageRecord {
+        v: 1,
+        url: format!("http://{}.test/{page}", page % 3),
+        title: Some(text.to_owned()),
+        ..PageRecord::default()
+    }
+}
+
+fn link(text: &str) -> LinkRecord {
+    LinkRecord {
+        to: "http://a.test/".to_owned(),
+        kind: "a".to_owned(),
+        rel: String::new(),
+        text: text.to_owned(),
+        nofollow: false,
+        outcome: LinkOutcome::Seen,
+        position: None,
+        hreflang: Some("de".to_owned()),
+    }
+}
+
+fn change(page: u64, text: &str, links: NewLinks) -> Change {
+    let record = serde_json::to_vec(&record(page, text)).unwrap();
+    Change { host: host(page), page: print(page), record, links }
+}
+
+fn are(links: &[LinkRecord]) -> NewLinks {
+    NewLinks::Are(encode_links(links).unwrap())
+}
+
+/// What should be stored: texts of titles and of anchors, in the order of the first storing.
+#[derive(Default)]
+struct Model {
+    order: Vec<u64>,
+    pages: HashMap<u64, (String, Vec<LinkRecord>)>,
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    page: u64,
+    length: usize,
+    links: Option<usize>,
+    blank: bool,
+}
+
+impl Model {
+    fn step(&mut self, step: &Step, number: usize) -> Change {
+        let text = format!("<{number}>").repeat(step.length);
+        let links: Option<Vec<_>> =
+            step.links.map(|many| (0..many).map(|n| link(&format!("[{number}.{n}]"))).collect());
+        let new = !self.pages.contains_key(&step.page);
+        if new {
+            self.order.push(step.page);
+        }
+        let known = self.pages.entry(step.page).or_default();
+        known.0.clone_from(&text);
+        let new_links = match (links, step.blank) {
+            (Some(links), _) => {
+                known.1.clone_from(&links);
+                are(&links)
+            }
+            (None, true) => {
+                for link in &mut known.1 {
+                    link.text.clear();
+                    link.hreflang = None;
+                }
+                NewLinks::StayBlank
+            }
+            (None, false) => NewLinks::Stay,
+        };
+        change(step.page, &text, new_links)
+    }
+
+    fn check(&self, store: &MemoryStore) {
+        let pages: Vec<_> = scan_with_links(store).map(Result::unwrap).collect();
+        assert_eq!(pages.len(), self.order.len());
+        for (stored, (number, page)) in pages.iter().zip((0..).zip(&self.order)) {
+            let (text, links) = &self.pages[page];
+            assert_eq!((stored.number, stored.host, stored.page), (number, host(*page), print(*page)));
+            assert_eq!(stored.record().unwrap(), record(*page, text));
+            assert_eq!(&stored.links().unwrap(), links, "page {page}");
+            self.check_page(store, *page);
+        }
+        assert_eq!(scan(store).count(), self.order.len());
+        assert_eq!(find(store, host(777), print(777)).unwrap(), None);
+        assert_eq!(find(store, HostId(9), print(self.order[0])).unwrap(), None, "that of another host");
+    }
+
+    fn check_page(&self, store: &MemoryStore, page: u64) {
+        let (text, links) = &self.pages[&page];
+        let (number, entry) = find(store, host(page), print(page)).unwrap().expect("it is stored");
+        assert_eq!(self.order[number as usize], page);
+        assert_eq!(entry.read::<PageRecord>().unwrap(), record(page, text));
+        assert_eq!(&links_of(store, host(page), print(page)).unwrap(), links);
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Vec<Step>>> {
+    let step = (0..120_u64, 1..200_usize, proptest::option::of(0..40_usize), any::<bool>())
+        .prop_map(|(page, length, links, blank)| Step { page, length, links, blank });
+    proptest::collection::vec(proptest::collection::vec(step, 0..20), 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn pages_come_back_in_their_order_whatever_is_changed(commits in steps(), reopen in 1..9_usize) {
+        let store = MemoryStore::default();
+        let mut writer = PageWriter::open(&store).unwrap();
+        let mut model = Model::default();
+        let mut number = 0;
+        for (turn, commit) in commits.iter().enumerate() {
+            let changes = commit.iter().map(|step| {
+                number += 1;
+                model.step(step, number)
+            });
+            let changes: Vec<_> = changes.collect();
+            store.commit(writer.store(&store, changes).unwrap()).unwrap();
+            if turn % reopen == 0 {
+                writer = PageWriter::open(&store).unwrap();
+            }
+        }
+        if !model.order.is_empty() {
+            model.check(&store);
+        }
+    }
+}
+
+#[test]
+fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
+    let store = MemoryStore::default();
+    let mut writer = PageWriter::open(&store).unwrap();
+    let mut next = 0_u64;
+    // Commits of a page, of some, and of hundreds.
+    for many in [1, 3, 1, 17, 300, 1, 1, 40].into_iter().cycle().take(320) {
+        let pages = (next..next + many).map(|page| change(page, "a title", are(&[link("x"), link("y")])));
+        next += many;
+        store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
+    }
+    for page in (0..next).step_by(97) {
+        let (number, _) = find(&store, host(page), print(page)).unwrap().expect("it is stored");
+        assert_eq!(number, page);
+    }
+    let state = State::read(&store).unwrap();
+    assert_eq!(state.count, next);
+    assert!(state.count - state.indexed < 128 && state.count - state.loose < 33, "{state:?}");
+    for tree in [Tree::Pages, Tree::Links, Tree::PageIndex] {
+        let sizes: Vec<_> = store.scan(tree, &[]).map(|pair| pair.unwrap().1.len()).collect();
+        assert!(sizes.len() as u64 <= next / 8, "{}: {} values for {next} pages", tree.name(), sizes.len());
+        assert!(sizes.iter().all(|size| *size < 3 * 1024), "{}: {:?}", tree.name(), sizes.iter().max());
+    }
+    let mut runs: HashMap<Vec<u8>, usize> = HashMap::new();
+    for pair in store.scan(Tree::PageIndex, &[]) {
+        *runs.entry(pair.unwrap().0[..9].to_vec()).or_default() += 1;
+    }
+    assert!(runs.values().all(|runs| *runs < 24), "{runs:?}");
+    assert!(state.levels >= 2 && state.levels < 6, "{state:?}");
+}
+
+#[test]
+fn what_was_replaced_is_in_no_value_any_more() {
+    let store = MemoryStore::default();
+    let mut writer = PageWriter::open(&store).unwrap();
+    for page in 0..50 {
+        let pages = vec![change(page, "the-old-title", are(&[link("the-old-anchor")]))];
+        store.commit(writer.store(&store, pages).unwrap()).unwrap();
+    }
+    for page in 0..50 {
+        let pages = vec![change(page, "new", NewLinks::StayBlank)];
+        store.commit(writer.store(&store, pages).unwrap()).unwrap();
+    }
+    for page in scan_with_links(&store) {
+        let page = page.unwrap();
+        assert_eq!(page.record().unwrap().title.as_deref(), Some("new"));
+        assert_eq!(page.links().unwrap()[0].text, "");
+    }
+    for tree in Tree::ALL {
+        for pair in store.scan(tree, &[]) {
+            let value = pair.unwrap().1;
+            let plain = (0..value.len().min(1500)).filter_map(|at| crate::packed::unpack(&value[at..]).ok());
+            for text in plain.chain([value.clone()]) {
+                assert!(memchr::memmem::find(&text, b"the-old").is_none(), "in tree {}", tree.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_commit_loses_whole_commits_alone() {
+    for at in 1..40 {
+        for lands in [false, true] {
+            let inner = Arc::new(MemoryStore::default());
+            let store = CrashStore::new(Arc::clone(&inner), at, lands);
+            let mut writer = PageWriter::open(&store).unwrap();
+            let mut durable = 0;
+            for turn in 0..at {
+                let pages = (0..turn % 4 + 1)
+                    .map(|n| change(durable + n, "x", are(&[link("y")])))
+                    .collect::<Vec<_>>();
+                let many = pages.len() as u64;
+                let writes = writer.store(&store, pages).unwrap();
+                if store.commit(writes).is_ok() || lands {
+                    durable += many;
+                }
+            }
+            let mut writer = PageWriter::open(&inner).unwrap();
+            assert_eq!(writer.state().count, durable);
+            let more = vec![change(durable, "x", are(&[link("y")]))];
+            inner.commit(writer.store(&inner, more).unwrap()).unwrap();
+            assert_eq!(
+                scan_with_links(&inner)
+                    .filter(|page| page.as_ref().unwrap().links().unwrap().len() == 1)
+                    .count() as u64,
+                durable + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_or_damaged_is_told() {
+    let filled = || {
+        let store = MemoryStore::default();
+        let mut writer = PageWriter::open(&store).unwrap();
+        for page in 0..400 {
+            let pages = vec![change(page, "a title", are(&[link("x")]))];
+            store.commit(writer.store(&store, pages).unwrap()).unwrap();
+        }
+        store
+    };
+    let keys = |store: &MemoryStore, tree| -> Vec<Vec<u8>> {
+        store.scan(tree, &[]).map(|pair| pair.unwrap().0).collect()
+    };
+    let errors = |store: &MemoryStore| scan_with_links(store).filter(Result::is_err).count();
+    let whole = filled();
+    assert_eq!(errors(&whole), 0);
+    for tree in [Tree::Pages, Tree::Links] {
+        let many = keys(&whole, tree).len();
+        for place in [0, 1, many / 2, many - 1] {
+            for damage in [None, Some(Vec::new()), Some(vec![9; 40]), Some(vec![1, 2, 3])] {
+                let store = filled();
+                let key = keys(&store, tree).swap_remove(place);
+                store.commit(vec![Write { tree, key, value: damage.clone() }]).unwrap();
+                assert!(errors(&store) > 0, "{} value {place}: {damage:?}", tree.name());
+                assert!(scan_with_links(&store).filter(Result::is_ok).count() > 300, "the others are read");
+            }
+        }
+    }
+    let opens = |writes: Vec<Write>| {
+        let store = filled();
+        store.commit(writes).unwrap();
+        PageWriter::open(&store).is_ok()
+    };
+    assert!(opens(Vec::new()));
+    let index = keys(&whole, Tree::PageIndex).swap_remove(0);
+    assert!(
+        !opens(vec![Write::remove(Tree::PageIndex, index)]),
+        "a page that isn't found would be stored twice"
+    );
+    let last = keys(&whole, Tree::Pages).pop().unwrap();
+    assert!(!opens(vec![Write::remove(Tree::Pages, last)]));
+    assert!(!opens(vec![Write::remove(Tree::Meta, STATE)]));
+}
+
+proptest! {
+    #[test]
+    fn no_value_makes_the_readers_panic(octets in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4_u8) {
+        let mut value = vec![form];
+        value.extend(octets);
+        drop(block::read(&value));
+        drop(block::heads(&value));
+        drop(block::read_links(3, &value));
+    }
+}

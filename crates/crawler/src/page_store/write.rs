@@ -1,0 +1,394 @@
+//! The writing end: what a commit brings, joined and entered in the index as it gathers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::block::{self, Entry, Links};
+use super::index::{self, Bucket};
+use super::{STATE, State, damaged, form, lost, number_key, read};
+use crate::frontier::HostId;
+use crate::record::{decode_links, encode_links, withhold_links};
+use crate::store::{Store, StoreError, Tree, Write};
+use crate::url::Fingerprint;
+
+/// Octets of a value that several pages share. sled writes, and reads, the up to 16 values of a leaf together, and one of more
+/// than 32 KB goes to a file of its own that it never syncs.
+const TARGET: usize = 2048;
+
+/// Most records of a value.
+const MOST: usize = 32;
+
+/// Records are joined at the latest when they have so many octets.
+const TAIL_OCTETS: usize = 256 * 1024;
+
+/// A page to be stored, new or in the place of its record.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) host: HostId,
+    pub(crate) page: Fingerprint,
+    /// JSON.
+    pub(crate) record: Vec<u8>,
+    pub(crate) links: NewLinks,
+}
+
+/// What becomes of a page's links.
+#[derive(Debug)]
+pub(crate) enum NewLinks {
+    /// These, encoded; empty for none.
+    Are(Vec<u8>),
+    /// They stay.
+    Stay,
+    /// They stay without what tells of the page, as [`withhold_links`] leaves them.
+    StayBlank,
+}
+
+/// Stores pages. Memory: the records of the last commits, some KB.
+#[derive(Debug)]
+pub struct PageWriter {
+    state: State,
+    /// The pages from `state.loose` on, links included.
+    tail: Vec<Entry>,
+    /// The first pages of the values in which those stand.
+    values: Vec<u64>,
+    /// The pages from `state.indexed` on.
+    fresh: Vec<(Fingerprint, u64)>,
+    known: HashMap<(HostId, Fingerprint), u64>,
+    /// Buckets of the index that are full.
+    full: Vec<Bucket>,
+    /// Records and links that fill a value, as far as is known.
+    records_a_value: usize,
+    links_a_value: usize,
+}
+
+/// Changed values, by their keys.
+#[derive(Debug, Default)]
+struct Changed {
+    pages: BTreeMap<u64, Vec<Entry>>,
+    links: BTreeMap<u64, Vec<(u64, Vec<u8>)>>,
+    /// Values of the tail.
+    tail: BTreeSet<u64>,
+}
+
+impl PageWriter {
+    /// Takes up a store's pages. What is missing of them is an error.
+    pub fn open<S: Store>(store: &S) -> Result<Self, StoreError> {
+        let state = State::read(store)?;
+        let mut writer = Self {
+            state,
+            tail: Vec::new(),
+            values: Vec::new(),
+            fresh: Vec::new(),
+            known: HashMap::new(),
+            full: Vec::new(),
+            records_a_value: 8,
+            links_a_value: 8,
+        };
+        index::check_all(store, &state)?;
+        if store.floor(Tree::Pages, &number_key(u64::MAX))?.is_some() && state.count == 0 {
+            return Err(lost(Tree::Meta, "the number of its pages"));
+        }
+        let mut next = state.indexed.min(state.loose);
+        while next < state.count {
+            let (first, entries) = read::block_at(store, next)?;
+            next = first + entries.len() as u64;
+            if first >= state.loose {
+                writer.values.push(first);
+            }
+            for (number, entry) in (first..).zip(entries) {
+                if number >= state.indexed {
+                    writer.know(entry.host, entry.page, number);
+                }
+                if number >= state.loose {
+                    writer.tail.push(entry);
+                }
+            }
+        }
+        Ok(writer)
+    }
+
+    /// How far the records have come.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    fn know(&mut self, host: HostId, page: Fingerprint, number: u64) {
+        self.fresh.push((page, number));
+        self.known.insert((host, page), number);
+    }
+
+    /// Stores pages: the changes that have to be committed together.
+    pub(crate) fn store<S: Store>(
+        &mut self,
+        store: &S,
+        pages: Vec<Change>,
+    ) -> Result<Vec<Write>, StoreError> {
+        if pages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let from = self.state.count;
+        let mut changed = Changed::default();
+        for change in pages {
+            match self.number_of(store, change.host, change.page)? {
+                None => self.append(change)?,
+                Some(number) if number >= self.state.loose => {
+                    self.change_tail(number, change, &mut changed)?
+                }
+                Some(number) => changed.apply(store, number, change)?,
+            }
+        }
+        let mut writes = changed.write();
+        let octets: usize = self.tail.iter().map(Entry::octets).sum();
+        if self.tail.len() >= self.records_a_value || octets >= TAIL_OCTETS {
+            self.fold(octets >= TAIL_OCTETS, &mut writes);
+        } else {
+            changed.tail.retain(|first| *first < from);
+            for first in &changed.tail {
+                let end = self.values.iter().find(|next| *next > first).copied().unwrap_or(from);
+                writes.push(self.tail_value(*first, end));
+            }
+            if self.state.count > from {
+                writes.push(self.tail_value(from, self.state.count));
+                self.values.push(from);
+            }
+        }
+        self.enter(store, &mut writes)?;
+        let state = serde_json::to_vec(&self.state).map_err(|error| form(Tree::Meta, &error))?;
+        writes.push(Write::put(Tree::Meta, STATE, state));
+        Ok(writes)
+    }
+
+    fn number_of<S: Store>(
+        &self,
+        store: &S,
+        host: HostId,
+        page: Fingerprint,
+    ) -> Result<Option<u64>, StoreError> {
+        if let Some(number) = self.known.get(&(host, page)) {
+            return Ok(Some(*number));
+        }
+        for number in index::look_up(store, self.state.levels, page)? {
+            let (first, entries) = read::block_at(store, number)?;
+            if entries[(number - first) as usize].host == host {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+
+    fn append(&mut self, change: Change) -> Result<(), StoreError> {
+        let Change { host, page, record, links } = change;
+        let number = self.state.count;
+        if number >= index::NUMBERS {
+            return Err(form(Tree::Pages, &"there are too many pages"));
+        }
+        let links = match links {
+            NewLinks::Are(links) => links,
+            NewLinks::Stay | NewLinks::StayBlank => Vec::new(),
+        };
+        self.tail.push(Entry { host, page, record, links: Links::Here(links) });
+        self.know(host, page, number);
+        self.state.count += 1;
+        Ok(())
+    }
+
+    fn change_tail(&mut self, number: u64, change: Change, changed: &mut Changed) -> Result<(), StoreError> {
+        let entry = &mut self.tail[(number - self.state.loose) as usize];
+        entry.record = change.record;
+        if let Some(links) = change.links.after(|| Ok(entry.stored_links()))? {
+            entry.links = Links::Here(links);
+        }
+        changed.tail.extend(self.values.iter().rev().find(|first| **first <= number));
+        Ok(())
+    }
+
+    fn tail_value(&self, from: u64, to: u64) -> Write {
+        let place = |number: u64| (number - self.state.loose) as usize;
+        Write::put(Tree::Pages, number_key(from), block::write_together(&self.tail[place(from)..place(to)]))
+    }
+
+    /// Joins the pages of the last commits into values; with `all` to the last one.
+    fn fold(&mut self, all: bool, writes: &mut Vec<Write>) {
+        let mut tail = std::mem::take(&mut self.tail);
+        writes.extend(self.values.drain(..).map(|first| Write::remove(Tree::Pages, number_key(first))));
+        let (mut done, first) = (0, self.state.loose);
+        while done < tail.len() && (all || tail.len() - done >= self.records_a_value) {
+            let count = self.records_a_value.min(tail.len() - done);
+            let value = block::write_apart(&tail[done..done + count]);
+            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST);
+            if value.len() > TARGET * 5 / 4 && fitting < count {
+                self.records_a_value = fitting;
+                continue;
+            }
+            if count == self.records_a_value && value.len() < TARGET * 3 / 4 {
+                self.records_a_value = fitting;
+            }
+            writes.push(Write::put(Tree::Pages, number_key(first + done as u64), value));
+            done += count;
+        }
+        self.fold_links(first, &tail[..done], writes);
+        self.tail = tail.split_off(done);
+        self.state.loose += done as u64;
+        if !self.tail.is_empty() {
+            writes.push(self.tail_value(self.state.loose, self.state.count));
+            self.values.push(self.state.loose);
+        }
+    }
+
+    fn fold_links(&mut self, first: u64, entries: &[Entry], writes: &mut Vec<Write>) {
+        let pages: Vec<(u64, &[u8])> = (first..)
+            .zip(entries)
+            .filter_map(|(number, entry)| match &entry.links {
+                Links::Here(links) if !links.is_empty() => Some((number, links.as_slice())),
+                _ => None,
+            })
+            .collect();
+        let mut rest = pages.as_slice();
+        while let Some((key, _)) = rest.first() {
+            let count = self.links_a_value.min(rest.len());
+            let value = block::write_links(*key, rest[..count].iter().copied());
+            let fitting = (count * TARGET / value.len().max(1)).clamp(1, MOST);
+            if value.len() > TARGET * 5 / 4 && fitting < count {
+                self.links_a_value = fitting;
+                continue;
+            }
+            if count == self.links_a_value && value.len() < TARGET * 3 / 4 {
+                self.links_a_value = fitting;
+            }
+            writes.push(Write::put(Tree::Links, number_key(*key), value));
+            rest = &rest[count..];
+        }
+    }
+
+    /// Enters pages in the index, and moves some of its buckets that are full.
+    fn enter<S: Store>(&mut self, store: &S, writes: &mut Vec<Write>) -> Result<(), StoreError> {
+        let runs = self.fresh.len() / index::RUN;
+        for _ in 0..runs {
+            let mut run: Vec<_> = self.fresh.drain(..index::RUN).collect();
+            writes.push(index::add(&mut self.state, &mut run));
+            self.state.indexed += run.len() as u64;
+        }
+        if runs > 0 {
+            let indexed = self.state.indexed;
+            self.known.retain(|_, number| *number >= indexed);
+            if index::is_full(store, Bucket::TOP, runs)? && !self.full.contains(&Bucket::TOP) {
+                self.full.push(Bucket::TOP);
+            }
+        }
+        // A bucket is moved as it was before this commit: none twice, and what it gets meanwhile stays.
+        let many = self.full.len().min(2 + 2 * runs);
+        for bucket in self.full.drain(..many).collect::<Vec<_>>() {
+            for below in index::push_down(store, &mut self.state, bucket, writes)? {
+                if !self.full.contains(&below) {
+                    self.full.push(below);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Entry {
+    fn octets(&self) -> usize {
+        self.record.len() + self.stored_links().len()
+    }
+
+    /// The links, where they are here.
+    fn stored_links(&self) -> Vec<u8> {
+        match &self.links {
+            Links::Here(links) => links.clone(),
+            Links::Apart => Vec::new(),
+        }
+    }
+}
+
+impl NewLinks {
+    /// The new links, encoded; none where they stay. `old` gives those that are stored.
+    fn after(self, old: impl FnOnce() -> Result<Vec<u8>, StoreError>) -> Result<Option<Vec<u8>>, StoreError> {
+        let error = |error| damaged(Tree::Links, &error);
+        match self {
+            Self::Are(links) => Ok(Some(links)),
+            Self::Stay => Ok(None),
+            Self::StayBlank => {
+                let mut links = decode_links(&old()?).map_err(error)?;
+                withhold_links(&mut links);
+                encode_links(&links).map(Some).map_err(error)
+            }
+        }
+    }
+}
+
+impl Changed {
+    /// Puts a record in the place of the one that stands in a joined value.
+    fn apply<S: Store>(&mut self, store: &S, number: u64, change: Change) -> Result<(), StoreError> {
+        let known = self.pages.range(..=number).next_back();
+        let known = known.filter(|(first, entries)| number - **first < entries.len() as u64);
+        let first = match known {
+            Some((first, _)) => *first,
+            None => {
+                let (first, entries) = read::block_at(store, number)?;
+                self.pages.insert(first, entries);
+                first
+            }
+        };
+        let links = change.links.after(|| self.links_of(store, number))?;
+        let Some(entry) = self.pages.get_mut(&first).and_then(|all| all.get_mut((number - first) as usize))
+        else {
+            return Err(lost(Tree::Pages, format!("the record of page {number}")));
+        };
+        entry.record = change.record;
+        let Some(links) = links else { return Ok(()) };
+        entry.links = if links.is_empty() { Links::Here(links.clone()) } else { Links::Apart };
+        let pages = self.links_block(store, number)?;
+        match pages.binary_search_by_key(&number, |(page, _)| *page) {
+            Ok(place) if links.is_empty() => drop(pages.remove(place)),
+            Ok(place) => pages[place].1 = links,
+            Err(_) if links.is_empty() => {}
+            Err(place) => pages.insert(place, (number, links)),
+        }
+        Ok(())
+    }
+
+    /// The value in which a page's links stand, or are to stand.
+    fn links_block<S: Store>(
+        &mut self,
+        store: &S,
+        number: u64,
+    ) -> Result<&mut Vec<(u64, Vec<u8>)>, StoreError> {
+        let changed = self.links.range(..=number).next_back().map(|(first, _)| *first);
+        let stored = read::links_block_at(store, number)?;
+        let key = match stored {
+            Some((first, pages)) if changed.is_none_or(|changed| changed < first) => {
+                // Behind its last page another value may begin at any number.
+                if pages.last().is_some_and(|(last, _)| *last >= number) {
+                    self.links.insert(first, pages);
+                    first
+                } else {
+                    number
+                }
+            }
+            _ => changed.unwrap_or(number),
+        };
+        Ok(self.links.entry(key).or_default())
+    }
+
+    fn links_of<S: Store>(&mut self, store: &S, number: u64) -> Result<Vec<u8>, StoreError> {
+        let pages = self.links_block(store, number)?;
+        let found = pages.iter().find(|(page, _)| *page == number);
+        Ok(found.map(|(_, links)| links.clone()).unwrap_or_default())
+    }
+
+    fn write(&self) -> Vec<Write> {
+        let pages = self
+            .pages
+            .iter()
+            .map(|(first, entries)| Write::put(Tree::Pages, number_key(*first), block::write_apart(entries)));
+        let links = self.links.iter().map(|(first, pages)| match pages.is_empty() {
+            true => Write::remove(Tree::Links, number_key(*first)),
+            false => Write::put(
+                Tree::Links,
+                number_key(*first),
+                block::write_links(*first, pages.iter().map(|(page, links)| (*page, links.as_slice()))),
+            ),
+        });
+        pages.chain(links).collect()
+    }
+}
