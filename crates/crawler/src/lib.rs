@@ -26,6 +26,7 @@ pub mod robots_history;
 pub mod scope;
 pub mod seeds;
 pub mod sitemap;
+pub mod sorter;
 pub mod store;
 pub mod trap;
 pub mod url;

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::consent::RobotsStatements;
 use crate::job::{CrawlDir, DirError, JobError, read_key};
 use crate::record::{PageRecord, RecordError};
+use crate::sorter::{SortError, Sorter};
 use crate::store::{SledStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
@@ -48,6 +49,9 @@ pub enum ViewError {
         /// What is wrong with it.
         detail: String,
     },
+    /// What has to be sorted can't be.
+    #[error(transparent)]
+    Sort(#[from] SortError),
     /// The rows can't be written.
     #[error("the output can't be written")]
     Write(#[from] io::Error),
@@ -154,6 +158,11 @@ impl<S: Store> View<S> {
     /// The directory, where there is one.
     pub fn dir(&self) -> Option<&CrawlDir> {
         self.dir.as_ref()
+    }
+
+    /// A sorter whose temporary files lie beside the crawl.
+    pub(super) fn sorter(&self) -> Sorter {
+        Sorter::new(self.dir.as_ref().map(CrawlDir::root))
     }
 
     /// The store that is read.

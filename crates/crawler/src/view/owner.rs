@@ -14,6 +14,7 @@ use crate::config::read_record;
 use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
 use crate::record::{PageRecord, RequestMade, RobotsRecord};
+use crate::sorter;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::Fingerprint;
 
@@ -185,7 +186,7 @@ impl<S: Store> View<S> {
     }
 
     fn read_ledger_for(&self, report: &mut OwnerReport) -> Result<(), ViewError> {
-        let mut gaps: Vec<Duration> = Vec::new();
+        let (mut gaps, mut count) = (self.sorter(), 0_u64);
         let mut last_end: Option<Duration> = None;
         for block in self.decision_blocks() {
             for decision in block?.1 {
@@ -206,18 +207,21 @@ impl<S: Store> View<S> {
                 };
                 report.first_request.get_or_insert(Moment(started));
                 report.last_request = Some(Moment(started));
-                gaps.extend(last_end.map(|end| clock.saturating_sub(end)));
+                if let Some(end) = last_end {
+                    let gap = u64::try_from(clock.saturating_sub(end).as_micros()).unwrap_or(u64::MAX);
+                    gaps.push(&gap.to_be_bytes())?;
+                    count += 1;
+                }
                 last_end = Some(clock + took);
                 slow(&mut report.slowest, decision.url, took, started);
             }
         }
-        gaps.sort_unstable();
-        let least = gaps.first().copied();
-        report.gaps = least.map(|least| Gaps {
-            count: gaps.len() as u64,
-            least: least.as_micros() as f64 / 1e6,
-            median: gaps[gaps.len() / 2].as_micros() as f64 / 1e6,
-        });
+        let mut gaps = gaps.sorted()?.map(|gap| gap.map(|gap| sorter::number(&gap, 0, 8) as f64 / 1e6));
+        if let Some(least) = gaps.next().transpose()? {
+            let middle = usize::try_from(count / 2).unwrap_or(usize::MAX);
+            let median = middle.checked_sub(1).and_then(|skipped| gaps.nth(skipped)).transpose()?;
+            report.gaps = Some(Gaps { count, least, median: median.unwrap_or(least) });
+        }
         Ok(())
     }
 

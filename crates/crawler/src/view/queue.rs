@@ -5,7 +5,7 @@ use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{Priority, stored_queue};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Store, Tree};
 
 row! {
     /// A URL that waits.
@@ -57,19 +57,5 @@ impl<S: Store> View<S> {
             })
         });
         rows.chain(error)
-    }
-
-    /// The fingerprints of all URLs that wait, 8 octets each.
-    pub(super) fn queued_fingerprints(&self) -> Result<crate::frontier::FingerprintSet, ViewError> {
-        let mut queued = crate::frontier::FingerprintSet::default();
-        for stored in stored_queue(self.store())? {
-            let stored = stored?;
-            let url = stored
-                .url
-                .url(&stored.host.host)
-                .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })?;
-            queued.insert(url.fingerprint(self.key()));
-        }
-        Ok(queued)
     }
 }

@@ -6,13 +6,15 @@ use jiff::Timestamp;
 
 use super::cell::Moment;
 use super::ledger::decisions;
-use super::lookup::{HostIds, PageUrls, stored_page};
+use super::lookup::{HostIds, PageUrl, PageUrls};
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::frontier::{FingerprintSet, StoredQueue, StoredUrl, stored_queue};
+use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
+use crate::page_store;
 use crate::record::{Decision, Layer, link_key};
+use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 row! {
     /// A URL that was left out.
@@ -39,42 +41,76 @@ impl<S: Store> View<S> {
     /// among them.
     ///
     /// A link that wasn't followed doesn't count where the same URL was visited or waits by another way. A URL that was
-    /// denied or failed without an answer counts for that, whatever its later links say. Memory: 8 octets for each URL
-    /// told, denied or queued, and for each commit.
+    /// denied or failed without an answer counts for that, whatever its later links say. Memory: some megabytes; what each
+    /// URL met is sorted in temporary files, some 30 octets for each page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        let mut pass = Pass {
-            view: self,
-            ids: HostIds::default(),
-            told: FingerprintSet::default(),
-            ends: FingerprintSet::default(),
-            queued: self.queued_fingerprints()?,
-        };
-        let mut blocks = Vec::new();
+        let mut met = self.sorter();
+        for page in page_store::scan(self.store()) {
+            let page = page?;
+            let is_answered = page.read::<PageUrl>()?.status.is_some();
+            met.push_parts(&[&page.page.0.to_be_bytes(), &[Met::PAGE, u8::from(is_answered)]])?;
+        }
+        let mut parked_url = 0_u64;
+        for stored in stored_queue(self.store())? {
+            let stored = stored?;
+            let url =
+                stored.url.url(&stored.host.host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+            let mark = url.fingerprint(self.key()).0.to_be_bytes();
+            met.push_parts(&[&mark, &[Met::QUEUED]])?;
+            if stored.host.parked.is_some() {
+                met.push_parts(&[&mark, &[Met::PARKED], &parked_url.to_be_bytes()])?;
+                parked_url += 1;
+            }
+        }
         let mut parked_at: HashMap<String, Timestamp> = HashMap::new();
         for block in self.decision_blocks() {
             let (first, decisions) = block?;
-            blocks.push(first);
-            for decision in decisions {
-                if is_end(&decision) {
-                    let mark = pass.mark(&decision.url);
-                    pass.ends.insert(mark);
-                } else if decision.decision == "parked" {
-                    parked_at.insert(decision.host, decision.at);
-                }
+            for (seq, decision) in (first..).zip(decisions) {
+                let kind = if is_end(&decision) {
+                    if decision.decision == "failed" { Met::FAILED } else { Met::DENIED }
+                } else if matches!(decision.decision.as_str(), "skipped" | "sitemap_refused") {
+                    Met::SKIPPED
+                } else {
+                    if decision.decision == "parked" {
+                        parked_at.insert(decision.host, decision.at);
+                    }
+                    continue;
+                };
+                let mark = mark(self.key(), &decision.url).0.to_be_bytes();
+                // The last one first.
+                met.push_parts(&[&mark, &[kind], &(!seq).to_be_bytes()])?;
             }
         }
-        let left = blocks.into_iter().rev().flat_map(move |first| match pass.block(first) {
-            Ok(rows) => rows.into_iter().map(Ok).collect::<Vec<_>>(),
-            Err(error) => vec![Err(error)],
-        });
+        let (decided, waiting) = self.judged(met)?;
+        let left = Left { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
         let parked = ParkedUrls {
             view: self,
             queue: stored_queue(self.store())?,
             parked_at,
             urls: PageUrls::default(),
-            told: FingerprintSet::default(),
+            waiting,
+            next: None,
+            place: 0,
         };
         Ok(left.chain(parked))
+    }
+
+    /// What counts of everything that each URL met: decisions by their numbers, the last one first, and URLs that wait by
+    /// their places.
+    fn judged(&self, met: Sorter) -> Result<(Sorted, Sorted), ViewError> {
+        let (mut decided, mut waiting) = (self.sorter(), self.sorter());
+        let mut url = Met::default();
+        let mut of = None;
+        for record in met.sorted()? {
+            let record = record?;
+            let mark = sorter::number(&record, 0, 8);
+            if of.replace(mark).is_some_and(|before| before != mark) {
+                std::mem::take(&mut url).judge(&mut decided, &mut waiting)?;
+            }
+            url.add(&record[8..]);
+        }
+        url.judge(&mut decided, &mut waiting)?;
+        Ok((decided.sorted()?, waiting.sorted()?))
     }
 }
 
@@ -87,60 +123,123 @@ fn is_end(decision: &Decision) -> bool {
     }
 }
 
-/// The way through the ledger, from its end to its beginning.
-struct Pass<'a, S> {
-    view: &'a View<S>,
-    ids: HostIds,
-    /// What has its row already.
-    told: FingerprintSet,
-    /// What was denied or failed.
-    ends: FingerprintSet,
-    /// What waits.
-    queued: FingerprintSet,
+/// The URL's fingerprint, or the like of a reference that is no URL.
+fn mark(key: &FingerprintKey, url: &str) -> Fingerprint {
+    if let Ok(url) = CrawlUrl::parse(url) {
+        return url.fingerprint(key);
+    }
+    let hash = blake3::keyed_hash(&key.0, url.as_bytes());
+    Fingerprint(sorter::number(hash.as_bytes(), 0, 8))
 }
 
-impl<S: Store> Pass<'_, S> {
-    fn block(&mut self, first: u64) -> Result<Vec<SkippedRow>, ViewError> {
-        let key = first.to_be_bytes();
-        let Some(value) = self.view.store().get(Tree::Ledger, &key)? else { return Ok(Vec::new()) };
-        let (_, decisions) = decisions(&(key.to_vec(), value))?;
-        let mut rows = Vec::new();
-        for decision in decisions.into_iter().rev() {
-            if self.counts(&decision)? {
-                rows.push(skipped_row(decision));
+/// What one URL met.
+#[derive(Debug, Default)]
+struct Met {
+    /// It has a page record; true if it was answered.
+    page: Option<bool>,
+    queued: bool,
+    /// The last decision that ended its way, and whether that was a failure.
+    end: Option<(u64, bool)>,
+    /// The last decision about a link to it.
+    skipped: Option<u64>,
+    /// Its first place among the URLs of hosts that are left alone.
+    parked: Option<u64>,
+}
+
+impl Met {
+    const PAGE: u8 = 0;
+    const QUEUED: u8 = 1;
+    const PARKED: u8 = 2;
+    const DENIED: u8 = 3;
+    const FAILED: u8 = 4;
+    const SKIPPED: u8 = 5;
+
+    /// Adds a record without its mark. Of one kind the one that counts comes first.
+    fn add(&mut self, record: &[u8]) {
+        let number = sorter::number(record, 1, 8);
+        match record.first().copied() {
+            Some(Self::PAGE) => self.page = Some(record.get(1) == Some(&1)),
+            Some(Self::QUEUED) => self.queued = true,
+            Some(Self::PARKED) => self.parked = self.parked.or(Some(number)),
+            Some(kind @ (Self::DENIED | Self::FAILED)) if self.end.is_none_or(|(seq, _)| !number > seq) => {
+                self.end = Some((!number, kind == Self::FAILED));
+            }
+            Some(Self::SKIPPED) => self.skipped = self.skipped.or(Some(!number)),
+            _ => {}
+        }
+    }
+
+    fn judge(self, decided: &mut Sorter, waiting: &mut Sorter) -> Result<(), ViewError> {
+        let counts = match (self.end, self.skipped) {
+            _ if self.queued => None,
+            (Some((seq, failed)), _) => Some((seq, failed)),
+            (None, skipped) => skipped.map(|seq| (seq, false)),
+        };
+        // What was answered is a page; what failed has a record too, but no status.
+        if let Some((seq, failed)) = counts
+            && (self.page.is_none() || failed && self.page == Some(false))
+        {
+            decided.push(&(!seq).to_be_bytes())?;
+        }
+        // What waits untested may have been visited, or wait twice.
+        if let Some(place) = self.parked.filter(|_| self.page.is_none()) {
+            waiting.push(&place.to_be_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// The decisions that count, from the ledger's end.
+struct Left<'a, S> {
+    view: &'a View<S>,
+    ids: HostIds,
+    decided: Sorted,
+    /// The value of the ledger that was read last, by its first number.
+    block: (u64, Vec<Decision>),
+}
+
+impl<S: Store> Left<'_, S> {
+    fn decision(&mut self, seq: u64) -> Result<Option<Decision>, ViewError> {
+        let (first, known) = &self.block;
+        if seq < *first || seq - first >= known.len() as u64 {
+            let Some(pair) = self.view.store().floor(Tree::Ledger, &seq.to_be_bytes())? else {
+                return Ok(None);
+            };
+            self.block = decisions(&pair)?;
+        }
+        let place = usize::try_from(seq - self.block.0).unwrap_or(usize::MAX);
+        Ok(self.block.1.get(place).cloned())
+    }
+
+    fn row(&mut self, seq: u64) -> Result<Option<SkippedRow>, ViewError> {
+        let Some(decision) = self.decision(seq)? else { return Ok(None) };
+        // Refused from one place, and taken from another.
+        if decision.decision == "sitemap_refused"
+            && let Ok(url) = CrawlUrl::parse(&decision.url)
+            && let Some(host) = self.ids.of(self.view, &url)?
+        {
+            let key = link_key(host, url.fingerprint(self.view.key()));
+            if self.view.store().get(Tree::Sitemaps, &key)?.is_some() {
+                return Ok(None);
             }
         }
-        Ok(rows)
+        Ok(Some(skipped_row(decision)))
     }
+}
 
-    fn counts(&mut self, decision: &Decision) -> Result<bool, ViewError> {
-        let is_end = is_end(decision);
-        let is_sitemap = decision.decision == "sitemap_refused";
-        if !is_end && !is_sitemap && decision.decision != "skipped" {
-            return Ok(false);
-        }
-        let mark = self.mark(&decision.url);
-        if !is_end && self.ends.contains(&mark) || !self.told.insert(mark) || self.queued.contains(&mark) {
-            return Ok(false);
-        }
-        let Ok(url) = CrawlUrl::parse(&decision.url) else { return Ok(true) };
-        let Some(host) = self.ids.of(self.view, &url)? else { return Ok(true) };
-        // Refused from one place, and taken from another.
-        if is_sitemap && self.view.store().get(Tree::Sitemaps, &link_key(host, mark))?.is_some() {
-            return Ok(false);
-        }
-        // What was answered is a page; what failed has a record too, but no status.
-        let stored = stored_page(self.view, host, mark)?;
-        Ok(stored.is_none_or(|page| page.status.is_none() && decision.decision == "failed"))
-    }
+impl<S: Store> Iterator for Left<'_, S> {
+    type Item = Result<SkippedRow, ViewError>;
 
-    /// The URL's fingerprint, or the like of a reference that is no URL.
-    fn mark(&self, url: &str) -> Fingerprint {
-        if let Ok(url) = CrawlUrl::parse(url) {
-            return url.fingerprint(self.view.key());
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let row = match self.decided.next()? {
+                Ok(record) => self.row(!sorter::number(&record, 0, 8)),
+                Err(error) => Err(error.into()),
+            };
+            if let Some(row) = row.transpose() {
+                return Some(row);
+            }
         }
-        let hash = blake3::keyed_hash(&self.view.key().0, url.as_bytes());
-        Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
     }
 }
 
@@ -162,19 +261,25 @@ struct ParkedUrls<'a, S> {
     queue: StoredQueue<'a, S>,
     parked_at: HashMap<String, Timestamp>,
     urls: PageUrls,
-    told: FingerprintSet,
+    /// The places of those that count, in order.
+    waiting: Sorted,
+    next: Option<u64>,
+    place: u64,
 }
 
 impl<S: Store> ParkedUrls<'_, S> {
     fn row(&mut self, stored: &StoredUrl) -> Result<Option<SkippedRow>, ViewError> {
         let host = &stored.host.host;
         let Some(parked) = &stored.host.parked else { return Ok(None) };
-        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
-        let mark = url.fingerprint(self.view.key());
-        // What waits untested may have been visited, or wait twice.
-        if !self.told.insert(mark) || stored_page(self.view, stored.id, mark)?.is_some() {
+        let place = self.place;
+        self.place += 1;
+        if self.next.is_none_or(|next| next < place) {
+            self.next = self.waiting.next().transpose()?.map(|record| sorter::number(&record, 0, 8));
+        }
+        if self.next != Some(place) {
             return Ok(None);
         }
+        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
         Ok(Some(SkippedRow {
             url: url.to_string(),
             reason: "parked".to_owned(),
