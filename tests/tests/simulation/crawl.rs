@@ -197,6 +197,7 @@ impl<S: Store> Crawl<S> {
             delay: DELAY,
             seeds: self.sim.web().seeds.clone(),
             key: KEY,
+            temporary: None,
         };
         audit(&*self.store, archive, &rules).expect("the records can be read")
     }

@@ -1,17 +1,21 @@
 //! Every URL that was found is stored, waits, or has a reason: the sum of reasons is what was discovered less what is stored.
 
-use std::collections::HashSet;
-
-use super::{AuditError, AuditRules, Check};
+use super::{AuditError, AuditRules, Check, TOLD};
 use crate::frontier::stored_queue;
 use crate::ledger;
 use crate::page_store;
 use crate::record::{LinkOutcome, RepairRecord};
+use crate::sorter::{self, SortError, Sorter};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use crate::url::CrawlUrl;
 
 /// Decisions that say what became of a URL.
 const ENDS: [&str; 5] = ["skipped", "failed", "quarantined", "blocked", "refused"];
+
+/// Kinds of what is known of a URL, by its fingerprint.
+const ACCOUNTED: u8 = 0;
+const SEED: u8 = 1;
+const LINK: u8 = 2;
 
 pub(super) fn judge<S: Store>(
     store: &S,
@@ -22,14 +26,12 @@ pub(super) fn judge<S: Store>(
         "accounts",
         "every URL that was discovered is stored, waits, or has a reason in the ledger",
     );
-    let print = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.fingerprint(&rules.key));
-    let mut accounted: HashSet<Fingerprint> = HashSet::new();
-    for page in page_store::scan(store) {
-        accounted.insert(page?.page);
-    }
+    let mut known = Known { rules, sorter: rules.sorter() };
     for url in stored_queue(store)? {
         let url = url?;
-        accounted.extend(url.url.url(&url.host.host).ok().map(|url| url.fingerprint(&rules.key)));
+        if let Ok(url) = url.url.url(&url.host.host) {
+            known.add(url.fingerprint(&rules.key).0, &[ACCOUNTED])?;
+        }
     }
     let mut entries = 0_u64;
     for pair in store.scan(Tree::Ledger, &[]) {
@@ -38,7 +40,7 @@ pub(super) fn judge<S: Store>(
         for entry in block.decisions {
             entries += 1;
             if ENDS.contains(&entry.decision.as_str()) {
-                accounted.extend(print(&entry.url));
+                known.add_url(&entry.url, &[ACCOUNTED])?;
             }
         }
     }
@@ -46,36 +48,84 @@ pub(super) fn judge<S: Store>(
         check.unjudged = Some("the ledger was off: reasons aren't on record".to_owned());
         return Ok(check);
     }
-    let mut found: HashSet<Fingerprint> = HashSet::new();
-    for seed in &rules.seeds {
-        if is_unaccounted(print(seed), &mut found, &accounted, &mut check) {
-            check.broken(seed, None, "neither stored nor waiting nor with a reason; as a link: a seed");
-        }
+    for (place, seed) in (0_u64..).zip(&rules.seeds) {
+        known.add_url(seed, &[&[SEED], &place.to_be_bytes()[..]].concat())?;
     }
     for page in page_store::scan_with_links(store) {
-        for link in page?.links()? {
-            if !is_unaccounted(print(&link.to), &mut found, &accounted, &mut check) {
-                continue;
-            }
-            // The reason stood in the ledger, of which a repair saved a part; the link still has it.
+        let page = page?;
+        known.add(page.page.0, &[ACCOUNTED])?;
+        for (place, link) in (0_u32..).zip(page.links()?) {
             let open =
                 matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
-            let what =
-                format!("neither stored nor waiting nor with a reason; as a link: {}", link.outcome.as_str());
-            check.lost_or_broken(repair.is_some() && !open, &link.to, None, what);
+            let place = [&page.number.to_be_bytes()[..], &place.to_be_bytes(), &[u8::from(open)]].concat();
+            known.add_url(&link.to, &[&[LINK], &place[..]].concat())?;
+        }
+    }
+    let mut last = None;
+    let mut is_accounted = false;
+    let mut is_counted = false;
+    for record in known.sorter.sorted()? {
+        let record = record?;
+        let url = sorter::number(&record, 0, 8);
+        if last.replace(url) != Some(url) {
+            (is_accounted, is_counted) = (false, false);
+        }
+        if record.get(8) == Some(&ACCOUNTED) {
+            is_accounted = true;
+        } else if !is_counted {
+            // The first place where it was found.
+            is_counted = true;
+            check.case();
+            if !is_accounted {
+                unaccounted(store, &record[8..], rules, repair, &mut check)?;
+            }
         }
     }
     Ok(check)
 }
 
-/// Counts a URL the first time that it is met; true if nothing accounts for it.
-fn is_unaccounted(
-    print: Option<Fingerprint>,
-    found: &mut HashSet<Fingerprint>,
-    accounted: &HashSet<Fingerprint>,
+/// What is known of URLs, by their fingerprints.
+struct Known<'a> {
+    rules: &'a AuditRules,
+    sorter: Sorter,
+}
+
+impl Known<'_> {
+    fn add(&mut self, print: u64, what: &[u8]) -> Result<(), SortError> {
+        self.sorter.push_parts(&[&print.to_be_bytes(), what])
+    }
+
+    fn add_url(&mut self, url: &str, what: &[u8]) -> Result<(), SortError> {
+        match CrawlUrl::parse(url) {
+            Ok(url) => self.add(url.fingerprint(&self.rules.key).0, what),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Tells of a URL that nothing accounts for, by the place where it was found.
+fn unaccounted<S: Store>(
+    store: &S,
+    place: &[u8],
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
     check: &mut Check,
-) -> bool {
-    let Some(print) = print.filter(|print| found.insert(*print)) else { return false };
-    check.case();
-    !accounted.contains(&print)
+) -> Result<(), AuditError> {
+    const WHAT: &str = "neither stored nor waiting nor with a reason; as a link:";
+    if place.first() == Some(&SEED) {
+        let seed = usize::try_from(sorter::number(place, 1, 8)).ok().and_then(|place| rules.seeds.get(place));
+        check.broken(seed.map_or("", String::as_str), None, format!("{WHAT} a seed"));
+        return Ok(());
+    }
+    // The reason stood in the ledger, of which a repair saved a part; the link still has it.
+    let is_lost = repair.is_some() && place.get(13) == Some(&0);
+    let mut link = None;
+    if !is_lost && check.first.len() < TOLD {
+        let links = page_store::links_at_number(store, sorter::number(place, 1, 8))?;
+        link =
+            usize::try_from(sorter::number(place, 9, 4)).ok().and_then(|place| links.into_iter().nth(place));
+    }
+    let (to, outcome) = link.map_or((String::new(), ""), |link| (link.to, link.outcome.as_str()));
+    check.lost_or_broken(is_lost, &to, None, format!("{WHAT} {outcome}"));
+    Ok(())
 }

@@ -1,10 +1,11 @@
 //! The archive, read again: each record is in its place, and each archived response allows to be kept by its own words.
 
-use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
 use std::path::Path;
 
 use jiff::Timestamp;
 use meta::{Because, Directives};
+use serde::{Deserialize, Serialize};
 
 use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check, content};
@@ -13,13 +14,14 @@ use crate::fetch::decode_body;
 use crate::page_store;
 use crate::record::Withdrawal;
 use crate::sitemap::SitemapLimits;
+use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::visit::{self, Desk, PageRules};
 use crate::warc::{Reader, Record};
 
 /// What the database says of one place in the archive.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Place {
     url: String,
     length: u64,
@@ -27,13 +29,21 @@ struct Place {
     may: bool,
     /// The record says that it is in the archive.
     archived: bool,
-    seen: bool,
 }
+
+/// Kinds of what is sorted by place.
+const CAPTURE: u8 = 0;
+const WITHDRAWN: u8 = 1;
+
+/// Octets behind a file's name: a zero, the offset, the kind.
+const BEHIND: usize = 1 + 8 + 1;
+
+/// What the database says of the archive's places, in the order of the archive.
+type Places = Peekable<Sorted>;
 
 pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Result<Vec<Check>, AuditError> {
     let reading = Reading::new(rules);
-    let mut places = places(store, rules)?;
-    let withdrawn = withdrawn(store)?;
+    let mut places = places(store, rules)?.peekable();
     let mut records =
         Check::new("archive", "each record of the archive is whole, and belongs to a page that may be kept");
     let mut words = Check::new(
@@ -64,30 +74,64 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
                     break;
                 }
             };
-            let place = (file.clone(), record.offset);
-            if withdrawn.contains(&place) {
+            let key = place_key(&file, record.offset);
+            missing(&mut places, Some(&key), &mut records)?;
+            let (mut place, mut is_withdrawn) = (None, false);
+            while let Some(told) =
+                places.next_if(|told| told.as_ref().is_ok_and(|told| told.starts_with(&key)))
+            {
+                let told = told?;
+                is_withdrawn |= told.get(key.len()) == Some(&WITHDRAWN);
+                if told.get(key.len()) == Some(&CAPTURE) {
+                    place = Some(read_place(&told[key.len() + 1..])?);
+                }
+            }
+            if is_withdrawn {
                 taken.case();
                 if record.kind() == "response" {
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
+            } else if record.kind() == "response" {
+                judge_response(&file, &record, place.as_ref(), &reading, &mut records, &mut words);
                 continue;
             }
-            if record.kind() == "response" {
-                judge_response(&file, &record, places.get_mut(&place), &reading, &mut records, &mut words);
+            if let Some(place) = place {
+                records.broken(place.url, None, format!("no response in {file} at {}", record.offset));
             }
         }
     }
-    for ((file, offset), place) in places.into_iter().filter(|(_, place)| !place.seen) {
-        records.broken(place.url, None, format!("no response in {file} at {offset}"));
-    }
+    missing(&mut places, None, &mut records)?;
     Ok(vec![records, words, taken])
+}
+
+/// Tells of the captures that stand in the database before a place, or anywhere, and weren't met in the archive.
+fn missing(places: &mut Places, before: Option<&[u8]>, records: &mut Check) -> Result<(), AuditError> {
+    let is_before = |told: &[u8]| before.is_none_or(|before| told < before);
+    while let Some(told) = places.next_if(|told| told.as_ref().map_or(true, |told| is_before(told))) {
+        let told = told?;
+        let end = told.iter().position(|octet| *octet == 0).unwrap_or(told.len());
+        if told.get(end + BEHIND - 1) == Some(&CAPTURE) {
+            let (file, offset) = (String::from_utf8_lossy(&told[..end]), sorter::number(&told, end + 1, 8));
+            let place = read_place(&told[end + BEHIND..])?;
+            records.broken(place.url, None, format!("no response in {file} at {offset}"));
+        }
+    }
+    Ok(())
+}
+
+fn place_key(file: &str, offset: u64) -> Vec<u8> {
+    [file.as_bytes(), &[0], &offset.to_be_bytes()].concat()
+}
+
+fn read_place(octets: &[u8]) -> Result<Place, AuditError> {
+    postcard::from_bytes(octets).map_err(|error| AuditError::record(Tree::Pages)(&error))
 }
 
 fn judge_response(
     file: &str,
     record: &Record,
-    place: Option<&mut Place>,
+    place: Option<&Place>,
     reading: &Reading<'_>,
     records: &mut Check,
     words: &mut Check,
@@ -99,7 +143,6 @@ fn judge_response(
         records.broken(url, at, format!("{file} at {}: no page record names it", record.offset));
         return;
     };
-    place.seen = true;
     if place.url != url || place.length != record.length {
         let what = format!("{file} at {}: the database expects {} there", record.offset, place.url);
         records.broken(url, at, what);
@@ -185,8 +228,8 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
     Some(readings.resolve(&headers, agent, meta::Dialect::Strict, at, rules.closes_unread_head()))
 }
 
-fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u64), Place>, AuditError> {
-    let mut places = HashMap::new();
+fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<Sorted, AuditError> {
+    let mut places = rules.sorter();
     let robots_said = RobotsSaid::new(store, rules);
     for page in page_store::scan(store) {
         let mut record = page?.record()?;
@@ -195,21 +238,18 @@ fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<HashMap<(String, u6
         for capture in record.captures() {
             // A capture of an earlier visit stays while the last one kept no body.
             let archived = record.archived || record.warc.as_ref() != Some(capture);
-            let (url, length) = (record.url.clone(), capture.length);
-            let place = Place { url, length, may, archived, seen: false };
-            places.insert((capture.file.clone(), capture.offset), place);
+            let place = Place { url: record.url.clone(), length: capture.length, may, archived };
+            let place =
+                postcard::to_stdvec(&place).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+            places.push_parts(&[&place_key(&capture.file, capture.offset), &[CAPTURE], &place])?;
         }
     }
-    Ok(places)
-}
-
-fn withdrawn<S: Store>(store: &S) -> Result<HashSet<(String, u64)>, AuditError> {
-    let mut places = HashSet::new();
     for pair in store.scan(Tree::Withdrawn, &[]) {
         let (_, value) = pair?;
         let withdrawal: Withdrawal =
             serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Withdrawn)(&error))?;
-        places.insert((withdrawal.place.file, withdrawal.place.offset));
+        let place = withdrawal.place;
+        places.push_parts(&[&place_key(&place.file, place.offset), &[WITHDRAWN]])?;
     }
-    Ok(places)
+    Ok(places.sorted()?)
 }

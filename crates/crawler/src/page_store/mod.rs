@@ -13,7 +13,9 @@ mod scan;
 mod tests;
 mod write;
 
-pub(crate) use self::read::{entries, find, links_of, links_of_number, record_of};
+pub(crate) use self::read::{
+    entries, find, links_at_number, links_of, links_of_number, record_at, record_of,
+};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};
 pub use self::write::PageWriter;
 pub(crate) use self::write::{Change, NewLinks};

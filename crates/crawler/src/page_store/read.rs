@@ -104,6 +104,16 @@ pub(super) fn block_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<Ent
     if number - first < entries.len() as u64 { Ok((first, entries)) } else { Err(missing()) }
 }
 
+/// The record of a page by its number.
+pub(crate) fn record_at<S: Store>(store: &S, number: u64) -> Result<PageRecord, StoreError> {
+    at(store, number)?.read()
+}
+
+/// The links of a page by its number.
+pub(crate) fn links_at_number<S: Store>(store: &S, number: u64) -> Result<Vec<LinkRecord>, StoreError> {
+    links_of_number(store, number, &at(store, number)?)
+}
+
 fn at<S: Store>(store: &S, number: u64) -> Result<Entry, StoreError> {
     let (first, mut entries) = block_at(store, number)?;
     Ok(entries.swap_remove((number - first) as usize))

@@ -44,6 +44,7 @@ fn rules() -> AuditRules {
         delay: Duration::from_secs(1),
         seeds: vec![format!("{SITE}/")],
         key: KEY,
+        temporary: None,
     }
 }
 

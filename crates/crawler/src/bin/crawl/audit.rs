@@ -45,6 +45,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         delay: settings.pace.delay,
         seeds: record.seeds,
         key,
+        temporary: Some(args.dir.clone()),
     };
     let warc = args.dir.join("warc");
     let report = audit::audit::<SledStore>(view.store(), warc.is_dir().then_some(&warc), &rules)
