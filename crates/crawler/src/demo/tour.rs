@@ -37,9 +37,6 @@ pub enum TourError {
     /// An entry of the ledger could not be read back.
     #[error("the ledger can't be read: {0}")]
     Ledger(#[from] ledger::Bad),
-    /// As above, JSON.
-    #[error("a page record can't be read")]
-    Json(#[from] serde_json::Error),
 }
 
 /// Serves the sites, crawls them with the three robots into sub-directories of `out`, and gives what each could see.

@@ -13,6 +13,8 @@
 mod archive;
 mod rebuild;
 mod salvage;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};

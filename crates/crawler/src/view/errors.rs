@@ -30,7 +30,7 @@ row! {
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `errors`: the visits by host and fingerprint, then what waits for a robots.txt.
+    /// The rows of table `errors`: the visits as in table `pages`, then what waits for a robots.txt.
     pub fn errors(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         self.failed_visits().chain(self.unreachable())
     }
