@@ -35,7 +35,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Some(host) = self.frontier.known(url.host()) else { return false };
         let page = url.fingerprint(&self.key);
         let same = |kept: &PageRecord| kept.archived && kept.digest.as_deref() == Some(digest);
-        let waits = self.batch.pages.iter().find(|settled| settled.host == host && settled.page == page);
+        let waits =
+            self.batch.pages.iter().rev().find(|settled| settled.host == host && settled.page == page);
         match waits {
             Some(settled) => same(&settled.record),
             None => self.stored_page(host, page).is_some_and(|kept| same(&kept)),

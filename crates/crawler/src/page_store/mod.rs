@@ -14,7 +14,7 @@ mod tests;
 mod write;
 
 pub(crate) use self::read::{
-    entries, find, links_at_number, links_of, links_of_number, record_at, record_of,
+    entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
 };
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};
 pub use self::write::PageWriter;

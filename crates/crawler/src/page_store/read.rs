@@ -13,15 +13,29 @@ pub(crate) fn find<S: Store>(
     host: HostId,
     page: Fingerprint,
 ) -> Result<Option<(u64, Entry)>, StoreError> {
+    let found = find_with_others(store, host, page)?;
+    Ok(found.map(|(first, mut entries, place)| (first + place as u64, entries.swap_remove(place))))
+}
+
+/// A value of tree `pages`: its first number, its entries, and the place of the one that was looked for.
+pub(crate) type Found = (u64, Vec<Entry>, usize);
+
+/// Finds a page with those that stand in the same value: its neighbours in time.
+pub(crate) fn find_with_others<S: Store>(
+    store: &S,
+    host: HostId,
+    page: Fingerprint,
+) -> Result<Option<Found>, StoreError> {
     // In this order: a page that is being entered in the index meanwhile is found by its value, one that was is in there.
     let state = State::read(store)?;
     if let Some(found) = among_the_last(store, state.indexed, host, page)? {
         return Ok(Some(found));
     }
     for number in index::look_up(store, state.levels, page)? {
-        let entry = at(store, number)?;
-        if entry.host == host && entry.page == page {
-            return Ok(Some((number, entry)));
+        let (first, entries) = block_at(store, number)?;
+        let place = (number - first) as usize;
+        if entries[place].host == host && entries[place].page == page {
+            return Ok(Some((first, entries, place)));
         }
     }
     Ok(None)
@@ -78,7 +92,7 @@ fn among_the_last<S: Store>(
     indexed: u64,
     host: HostId,
     page: Fingerprint,
-) -> Result<Option<(u64, Entry)>, StoreError> {
+) -> Result<Option<Found>, StoreError> {
     let mut below = u64::MAX;
     while below >= indexed {
         let Some((key, value)) = store.floor(Tree::Pages, &number_key(below))? else { break };
@@ -86,8 +100,8 @@ fn among_the_last<S: Store>(
         let heads = block::heads(&value).map_err(|error| damaged(Tree::Pages, &error))?;
         let place = heads.iter().rposition(|head| head.host == host && head.page == page);
         if let Some(place) = place {
-            let mut entries = block::read(&value).map_err(|error| damaged(Tree::Pages, &error))?;
-            return Ok(Some((first + place as u64, entries.swap_remove(place))));
+            let entries = block::read(&value).map_err(|error| damaged(Tree::Pages, &error))?;
+            return Ok(Some((first, entries, place)));
         }
         let Some(next) = first.checked_sub(1) else { break };
         below = next;

@@ -29,15 +29,19 @@ impl PageUrls {
         if let Some(url) = self.0.get(&(host, page)) {
             return Ok(url.clone());
         }
-        let url = match stored_page(view, host, page)? {
-            Some(page) => Some(page.url),
-            None => stored_sitemap(view, host, page)?,
-        };
         if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
-        self.0.insert((host, page), url.clone());
-        Ok(url)
+        let Some((_, entries, place)) = page_store::find_with_others(view.store(), host, page)? else {
+            let url = stored_sitemap(view, host, page)?;
+            self.0.insert((host, page), url.clone());
+            return Ok(url);
+        };
+        // The next that are asked for were stored beside it.
+        for entry in &entries {
+            self.0.insert((entry.host, entry.page), Some(entry.read::<PageUrl>()?.url));
+        }
+        Ok(Some(entries[place].read::<PageUrl>()?.url))
     }
 }
 
@@ -72,18 +76,6 @@ impl PageUrl {
             withhold_links(&mut links);
         }
         links
-    }
-}
-
-/// The last visit of a page.
-pub(super) fn stored_page<S: Store>(
-    view: &View<S>,
-    host: HostId,
-    page: Fingerprint,
-) -> Result<Option<PageUrl>, ViewError> {
-    match page_store::find(view.store(), host, page)? {
-        Some((_, entry)) => Ok(Some(entry.read()?)),
-        None => Ok(None),
     }
 }
 
