@@ -85,7 +85,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         Ok(CrawlUrl::parse(&text)?)
     };
     let mut settings = Settings::default();
-    settings.agent.product = "SuperRobot/1.0".to_owned();
+    "SuperRobot/1.0".clone_into(&mut settings.agent.product);
     let seeds = (0..hosts).map(|host| Ok(url(host, 0)?.to_string())).collect::<Result<Vec<_>>>()?;
     let record = Record { program: "bench".to_owned(), started: began.wall, seeds };
     held.write_settings(&to_toml(&settings, &record)?)?;
@@ -255,13 +255,13 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         counts.requests += 1;
         let not_before = ended.mono + GAP.length + Duration::from_millis(1);
         frontier.settle(permit, Settlement { done: true, asked: false, again: None, not_before, wait: GAP });
-        if totals.pages % batch == 0 || totals.pages == pages {
+        if totals.pages.is_multiple_of(batch) || totals.pages == pages {
             let (generation, writes) = frontier.cut(now)?;
             let batch = std::mem::take(&mut crawl);
             committer.commit(Batch { generation, writes, totals, ..batch })?;
             frontier.committed(generation);
         }
-        if totals.pages % 100_000 == 0 {
+        if totals.pages.is_multiple_of(100_000) {
             let status = "/proc/self/status";
             println!("  {} pages: {} MB", totals.pages, figure(status, "VmRSS:")? / 1024);
         }

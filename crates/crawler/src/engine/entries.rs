@@ -84,13 +84,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(url) = self.urls.get(&via) {
             return Some(url.to_string());
         }
-        let url = match self.stored_page(via.host, via.page) {
-            Some(record) => record.url,
-            None => {
-                let key = link_key(via.host, via.page);
-                let value = self.frontier.store().get(Tree::Sitemaps, &key).ok()??;
-                SitemapRecord::read(&value).ok()?.url
-            }
+        let url = if let Some(record) = self.stored_page(via.host, via.page) {
+            record.url
+        } else {
+            let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
+            SitemapRecord::read(&value).ok()?.url
         };
         // The URLs that a page brought are visited one after the other.
         if self.urls.len() >= URLS_REMEMBERED {

@@ -133,11 +133,14 @@ fn at<S: Store>(store: &S, number: u64) -> Result<Entry, StoreError> {
     Ok(entries.swap_remove((number - first) as usize))
 }
 
+/// The links in a value of tree `links`: numbers of pages, and the links of each.
+pub(super) type LinkBlock = Vec<(u64, Vec<u8>)>;
+
 /// The value that the links of a page stand in, or would: its key and what it holds.
 pub(super) fn links_block_at<S: Store>(
     store: &S,
     number: u64,
-) -> Result<Option<(u64, Vec<(u64, Vec<u8>)>)>, StoreError> {
+) -> Result<Option<(u64, LinkBlock)>, StoreError> {
     let Some((key, value)) = store.floor(Tree::Links, &number_key(number))? else { return Ok(None) };
     let first = number_of_key(Tree::Links, &key)?;
     let pages = block::read_links(first, &value).map_err(|error| damaged(Tree::Links, &error))?;

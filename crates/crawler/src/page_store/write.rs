@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::block::{self, Entry, Links};
 use super::index::{self, Bucket};
+use super::read::LinkBlock;
 use super::{STATE, State, damaged, form, lost, number_key, read};
 use crate::frontier::HostId;
 use crate::record::{decode_links, encode_links, withhold_links};
@@ -63,7 +64,7 @@ pub struct PageWriter {
 #[derive(Debug, Default)]
 struct Changed {
     pages: BTreeMap<u64, Vec<Entry>>,
-    links: BTreeMap<u64, Vec<(u64, Vec<u8>)>>,
+    links: BTreeMap<u64, LinkBlock>,
     /// Values of the tail.
     tail: BTreeSet<u64>,
 }
@@ -130,7 +131,7 @@ impl PageWriter {
             match self.number_of(store, change.host, change.page)? {
                 None => self.append(change)?,
                 Some(number) if number >= self.state.loose => {
-                    self.change_tail(number, change, &mut changed)?
+                    self.change_tail(number, change, &mut changed)?;
                 }
                 Some(number) => changed.apply(store, number, change)?,
             }
@@ -321,13 +322,12 @@ impl Changed {
     fn apply<S: Store>(&mut self, store: &S, number: u64, change: Change) -> Result<(), StoreError> {
         let known = self.pages.range(..=number).next_back();
         let known = known.filter(|(first, entries)| number - **first < entries.len() as u64);
-        let first = match known {
-            Some((first, _)) => *first,
-            None => {
-                let (first, entries) = read::block_at(store, number)?;
-                self.pages.insert(first, entries);
-                first
-            }
+        let first = if let Some((first, _)) = known {
+            *first
+        } else {
+            let (first, entries) = read::block_at(store, number)?;
+            self.pages.insert(first, entries);
+            first
         };
         let links = change.links.after(|| self.links_of(store, number))?;
         let Some(entry) = self.pages.get_mut(&first).and_then(|all| all.get_mut((number - first) as usize))
@@ -348,11 +348,7 @@ impl Changed {
     }
 
     /// The value in which a page's links stand, or are to stand.
-    fn links_block<S: Store>(
-        &mut self,
-        store: &S,
-        number: u64,
-    ) -> Result<&mut Vec<(u64, Vec<u8>)>, StoreError> {
+    fn links_block<S: Store>(&mut self, store: &S, number: u64) -> Result<&mut LinkBlock, StoreError> {
         let changed = self.links.range(..=number).next_back().map(|(first, _)| *first);
         let stored = read::links_block_at(store, number)?;
         let key = match stored {
@@ -381,13 +377,11 @@ impl Changed {
             .pages
             .iter()
             .map(|(first, entries)| Write::put(Tree::Pages, number_key(*first), block::write_apart(entries)));
-        let links = self.links.iter().map(|(first, pages)| match pages.is_empty() {
-            true => Write::remove(Tree::Links, number_key(*first)),
-            false => Write::put(
-                Tree::Links,
-                number_key(*first),
-                block::write_links(*first, pages.iter().map(|(page, links)| (*page, links.as_slice()))),
-            ),
+        let links = self.links.iter().map(|(first, pages)| {
+            let value =
+                block::write_links(*first, pages.iter().map(|(page, links)| (*page, links.as_slice())));
+            let value = (!pages.is_empty()).then_some(value);
+            Write { tree: Tree::Links, key: number_key(*first).to_vec(), value }
         });
         pages.chain(links).collect()
     }

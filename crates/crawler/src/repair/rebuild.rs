@@ -251,23 +251,15 @@ impl Rebuild<'_> {
             if record.is_withheld() {
                 record.withhold();
             }
-            let links = match links {
-                _ if !record.lists_links() => Vec::new(),
-                Some(mut links) => {
-                    if record.is_withheld() {
-                        withhold_links(&mut links);
-                    }
-                    links
-                }
-                None => {
-                    let Some(links) = self.links_again(&url, &record) else {
-                        again.push((url.clone(), QueuedUrl::link(&url, record.depth, record.via)));
-                        self.repaired.pages_again += 1;
-                        return Ok(());
-                    };
-                    links
-                }
+            let links = if record.lists_links() { links } else { Some(Vec::new()) };
+            let Some(mut links) = links.or_else(|| self.links_again(&url, &record)) else {
+                again.push((url.clone(), QueuedUrl::link(&url, record.depth, record.via)));
+                self.repaired.pages_again += 1;
+                return Ok(());
             };
+            if record.is_withheld() {
+                withhold_links(&mut links);
+            }
             self.repaired.pages += 1;
             self.keep(&url, record, links)
         })?;

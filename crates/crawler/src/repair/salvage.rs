@@ -205,9 +205,8 @@ fn between(tree: Tree, last: Option<&[u8]>, first: Option<&[u8]>) -> Vec<Vec<u8>
     const MOST: u64 = 1_000_000;
     // Pages are joined, some 10 to a value: 256 numbers are some 25 keys.
     let width = match tree {
-        Tree::Hosts | Tree::Queue | Tree::Seen => 4,
         Tree::Pages | Tree::Links if [last, first].iter().flatten().all(|key| key.len() == 8) => 7,
-        Tree::Pages | Tree::Links => 4,
+        Tree::Hosts | Tree::Queue | Tree::Seen | Tree::Pages | Tree::Links => 4,
         _ => return Vec::new(),
     };
     let number =
