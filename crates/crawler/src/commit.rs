@@ -249,9 +249,7 @@ fn change(page: &SettledPage) -> Result<Change, CommitError> {
         NewLinks::Are(encode_links(&page.links)?)
     } else if page.blanks_links && page.record.lists_links() {
         NewLinks::StayBlank
-    } else if page.blanks_links {
-        NewLinks::Are(Vec::new())
-    } else if page.record.visits_before > 0 && !page.keeps_links {
+    } else if page.blanks_links || page.record.visits_before > 0 && !page.keeps_links {
         NewLinks::Are(Vec::new())
     } else {
         NewLinks::Stay
