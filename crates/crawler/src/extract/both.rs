@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use meta::MetaTag;
 
 use super::page::{About, Page, UnreadMetas, before_fragment};
-use super::xml::Seen;
 
 /// Names the reading that a browser makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +37,7 @@ impl Second {
 ///
 /// Links are the union of both; one is `nofollow` where one of the readings has its address under `nofollow` alone. The
 /// title is that of the XML reading: in the HTML reading an empty element may have swallowed tags.
-pub(super) fn unite(html: &mut Page<'_>, mut xml: Page<'_>, first: First, seen: Seen) -> Second {
+pub(super) fn unite(html: &mut Page<'_>, mut xml: Page<'_>, first: First) -> Second {
     html.close();
     xml.close();
     let swap = first == First::Xml;
@@ -50,7 +49,7 @@ pub(super) fn unite(html: &mut Page<'_>, mut xml: Page<'_>, first: First, seen: 
     } else if html.title.as_ref().is_some_and(|title| title.contains(b'<')) {
         html.title = None;
     }
-    if swap || seen.empty_raw {
+    if swap {
         html.json_ld = xml.json_ld;
         html.text = xml.text;
     }

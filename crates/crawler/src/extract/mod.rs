@@ -49,6 +49,7 @@ use url::Url;
 
 use both::{First, Second};
 use page::{Page, UnreadMetas};
+use tags::Doubts;
 
 /// Holds a fetched page, as [`extract`] wants it.
 #[derive(Debug, Clone, Copy)]
@@ -105,8 +106,8 @@ pub struct Extracted {
     unread: UnreadMetas,
     /// A NUL stands in the text.
     has_nuls: bool,
-    /// It must be read the other way, too: [`tags::read_other_way`].
-    is_unsure: bool,
+    /// Why it must be read in another way, too.
+    doubts: Doubts,
 }
 
 /// Reads a page as HTML. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
@@ -119,7 +120,7 @@ pub fn extract(input: &ExtractInput<'_>) -> Extracted {
 /// Reads a page that is decoded already as HTML.
 fn extract_html(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> Extracted {
     let (mut page, links) = begin(input);
-    page.is_unsure = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    page.doubts = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
     end(input, page, links, decoded)
 }
 
@@ -132,10 +133,10 @@ fn extract_both(
     first: First,
 ) -> (Extracted, Second) {
     let (mut page, links) = begin(input);
-    page.is_unsure = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
+    page.doubts = tags::read(&decoded.text, &mut page, input.limits.value_bytes());
     let (mut of_xml, _) = begin(input);
-    let seen = xml::read(xml, &mut of_xml, input.limits.value_bytes());
-    let second = both::unite(&mut page, of_xml, first, seen);
+    xml::read(xml, &mut of_xml, input.limits.value_bytes());
+    let second = both::unite(&mut page, of_xml, first);
     (end(input, page, links, decoded), second)
 }
 
@@ -185,6 +186,6 @@ fn end(
         limits_hit: page.limits_hit,
         unread: page.unread,
         has_nuls: page.has_nuls,
-        is_unsure: page.is_unsure,
+        doubts: page.doubts,
     }
 }

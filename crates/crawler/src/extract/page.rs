@@ -12,7 +12,7 @@ use super::foreign::Namespace;
 use super::limits::{ExtractLimits, LimitHit};
 use super::link::{LinkKind, Position};
 use super::position::Landmarks;
-use super::tags::{StartTag, TagSink};
+use super::tags::{Doubts, StartTag, TagSink};
 use super::text::VisibleText;
 
 /// Holds a link before it's resolved.
@@ -42,7 +42,6 @@ pub(super) struct UnreadMetas {
 
 /// Gathers what a page says.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent answers")]
 pub(super) struct Page<'l> {
     pub(super) limits: &'l ExtractLimits,
     pub(super) title: Option<Folded>,
@@ -53,8 +52,8 @@ pub(super) struct Page<'l> {
     pub(super) unread: UnreadMetas,
     /// A NUL stands in the text.
     pub(super) has_nuls: bool,
-    /// It must be read the other way, too.
-    pub(super) is_unsure: bool,
+    /// Why it must be read in another way, too.
+    pub(super) doubts: Doubts,
     pub(super) links: Vec<RawLink>,
     /// Links recorded elsewhere, which count for the limit.
     pub(super) links_before: usize,
@@ -90,7 +89,7 @@ impl<'l> Page<'l> {
             metas: Vec::new(),
             unread: UnreadMetas::default(),
             has_nuls: false,
-            is_unsure: false,
+            doubts: Doubts::default(),
             links: Vec::new(),
             links_before: 0,
             addresses: String::new(),

@@ -129,7 +129,8 @@ impl Page<'_> {
                 let is_json_ld = attributes
                     .bytes(Attr::Type)
                     .is_some_and(|t| t.trim_ascii().eq_ignore_ascii_case(b"application/ld+json"));
-                self.open_json_ld = is_json_ld.then(Vec::new);
+                // What follows an empty element isn't its content, whatever HTML takes it for.
+                self.open_json_ld = (is_json_ld && !tag.is_self_closing).then(Vec::new);
             }
             Kind::Title if self.title.is_none() => {
                 self.title = Some(Folded::new(self.limits.title_bytes));

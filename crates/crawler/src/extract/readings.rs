@@ -52,7 +52,7 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
     let (page, second) = if document.xml {
         extract_as_xml(input, document, &decoded)
     } else {
-        (extract_html(input, &decoded), None)
+        extract_html_and_more(input, &decoded)
     };
     readings.note(&page.unread, &page.metas, input.limits, agent);
     let names = if document.is_xml() { ["XML", "HTML"] } else { ["HTML", "XML"] };
@@ -66,7 +66,7 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
     if document.is_cut && !head::ends(&decoded.text, document, input.body) {
         readings.unread.push(Unread::CutHead);
     }
-    if page.is_unsure {
+    if page.doubts.foreign {
         let mut other = Page::new(input.limits, false);
         tags::read_other_way(&decoded.text, &mut other, input.limits.value_bytes());
         readings.note(&other.unread, &other.metas, input.limits, agent);
@@ -97,8 +97,8 @@ impl Readings {
         agent: &Agent,
     ) {
         let mut page = Page::new(limits, false);
-        tags::read(text, &mut page, limits.value_bytes());
-        if document.xml {
+        page.doubts = tags::read(text, &mut page, limits.value_bytes());
+        if document.xml || page.doubts.empty_raw {
             let mut of_xml = Page::new(limits, false);
             xml::read(text, &mut of_xml, limits.value_bytes());
             self.note(&of_xml.unread, &of_xml.metas, limits, agent);
@@ -144,6 +144,17 @@ impl Readings {
             stated.restricted_by(meta::resolve(&sources, agent, dialect, at))
         });
         unread::close(stated, &self.unread, closes_unread_head)
+    }
+}
+
+/// Reads a body as HTML, and as XML as well where its author may have meant it so.
+fn extract_html_and_more(input: &ExtractInput<'_>, decoded: &Decoded<'_>) -> (Extracted, Option<Second>) {
+    let page = extract_html(input, decoded);
+    if page.doubts.empty_raw {
+        let (page, second) = extract_both(input, decoded, &decoded.text, First::Html);
+        (page, Some(second))
+    } else {
+        (page, None)
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct StartTag<'a> {
     pub(super) element: Element,
     pub(super) namespace: Namespace,
     pub(super) attributes: &'a Attributes,
+    /// It ends in `/>`.
+    pub(super) is_self_closing: bool,
     /// Octets before its `<`.
     pub(super) position: usize,
 }
@@ -43,10 +45,19 @@ pub(super) trait TagSink {
 /// Octets of a comment handed on: the ones that matter are short.
 const COMMENT_BYTES: usize = 64;
 
-/// Reads a document from start to end, in time linear in its length. Says whether it has to be read
-/// [the other way](read_other_way), too, to see every tag that a tree builder may see.
+/// Says why a document has to be read in another way as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Doubts {
+    /// It couldn't be told whether svg or math content ends: a tree builder may see other tags. See [`read_other_way`].
+    pub(super) foreign: bool,
+    /// An element that holds raw text was written as an empty one (`<script/>`): its author may not know that what follows
+    /// is taken for text, and XML has tags there.
+    pub(super) empty_raw: bool,
+}
+
+/// Reads a document from start to end, in time linear in its length.
 /// Attribute values are cut at `value_bytes`.
-pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> bool {
+pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> Doubts {
     read_in(html, sink, value_bytes, Foreign::default())
 }
 
@@ -55,8 +66,8 @@ pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: 
     read_in(html, sink, value_bytes, Foreign::other_way());
 }
 
-fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign) -> bool {
-    let mut is_unsure = false;
+fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign) -> Doubts {
+    let mut doubts = Doubts::default();
     let reader = TagReader {
         sink,
         name: Name::default(),
@@ -66,7 +77,7 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         named: false,
         attributes: Attributes::new(value_bytes),
         foreign,
-        is_unsure: &mut is_unsure,
+        doubts: &mut doubts,
         raw: Kind::Other,
         raw_name: Name::default(),
         comment: Vec::new(),
@@ -75,7 +86,7 @@ fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Fo
         tag_position: 0,
     };
     let Ok(()) = Tokenizer::new_with_emitter(html, reader).finish();
-    is_unsure
+    doubts
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "the tokenizer tells of a tag in single steps")]
@@ -89,7 +100,7 @@ struct TagReader<'s, S> {
     named: bool,
     attributes: Attributes,
     foreign: Foreign,
-    is_unsure: &'s mut bool,
+    doubts: &'s mut Doubts,
     /// The element whose content is raw text, while it's open.
     raw: Kind,
     raw_name: Name,
@@ -138,6 +149,7 @@ impl<S: TagSink> TagReader<'_, S> {
                 element: self.element,
                 namespace,
                 attributes: &self.attributes,
+                is_self_closing: self.self_closing,
                 position: self.tag_position,
             });
         }
@@ -147,6 +159,7 @@ impl<S: TagSink> TagReader<'_, S> {
         let state = raw_state(self.element.kind)?;
         self.raw = self.element.kind;
         self.raw_name = self.name;
+        self.doubts.empty_raw |= self.self_closing;
         Some(state)
     }
 
@@ -181,7 +194,7 @@ impl<S: TagSink> Emitter for TagReader<'_, S> {
 
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
     fn emit_eof(&mut self) {
-        *self.is_unsure = self.foreign.is_unsure();
+        self.doubts.foreign = self.foreign.is_unsure();
     }
     #[inline]
     fn emit_error(&mut self, _: Error) {}

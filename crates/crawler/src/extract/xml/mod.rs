@@ -21,17 +21,9 @@ use entity::Meaning;
 use names::{Namespaces, Vocabulary};
 use scan::{Scanner, Tag, Token};
 
-/// Tells what the caller must know of the document as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Seen {
-    /// An element was empty that HTML would read raw text in, up to its end tag: in the HTML reading it swallowed what
-    /// came after.
-    pub(super) empty_raw: bool,
-}
-
 /// Reads a document from start to end, in time linear in its length.
 /// Attribute values are cut at `value_bytes`.
-pub(super) fn read<S: TagSink>(xml: &str, sink: &mut S, value_bytes: usize) -> Seen {
+pub(super) fn read<S: TagSink>(xml: &str, sink: &mut S, value_bytes: usize) {
     let mut reader = XmlReader {
         sink,
         attributes: Attributes::new(value_bytes),
@@ -43,10 +35,8 @@ pub(super) fn read<S: TagSink>(xml: &str, sink: &mut S, value_bytes: usize) -> S
         raw: None,
         included_at: None,
         is_unread: false,
-        seen: Seen::default(),
     };
     reader.run(xml, 0);
-    reader.seen
 }
 
 struct XmlReader<'s, S> {
@@ -66,7 +56,6 @@ struct XmlReader<'s, S> {
     included_at: Option<usize>,
     /// The sink was told that something could not be read.
     is_unread: bool,
-    seen: Seen,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -208,7 +197,8 @@ impl<S: TagSink> XmlReader<'_, S> {
         namespace: Namespace,
         position: usize,
     ) {
-        if self.templates == 0 {
+        // Links in the text of a script that isn't well-formed are none; a directive there may be one.
+        if self.templates == 0 && (self.raw.is_none() || element.kind == Kind::Meta) {
             self.attributes.start(self.sink.wants(element));
             for (name, raw) in scan::Attributes::new(tag.attributes) {
                 self.attribute(name, raw);
@@ -218,17 +208,20 @@ impl<S: TagSink> XmlReader<'_, S> {
                 let name = name.to_owned();
                 self.attribute(&name, &raw);
             }
-            self.sink.start(&StartTag { name, element, namespace, attributes: &self.attributes, position });
+            self.sink.start(&StartTag {
+                name,
+                element,
+                namespace,
+                attributes: &self.attributes,
+                is_self_closing: tag.is_self_closing,
+                position,
+            });
             if tag.is_self_closing && !element.is(VOID) {
                 self.sink.end(name, element, position);
             }
         }
-        if namespace != Namespace::Html {
-            return;
-        }
-        if tag.is_self_closing {
-            self.seen.empty_raw |= is_raw(element.kind);
-        } else if is_raw(element.kind) && self.raw.is_none() {
+        let is_open_raw = namespace == Namespace::Html && is_raw(element.kind) && !tag.is_self_closing;
+        if is_open_raw && self.raw.is_none() {
             self.raw = Some(Raw { kind: element.kind, inside: 0 });
         }
     }
@@ -261,7 +254,7 @@ impl<S: TagSink> XmlReader<'_, S> {
             Some(raw) => raw.inside = raw.inside.saturating_sub(1),
             None => {}
         }
-        if self.templates == 0 {
+        if self.templates == 0 && self.raw.is_none() {
             self.sink.end(name, element, position);
         }
         self.close_one();
