@@ -77,7 +77,17 @@ fn what_does_not_fit_is_told_with_its_own_exit_code() {
     output.expect(14);
     assert!(output.stdout.contains("denied: no URL is asked for"), "{output}");
     assert!(output.stdout.contains("line 6: Disallow: /"), "{output}");
+    assert!(output.stdout.contains("agent.product isn't what run 1 was started with"), "{output}");
     std::fs::write(&settings, text).unwrap();
+
+    // Every request went to this machine, which `--resolve` opens.
+    let report = &scene.look("audit", &["--json"]).expect(0).json()[0];
+    let judged = |name: &str| {
+        let checks = report["checks"].as_array().expect("a list");
+        checks.iter().find(|check| check["name"] == name).map(|check| check["judged"].clone())
+    };
+    assert_eq!(judged("settings"), Some(3.into()), "a run, crawl.toml, meta/settings");
+    assert_eq!(judged("addresses"), judged("requests"), "each request has its address");
 
     let archive = std::fs::read_dir(scene.out().join("warc")).unwrap();
     let file = archive.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some()).unwrap();

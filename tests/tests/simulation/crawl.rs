@@ -195,6 +195,7 @@ impl<S: Store> Crawl<S> {
             page_agent: meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
             policy: job::consent_rules(&settings).policy,
             delay: DELAY,
+            settings,
             seeds: self.sim.web().seeds.clone(),
             key: KEY,
             temporary: None,

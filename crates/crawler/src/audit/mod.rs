@@ -6,6 +6,7 @@
 //! that whatever it takes for a page is one here; what follows from the words in it is judged here.
 
 mod accounts;
+mod addresses;
 mod archive;
 mod clocks;
 mod content;
@@ -16,6 +17,7 @@ mod report;
 mod requests;
 mod robots_txt;
 mod said;
+mod settings;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +28,7 @@ use jiff::Timestamp;
 use meta::consent::Policy;
 use serde::Serialize;
 
+use crate::config::Settings;
 use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::record::RepairRecord;
@@ -51,6 +54,8 @@ pub struct AuditRules {
     pub policy: Policy,
     /// The configured delay, where a run has none on record.
     pub delay: Duration,
+    /// What `crawl.toml` says.
+    pub settings: Settings,
     /// The seeds.
     pub seeds: Vec<String>,
     /// The crawl's fingerprint key.
@@ -211,7 +216,10 @@ pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Re
     let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
     let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
     let repair = repair.map_err(|error| AuditError::record(Tree::Meta)(&error))?;
+    let runs = settings::runs(store)?;
+    checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
     checks.push(requests::complete(store, &log, repair.as_ref())?);
+    checks.push(addresses::judge(store, &runs, rules)?);
     checks.extend(pace::judge(&log));
     checks.extend(robots_txt::judge(store, &log, rules, repair.as_ref())?);
     let pages = content::judge(store, rules)?;

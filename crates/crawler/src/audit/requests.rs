@@ -74,7 +74,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, Audit
         // What can't be read is a fault of the chain, and told there.
         let Ok(block) = ledger::read(&value) else { continue };
         for entry in block.decisions {
-            if entry.layer == Layer::Stop && matches!(entry.decision.as_str(), "started" | "resumed") {
+            if entry.begins_a_run() {
                 run += 1;
                 log.runs.of(run).begun = entry.evidence.boot.map(|boot| *boot).zip(entry.evidence.clock);
                 let words = entry.evidence.words.as_deref().unwrap_or_default();

@@ -27,7 +27,10 @@ pub use error::ConfigError;
 pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
 pub use reading::{PageSettings, SitemapSettings};
-pub use record::{Record, read_record, to_toml};
+pub use record::{
+    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml,
+    without_places,
+};
 pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ConfigError;
+use super::keys::{KEYS, flat};
 use super::load::Origin;
 use super::settings::Settings;
 
@@ -32,6 +33,35 @@ pub fn to_toml(settings: &Settings, record: &Record) -> Result<String, toml::ser
         record: &'a Record,
     }
     toml::to_string_pretty(&Whole { settings, record })
+}
+
+/// Writes the settings in force in a run as TOML, without what says where its files are.
+pub fn settings_in_force(settings: &Settings) -> Result<String, toml::ser::Error> {
+    toml::to_string_pretty(&without_places(settings))
+}
+
+/// Reads what [`settings_in_force`] wrote; keys that this version doesn't know are an error.
+pub fn read_settings_in_force(text: &str) -> Result<Settings, toml::de::Error> {
+    toml::from_str(text)
+}
+
+/// Reads a whole `crawl.toml`, as the database keeps the one that the crawl began with.
+pub fn read_record_text(text: &str) -> Result<(Settings, Record), toml::de::Error> {
+    let mut whole: toml::Table = toml::from_str(text)?;
+    let record = whole.remove(RECORD).map(Record::deserialize).transpose()?;
+    Ok((Settings::deserialize(whole)?, record.unwrap_or_default()))
+}
+
+/// The keys in which two settings differ.
+pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
+    let (one, other) = (flat(one), flat(other));
+    KEYS.iter().map(|key| key.path).filter(|path| one.get(path) != other.get(path)).collect()
+}
+
+/// The settings without the seed file and the directory, which may be moved between runs.
+pub fn without_places(settings: &Settings) -> Settings {
+    let nowhere = Settings::default();
+    Settings { seed: nowhere.seed, out: nowhere.out, ..settings.clone() }
 }
 
 /// Reads the record of a `crawl.toml`; a file without one gives an empty record.

@@ -278,7 +278,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pace.max_delay.as_secs_f64(),
             if self.settings.per_ip { ", per-ip" } else { "" }
         );
-        let evidence = Evidence { boot: self.clock.boot().map(Box::new), ..words.into() };
+        let boot = self.clock.boot().map(Box::new);
+        let run = self.settings.run.take().map(|(run, text)| {
+            self.frontier.put(Tree::Meta, run.key(), text.into_bytes());
+            Box::new(run)
+        });
+        let evidence = Evidence { boot, run, ..words.into() };
         self.enter_run(decision, "run", evidence, now);
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }

@@ -6,6 +6,7 @@ use crate::commit::Totals;
 use crate::config::{LedgerLevel, TrapSettings};
 use crate::frontier::FrontierLimits;
 use crate::pace::PaceRules;
+use crate::record::RunSettings;
 use crate::sitemap::SitemapLimits;
 
 /// What the engine is told.
@@ -54,6 +55,8 @@ pub struct EngineSettings {
     pub jitter: u64,
     /// What is entered in the ledger.
     pub ledger: LedgerLevel,
+    /// What the run is started with: digests for the ledger, and the settings' text. None where nothing is put on record.
+    pub run: Option<(RunSettings, String)>,
 }
 
 /// What the crawl is asked to do.

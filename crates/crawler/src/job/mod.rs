@@ -27,10 +27,11 @@ use tokio::sync::watch;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
 use crate::config::{self, Record, Settings};
-use crate::engine::{End, Engine, Listener, Stop, Summary};
+use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::pauses::PauseLog;
+use crate::record::RunSettings;
 use crate::scope::{PatternError, Scope};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -106,6 +107,7 @@ pub struct Job {
     key: FingerprintKey,
     selectors: Vec<SelectRule>,
     seed_hosts: HashSet<Box<str>>,
+    run: (RunSettings, String),
     started: Timestamp,
     revisiting: bool,
 }
@@ -173,8 +175,20 @@ impl Job {
         key: FingerprintKey,
         started: Timestamp,
     ) -> Self {
-        let Prepared { scope, fetch, selectors, seed_hosts } = prepared;
-        Self { dir, settings, scope, fetch, store, key, selectors, seed_hosts, started, revisiting: false }
+        let Prepared { scope, fetch, selectors, seed_hosts, run } = prepared;
+        Self {
+            dir,
+            settings,
+            scope,
+            fetch,
+            store,
+            key,
+            selectors,
+            seed_hosts,
+            run,
+            started,
+            revisiting: false,
+        }
     }
 
     /// Queues every page again whose last visit is at least `age` ago, and gives their number; a round that was cut off is
@@ -222,7 +236,7 @@ impl Job {
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
-        let engine = engine_settings(settings, self.key);
+        let engine = EngineSettings { run: Some(self.run), ..engine_settings(settings, self.key) };
         let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
         engine.take_up_pauses(pauses)?;
         let summary = engine.run(stop).await?;
@@ -250,6 +264,8 @@ struct Prepared {
     fetch: HttpFetch,
     selectors: Vec<SelectRule>,
     seed_hosts: HashSet<Box<str>>,
+    /// Settings and seeds, for the ledger.
+    run: (RunSettings, String),
 }
 
 impl Prepared {
@@ -266,6 +282,7 @@ impl Prepared {
             })?,
             selectors: selectors(settings)?,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
+            run: RunSettings::new(settings, seeds)?,
         })
     }
 }

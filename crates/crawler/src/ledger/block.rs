@@ -11,7 +11,7 @@ use super::{Bad, Head};
 use crate::clock::Boot;
 use crate::record::{
     Decision, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
-    RobotsEvidence, Versions,
+    RobotsEvidence, RunSettings, Versions,
 };
 
 /// Form of the value.
@@ -126,12 +126,13 @@ mod part {
     pub(super) const BOOT: u64 = 1 << 12;
     /// Of the request.
     pub(super) const ADDRESS: u64 = 1 << 13;
+    pub(super) const RUN: u64 = 1 << 14;
 }
 
 fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, decision: &Decision) {
     let Decision { at, url, host, decision, layer, reason, evidence, via } = decision;
     let Evidence { words, request, robots, effects, directive, limit, pause, versions, .. } = evidence;
-    let Evidence { to: target, clock, boot, .. } = evidence;
+    let Evidence { to: target, clock, boot, run, .. } = evidence;
     let bit = |there: bool, part: u64| if there { part } else { 0 };
     to.number(
         Column::Parts,
@@ -148,7 +149,8 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
             | bit(target.is_some(), part::TO)
             | bit(clock.is_some(), part::CLOCK)
             | bit(boot.is_some(), part::BOOT)
-            | bit(request.as_ref().is_some_and(|request| request.address.is_some()), part::ADDRESS),
+            | bit(request.as_ref().is_some_and(|request| request.address.is_some()), part::ADDRESS)
+            | bit(run.is_some(), part::RUN),
     );
     let at = at.as_microsecond();
     to.signed(Column::At, at - state.at);
@@ -206,6 +208,10 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
     if let Some(Boot { id, ms }) = boot.as_deref() {
         to.number(Column::BootId, u64::from(*id));
         to.number(Column::BootMs, *ms);
+    }
+    if let Some(RunSettings { settings, seeds }) = run.as_deref() {
+        to.text(Column::RunSettings, Texts::Words, settings);
+        to.text(Column::RunSeeds, Texts::Words, seeds);
     }
 }
 
@@ -316,6 +322,11 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     if has(part::BOOT) {
         let id = u32::try_from(from.number(Column::BootId)?).map_err(|_| Bad::Form)?;
         evidence.boot = Some(Box::new(Boot { id, ms: from.number(Column::BootMs)? }));
+    }
+    if has(part::RUN) {
+        let settings = from.text(Column::RunSettings, Texts::Words)?.to_owned();
+        let seeds = from.text(Column::RunSeeds, Texts::Words)?.to_owned();
+        evidence.run = Some(Box::new(RunSettings { settings, seeds }));
     }
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }

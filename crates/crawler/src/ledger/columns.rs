@@ -48,10 +48,12 @@ pub(super) enum Column {
     BootId,
     BootMs,
     RequestAddress,
+    RunSettings,
+    RunSeeds,
 }
 
 /// Columns of numbers.
-const COLUMNS: usize = Column::RequestAddress as usize + 1;
+const COLUMNS: usize = Column::RunSeeds as usize + 1;
 
 /// Which list a text stands in; texts that are alike in how they repeat share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

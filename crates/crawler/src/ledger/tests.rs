@@ -10,7 +10,7 @@ use super::*;
 use crate::clock::Boot;
 use crate::record::{
     DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade, RobotsEvidence,
-    Versions,
+    RunSettings, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
 
@@ -49,10 +49,12 @@ prop_compose! {
             pause in proptest::option::of((micros(), "[a-z]{1,8}")),
             versions in proptest::option::of((proptest::option::of("[a-f]{1,4}"), proptest::option::of("[a-f]{1,4}"))),
             to in proptest::option::of(url()), clock in proptest::option::of(micros()),
-            boot in proptest::option::of(any::<(u32, u64)>())) -> Evidence {
+            boot in proptest::option::of(any::<(u32, u64)>()),
+            run in proptest::option::of(("[0-9a-f]{64}", "[0-9a-f]{64}"))) -> Evidence {
         Evidence {
             words, request, robots, clock,
             boot: boot.map(|(id, ms)| Box::new(Boot { id, ms })),
+            run: run.map(|(settings, seeds)| Box::new(RunSettings { settings, seeds })),
             effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
             directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),
             limit: limit.map(|(name, value)| LimitReached { name, value }),

@@ -94,3 +94,10 @@ pub struct Decision {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
 }
+
+impl Decision {
+    /// True for the entry that begins a run.
+    pub fn begins_a_run(&self) -> bool {
+        self.layer == Layer::Stop && matches!(self.decision.as_str(), "started" | "resumed")
+    }
+}

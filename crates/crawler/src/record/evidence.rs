@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::RobotsEvidence;
+use super::{RobotsEvidence, RunSettings};
 use crate::clock::{Boot, Now};
 use crate::pace::Delay;
 
@@ -52,6 +52,9 @@ pub struct Evidence {
     /// The same moment on the machine's own clock: of the start of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<Box<Boot>>,
+    /// What the run was started with: of the start of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<RunSettings>>,
 }
 
 /// A request: when, for how long, what came, and the gap that it had to keep.

@@ -23,7 +23,7 @@ use crate::pace::{Delay, Why};
 use crate::page_store;
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord,
-    withhold_links,
+    RunSettings, withhold_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -94,6 +94,12 @@ pub(super) fn rebuild(
         Write::put(Tree::Meta, "settings", text),
     ];
     about.extend(added.map(|value| Write::put(Tree::Meta, "scope_added", value)));
+    salvaged.each(Tree::Meta, |key, value| {
+        if RunSettings::is_key(&key) {
+            about.push(Write::put(Tree::Meta, key, value));
+        }
+        Ok::<(), RepairError>(())
+    })?;
     store.commit(about)?;
     let at = Now { mono: Duration::ZERO, wall: now };
     let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };

@@ -4,6 +4,7 @@ mod leaks;
 mod network;
 mod records;
 mod requests;
+mod settings;
 
 use std::sync::Arc;
 
@@ -13,13 +14,14 @@ use meta::consent::Purpose;
 use super::*;
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
+use crate::config::{self, Record};
 use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
 use crate::pace::{Delay, Why};
 use crate::page_store::{self, PageWriter, scan_with_links};
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
-    RobotsConsent, RobotsRecord, Withdrawal, encode_links,
+    RobotsConsent, RobotsRecord, RunSettings, Withdrawal, encode_links,
 };
 use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
@@ -42,10 +44,18 @@ fn rules() -> AuditRules {
         page_agent: meta::Agent::new("SuperRobot/1.0"),
         policy: Policy::new([Purpose::Search, Purpose::Archive]),
         delay: Duration::from_secs(1),
+        settings: settings(),
         seeds: vec![format!("{SITE}/")],
         key: KEY,
         temporary: None,
     }
+}
+
+/// What the crawl was made with.
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    "SuperRobot/1.0".clone_into(&mut settings.agent.product);
+    settings
 }
 
 fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidence) -> Decision {
@@ -142,13 +152,14 @@ fn print(path: &str) -> crate::url::Fingerprint {
 impl Records {
     /// robots.txt at 0 s, `/` at 3 s, `/b` at 6 s; Crawl-delay 2.
     fn kept() -> Self {
-        let start = decision(
-            at(0.0),
-            "",
-            "started",
-            Layer::Stop,
-            "run 1; delay 1 s, adaptive 5, max-delay 30 s".into(),
-        );
+        let seeds = [CrawlUrl::parse(&format!("{SITE}/")).unwrap()];
+        let (run, text) = RunSettings::new(&settings(), &seeds).unwrap();
+        let record = Record { seeds: seeds.iter().map(ToString::to_string).collect(), ..Record::default() };
+        let begun = config::to_toml(&settings(), &record).unwrap();
+        let after = vec![Write::put(Tree::Meta, run.key(), text), Write::put(Tree::Meta, "settings", begun)];
+        let words = Evidence::from("run 1; delay 1 s, adaptive 5, max-delay 30 s");
+        let evidence = Evidence { run: Some(Box::new(run)), ..words };
+        let start = decision(at(0.0), "", "started", Layer::Stop, evidence);
         let html = |text: &str| format!("<html><body>{text}</body></html>");
         let via = Via { host: HostId(0), page: print("/") };
         Self {
@@ -169,7 +180,7 @@ impl Records {
                 (page("/b", 6.0, Some(via)), Vec::new(), Some(html("b"))),
             ],
             requests: 3,
-            after: Vec::new(),
+            after,
             forgotten: Vec::new(),
         }
     }

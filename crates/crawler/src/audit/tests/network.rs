@@ -42,7 +42,7 @@ fn hosts_of_one_address_that_didnt_take_turns_are_told() {
         }
     }
     // Later, or elsewhere.
-    for (other, second) in [("1.2.3.4", 10.2), ("1.2.3.5", 9.05), ("::2", 9.05)] {
+    for (other, second) in [("1.2.3.4", 10.2), ("1.2.3.5", 9.05), ("2606:4700::2", 9.05)] {
         let found = broken_with(&[("b.test", "1.2.3.4", 9.0), ("c.test", other, second)]);
         assert_eq!(found, [none.clone(), none.clone()], "{other} at {second}");
     }

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         page_agent: meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         policy: job::consent_rules(&settings).policy,
         delay: settings.pace.delay,
+        settings,
         seeds: record.seeds,
         key,
         temporary: Some(args.dir.clone()),

@@ -1,0 +1,122 @@
+//! What each run was started with: on record, unchanged, and what `crawl.toml` says now.
+
+use std::collections::BTreeMap;
+
+use super::{AuditError, AuditRules, Check};
+use crate::config::{Settings, differences, read_record_text, read_settings_in_force, without_places};
+use crate::ledger;
+use crate::record::run_settings::{digest, seeds_digest};
+use crate::record::{Decision, RepairRecord, RunSettings};
+use crate::store::{Store, Tree};
+
+/// Keys by which the audit judges the whole crawl: every run has to agree on them.
+const OF_THE_CRAWL: [&str; 4] = ["agent.product", "agent.aliases", "robots.", "consent."];
+
+/// A run of the crawl.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// What its first entry says that it was started with; none in ledgers of older versions.
+    digests: Option<RunSettings>,
+    /// The settings, where their text is stored and is the one that the ledger names.
+    pub(super) settings: Option<Settings>,
+    /// What is wrong with the text.
+    fault: Option<&'static str>,
+}
+
+/// Reads the runs, the first one first. Cost: a pass over the ledger.
+pub(super) fn runs<S: Store>(store: &S) -> Result<Vec<Run>, AuditError> {
+    let mut runs = Vec::new();
+    for pair in store.scan(Tree::Ledger, &[]) {
+        // What can't be read is a fault of the chain, and reported there.
+        let Ok(block) = ledger::read(&pair?.1) else { continue };
+        for entry in block.decisions.into_iter().filter(Decision::begins_a_run) {
+            runs.push(run(store, entry.evidence.run.map(|run| *run))?);
+        }
+    }
+    Ok(runs)
+}
+
+fn run<S: Store>(store: &S, digests: Option<RunSettings>) -> Result<Run, AuditError> {
+    let Some(digests) = digests else { return Ok(Run { digests: None, settings: None, fault: None }) };
+    let text = store.get(Tree::Meta, &digests.key())?.map(|text| String::from_utf8_lossy(&text).into_owned());
+    let read = match text {
+        None => Err("the settings that it was started with are missing from the database"),
+        Some(text) if digest(&text) != digests.settings => {
+            Err("the stored settings aren't those that the ledger names")
+        }
+        Some(text) => read_settings_in_force(&text).map_err(|_| "its stored settings can't be read"),
+    };
+    let fault = read.as_ref().err().copied();
+    Ok(Run { digests: Some(digests), settings: read.ok(), fault })
+}
+
+/// Compares what the runs were started with, and what `crawl.toml` and the database say that it was.
+pub(super) fn judge<S: Store>(
+    store: &S,
+    runs: &[Run],
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Check, AuditError> {
+    let mut check = Check::new(
+        "settings",
+        "each run's settings and seeds are on record, and crawl.toml says what the crawl was made with",
+    );
+    let on_record: Vec<(usize, &RunSettings, &Run)> =
+        (1..).zip(runs).filter_map(|(number, run)| Some((number, run.digests.as_ref()?, run))).collect();
+    let Some((_, first, _)) = on_record.first() else {
+        check.unjudged =
+            Some("no run's settings are on record: an older crawl, or its ledger was off".to_owned());
+        return Ok(check);
+    };
+    for (number, digests, run) in &on_record {
+        check.case();
+        let subject = format!("run {number}");
+        if let Some(fault) = run.fault {
+            check.lost_or_broken(repair.is_some(), &subject, None, fault);
+        }
+        if digests.seeds != first.seeds {
+            check.broken(&subject, None, "it was started with other seeds than the first run");
+        }
+    }
+    check.case();
+    if seeds_digest(rules.seeds.iter().map(String::as_str)) != first.seeds {
+        check.broken("crawl.toml", None, "its seeds aren't those that the crawl was started with");
+    }
+    let settings: Vec<(usize, Settings)> = on_record
+        .iter()
+        .filter_map(|(number, _, run)| Some((*number, without_places(run.settings.as_ref()?))))
+        .collect();
+    let file = without_places(&rules.settings);
+    // What a run was really started with, by key; a file that was edited for a resume has a value of a later run.
+    let mut other: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+    for (number, of_run) in &settings {
+        for key in differences(&file, of_run) {
+            other.entry(key).or_default().push(*number);
+        }
+    }
+    for (key, differing) in other {
+        let binds_all = OF_THE_CRAWL.iter().any(|part| key.starts_with(part));
+        if binds_all || differing.len() == settings.len() {
+            let what = format!("{key} isn't what run {} was started with", differing[0]);
+            check.broken("crawl.toml", None, what);
+        }
+    }
+    check.case();
+    let begun = store.get(Tree::Meta, b"settings")?.map(|text| String::from_utf8_lossy(&text).into_owned());
+    match begun.as_deref().map(read_record_text) {
+        Some(Ok((begun, record))) => {
+            if let Some((_, of_first)) = settings.first().filter(|(number, _)| *number == 1)
+                && repair.is_none()
+                && let Some(key) = differences(&without_places(&begun), of_first).first()
+            {
+                check.broken("meta/settings", None, format!("{key} isn't what run 1 was started with"));
+            }
+            if seeds_digest(record.seeds.iter().map(String::as_str)) != first.seeds {
+                check.broken("meta/settings", None, "its seeds aren't those that the crawl was started with");
+            }
+        }
+        Some(Err(_)) => check.broken("meta/settings", None, "it can't be read"),
+        None => check.broken("meta/settings", None, "it is missing"),
+    }
+    Ok(check)
+}

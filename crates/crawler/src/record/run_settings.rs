@@ -1,0 +1,53 @@
+//! What a run was started with: its settings as text, bound into the ledger by their digest.
+
+use serde::Serialize;
+
+use crate::config::{self, Settings};
+use crate::url::CrawlUrl;
+
+/// What the keys of settings begin with.
+const PREFIX: &str = "settings/";
+
+/// Digests of what a run was started with; part of the entry that begins it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunSettings {
+    /// BLAKE3 of the settings in force, in hex. The text with this digest is at [`RunSettings::key`] in tree `meta`.
+    pub settings: String,
+    /// BLAKE3 of the seeds in their order, one a line, in hex.
+    pub seeds: String,
+}
+
+impl RunSettings {
+    /// The settings of a run as they are stored, and their digests. Fails where a number is too great for TOML.
+    pub fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<(Self, String), toml::ser::Error> {
+        let text = config::settings_in_force(settings)?;
+        let digests =
+            Self { settings: digest(&text), seeds: seeds_digest(seeds.iter().map(CrawlUrl::as_str)) };
+        Ok((digests, text))
+    }
+
+    /// Key of the settings' text in tree `meta`.
+    pub fn key(&self) -> Vec<u8> {
+        format!("{PREFIX}{}", self.settings).into_bytes()
+    }
+
+    /// Whether this is the key of a run's settings.
+    pub fn is_key(key: &[u8]) -> bool {
+        key.starts_with(PREFIX.as_bytes())
+    }
+}
+
+/// BLAKE3 in hex.
+pub(crate) fn digest(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// BLAKE3 of seeds in their order, each with a line feed behind it, in hex.
+pub(crate) fn seeds_digest<'a>(seeds: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for seed in seeds {
+        hasher.update(seed.as_bytes());
+        hasher.update(b"\n");
+    }
+    hasher.finalize().to_hex().to_string()
+}
