@@ -87,7 +87,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
     let mut settings = Settings::default();
     "SuperRobot/1.0".clone_into(&mut settings.agent.product);
     let seeds = (0..hosts).map(|host| Ok(url(host, 0)?.to_string())).collect::<Result<Vec<_>>>()?;
-    let record = Record { program: "bench".to_owned(), started: began.wall, seeds };
+    let record = Record { program: "bench".to_owned(), started: began.wall, seeds, ..Record::default() };
     held.write_settings(&to_toml(&settings, &record)?)?;
     {
         let store = SledStore::create(&held.unfinished_db())?;

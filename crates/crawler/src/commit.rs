@@ -30,6 +30,9 @@ pub struct Totals {
     pub pages: u64,
     /// Redirects.
     pub redirects: u64,
+    /// Visits that found a page as it was before (status 304).
+    #[serde(default)]
+    pub unchanged: u64,
     /// Visits that ended in an error, 4xx and 5xx included.
     pub failed: u64,
     /// URLs that robots.txt or a limit kept from being requested.

@@ -229,7 +229,13 @@ impl<S: Store> RobotsCache<S> {
                 // Without a connection it's the host that can't be had, not its robots.txt.
                 let of_host = !error.connected && errand.hops.is_empty();
                 let kind = if of_host { error.kind.as_str() } else { ROBOTS };
-                self.judged(errand, known, &Outcome::Failed(failure(error.kind)), None, kind, now)
+                let words = format!("{}: {}", failure(error.kind).name(), error.detail);
+                let outcome = if error.detail.is_empty() {
+                    Outcome::Failed(failure(error.kind))
+                } else {
+                    Outcome::Refused(&words)
+                };
+                self.judged(errand, known, &outcome, None, kind, now)
             }
         };
         entry.map(Step::Known)

@@ -4,9 +4,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use encoding_rs::Encoding;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::clean::clean_to;
+use crate::url::CrawlUrl;
 
 /// Most octets of a seed file; about five million URLs.
 const MAX_OCTETS: u64 = 512 << 20;
@@ -16,22 +18,30 @@ const SHOWN: usize = 80;
 /// What a seed file holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeedList {
-    /// Line number (from 1) and URL, in the order of the file; http or https, without userinfo; duplicates are kept.
-    pub seeds: Vec<(usize, Url)>,
+    /// Line number (from 1) and URL, in the order of the file; duplicates are kept.
+    pub seeds: Vec<(usize, CrawlUrl)>,
     /// Lines that aren't URLs that we crawl, in the order of the file.
     pub bad: Vec<BadLine>,
 }
 
 /// A line of a seed file that isn't a URL that we crawl.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("line {line_no}: {text:?} {why}")]
 pub struct BadLine {
     /// Line number, from 1.
+    #[serde(rename = "line")]
     pub line_no: usize,
     /// The line, cleaned for a terminal and cut to 80 characters.
     pub text: String,
     /// What is wrong with it, and what would be right.
     pub why: String,
+}
+
+impl From<Vec<CrawlUrl>> for SeedList {
+    /// A list without bad lines, one URL a line.
+    fn from(urls: Vec<CrawlUrl>) -> Self {
+        Self { seeds: (1..).zip(urls).collect(), bad: Vec::new() }
+    }
 }
 
 /// Why a seed file can't be used at all.
@@ -144,7 +154,7 @@ fn without_comment(text: &str) -> &str {
     text.match_indices('#').map(|(at, _)| at).find(|&at| starts(at)).map_or(text, |at| &text[..at])
 }
 
-fn seed(text: &str) -> Result<Url, String> {
+fn seed(text: &str) -> Result<CrawlUrl, String> {
     if text.chars().any(char::is_control) {
         return Err("has control characters".to_owned());
     }
@@ -167,7 +177,7 @@ fn seed(text: &str) -> Result<Url, String> {
     // Neither sent nor stored; both calls can only fail for URLs without a host, which http never is.
     let _ = url.set_username("");
     let _ = url.set_password(None);
-    Ok(url)
+    CrawlUrl::from_url(url).map_err(|error| format!("can't be crawled: {error}"))
 }
 
 #[cfg(test)]
@@ -183,7 +193,7 @@ mod tests {
     #[test]
     fn one_url_a_line() {
         let text = b"\xef\xbb\xbfhttps://a.test/\r\n\r\n# a comment\r\n  http://b.test/x#part  # ours\r\n\thttp://c.test\n#http://d.test/";
-        let expected = [(1, "https://a.test/"), (4, "http://b.test/x#part"), (5, "http://c.test/")];
+        let expected = [(1, "https://a.test/"), (4, "http://b.test/x"), (5, "http://c.test/")];
         assert_eq!(urls(text), expected.map(|(line, url)| (line, url.to_owned())));
         assert_eq!(parse(text).bad, []);
     }
@@ -256,7 +266,7 @@ mod tests {
                 .as_bytes(),
         );
         assert_eq!(list.seeds.len(), 100_000);
-        assert!(list.seeds.iter().all(|(line, url)| url.path() == format!("/page/{line}")));
+        assert!(list.seeds.iter().all(|(line, url)| url.as_url().path() == format!("/page/{line}")));
     }
 
     proptest! {

@@ -53,7 +53,7 @@ fn a_second_signal_ends_it_at_once_and_nothing_is_lost() {
         }
         running.signal("TERM");
         let output = running.wait(Duration::from_secs(10));
-        assert!(matches!(output.code, Some(0 | 11)), "{output}");
+        assert!(matches!(output.code, Some(11 | 13)), "{output}");
         let mut done: Vec<String> =
             scene.table("pages").iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect();
         done.retain(|url| url.contains("//a.test"));
@@ -66,7 +66,7 @@ fn a_second_signal_ends_it_at_once_and_nothing_is_lost() {
 fn frozen_servers_cost_nobody_else_anything() {
     let scene = scene();
     let output = scene.crawl().args(["--timeout", "2s", "--retries", "0"]).run();
-    told("frozen servers", &output, 0);
+    told("frozen servers", &output, 13);
     assert_eq!(scene.table("pages").len(), 60);
     let errors = scene.table("errors");
     assert!(errors.iter().any(|row| row["kind"] == "timeout"), "{errors:?}");

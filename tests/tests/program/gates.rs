@@ -211,7 +211,7 @@ fn an_origin_that_never_answers_holds_up_no_other_of_its_host() {
     sites = sites.page("a.test", "/20", Answer::html("the end"));
     let robots = "User-agent: *\nDisallow:\nSitemap: https://a.test/map.xml\n";
     let scene = Scene::new(sites.page("a.test", "/robots.txt", Answer::content("text/plain", robots)));
-    scene.crawl().args(["--sitemaps"]).run().expect(0);
+    scene.crawl().args(["--sitemaps"]).run().expect(13);
     assert_eq!(scene.table("pages").len(), 21, "{:?}", scene.table("queue"));
     let queue = scene.table("queue");
     assert_eq!(queue.len(), 20, "what can't be had waits: {queue:?}");

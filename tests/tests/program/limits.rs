@@ -94,7 +94,7 @@ fn every_limit_of_the_file_is_obeyed_told_and_counted() {
     let scene = Scene::new(sites);
     let config = scene.path("c.toml");
     std::fs::write(&config, CONFIG).unwrap();
-    scene.crawl().args(["--sitemaps", "--config"]).args([&config]).run().expect(0);
+    scene.crawl().args(["--sitemaps", "--config"]).args([&config]).run().expect(10);
 
     let of_pages = scene.table("pages");
     for (key, word, _) in pages() {

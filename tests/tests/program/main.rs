@@ -1,5 +1,6 @@
 //! The binary as a user runs it, against a real HTTP server on loopback.
 
+mod accounts;
 mod adverse;
 mod audit;
 mod bulk;

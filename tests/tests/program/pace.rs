@@ -218,7 +218,7 @@ fn a_retry_after_that_came_just_before_a_kill_is_kept() {
     pass(300);
     running.kill();
     let resumed = Crawl::new(["resume".as_ref(), out.as_os_str()]).run();
-    assert!(resumed.stdout.contains("(retry-after)"), "{resumed}");
+    assert!(resumed.stdout.contains(", retry-after until "), "{resumed}");
     assert_eq!(*asked.lock().unwrap(), 1, "an hour isn't over: {resumed}");
     let export = Crawl::new(["export".as_ref(), out.as_os_str()]);
     let ledger = export.args(["--table", "ledger", "--format", "jsonl"]).run().expect(0).json();

@@ -46,7 +46,7 @@ fn traps_end_by_themselves_and_say_why() {
     let scene = Scene::new(echo(sessions(calendar(Sites::new().tree("canary.test", 60, Duration::ZERO)))));
     let config = scene.path("c.toml");
     std::fs::write(&config, "[traps]\ndepth = 100\n").unwrap();
-    scene.crawl().args(["--config"]).args([&config]).run().expect(0);
+    scene.crawl().args(["--config"]).args([&config]).run().expect(10);
     let mut asked: BTreeMap<String, usize> = BTreeMap::new();
     for url in scene.server.pages() {
         *asked.entry(url.split('/').nth(2).unwrap_or_default().to_owned()).or_default() += 1;
@@ -82,7 +82,7 @@ fn traps_end_by_themselves_and_say_why() {
     assert_eq!(counted, BTreeMap::from([("trap_depth", 1), ("trap_repeats", 1), ("trap_same", 202)]));
     scene.look("audit", &[]).expect(0);
     let resumed = scene.resume().args(scene.server.resolve()).run();
-    resumed.expect(0);
+    resumed.expect(10);
     assert_eq!(
         scene.server.pages().len(),
         101 + 60 + 4 + 202,

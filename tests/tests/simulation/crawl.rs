@@ -68,7 +68,8 @@ impl<S: Store> Crawl<S> {
         for seed in &seeds {
             scope.add_seed(seed);
         }
-        let planted = job::plant(&store, &scope, &seeds, KEY, clock.now().wall).expect("the store works");
+        let planted =
+            job::plant(&store, &scope, &seeds, &[], KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
         let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
         Self {

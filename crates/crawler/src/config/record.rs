@@ -8,6 +8,8 @@ use super::error::ConfigError;
 use super::keys::{KEYS, flat};
 use super::load::Origin;
 use super::settings::Settings;
+use crate::seeds::{BadLine, SeedList};
+use crate::url::CrawlUrl;
 
 /// Section of `crawl.toml` that isn't a setting; a config file may hold it, and it changes nothing there.
 pub(super) const RECORD: &str = "record";
@@ -22,6 +24,41 @@ pub struct Record {
     pub started: jiff::Timestamp,
     /// The seeds, normalised, in the order of the file.
     pub seeds: Vec<String>,
+    /// How many lines of the seed file were no URL that can be crawled.
+    pub unusable_seeds: u64,
+    /// The first [`UNUSABLE_LISTED`] of them.
+    pub unusable: Vec<BadLine>,
+}
+
+/// Unusable lines of the seed file that are put on record with their text; the others are counted.
+const UNUSABLE_LISTED: usize = 10_000;
+
+impl Record {
+    /// Begins the record of a crawl from its seed file.
+    pub fn new(program: &str, started: jiff::Timestamp, list: &SeedList) -> Self {
+        Self {
+            program: program.to_owned(),
+            started,
+            seeds: list.seeds.iter().map(|(_, url)| url.to_string()).collect(),
+            unusable_seeds: list.bad.len() as u64,
+            unusable: list.bad.iter().take(UNUSABLE_LISTED).cloned().collect(),
+        }
+    }
+
+    /// The seeds as URLs; the first one that isn't a URL any more is an error, since the file was changed.
+    pub fn seed_urls(&self) -> Result<Vec<CrawlUrl>, ConfigError> {
+        let urls = self.seeds.iter().map(|seed| {
+            CrawlUrl::parse(seed).map_err(|error| ConfigError::Bad {
+                at: "crawl.toml: record.seeds".to_owned(),
+                what: format!(
+                    "{:?} isn't a URL that can be crawled: {error}",
+                    crate::clean::clean_to(seed, 80)
+                ),
+                origin: Origin::File,
+            })
+        });
+        urls.collect()
+    }
 }
 
 /// Writes settings and record as TOML. [`load`](super::load()) takes the text as a config file, [`read_record`] its record.

@@ -8,6 +8,7 @@ use meta::consent::Purpose;
 use proptest::prelude::*;
 
 use super::*;
+use crate::seeds::BadLine;
 
 fn with_file(text: &str) -> Result<Loaded, ConfigError> {
     load_all(&CliOverrides::default(), &[], Some(text))
@@ -354,7 +355,14 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 proptest! {
     #[test]
     fn settings_survive_their_file(settings in any_settings(), seeds in prop::collection::vec("http://[a-z]{1,9}\\.test/", 0..4)) {
-        let record = Record { program: "crawl 1.2.3".into(), started: jiff::Timestamp::UNIX_EPOCH, seeds };
+        let unusable = vec![BadLine { line_no: 3, text: "ftp://a.test/".to_owned(), why: "has a \"scheme\"".to_owned() }];
+        let record = Record {
+            program: "crawl 1.2.3".into(),
+            started: jiff::Timestamp::UNIX_EPOCH,
+            seeds,
+            unusable_seeds: 7,
+            unusable,
+        };
         let text = to_toml(&settings, &record).unwrap();
         let layer = file::parse(&text, "crawl.toml").unwrap();
         prop_assert_eq!(&layer.settings, &settings);

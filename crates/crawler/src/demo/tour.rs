@@ -52,7 +52,7 @@ pub async fn tour(out: &Path, program: &str) -> Result<Vec<RobotReport>, TourErr
             .filter_map(|site| CrawlUrl::parse(&format!("http://{}/", site.host)).ok())
             .collect();
         let now = Timestamp::now();
-        let job = Job::start(settings.clone(), &seeds, program, now)?;
+        let job = Job::start(settings.clone(), &seeds.into(), program, now)?;
         let (_keep, stop) = watch::channel(Stop::No);
         job.run(stop, Box::new(|_| {})).await?;
         let store = SledStore::open(&settings.out.join("db")).map_err(JobError::from)?;

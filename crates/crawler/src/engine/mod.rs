@@ -157,7 +157,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Some(value) => serde_json::from_slice(&value)?,
             None => ScopeAdded::default(),
         };
-        for url in added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
+        for url in &added.urls {
+            let detail = |error| format!("scope_added: {url}: {error}");
+            let url = CrawlUrl::parse(url)
+                .map_err(|error| StoreError::Form { tree: Tree::Meta.name(), detail: detail(error) })?;
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);

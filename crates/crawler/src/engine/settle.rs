@@ -291,6 +291,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 counts.pages += 1;
                 self.totals.pages += 1;
             }
+            304 => self.totals.unchanged += 1,
             300..400 if visited.record.error.is_none() => self.totals.redirects += 1,
             _ => {
                 counts.errors += 1;

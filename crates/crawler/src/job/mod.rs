@@ -26,15 +26,17 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
-use crate::config::{self, Record, Settings};
+use crate::config::{self, ConfigError, Record, Settings};
 use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
 use crate::scope::{PatternError, Scope};
+use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
+use crate::view::{self, View};
 use crate::visit::VisitContext;
 use crate::warc::WarcInfo;
 
@@ -45,6 +47,9 @@ pub const FORMAT: u32 = 2;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
+    /// `crawl.toml` of an existing crawl.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The output directory.
     #[error(transparent)]
     Dir(#[from] DirError),
@@ -81,7 +86,7 @@ pub enum JobError {
         source: Box<JobError>,
     },
     /// A thread of ours panicked.
-    #[error("removing withdrawn content from the database failed unexpectedly")]
+    #[error("counting what is stored, or removing withdrawn content, failed unexpectedly")]
     Panicked,
     /// The database has a form of another version.
     #[error(
@@ -117,22 +122,19 @@ impl Job {
     /// is made; a start that fails later leaves nothing behind.
     pub fn start(
         settings: Settings,
-        seeds: &[CrawlUrl],
+        list: &SeedList,
         program: &str,
         now: Timestamp,
     ) -> Result<Self, JobError> {
-        let prepared = Prepared::new(&settings, seeds)?;
+        let record = Record::new(program, now, list);
+        let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
+        let prepared = Prepared::new(&settings, &seeds)?;
         let dir = CrawlDir::create(&settings.out)?;
-        let record = Record {
-            program: program.to_owned(),
-            started: now,
-            seeds: seeds.iter().map(ToString::to_string).collect(),
-        };
         let text = config::to_toml(&settings, &record)?;
         let made = dir
             .write_settings(&text)
             .map_err(JobError::from)
-            .and_then(|()| seed_database(&dir, &prepared.scope, seeds, &text, now));
+            .and_then(|()| seed_database(&dir, &prepared.scope, &seeds, &record, &text, now));
         match made {
             Ok((store, key)) => Ok(Self::new(dir, settings, prepared, store, key, now)),
             Err(error) => {
@@ -145,13 +147,13 @@ impl Job {
     /// Takes up the crawl in `settings.out`; `record` is what its `crawl.toml` says of its start.
     pub fn resume(settings: Settings, record: &Record, now: Timestamp) -> Result<Self, JobError> {
         let dir = CrawlDir::open(&settings.out)?;
-        let seeds: Vec<CrawlUrl> = record.seeds.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
+        let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
         let (store, key) = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
             dir.prepare_db()?;
             let text = config::to_toml(&settings, record)?;
-            seed_database(&dir, &prepared.scope, &seeds, &text, now)?
+            seed_database(&dir, &prepared.scope, &seeds, record, &text, now)?
         } else {
             let mut store = SledStore::open(&dir.db())?;
             let key = read_key(&store)?;
@@ -204,28 +206,29 @@ impl Job {
         &self.dir
     }
 
-    /// Crawls until it is over or `stop` says so.
-    pub async fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Summary, JobError> {
+    /// Crawls until it is over or `stop` says so, then counts what is stored. The count takes some seconds for a million URLs. A
+    /// run that was interrupted gives it up after [`PATIENCE`], and every run when `stop` asks to end at once.
+    pub async fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
         let settings = &self.settings;
+        let dir = Arc::new(self.dir);
         let agent = settings.agent.user_agent();
         let info = WarcInfo {
             software: concat!("crawl/", env!("CARGO_PKG_VERSION")).to_owned(),
             robots: format!("obeyed, dialect {}", settings.robots.dialect),
             user_agent: agent.clone(),
             from: settings.agent.from_header(),
-            is_part_of: self
-                .dir
+            is_part_of: dir
                 .root()
                 .file_name()
                 .map(|name| name.to_string_lossy().into_owned())
                 .unwrap_or_default(),
             started_at: self.started,
         };
-        let warc = self.dir.warc();
+        let warc = dir.warc();
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
         let clock = Clock::system();
-        let pauses = Arc::new(PauseLog::open(self.dir.root(), clock)?);
+        let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
             robots: robots_cache(settings, Arc::clone(&self.store)),
@@ -239,22 +242,65 @@ impl Job {
         let engine = EngineSettings { run: Some(self.run), ..engine_settings(settings, self.key) };
         let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
         engine.take_up_pauses(pauses)?;
-        let summary = engine.run(stop).await?;
+        let summary = engine.run(stop.clone()).await?;
         drop(engine);
         let done = !matches!(summary.end, End::Interrupted | End::Forced);
         if self.revisiting && summary.end == End::Complete {
             revisit::close(&*self.store)?;
         }
+        let account = match summary.end {
+            End::Forced => None,
+            End::Interrupted => account(Arc::clone(&self.store), Arc::clone(&dir), stop, PATIENCE).await?,
+            End::Complete | End::Limit(_) => {
+                account(Arc::clone(&self.store), Arc::clone(&dir), stop, Duration::MAX).await?
+            }
+        };
         let scrub_due = done && scrub::is_due(&*self.store)?;
         drop(self.store);
         if scrub_due {
-            let dir = self.dir;
             // Nothing else waits for this thread.
             tokio::task::spawn_blocking(move || scrub::after_run(&dir))
                 .await
                 .map_err(|_| JobError::Panicked)??;
         }
-        Ok(summary)
+        Ok(Finished { summary, account })
+    }
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended, and what remains queued.
+    pub summary: Summary,
+    /// What the crawl holds, as `crawl show` has it; none where the run ended before it was counted.
+    pub account: Option<view::Summary>,
+}
+
+/// How long somebody who interrupts a crawl waits for its counts.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Counts what is stored, unless that takes longer than `patience`, or `stop` asks to end at once.
+#[expect(clippy::disallowed_methods, reason = "the run is over: this waits for a person, not for a site")]
+async fn account(
+    store: Arc<SledStore>,
+    dir: Arc<CrawlDir>,
+    mut stop: watch::Receiver<Stop>,
+    patience: Duration,
+) -> Result<Option<view::Summary>, JobError> {
+    let counting = tokio::task::spawn_blocking(move || View::over(store)?.in_dir(dir).summary());
+    let at_once = async {
+        // A sender that is gone asks for nothing.
+        if stop.wait_for(|stop| *stop == Stop::Now).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        counted = counting => {
+            let counted = counted.map_err(|_| JobError::Panicked)?;
+            Ok(Some(counted.map_err(|error| JobError::View(Box::new(error)))?))
+        }
+        () = at_once => Ok(None),
+        () = tokio::time::sleep(patience) => Ok(None),
     }
 }
 
@@ -292,6 +338,7 @@ fn seed_database(
     dir: &CrawlDir,
     scope: &Scope,
     seeds: &[CrawlUrl],
+    record: &Record,
     text: &str,
     now: Timestamp,
 ) -> Result<(Arc<SledStore>, FingerprintKey), JobError> {
@@ -306,7 +353,7 @@ fn seed_database(
             Write::put(Tree::Meta, "settings", text),
         ];
         store.commit(about)?;
-        plant(&store, scope, seeds, key, now)?;
+        plant(&store, scope, seeds, &record.unusable, key, now)?;
     }
     dir.finish_db()?;
     Ok((Arc::new(SledStore::open(&dir.db())?), key))

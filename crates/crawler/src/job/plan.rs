@@ -27,7 +27,7 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     let Prepared { scope, fetch, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
     let store = Arc::new(MemoryStore::default());
-    plant(&store, &scope, seeds, key, Timestamp::now())?;
+    plant(&store, &scope, seeds, &[], key, Timestamp::now())?;
     let context = Arc::new(VisitContext {
         fetch,
         robots: robots_cache(settings, Arc::clone(&store)),

@@ -11,6 +11,7 @@ use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
 use crate::pace::{Delay, Why};
 use crate::record::{Decision, Layer};
 use crate::scope::Scope;
+use crate::seeds::BadLine;
 use crate::store::Store;
 use crate::url::{CrawlUrl, FingerprintKey};
 
@@ -25,11 +26,12 @@ pub struct Planted {
     pub refused: u64,
 }
 
-/// Queues the seeds and commits. `scope` must know them already.
+/// Queues the seeds, enters the lines of the seed file that can't be used, and commits. `scope` must know the seeds already.
 pub fn plant<S: Store>(
     store: &Arc<S>,
     scope: &Scope,
     seeds: &[CrawlUrl],
+    unusable: &[BadLine],
     key: FingerprintKey,
     now: Timestamp,
 ) -> Result<Planted, CommitError> {
@@ -60,6 +62,16 @@ pub fn plant<S: Store>(
             _ => planted.queued += 1,
         }
     }
+    decisions.extend(unusable.iter().map(|bad| Decision {
+        at: now,
+        url: bad.text.clone(),
+        host: String::new(),
+        decision: "skipped".to_owned(),
+        layer: Layer::Scope,
+        reason: "unusable_seed".to_owned(),
+        evidence: format!("line {} of the seed file {}", bad.line_no, bad.why).into(),
+        via: None,
+    }));
     let (generation, writes) = frontier.cut(at)?;
     let totals = Totals { skipped: planted.refused, ..Totals::default() };
     let mut committer = Committer::open(Arc::clone(store), None)?;

@@ -76,7 +76,7 @@ pub(super) fn rebuild(
     now: Timestamp,
     repaired: &mut Repaired,
 ) -> Result<()> {
-    let seeds: Vec<CrawlUrl> = record.seeds.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect();
+    let seeds = record.seed_urls()?;
     let mut scope = job::scope(settings).map_err(JobError::from)?;
     let added = salvaged.get(Tree::Meta, b"scope_added");
     let added_urls = added.as_deref().map(crate::engine::scope_added).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How much of each host a crawl has: all of it, all but what a limit keeps out, or a part, and why.
+//! How much of a crawl, and of each of its hosts, is there: all of it, all but what a limit keeps out, or a part, and why.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,16 +11,35 @@ use super::summary::Counted;
 use crate::engine::EndRecord;
 use crate::frontier::HostRecord;
 
-/// How much of a host the crawl has.
+/// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Coverage {
-    /// A part; there is more that may be fetched.
-    Partial,
-    /// All but what a limit of the crawl keeps out.
-    Bounded,
-    /// Everything that was found and may be fetched.
+pub enum Status {
+    /// URLs or hosts remain that may be fetched and weren't, or a seed can't be used.
+    Incomplete,
+    /// Nothing remains but what a limit of the crawl keeps out: a number of pages, a depth, the size of a body.
+    CompleteWithinLimits,
+    /// Every URL that was found, belongs to the crawl and may be fetched was fetched whole, or has a final reason on record.
     Complete,
+}
+
+impl Status {
+    /// Its name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Incomplete => "incomplete",
+            Self::CompleteWithinLimits => "complete_within_limits",
+            Self::Complete => "complete",
+        }
+    }
+
+    /// Its name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::CompleteWithinLimits => "complete within limits",
+            _ => self.as_str(),
+        }
+    }
 }
 
 /// What keeps URLs of a host back: the reasons with their numbers, and those among them that are limits of ours.
@@ -28,6 +47,15 @@ pub enum Coverage {
 pub(super) struct HeldBack {
     reasons: BTreeMap<String, u64>,
     limits: BTreeMap<String, u64>,
+    /// Pages of which a part is missing, by the limit that cut them.
+    cut: BTreeMap<&'static str, u64>,
+}
+
+impl HeldBack {
+    /// Counts a page of which `limit` kept a part out.
+    pub(super) fn cut(&mut self, limit: &'static str) {
+        *self.cut.entry(limit).or_default() += 1;
+    }
 }
 
 /// The reasons by host.
@@ -41,7 +69,8 @@ pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
     }
     let held = by.entry(row.host.clone()).or_default();
     *held.reasons.entry(row.reason.clone()).or_default() += 1;
-    if matches!(row.layer, "limit" | "trap") {
+    // A loop has no end that a greater limit would reach.
+    if matches!(row.layer, "limit" | "trap") && row.reason != "redirect_loop" {
         *held.limits.entry(row.reason.clone()).or_default() += 1;
     }
 }
@@ -51,7 +80,7 @@ pub(super) fn statement(
     record: &HostRecord,
     end: Option<&EndRecord>,
     held: Option<&HeldBack>,
-) -> (Coverage, String, Vec<Counted>) {
+) -> (Status, String, Vec<Counted>) {
     let left = queued(record);
     let mut reasons: Vec<Counted> = held
         .iter()
@@ -62,51 +91,68 @@ pub(super) fn statement(
         let what = if record.parked.is_some() { "parked" } else { "queued" };
         reasons.push(Counted { what: what.to_owned(), count: left });
     }
+    let cut = held.iter().flat_map(|held| &held.cut);
+    reasons.extend(cut.map(|(what, count)| Counted { what: format!("cut by {what}"), count: *count }));
     reasons.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-    let (coverage, words) = if left > 0 { waiting(record, end, left) } else { through(record, held) };
-    (coverage, words, reasons)
+    let (status, words) = if left > 0 { waiting(record, end, left) } else { through(record, held) };
+    (status, words, reasons)
 }
 
-fn waiting(record: &HostRecord, end: Option<&EndRecord>, left: u64) -> (Coverage, String) {
-    let left = urls(left);
+fn waiting(record: &HostRecord, end: Option<&EndRecord>, left: u64) -> (Status, String) {
+    let remain = format!("{} {}", urls(left), if left == 1 { "remains" } else { "remain" });
+    let bounded =
+        |limit: &str| (Status::CompleteWithinLimits, format!("complete within limits ({limit}): {remain}"));
+    let incomplete = |why: &str| (Status::Incomplete, format!("incomplete: {remain}{why}"));
     if let Some(why) = &record.parked {
-        return (Coverage::Bounded, format!("bounded by {why}: {left} left, the host is left alone"));
+        return bounded(why);
     }
     if record.wait_reason.is_pause() {
         let until = Moment(record.next_at);
-        return (Coverage::Partial, format!("partial, {} until {until}: {left} left", record.wait_reason));
+        return incomplete(&format!(", {} until {until}{}", record.wait_reason, robots_words(record)));
     }
     let limit = end.and_then(|end| end.limit.as_deref());
     match (end.map(|end| end.end.as_str()), limit) {
-        (_, Some(limit)) => (Coverage::Bounded, format!("bounded by {limit}: {left} left")),
-        (Some("interrupted" | "forced"), _) => {
-            (Coverage::Partial, format!("partial: {left} left, the crawl was stopped"))
-        }
-        (Some("running"), _) => {
-            (Coverage::Partial, format!("partial: {left} left, the crawl was cut off or runs still"))
-        }
-        _ => (Coverage::Partial, format!("partial: {left} left")),
+        (_, Some(limit)) => bounded(limit),
+        (Some("interrupted" | "forced"), _) => incomplete(", the crawl was stopped"),
+        (Some("running"), _) => incomplete(", the crawl was cut off or still runs"),
+        _ => incomplete(&robots_words(record)),
     }
 }
 
-fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Coverage, String) {
+/// What is wrong with the host's robots.txt, if anything is.
+fn robots_words(record: &HostRecord) -> String {
+    match record.robots_status.as_deref().and_then(|status| status.strip_prefix("defer: ")) {
+        Some(why) => format!(" (robots.txt {why})"),
+        None => String::new(),
+    }
+}
+
+fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
     let failed = match record.counts.errors {
         0 => String::new(),
         errors => format!("; {} failed", urls(errors)),
     };
-    if record.counts.pages == 0 && record.counts.errors > 0 {
-        return (Coverage::Partial, format!("partial: none of its pages could be had{failed}"));
+    let limits: BTreeMap<String, u64> = held
+        .iter()
+        .flat_map(|held| &held.limits)
+        .map(|(name, count)| (name.replace('_', " "), *count))
+        .collect();
+    let cut: BTreeMap<&str, u64> =
+        held.iter().flat_map(|held| &held.cut).map(|(name, count)| (*name, *count)).collect();
+    if limits.is_empty() && cut.is_empty() {
+        return (Status::Complete, format!("complete: nothing remains to be fetched{failed}"));
     }
-    let limits = held.map(|held| &held.limits).filter(|limits| !limits.is_empty());
-    match limits {
-        Some(limits) => {
-            let names: Vec<_> = limits.keys().map(|name| name.replace('_', " ")).collect();
-            let count = limits.values().sum();
-            let words = format!("bounded by {}: {} left out{failed}", names.join(", "), urls(count));
-            (Coverage::Bounded, words)
-        }
-        None => (Coverage::Complete, format!("complete: nothing is left to fetch{failed}")),
+    let names: Vec<&str> = limits.keys().map(String::as_str).chain(cut.keys().copied()).collect();
+    let mut counts = Vec::new();
+    if !limits.is_empty() {
+        counts.push(format!("{} left out", urls(limits.values().sum())));
     }
+    if !cut.is_empty() {
+        let pages = cut.values().sum::<u64>();
+        counts.push(format!("{pages} {} cut", if pages == 1 { "page" } else { "pages" }));
+    }
+    let words = format!("complete within limits ({}): {}{failed}", names.join(", "), counts.join(", "));
+    (Status::CompleteWithinLimits, words)
 }
 
 fn urls(count: u64) -> String {

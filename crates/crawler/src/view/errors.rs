@@ -56,7 +56,7 @@ impl<S: Store> View<S> {
     }
 
     /// The queued URLs whose origin's robots.txt couldn't be had when it was last asked for.
-    fn unreachable(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
+    pub(super) fn unreachable(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         let (stored, error) = match stored_queue(self.store()) {
             Ok(stored) => (Some(stored), None),
             Err(error) => (None, Some(Err(ViewError::from(error)))),

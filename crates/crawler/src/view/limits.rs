@@ -14,11 +14,7 @@ pub(super) struct Reached(BTreeMap<&'static str, u64>);
 impl Reached {
     /// Counts what one page met.
     pub(super) fn page(&mut self, record: &PageRecord) {
-        let cut = record.truncated.as_deref().and_then(|cut| match cut {
-            "wire" => Some("limits.max_body, as sent"),
-            "decoded" => Some("limits.max_body, decoded"),
-            _ => None,
-        });
+        let cut = body_limit(record);
         let error = record.error.as_deref().and_then(|kind| match kind {
             "timeout" => Some("fetch.timeout"),
             "local" => Some("fetch.local_patience"),
@@ -68,6 +64,23 @@ impl Reached {
     fn add(&mut self, name: &'static str, count: u64) {
         *self.0.entry(name).or_default() += count;
     }
+}
+
+/// The limit that cut the body.
+fn body_limit(record: &PageRecord) -> Option<&'static str> {
+    match record.truncated.as_deref()? {
+        "wire" => Some("limits.max_body, as sent"),
+        "decoded" => Some("limits.max_body, decoded"),
+        _ => None,
+    }
+}
+
+/// The limit that kept a part of the body or of the links out of the crawl, if one did. Others shorten what is kept of a page, and
+/// no URL is missing for them.
+pub(super) fn cut_by(record: &PageRecord) -> Option<&'static str> {
+    const OF_LINKS: [&str; 3] = ["links", "link addresses", "href"];
+    let links = record.limits_hit.iter().find(|hit| OF_LINKS.contains(&hit.as_str()));
+    body_limit(record).map(|_| "limits.max_body").or_else(|| links.and_then(|hit| of_page(hit)))
 }
 
 /// The limit behind a fault of a sitemap.

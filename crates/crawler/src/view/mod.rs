@@ -33,7 +33,7 @@ mod write;
 use clap::ValueEnum;
 
 pub use self::cell::{Field, Kind, Moment};
-pub use self::coverage::Coverage;
+pub use self::coverage::Status;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
 pub use self::hosts::HostRow;

@@ -3,6 +3,7 @@
 use std::cell::{RefCell, RefMut};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use meta::consent::Purpose;
@@ -90,7 +91,7 @@ pub struct View<S> {
     /// Table `links` has the links of pages under noindex, too.
     with_noindex: bool,
     /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
-    dir: Option<CrawlDir>,
+    dir: Option<Arc<CrawlDir>>,
     /// What robots.txt files said to uses of pages.
     statements: RobotsStatements,
 }
@@ -106,7 +107,7 @@ impl View<SledStore> {
             return Err(ViewError::Unfinished(root.to_owned()));
         }
         let view = Self::over(SledStore::open_to_read(&dir.db())?)?;
-        Ok(Self { dir: Some(dir), ..view })
+        Ok(view.in_dir(Arc::new(dir)))
     }
 }
 
@@ -157,12 +158,18 @@ impl<S: Store> View<S> {
 
     /// The directory, where there is one.
     pub fn dir(&self) -> Option<&CrawlDir> {
-        self.dir.as_ref()
+        self.dir.as_deref()
+    }
+
+    /// Says in which directory the store lies.
+    #[must_use]
+    pub(crate) fn in_dir(self, dir: Arc<CrawlDir>) -> Self {
+        Self { dir: Some(dir), ..self }
     }
 
     /// A sorter whose temporary files lie beside the crawl.
     pub(super) fn sorter(&self) -> Sorter {
-        Sorter::new(self.dir.as_ref().map(CrawlDir::root))
+        Sorter::new(self.dir().map(CrawlDir::root))
     }
 
     /// The store that is read.

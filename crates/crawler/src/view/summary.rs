@@ -1,23 +1,31 @@
 //! A crawl in one view: what it is, what it did, what it left out, and whether each host is complete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use serde::Serialize;
 
 use super::cell::Moment;
-use super::coverage::{Coverage, HeldBack, HeldBackBy, hold_back, statement};
+use super::coverage::{HeldBack, HeldBackBy, Status, hold_back, statement};
 use super::hosts::{queued, seconds};
-use super::limits::Reached;
+use super::limits::{Reached, cut_by};
 use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
-use crate::config::{CliOverrides, load, read_record};
+use crate::config::{CliOverrides, Record, load, read_record};
 use crate::engine::{END, EndRecord};
 use crate::frontier::HostRecord;
+use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
 
-/// Sitemaps that the summary tells of one by one; the others are counted.
-const SITEMAPS_TOLD: usize = 200;
+/// Sitemaps that the summary lists; the others are counted.
+const SITEMAPS_LISTED: usize = 200;
+
+/// Hosts that the summary lists; the others are counted, and table `hosts` has them all.
+const HOSTS_LISTED: usize = 10_000;
+
+/// Lines of the seed file that can't be used, of which the summary lists so many.
+const UNUSABLE_LISTED: usize = 20;
 
 /// What `crawl show DIR` prints, as `--json` gives it.
 #[derive(Debug, Clone, Serialize)]
@@ -32,15 +40,21 @@ pub struct Summary {
     pub agent: Option<String>,
     /// The seeds, normalised.
     pub seeds: Vec<String>,
-    /// True if nothing that may be fetched is left.
+    /// Lines of the seed file that are no URL that can be crawled; none of them was.
+    pub unusable_seeds: u64,
+    /// The first 20 of them, with what is wrong.
+    pub unusable: Vec<BadLine>,
+    /// How much of the crawl is there.
+    pub status: Status,
+    /// True where `status` is `complete`.
     pub complete: bool,
-    /// The crawl's own counters, over all runs.
+    /// What was sent and received over all runs, and how many URLs are stored, failed or were left out, each counted once.
     pub totals: Totals,
     /// URLs that wait.
     pub queued: u64,
     /// Answered URLs by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Failed visits by kind.
+    /// URLs that failed, by kind, as in table `errors`.
     pub errors: BTreeMap<String, u64>,
     /// Limits that were reached, by the name they have in `docs/limits.md`, the most frequent first.
     pub limits: Vec<Counted>,
@@ -62,15 +76,15 @@ pub struct Summary {
     pub robots: Vec<Counted>,
     /// Hosts known.
     pub hosts_known: u64,
-    /// Hosts with nothing left to fetch.
+    /// Hosts of which everything that may be fetched is there.
     pub hosts_complete: u64,
-    /// Hosts with all that may be fetched, but for what a limit keeps out.
-    pub hosts_bounded: u64,
-    /// Hosts with a part alone.
-    pub hosts_partial: u64,
+    /// Hosts of which nothing lacks but what a limit keeps out.
+    pub hosts_complete_within_limits: u64,
+    /// Hosts of which more may be fetched.
+    pub hosts_incomplete: u64,
     /// How the last run ended: `running` (or killed), `complete`, `limit`, `interrupted`, `forced`.
     pub end: Option<EndRecord>,
-    /// Hosts one by one, unfinished ones first.
+    /// Hosts, unfinished ones first, at most 10,000; table `hosts` has them all.
     pub hosts: Vec<HostSummary>,
 }
 
@@ -103,7 +117,7 @@ pub struct HostSummary {
     /// Complete, or why not.
     pub state: HostState,
     /// How much of it the crawl has.
-    pub coverage: Coverage,
+    pub coverage: Status,
     /// The same in words.
     pub because: String,
     /// How many of its URLs each reason holds back, the most frequent first.
@@ -135,16 +149,19 @@ impl<S: Store> View<S> {
             }
             None => Totals::default(),
         };
-        let (agent, seeds) = self.settings();
+        let (agent, record) = self.settings();
         let mut reached = Reached::default();
-        let (skipped, held_back) = self.skip_reasons(&mut reached)?;
+        let (skipped, mut held_back) = self.skip_reasons(&mut reached)?;
         let end = meta(END)?.and_then(|text| serde_json::from_str(&text).ok());
         let mut summary = Summary {
             v: 1,
             crawl_id: meta("crawl_id")?.unwrap_or_default(),
             started: meta("started")?.and_then(|text| text.parse().ok()).map(Moment),
             agent,
-            seeds,
+            unusable_seeds: record.unusable_seeds,
+            unusable: record.unusable.into_iter().take(UNUSABLE_LISTED).collect(),
+            seeds: record.seeds,
+            status: Status::Complete,
             complete: true,
             totals,
             queued: 0,
@@ -161,36 +178,52 @@ impl<S: Store> View<S> {
             robots: self.robots_states(&mut reached)?,
             hosts_known: 0,
             hosts_complete: 0,
-            hosts_bounded: 0,
-            hosts_partial: 0,
+            hosts_complete_within_limits: 0,
+            hosts_incomplete: 0,
             end,
             hosts: Vec::new(),
         };
-        self.count_pages(&mut summary, &mut reached)?;
+        self.count_pages(&mut summary, &mut reached, &mut held_back)?;
         self.count_hosts(&mut summary, &held_back, &mut reached)?;
         for sitemap in self.sitemaps() {
             let sitemap = sitemap?;
             reached.sitemap(sitemap.detail.as_deref());
             summary.sitemaps_known += 1;
-            if summary.sitemaps.len() < SITEMAPS_TOLD {
+            if summary.sitemaps.len() < SITEMAPS_LISTED {
                 summary.sitemaps.push(sitemap);
             }
         }
         summary.limits = most_frequent(reached.counts());
-        summary.complete = summary.queued == 0;
+        summary.status = summary.worst();
+        summary.complete = summary.status == Status::Complete;
         Ok(summary)
     }
 
-    /// Agent and seeds, as far as `crawl.toml` still says them.
-    fn settings(&self) -> (Option<String>, Vec<String>) {
-        let Some(dir) = self.dir() else { return (None, Vec::new()) };
+    /// The agent, and how the crawl began, as far as `crawl.toml` still says it.
+    fn settings(&self) -> (Option<String>, Record) {
+        let Some(dir) = self.dir() else { return (None, Record::default()) };
         let file = dir.settings();
         let settings = load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings);
-        let seeds = read_record(&file).map(|record| record.seeds).unwrap_or_default();
-        (settings.map(|settings| settings.agent.user_agent()), seeds)
+        let record = read_record(&file).unwrap_or_default();
+        (settings.map(|settings| settings.agent.user_agent()), record)
     }
 
-    fn count_pages(&self, summary: &mut Summary, reached: &mut Reached) -> Result<(), ViewError> {
+    /// Counts the stored URLs, in place of the crawl's own counters, which count visits.
+    fn count_pages(
+        &self,
+        summary: &mut Summary,
+        reached: &mut Reached,
+        held_back: &mut HeldBackBy,
+    ) -> Result<(), ViewError> {
+        summary.totals = Totals {
+            pages: 0,
+            redirects: 0,
+            failed: 0,
+            skipped: summary.skipped.iter().map(|counted| counted.count).sum(),
+            indexed: 0,
+            archived: 0,
+            ..summary.totals
+        };
         for record in self.page_records() {
             let record = record?;
             reached.page(&record);
@@ -202,10 +235,21 @@ impl<S: Store> View<S> {
             summary.archived += u64::from(record.archived);
             let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
             summary.followed += u64::from(record.followed && is_success);
-            if let Some(kind) = record.error {
-                *summary.errors.entry(kind).or_default() += 1;
+            if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {
+                held_back.entry(url.host().to_owned()).or_default().cut(limit);
+            }
+            match record.error {
+                Some(kind) => *summary.errors.entry(kind).or_default() += 1,
+                None if is_success => summary.totals.pages += 1,
+                None => summary.totals.redirects += 1,
             }
         }
+        for unreachable in self.unreachable() {
+            *summary.errors.entry(unreachable?.kind).or_default() += 1;
+        }
+        summary.totals.failed = summary.errors.values().sum();
+        summary.totals.indexed = summary.indexed;
+        summary.totals.archived = summary.archived;
         Ok(())
     }
 
@@ -215,6 +259,7 @@ impl<S: Store> View<S> {
         held_back: &HeldBackBy,
         reached: &mut Reached,
     ) -> Result<(), ViewError> {
+        let mut listed: BinaryHeap<Listed> = BinaryHeap::new();
         for record in self.host_records() {
             let record = record?;
             reached.host(&record);
@@ -222,16 +267,16 @@ impl<S: Store> View<S> {
             summary.queued += host.queued;
             summary.hosts_known += 1;
             match host.coverage {
-                Coverage::Complete => summary.hosts_complete += 1,
-                Coverage::Bounded => summary.hosts_bounded += 1,
-                Coverage::Partial => summary.hosts_partial += 1,
+                Status::Complete => summary.hosts_complete += 1,
+                Status::CompleteWithinLimits => summary.hosts_complete_within_limits += 1,
+                Status::Incomplete => summary.hosts_incomplete += 1,
             }
-            summary.hosts.push(host);
+            listed.push(Listed(host));
+            if listed.len() > HOSTS_LISTED {
+                listed.pop();
+            }
         }
-        summary.hosts.sort_by(|a, b| {
-            let order = a.coverage.cmp(&b.coverage).then(b.queued.cmp(&a.queued));
-            order.then(b.pages.cmp(&a.pages)).then_with(|| a.host.cmp(&b.host))
-        });
+        summary.hosts = listed.into_sorted_vec().into_iter().map(|Listed(host)| host).collect();
         Ok(())
     }
 
@@ -262,6 +307,46 @@ impl<S: Store> View<S> {
         Ok(most_frequent(states))
     }
 }
+
+impl Summary {
+    /// How much of the crawl is there: as much as of the host that lacks most.
+    fn worst(&self) -> Status {
+        let runs = self.end.as_ref().is_some_and(|end| end.end == "running");
+        if self.hosts_incomplete > 0 || self.unusable_seeds > 0 || runs {
+            return Status::Incomplete;
+        }
+        let of_sitemaps = self.limits.iter().any(|limit| limit.what.starts_with("sitemap."));
+        if self.hosts_complete_within_limits > 0 || of_sitemaps {
+            return Status::CompleteWithinLimits;
+        }
+        Status::Complete
+    }
+}
+
+/// A host in the order of the summary's list.
+struct Listed(HostSummary);
+
+impl Ord for Listed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        let (a, b) = (&self.0, &other.0);
+        let order = a.coverage.cmp(&b.coverage).then(b.queued.cmp(&a.queued));
+        order.then(b.pages.cmp(&a.pages)).then_with(|| a.host.cmp(&b.host))
+    }
+}
+
+impl PartialOrd for Listed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Listed {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Listed {}
 
 fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&HeldBack>) -> HostSummary {
     let queued = queued(record);

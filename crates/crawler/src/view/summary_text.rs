@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use super::cell::Moment;
-use super::coverage::Coverage;
+use super::coverage::Status;
 use super::json;
 use super::summary::{Counted, HostState, HostSummary, Summary};
 use crate::clean::{clean, clean_to};
@@ -22,6 +22,9 @@ const HOSTS_TOLD: usize = 200;
 const LACKING_NAMED: usize = 50;
 const COMPLETE_NAMED: usize = 20;
 
+/// Unusable lines of the seed file that are named.
+const UNUSABLE_NAMED: usize = 5;
+
 /// Reasons that are told of one host.
 const HELD_BACK_TOLD: usize = 6;
 
@@ -36,8 +39,7 @@ impl Summary {
         let mut page = Page { out };
         self.about(place, &mut page)?;
         self.visits(&mut page)?;
-        let left_out: u64 = self.skipped.iter().map(|counted| counted.count).sum();
-        page.counts(&format!("Left out: {}", urls(left_out)), &self.skipped)?;
+        page.counts(&format!("Skipped: {}", urls(self.totals.skipped)), &self.skipped)?;
         if !self.limits.is_empty() {
             page.counts("Limits reached", &self.limits)?;
         }
@@ -55,12 +57,18 @@ impl Summary {
         let first: Vec<_> = self.seeds.iter().take(3).map(String::as_str).collect();
         let more = if self.seeds.len() > first.len() { ", ..." } else { "" };
         page.item("seeds", &format!("{}: {}{more}", self.seeds.len(), first.join(", ")))?;
-        let state = if self.complete {
-            "yes, nothing is left to fetch".to_owned()
-        } else {
-            format!("no, {} left", urls(self.queued))
+        if self.unusable_seeds > 0 {
+            let lines = if self.unusable_seeds == 1 { "line" } else { "lines" };
+            page.item("", &format!("{} {lines} of the seed file can't be crawled:", self.unusable_seeds))?;
+            for bad in self.unusable.iter().take(UNUSABLE_NAMED) {
+                page.item("", &format!("  {bad}"))?;
+            }
+        }
+        let queued = match self.queued {
+            0 => String::new(),
+            queued => format!("; {} queued", urls(queued)),
         };
-        page.item("complete", &state)?;
+        page.item("status", &format!("{}{queued}", self.status.words()))?;
         page.item("ended", &self.ended())
     }
 
@@ -68,9 +76,16 @@ impl Summary {
         let totals = self.totals;
         page.title("Visits")?;
         page.item("requests", &format!("{} with {} octets of bodies", totals.requests, totals.bytes))?;
+        let unchanged = match totals.unchanged {
+            0 => String::new(),
+            many => format!("; {many} visits found a page unchanged"),
+        };
         page.item(
-            "visits",
-            &format!("{} pages, {} redirects, {} failed", totals.pages, totals.redirects, totals.failed),
+            "URLs",
+            &format!(
+                "{} pages, {} redirects, {} failed, {} skipped{unchanged}",
+                totals.pages, totals.redirects, totals.failed, totals.skipped
+            ),
         )?;
         page.item(
             "pages",
@@ -131,12 +146,13 @@ impl Summary {
     }
 
     fn completeness(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
-        let (complete, bounded, partial) = (self.hosts_complete, self.hosts_bounded, self.hosts_partial);
+        let (complete, bounded) = (self.hosts_complete, self.hosts_complete_within_limits);
         page.title(&format!(
-            "Coverage: {complete} hosts complete, {bounded} bounded by a limit, {partial} partial"
+            "Coverage: {complete} hosts complete, {bounded} complete within limits, {} incomplete",
+            self.hosts_incomplete
         ))?;
         let (whole, lacking): (Vec<_>, Vec<_>) =
-            self.hosts.iter().partition(|host| host.coverage == Coverage::Complete);
+            self.hosts.iter().partition(|host| host.coverage == Status::Complete);
         for (hosts, named, what) in
             [(lacking, LACKING_NAMED, "lack something"), (whole, COMPLETE_NAMED, "are complete")]
         {

@@ -99,7 +99,7 @@ fn csv<R: Row>(
     out: &mut impl Write,
 ) -> Result<u64, ViewError> {
     let mut csv = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    csv.write_record(R::COLUMNS.iter().map(|column| column.name)).map_err(io::Error::from)?;
+    csv.write_record(R::COLUMNS.iter().map(|column| column.name)).map_err(io_error)?;
     let mut count = 0;
     for row in rows {
         let row = row?;
@@ -107,11 +107,22 @@ fn csv<R: Row>(
             Some(text) => neutral(&text, column.kind).into_owned(),
             None => String::new(),
         });
-        csv.write_record(cells).map_err(io::Error::from)?;
+        csv.write_record(cells).map_err(io_error)?;
         count += 1;
     }
     csv.flush()?;
     Ok(count)
+}
+
+/// The error of the system, if it is one: csv's own conversion hides its kind, and with it that a reader went away.
+fn io_error(error: csv::Error) -> io::Error {
+    if !error.is_io_error() {
+        return error.into();
+    }
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        kind => io::Error::other(format!("{kind:?}")),
+    }
 }
 
 /// Cleans a cell. One that a spreadsheet would take for a formula (beginning with `=`, `+`, `-`, `@`, their full-width

@@ -42,15 +42,16 @@ Settings:
   beats the default; `crawl config show` prints what is in force and where it comes from
 
 Exit codes:
-   0  complete
+   0  complete: every URL found was fetched whole, or has a final reason
    1  unexpected failure; robots check, explain: not allowed
    2  usage: wrong option or value
    3  config: wrong file or environment variable
    4  no seed could be crawled
    5  storage or disk
-  10  a limit was reached; can be resumed
+  10  complete within limits, or ended by a limit; can be resumed with others
   11  interrupted (Ctrl-C, SIGTERM); can be resumed
   12  forced to stop (second Ctrl-C); can be resumed
+  13  incomplete: URLs or hosts remain, or a seed can't be crawled; can be resumed
   14  audit found a violation
 
 Output directory:

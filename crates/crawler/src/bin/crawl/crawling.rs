@@ -4,9 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crawler::engine::{End, Listener, Stop as Request, Summary};
+use crawler::engine::{End, Listener, Stop as Request};
 use crawler::event::CrawlEvent;
-use crawler::job::{Job, JobError};
+use crawler::job::{Finished, Job, JobError};
+use crawler::view::{self, Status};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -14,12 +15,15 @@ use crate::exit::{self, Stop};
 use crate::progress::Display;
 use crate::terminal::Talk;
 
+/// Hosts that aren't complete and are named at the end.
+const HOSTS_NAMED: usize = 10;
+
 /// Crawls, and gives the exit code.
 pub(crate) fn crawl(job: Job, talk: Talk) -> anyhow::Result<i32> {
     let out = job.dir().root().to_owned();
     crate::logging::start(talk, Some(job.dir().log().map_err(|error| told(&error.into()))?));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let summary = runtime.block_on(async {
+    let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
         listen(ask, talk)?;
         let display = Arc::new(Mutex::new(Display::new(talk)));
@@ -29,19 +33,18 @@ pub(crate) fn crawl(job: Job, talk: Talk) -> anyhow::Result<i32> {
     });
     // What still runs on blocking threads holds nothing that has to be saved.
     runtime.shutdown_background();
-    let summary = summary?;
-    tell(&summary, &out, talk)?;
-    Ok(code(&summary))
+    let finished = finished?;
+    tell(&finished, &out, talk)?;
+    Ok(code(&finished))
 }
 
 /// Names the exit code of an error of the library, and what to do about it.
 pub(crate) fn told(error: &JobError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
-        JobError::Dir(DirError::HoldsCrawl(_) | DirError::NoSettings(_)) | JobError::Pattern(_) => {
-            exit::USAGE
-        }
-        JobError::Selector(_) => exit::CONFIG,
+        JobError::Dir(DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_))
+        | JobError::Pattern(_) => exit::USAGE,
+        JobError::Selector(_) | JobError::Config(_) => exit::CONFIG,
         JobError::Dir(_)
         | JobError::View(_)
         | JobError::Store(_)
@@ -131,14 +134,23 @@ fn listener(display: Arc<Mutex<Display>>) -> Listener {
     })
 }
 
-fn code(summary: &Summary) -> i32 {
-    match &summary.end {
+fn code(finished: &Finished) -> i32 {
+    match &finished.summary.end {
         End::Forced => exit::FORCED,
         End::Interrupted => exit::INTERRUPTED,
         End::Limit(_) => exit::LIMIT,
-        End::Complete if summary.totals.pages == 0 => exit::NO_SEED,
-        End::Complete => exit::COMPLETE,
+        End::Complete if finished.summary.totals.pages == 0 => exit::NO_SEED,
+        End::Complete => match status(finished) {
+            Status::Complete => exit::COMPLETE,
+            Status::CompleteWithinLimits => exit::LIMIT,
+            Status::Incomplete => exit::REMAINING,
+        },
     }
+}
+
+/// How much of the crawl is there; nobody knows where it wasn't counted.
+fn status(finished: &Finished) -> Status {
+    finished.account.as_ref().map_or(Status::Incomplete, |account| account.status)
 }
 
 /// Octets in the unit that leaves one to three digits before the point.
@@ -153,12 +165,14 @@ fn human(octets: u64) -> String {
     if unit == 0 { format!("{octets} B") } else { format!("{amount:.1} {}", units[unit]) }
 }
 
-fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
-    let totals = summary.totals;
+fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
+    let Finished { summary, account } = finished;
+    // URLs, each counted once; the counters of the run count visits.
+    let totals = account.as_ref().map_or(summary.totals, |account| account.totals);
     let out = crawler::clean::clean(&out.display().to_string()).into_owned();
     let end = match &summary.end {
         End::Complete if totals.pages == 0 => "no seed could be crawled".to_owned(),
-        End::Complete => "complete".to_owned(),
+        End::Complete => status(finished).words().to_owned(),
         End::Limit(limit) => format!("limit reached: {limit}"),
         End::Interrupted => "interrupted".to_owned(),
         End::Forced => "stopped at once".to_owned(),
@@ -171,38 +185,62 @@ fn tell(summary: &Summary, out: &Path, talk: Talk) -> anyhow::Result<()> {
             .iter()
             .map(|(host, reason, queued)| serde_json::json!({"host": host, "reason": reason, "queued": queued}))
             .collect();
-        let line = serde_json::json!({
-            "v": 1, "event": "summary", "end": end, "exit_code": code(summary), "dir": out, "totals": totals,
-            "queued": summary.queued, "left": left, "left_hosts": summary.left_hosts,
+        let mut line = serde_json::json!({
+            "v": 1, "event": "summary", "end": end, "status": status(finished), "exit_code": code(finished), "dir": out,
+            "totals": totals, "queued": summary.queued, "left": left, "left_hosts": summary.left_hosts,
         });
+        if account.is_none() {
+            // Decisions are counted while the crawl runs, not URLs.
+            line["totals"]["skipped"] = serde_json::Value::Null;
+        }
         writeln!(stdout, "{line}")?;
         return Ok(());
     }
     if talk.quiet {
         return Ok(());
     }
+    let skipped = account.as_ref().map(|_| format!(", {} skipped", totals.skipped)).unwrap_or_default();
     writeln!(
         stdout,
-        "{end}: {} pages, {} redirects, {} failed, {} skipped; {} requests, {}",
+        "{end}: {} pages, {} redirects, {} failed{skipped}; {} requests, {}",
         totals.pages,
         totals.redirects,
         totals.failed,
-        totals.skipped,
         totals.requests,
         human(totals.bytes)
     )?;
-    for (host, reason, queued) in summary.left.iter().take(10) {
-        let (host, reason) = (crawler::clean::clean(host), crawler::clean::clean(reason));
-        writeln!(stdout, "  left for later: {host}, {queued} URLs ({reason})")?;
-    }
-    if summary.left_hosts > 10 {
-        writeln!(stdout, "  and {} more hosts", summary.left_hosts - 10)?;
+    if let Some(account) = account {
+        tell_what_lacks(account, &mut stdout)?;
     }
     if summary.queued > 0 {
         writeln!(stdout, "{} URLs are still queued; go on with: crawl resume {out}", summary.queued)?;
     }
     writeln!(stdout, "examine it with: crawl show {out}")?;
     Ok(())
+}
+
+/// Names hosts that aren't complete, kinds of errors and lines of the seed file that nothing came of.
+fn tell_what_lacks(account: &view::Summary, out: &mut impl Write) -> io::Result<()> {
+    let clean = crawler::clean::clean;
+    let lacking = account.hosts.iter().filter(|host| host.coverage != Status::Complete);
+    for host in lacking.take(HOSTS_NAMED) {
+        writeln!(out, "  {} is {}", clean(&host.host), clean(&host.because))?;
+    }
+    let lacking = account.hosts_incomplete + account.hosts_complete_within_limits;
+    match lacking.saturating_sub(HOSTS_NAMED as u64) {
+        0 => {}
+        1 => writeln!(out, "  and 1 more host isn't complete")?,
+        more => writeln!(out, "  and {more} more hosts aren't complete")?,
+    }
+    if !account.errors.is_empty() {
+        let kinds: Vec<_> = account.errors.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        writeln!(out, "  failed: {}", clean(&kinds.join(", ")))?;
+    }
+    match account.unusable_seeds {
+        0 => Ok(()),
+        1 => writeln!(out, "  1 line of the seed file can't be crawled"),
+        many => writeln!(out, "  {many} lines of the seed file can't be crawled"),
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use crawler::config::ConfigError;
+use crawler::job::DirError;
 use crawler::seeds::SeedError;
 
 use crate::terminal::Talk;
@@ -28,6 +30,8 @@ pub(crate) const LIMIT: i32 = 10;
 pub(crate) const INTERRUPTED: i32 = 11;
 /// Stopped at once by a second signal.
 pub(crate) const FORCED: i32 = 12;
+/// Ended with URLs or hosts remaining.
+pub(crate) const REMAINING: i32 = 13;
 /// `audit` found a violation.
 pub(crate) const VIOLATION: i32 = 14;
 
@@ -52,6 +56,11 @@ impl fmt::Display for Stop {
 }
 
 impl std::error::Error for Stop {}
+
+/// The error of every command that is given a directory without a crawl.
+pub(crate) fn no_crawl(dir: &Path) -> anyhow::Error {
+    Stop::new(USAGE, DirError::NoCrawl(dir.to_owned()).to_string()).into()
+}
 
 /// Tells an error on stderr and gives its exit code. A reader of stdout that went away is no error.
 pub(crate) fn report(error: &anyhow::Error, talk: Talk) -> i32 {

@@ -10,8 +10,8 @@ use crawler::plan::Plan;
 use crawler::url::CrawlUrl;
 use crawler::view::{ViewError, write_json_line};
 
-use crate::exit::{self, Stop};
-use crate::options::{environment, path_text};
+use crate::exit;
+use crate::options::environment;
 use crate::run::{self, RunArgs};
 use crate::terminal::Talk;
 use crate::{crawling, show};
@@ -53,8 +53,7 @@ pub(crate) fn run(args: &PlanArgs, talk: Talk) -> anyhow::Result<i32> {
 
 fn online(args: &PlanArgs, talk: Talk) -> anyhow::Result<Plan> {
     let job = run::prepare(&args.run, talk)?;
-    let seeds: Vec<CrawlUrl> =
-        job.seeds.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect();
+    let seeds: Vec<CrawlUrl> = job.seeds.seeds.into_iter().map(|(_, url)| url).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let plan = runtime.block_on(job::plan(&job.settings, &seeds)).map_err(|error| crawling::told(&error));
     runtime.shutdown_background();
@@ -64,8 +63,7 @@ fn online(args: &PlanArgs, talk: Talk) -> anyhow::Result<Plan> {
 fn offline(args: &PlanArgs, dir: &std::path::Path, talk: Talk) -> anyhow::Result<Plan> {
     let file = dir.join("crawl.toml");
     if !file.is_file() {
-        let what = format!("{} holds no crawl (no crawl.toml in it)", path_text(dir));
-        return Err(Stop::new(exit::USAGE, what).into());
+        return Err(exit::no_crawl(dir));
     }
     let overrides = args.run.overrides();
     let has_seeds = overrides.iter().any(|(path, _)| path == "seed");
@@ -76,9 +74,9 @@ fn offline(args: &PlanArgs, dir: &std::path::Path, talk: Talk) -> anyhow::Result
     let settings = loaded.settings;
     let seeds: Vec<CrawlUrl> = if has_seeds {
         let list = crawler::seeds::read(&settings.seed)?;
-        list.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect()
+        list.seeds.into_iter().map(|(_, url)| url).collect()
     } else {
-        read_record(&file)?.seeds.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
+        read_record(&file)?.seed_urls()?
     };
     job::plan_offline(&settings, &seeds, dir).map_err(|error| crawling::told(&error))
 }

@@ -41,10 +41,7 @@ impl ResumeArgs {
                 );
                 return Err(Stop::new(exit::STORAGE, what).into());
             }
-            let what = format!(
-                "{dir} holds no crawl (no crawl.toml in it): `crawl --seed FILE --out {dir}` starts one"
-            );
-            return Err(Stop::new(exit::USAGE, what).into());
+            return Err(exit::no_crawl(&self.dir));
         }
         whole_record(&file)
     }

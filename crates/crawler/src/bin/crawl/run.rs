@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
-use crawler::url::CrawlUrl;
 use meta::consent::Purpose;
 use robots::Dialect;
 
@@ -172,9 +171,7 @@ fn tell_bad_lines(list: &SeedList, talk: Talk) {
 
 /// Starts the crawl; what can be wrong is found before anything is made.
 fn start(job: Job, talk: Talk) -> anyhow::Result<i32> {
-    let seeds: Vec<CrawlUrl> =
-        job.seeds.seeds.into_iter().filter_map(|(_, url)| CrawlUrl::from_url(url).ok()).collect();
-    let job = crawler::job::Job::start(job.settings, &seeds, PROGRAM, jiff::Timestamp::now())
+    let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, jiff::Timestamp::now())
         .map_err(|error| crawling::told(&error))?;
     crawling::crawl(job, talk)
 }

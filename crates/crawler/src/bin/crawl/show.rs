@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use crawler::job::DirError;
 use crawler::store::SledStore;
 use crawler::view::{Form, Table, View, ViewError, Written, write_table};
 
@@ -102,12 +103,16 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
     }
 }
 
-/// An error with its causes; all of them are of storage or disk.
+/// An error with its causes. A directory without a crawl is a wrong word of the command line; all else is of storage or disk.
 pub(crate) fn told(error: &ViewError) -> anyhow::Error {
     let mut what = error.to_string();
     if let Some(cause) = error.source().map(ToString::to_string).filter(|cause| !what.contains(cause)) {
         what.push_str(": ");
         what.push_str(&cause);
     }
-    Stop::new(exit::STORAGE, what).into()
+    let code = match error {
+        ViewError::Dir(DirError::NoCrawl(_)) => exit::USAGE,
+        _ => exit::STORAGE,
+    };
+    Stop::new(code, what).into()
 }

@@ -106,7 +106,8 @@ impl<S: Store> View<S> {
                 serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, &error))?;
             seeds.extend(added.urls);
         }
-        for seed in seeds.iter().filter_map(|seed| CrawlUrl::parse(seed).ok()) {
+        for seed in &seeds {
+            let seed = CrawlUrl::parse(seed).map_err(|error| ViewError::record(Tree::Meta, &error))?;
             scope.add_seed(&seed);
         }
         Ok(scope.judge(url, depth).map(|outcome| outcome.as_str().to_owned()))

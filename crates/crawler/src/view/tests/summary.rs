@@ -1,5 +1,5 @@
 use super::*;
-use crate::view::{Counted, Coverage, HostState, Summary};
+use crate::view::{Counted, HostState, Status, Summary};
 
 fn printed(summary: &Summary) -> String {
     let mut out = Vec::new();
@@ -111,11 +111,11 @@ fn each_host_is_complete_or_says_why_not() {
     assert_eq!(summary.hosts.last().unwrap().host, "done.test", "unfinished hosts come first");
     let text = printed(&summary);
     for line in [
-        "  done.test is complete: nothing is left to fetch",
-        "  parked.test is bounded by max-pages-per-host: 2 URLs left",
+        "  done.test is complete: nothing remains to be fetched",
+        "  parked.test is complete within limits (max-pages-per-host): 2 URLs remain",
         "      held back: 2 parked",
-        "  pausing.test is partial, robots.txt unreachable until 2026-01-01T00:01:00.005Z: 2 URLs left",
-        "  waiting.test is partial: 2 URLs left",
+        "  pausing.test is incomplete: 2 URLs remain, robots.txt unreachable until 2026-01-01T00:01:00.005Z",
+        "  waiting.test is incomplete: 2 URLs remain",
     ] {
         assert!(text.lines().any(|found| found.starts_with(line)), "{line}: {text}");
     }
@@ -156,7 +156,7 @@ fn a_crawl_that_is_through_says_so() {
     crawl.store_page(page("http://a.test/", Some(200)), Vec::new());
     let summary = crawl.view().summary().unwrap();
     assert!(summary.complete);
-    assert!(printed(&summary).contains("complete  yes"), "{}", printed(&summary));
+    assert!(printed(&summary).contains("  status    complete\n"), "{}", printed(&summary));
 }
 
 #[test]
@@ -188,18 +188,18 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
     assert_eq!(
         found,
         [
-            ("c.test", Coverage::Partial, vec![]),
-            ("b.test", Coverage::Bounded, vec![counted("too_deep", 5), counted("robots_txt", 1)]),
-            ("a.test", Coverage::Complete, vec![counted("robots_txt", 2), counted("nofollow_rel", 1)]),
+            ("b.test", Status::CompleteWithinLimits, vec![counted("too_deep", 5), counted("robots_txt", 1)]),
+            ("a.test", Status::Complete, vec![counted("robots_txt", 2), counted("nofollow_rel", 1)]),
+            ("c.test", Status::Complete, vec![]),
         ]
     );
     let text = printed(&summary);
     for line in [
-        "Coverage: 1 hosts complete, 1 bounded by a limit, 1 partial",
-        "  a.test is complete: nothing is left to fetch; 1 URL failed",
+        "Coverage: 2 hosts complete, 1 complete within limits, 0 incomplete",
+        "  a.test is complete: nothing remains to be fetched; 1 URL failed",
         "      held back: 2 robots_txt, 1 nofollow_rel",
-        "  b.test is bounded by too deep: 5 URLs left out",
-        "  c.test is partial: none of its pages could be had; 1 URL failed",
+        "  b.test is complete within limits (too deep): 5 URLs left out",
+        "  c.test is complete: nothing remains to be fetched; 1 URL failed",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
@@ -208,9 +208,19 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
 #[test]
 fn the_limit_that_ended_the_run_bounds_what_still_waits() {
     for (end, limit, coverage, words) in [
-        ("limit", Some("max-pages 7"), Coverage::Bounded, "bounded by max-pages 7: 1 URL left"),
-        ("interrupted", None, Coverage::Partial, "partial: 1 URL left, the crawl was stopped"),
-        ("running", None, Coverage::Partial, "partial: 1 URL left, the crawl was cut off or runs still"),
+        (
+            "limit",
+            Some("max-pages 7"),
+            Status::CompleteWithinLimits,
+            "complete within limits (max-pages 7): 1 URL remains",
+        ),
+        ("interrupted", None, Status::Incomplete, "incomplete: 1 URL remains, the crawl was stopped"),
+        (
+            "running",
+            None,
+            Status::Incomplete,
+            "incomplete: 1 URL remains, the crawl was cut off or still runs",
+        ),
     ] {
         let mut crawl = Crawl::new();
         crawl.queue("http://a.test/", Priority::First, None);
