@@ -34,6 +34,12 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// As [`clean`], but the text keeps its lines.
+pub fn clean_lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(clean).collect();
+    lines.join("\n")
+}
+
 /// As [`clean`], cut to at most `most` characters, the last of which is then `…`.
 pub fn clean_to(text: &str, most: usize) -> String {
     // An escape sequence may be longer than what it leaves; nobody needs more of the text than this.
@@ -43,6 +49,20 @@ pub fn clean_to(text: &str, most: usize) -> String {
         return cleaned.into_owned();
     }
     cleaned.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// As [`clean`], cut between characters to at most `most` bytes, the last of which are then `…`; says whether it was cut.
+pub fn clean_within(text: &str, most: usize) -> (String, bool) {
+    const CUT: char = '…';
+    // An escape sequence may be longer than what it leaves; nobody needs more of the text than this.
+    let start = &text[..text.floor_char_boundary(most.saturating_mul(8))];
+    let cleaned = clean(start);
+    if start.len() == text.len() && cleaned.len() <= most {
+        return (cleaned.into_owned(), false);
+    }
+    let mut kept = cleaned[..cleaned.floor_char_boundary(most.saturating_sub(CUT.len_utf8()))].to_owned();
+    kept.extend((most >= CUT.len_utf8()).then_some(CUT));
+    (kept, true)
 }
 
 fn is_steering(c: char) -> bool {
@@ -121,6 +141,20 @@ mod tests {
         assert_eq!(clean_to(&"ä".repeat(1000), 3), "ää…");
     }
 
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(clean_lines("a\u{1}\tb\r\n\x1b[31mc\n\nd"), "a b\nc\n\nd");
+    }
+
+    #[test]
+    fn a_text_is_cut_by_bytes() {
+        assert_eq!(clean_within("abcdef", 6), ("abcdef".to_owned(), false));
+        assert_eq!(clean_within("abcdefg", 6), ("abc…".to_owned(), true));
+        assert_eq!(clean_within("äääää", 8), ("ää…".to_owned(), true));
+        assert_eq!(clean_within("a\x01\x02b", 2), ("ab".to_owned(), false));
+        assert_eq!(clean_within("ab", 0), (String::new(), true));
+    }
+
     proptest! {
         #[test]
         fn no_control_character_is_left(text in "(\x1b|\u{9b}|\u{9d}|\\[|\\]|;|[0-9]|m|\x07|\\\\|\n|a|ä|\u{202e}){0,40}|\\PC*|.*") {
@@ -128,6 +162,7 @@ mod tests {
             prop_assert!(!cleaned.chars().any(is_steering));
             prop_assert_eq!(clean(&cleaned), cleaned.as_ref());
             prop_assert!(clean_to(&text, 9).chars().count() <= 9);
+            prop_assert!(clean_within(&text, 9).0.len() <= 9);
         }
     }
 }

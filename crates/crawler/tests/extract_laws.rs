@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crawler::extract::{ExtractInput, ExtractLimits, Extracted, LimitHit, extract};
+use crawler::extract::{ExtractInput, ExtractLimits, Extracted, JSON_LD_BLOCK, LimitHit, extract};
 use html5ever::driver::{self, ParseOpts};
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
@@ -31,7 +31,12 @@ const SMALL: ExtractLimits = ExtractLimits {
     meta_bytes: 400,
     metas: 3,
     meta_value_bytes: 20,
-    json_ld_bytes: 20,
+    json_ld_bytes: 60,
+    json_ld_block_bytes: 20,
+    description_bytes: 20,
+    keywords_bytes: 20,
+    header_bytes: 20,
+    reference_bytes: 20,
 };
 
 fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
@@ -61,7 +66,14 @@ fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
             assert!(value.len() <= limits.meta_value_bytes);
         }
     }
-    assert!(page.json_ld.iter().map(String::len).sum::<usize>() <= 3 * limits.json_ld_bytes);
+    let json_ld = page.json_ld.iter().map(|json| serde_json::to_string(json).unwrap().len() + JSON_LD_BLOCK);
+    assert!(json_ld.sum::<usize>() <= limits.json_ld_bytes);
+    for json in &page.json_ld {
+        assert!(
+            serde_json::from_str::<serde_json::Value>(json).is_ok()
+                && json.len() <= limits.json_ld_block_bytes
+        );
+    }
     assert!(page.limits_hit.is_sorted());
 }
 
@@ -125,6 +137,8 @@ const SOUP: &[&str] = &[
     "<html lang=de>",
     "<link rel=canonical href=c>",
     "<script type=application/ld+json>",
+    "<script type=application/ld+json>[1]</script>",
+    "<script type=application/ld+json>\"\u{1}\"</script>",
     "{}",
     "<b",
     "/",
@@ -247,7 +261,8 @@ fn each_limit_is_reported_when_it_cuts() {
         ("<meta name=a>".repeat(4), LimitHit::Metas),
         (format!("{}<meta name=a>", " ".repeat(400)), LimitHit::Metas),
         (format!("<meta content={long}>"), LimitHit::MetaValue),
-        (format!("<script type=application/ld+json>{long}</script>"), LimitHit::JsonLd),
+        (format!("<script type=application/ld+json>{long}</script>"), LimitHit::JsonLdBlock),
+        ("<script type=application/ld+json>[0,1,2]</script>".repeat(2), LimitHit::JsonLd),
     ] {
         let page = read_with(html.as_bytes(), None, &SMALL, hit == LimitHit::Text);
         assert_eq!(page.limits_hit, [hit], "{html}");

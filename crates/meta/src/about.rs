@@ -10,10 +10,10 @@ use crate::tag::tag_name;
 use crate::walk::{cut, trim};
 use crate::{Because, Directives, MetaTag, Origin, Source, Warning};
 
-/// Octets of a description or title that are kept.
-const TEXT_LIMIT: usize = 8 * 1024;
-/// Keywords that are kept.
-const KEYWORD_LIMIT: usize = 200;
+/// Bytes of a value that are read. What is kept of it is for the caller to bound.
+const TEXT_LIMIT: usize = 64 * 1024;
+/// Keywords that are read.
+const KEYWORD_LIMIT: usize = 201;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 

@@ -18,6 +18,12 @@ href_bytes = "64B"
 link_bytes = "2KiB"
 title_bytes = "64B"
 json_ld_bytes = "1KiB"
+json_ld_block_bytes = "600B"
+description_bytes = "40B"
+keywords_bytes = "40B"
+header_bytes = "64B"
+reference_bytes = "64B"
+anchor_bytes = "40B"
 tree_nodes = 100
 tree_depth = 10
 field_values = 5
@@ -44,7 +50,33 @@ fn pages() -> Vec<(&'static str, &'static str, String)> {
         ("page.link_bytes", "link addresses", base + &links(30)),
         ("limits.max_links_per_page", "links", links(41)),
         ("page.title_bytes", "title", format!("<title>{}</title>", "t".repeat(70))),
-        ("page.json_ld_bytes", "json-ld", ld(&"j".repeat(1_100))),
+        ("page.json_ld_bytes", "json-ld", ld(&"j".repeat(500)).repeat(2)),
+        ("page.json_ld_block_bytes", "json-ld block", ld(&"j".repeat(599))),
+        (
+            "JSON-LD syntax",
+            "json-ld syntax",
+            "<script type='application/ld+json'>{\"a\":</script>".to_owned(),
+        ),
+        (
+            "page.description_bytes",
+            "description",
+            format!("<meta name=description content='{}'>", "d".repeat(41)),
+        ),
+        (
+            "page.keywords_bytes",
+            "keywords",
+            format!(
+                "<meta name=keywords content='{}'>",
+                "one,two,three,four,five,six,seven,eight,nine,ten,eleven"
+            ),
+        ),
+        ("page.header_bytes", "header", "its Content-Language is long".to_owned()),
+        (
+            "page.reference_bytes",
+            "reference",
+            format!("<meta name=url content='http://pages.test/{}'>", "u".repeat(60)),
+        ),
+        ("page.anchor_bytes", "anchor", format!("<a href='?a' rel=nofollow>{}</a>", "a".repeat(41))),
         ("page.meta_value_bytes", "meta value", format!("<meta name=d content='{}'>", "m".repeat(17 << 10))),
         ("page.tree_nodes", "tree nodes", "<i></i>".repeat(100)),
         ("page.tree_depth", "tree depth", "<div>".repeat(11)),
@@ -52,6 +84,10 @@ fn pages() -> Vec<(&'static str, &'static str, String)> {
         ("page.field_bytes", "field", format!("<p>{}</p>", "f".repeat(33))),
         ("page.fields_bytes", "fields", format!("<p>{}</p>", "g".repeat(30)).repeat(4)),
     ]
+}
+
+fn path_of(key: &str) -> String {
+    format!("/{}", key.replace(' ', "-"))
 }
 
 fn links(count: usize) -> String {
@@ -68,8 +104,13 @@ fn every_limit_of_the_file_is_obeyed_told_and_counted() {
     let mut sites = Sites::new();
     let mut front = String::new();
     for (key, _, body) in pages() {
-        let _ = write!(front, "<a href='/{key}'></a>");
-        sites = sites.page("pages.test", &format!("/{key}"), Answer::html(body));
+        let path = path_of(key);
+        let _ = write!(front, "<a href='{path}'></a>");
+        let answer = match key {
+            "page.header_bytes" => Answer::html(body).header("Content-Language", &"en, ".repeat(20)),
+            _ => Answer::html(body),
+        };
+        sites = sites.page("pages.test", &path, answer);
     }
     let mut many = Answer::html("many lines");
     for n in 0..16 {
@@ -98,7 +139,7 @@ fn every_limit_of_the_file_is_obeyed_told_and_counted() {
 
     let of_pages = scene.table("pages");
     for (key, word, _) in pages() {
-        let url = format!("http://pages.test/{key}");
+        let url = format!("http://pages.test{}", path_of(key));
         let page = of_pages.iter().find(|page| page["url"] == url).unwrap_or_else(|| panic!("{url}"));
         assert_eq!(page["limits_hit"], serde_json::json!([word]), "{key}");
     }

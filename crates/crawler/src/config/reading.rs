@@ -32,9 +32,24 @@ pub struct PageSettings {
     /// Octets of one attribute of a `<meta>` element; never fewer than the default. Default: 16 KiB.
     #[serde(with = "units::size")]
     pub meta_value_bytes: u64,
-    /// Octets of all JSON-LD blocks together. Default: 256 KiB.
+    /// Bytes of all JSON-LD blocks together, as stored. Default: 256 KiB.
     #[serde(with = "units::size")]
     pub json_ld_bytes: u64,
+    /// Bytes of one JSON-LD block. Default: 128 KiB.
+    #[serde(with = "units::size")]
+    pub json_ld_block_bytes: u64,
+    /// Bytes kept of a description, and of each Open Graph and Twitter text. Default: 8 KiB.
+    #[serde(with = "units::size")]
+    pub description_bytes: u64,
+    /// Bytes kept of all keywords together. Default: 8 KiB.
+    #[serde(with = "units::size")]
+    pub keywords_bytes: u64,
+    /// Bytes kept of the value of one header line. Default: 2 KiB.
+    #[serde(with = "units::size")]
+    pub header_bytes: u64,
+    /// Bytes kept of an address that isn't followed as a link. Default: 2 KiB.
+    #[serde(with = "units::size")]
+    pub reference_bytes: u64,
     /// Nodes of the tree that is built for `[[extract]]`. Default: 50,000.
     pub tree_nodes: usize,
     /// Elements within each other in that tree. Default: 256.
@@ -64,6 +79,11 @@ impl Default for PageSettings {
             metas: page.metas,
             meta_value_bytes: page.meta_value_bytes as u64,
             json_ld_bytes: page.json_ld_bytes as u64,
+            json_ld_block_bytes: page.json_ld_block_bytes as u64,
+            description_bytes: page.description_bytes as u64,
+            keywords_bytes: page.keywords_bytes as u64,
+            header_bytes: page.header_bytes as u64,
+            reference_bytes: page.reference_bytes as u64,
             tree_nodes: tree.nodes,
             tree_depth: tree.depth,
             tree_time: tree.time,
@@ -87,6 +107,11 @@ impl PageSettings {
             metas: self.metas,
             meta_value_bytes: octets(self.meta_value_bytes),
             json_ld_bytes: octets(self.json_ld_bytes),
+            json_ld_block_bytes: octets(self.json_ld_block_bytes),
+            description_bytes: octets(self.description_bytes),
+            keywords_bytes: octets(self.keywords_bytes),
+            header_bytes: octets(self.header_bytes),
+            reference_bytes: octets(self.reference_bytes),
             // A crawl keeps no text of a page.
             text_bytes: 0,
         }

@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::consent::denials;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decision, Evidence, Layer};
+use crate::record::{Decision, Evidence, Layer, Size};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -53,7 +53,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             via: None,
         });
         if let Some(record) = record {
-            self.touch(record.body.as_ref().map_or(0, String::len) + 256);
+            self.touch(Size::of(&record).encoded);
             self.batch.site_files.push(record);
         }
         self.give_back(permit, false, None, gap);

@@ -12,7 +12,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
 use crate::record::{
     Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsRecord,
-    SitemapRecord, Versions, link_key,
+    SitemapRecord, Versions, link_key, packed_size,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -58,7 +58,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.settings.ledger == LedgerLevel::Off {
             return;
         }
-        self.touch(120);
+        self.touch(packed_size(&decision));
         self.batch.decisions.push(decision);
     }
 

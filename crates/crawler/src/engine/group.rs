@@ -32,7 +32,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         })
     }
 
-    /// Marks that there is something to commit.
+    /// Marks that there is something to commit, of about so many bytes as encoded.
     pub(super) fn touch(&mut self, octets: usize) {
         self.batch_octets += octets;
         if self.batch_since.is_none() {

@@ -10,7 +10,9 @@ use crate::fetch::Fetch;
 use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::pace::{self, Delay, Why};
 use crate::page_store;
-use crate::record::{Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence};
+use crate::record::{
+    Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence, Size, packed_size,
+};
 use crate::robots_cache::Entry;
 use crate::store::Store;
 use crate::url::Fingerprint;
@@ -194,7 +196,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
         self.enter_robots(lease, &record, &host, entry.digest.as_ref())?;
-        self.touch(record.bytes as usize + 256);
+        self.touch(Size::of(&record).encoded);
         self.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
@@ -360,10 +362,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             url: record.url.clone(),
             status: record.status.unwrap_or_default(),
         });
-        let octets = 1024
+        let bytes = Size::of(&record).encoded
             + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
-            + links.iter().map(|link| 150 + link.to.len() + link.text.len()).sum::<usize>();
-        self.touch(octets);
+            + packed_size(&links);
+        self.touch(bytes);
         let host = lease.host;
         let settled = SettledPage { host, page, record, links, keeps_links, blanks_links, warc };
         self.batch.pages.push(settled);

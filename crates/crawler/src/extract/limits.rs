@@ -24,10 +24,24 @@ pub struct ExtractLimits {
     pub metas: usize,
     /// Octets of one meta attribute. Default 16 KiB.
     pub meta_value_bytes: usize,
-    /// Octets of all `application/ld+json` blocks of the page together; a block that doesn't fit is left out.
-    /// Default 256 KiB.
+    /// Bytes of all `application/ld+json` blocks of the page together, as they are stored, and [`JSON_LD_BLOCK`] more for each; a
+    /// block that doesn't fit is left out. Default 256 KiB.
     pub json_ld_bytes: usize,
+    /// Bytes of one of these blocks; a longer one is left out. Default 128 KiB.
+    pub json_ld_block_bytes: usize,
+    /// Bytes kept of a description, and of each Open Graph and Twitter text. Default 8 KiB.
+    pub description_bytes: usize,
+    /// Bytes kept of all keywords together. Default 8 KiB.
+    pub keywords_bytes: usize,
+    /// Bytes kept of the value of one header line. Default 2 KiB.
+    pub header_bytes: usize,
+    /// Bytes kept of an address that isn't followed as a link: canonical, base, meta `url`, refresh, what is no http URL.
+    /// Default 2 KiB.
+    pub reference_bytes: usize,
 }
+
+/// Bytes that an `application/ld+json` block counts for beside its text.
+pub const JSON_LD_BLOCK: usize = 32;
 
 impl ExtractLimits {
     /// Gives the octets of an attribute value that the reader has to keep to see each limit passed.
@@ -49,6 +63,11 @@ impl Default for ExtractLimits {
             metas: 1_000,
             meta_value_bytes: 16 * 1024,
             json_ld_bytes: 256 * 1024,
+            json_ld_block_bytes: 128 * 1024,
+            description_bytes: 8 * 1024,
+            keywords_bytes: 8 * 1024,
+            header_bytes: 2 * 1024,
+            reference_bytes: 2 * 1024,
         }
     }
 }
@@ -63,6 +82,8 @@ pub enum LimitHit {
     LinkBytes,
     /// A link address longer than [`ExtractLimits::href_bytes`] was dropped.
     Href,
+    /// The text of a link was cut at [`ExtractLimits::anchor_bytes`].
+    Anchor,
     /// Visible text was cut at [`ExtractLimits::text_bytes`].
     Text,
     /// The title was cut at [`ExtractLimits::title_bytes`].
@@ -71,21 +92,37 @@ pub enum LimitHit {
     Metas,
     /// A meta attribute was cut at [`ExtractLimits::meta_value_bytes`].
     MetaValue,
-    /// An `ld+json` block was left out.
+    /// An `ld+json` block was left out for [`ExtractLimits::json_ld_bytes`].
     JsonLd,
+    /// An `ld+json` block was left out for [`ExtractLimits::json_ld_block_bytes`].
+    JsonLdBlock,
+    /// A description or title of a meta element was cut at [`ExtractLimits::description_bytes`].
+    Description,
+    /// Keywords beyond [`ExtractLimits::keywords_bytes`], or beyond the number that is kept, were left out.
+    Keywords,
+    /// The value of a header line was cut at [`ExtractLimits::header_bytes`], or left out.
+    Header,
+    /// An address was cut at [`ExtractLimits::reference_bytes`].
+    Reference,
 }
 
 impl LimitHit {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 14] = [
         Self::Links,
         Self::LinkBytes,
         Self::Href,
+        Self::Anchor,
         Self::Text,
         Self::Title,
         Self::Metas,
         Self::MetaValue,
         Self::JsonLd,
+        Self::JsonLdBlock,
+        Self::Description,
+        Self::Keywords,
+        Self::Header,
+        Self::Reference,
     ];
 
     /// Gives the name of the limit in words, for the report.
@@ -94,11 +131,17 @@ impl LimitHit {
             LimitHit::Links => "links",
             LimitHit::LinkBytes => "link addresses",
             LimitHit::Href => "href",
+            LimitHit::Anchor => "anchor",
             LimitHit::Text => "text",
             LimitHit::Title => "title",
             LimitHit::Metas => "metas",
             LimitHit::MetaValue => "meta value",
             LimitHit::JsonLd => "json-ld",
+            LimitHit::JsonLdBlock => "json-ld block",
+            LimitHit::Description => "description",
+            LimitHit::Keywords => "keywords",
+            LimitHit::Header => "header",
+            LimitHit::Reference => "reference",
         }
     }
 }

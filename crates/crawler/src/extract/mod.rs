@@ -36,7 +36,7 @@ mod xml;
 
 pub use charset::{CharsetSource, Decoded, decode};
 pub use document::{Basis, Document};
-pub use limits::{ExtractLimits, LimitHit};
+pub use limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel};
 pub use readings::{Reading, Readings, read};
 pub use select::{
@@ -98,8 +98,10 @@ pub struct Extracted {
     pub text: Option<String>,
     /// The ranges of the text, in octets, that no snippet may show (`data-nosnippet`, spec 4.6).
     pub no_snippet: Vec<std::ops::Range<usize>>,
-    /// The `application/ld+json` blocks, raw.
+    /// The `application/ld+json` blocks that are JSON, each on one line without control characters.
     pub json_ld: Vec<String>,
+    /// A block isn't JSON, and was left out.
+    pub has_bad_json_ld: bool,
     /// The limits that cut something off, sorted, each once.
     pub limits_hit: Vec<LimitHit>,
     /// Which `<meta>` elements weren't read, or not to their end.
@@ -183,6 +185,7 @@ fn end(
         text,
         no_snippet,
         json_ld: page.json_ld,
+        has_bad_json_ld: page.has_bad_json_ld,
         limits_hit: page.limits_hit,
         unread: page.unread,
         has_nuls: page.has_nuls,

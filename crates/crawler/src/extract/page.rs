@@ -4,16 +4,19 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use meta::MetaTag;
+use serde::de::IgnoredAny;
 
 use super::attributes::{Attr, AttrSet};
 use super::element::{BLOCK, Element, Kind, Name};
 use super::fold::Folded;
 use super::foreign::Namespace;
-use super::limits::{ExtractLimits, LimitHit};
+use super::limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
 use super::link::{LinkKind, Position};
 use super::position::Landmarks;
 use super::tags::{Doubts, StartTag, TagSink};
 use super::text::VisibleText;
+use crate::clean::clean;
+use crate::record::text_size;
 
 /// Holds a link before it's resolved.
 #[derive(Debug)]
@@ -74,6 +77,8 @@ pub(super) struct Page<'l> {
     pub(super) language: Option<String>,
     pub(super) text: Option<VisibleText>,
     pub(super) json_ld: Vec<String>,
+    /// A block of JSON-LD isn't JSON.
+    pub(super) has_bad_json_ld: bool,
     json_ld_left: usize,
     pub(super) open_json_ld: Option<Vec<u8>>,
     pub(super) limits_hit: Vec<LimitHit>,
@@ -105,6 +110,7 @@ impl<'l> Page<'l> {
             language: None,
             text: want_text.then(|| VisibleText::new(limits.text_bytes)),
             json_ld: Vec::new(),
+            has_bad_json_ld: false,
             json_ld_left: limits.json_ld_bytes,
             open_json_ld: None,
             limits_hit: Vec::new(),
@@ -195,14 +201,27 @@ impl<'l> Page<'l> {
 
     pub(super) fn close_anchor(&mut self) {
         if let Some(at) = self.open_anchor.take() {
+            if self.anchor.was_cut() {
+                self.hit(LimitHit::Anchor);
+            }
             self.links[at].text = self.anchor.take();
         }
     }
 
     fn close_json_ld(&mut self) {
-        if let Some(block) = self.open_json_ld.take() {
-            self.json_ld_left -= block.len();
-            self.json_ld.push(String::from_utf8_lossy(&block).into_owned());
+        let Some(block) = self.open_json_ld.take() else { return };
+        let Some(json) = json_ld(&block) else {
+            self.has_bad_json_ld |= !block.trim_ascii().is_empty();
+            return;
+        };
+        let size = text_size(&json);
+        if size > self.limits.json_ld_block_bytes {
+            self.hit(LimitHit::JsonLdBlock);
+        } else if size + JSON_LD_BLOCK > self.json_ld_left {
+            self.hit(LimitHit::JsonLd);
+        } else {
+            self.json_ld_left -= size + JSON_LD_BLOCK;
+            self.json_ld.push(json);
         }
     }
 }
@@ -276,11 +295,15 @@ impl TagSink for Page<'_> {
                 title.push(text);
             }
         } else if let Some(block) = &mut self.open_json_ld {
-            if block.len() + text.len() <= self.json_ld_left {
-                block.extend_from_slice(text);
-            } else {
+            let length = block.len() + text.len();
+            if length > self.limits.json_ld_block_bytes {
+                self.open_json_ld = None;
+                self.hit(LimitHit::JsonLdBlock);
+            } else if length > self.json_ld_left {
                 self.open_json_ld = None;
                 self.hit(LimitHit::JsonLd);
+            } else {
+                block.extend_from_slice(text);
             }
         }
         if let Some(visible) = &mut self.text {
@@ -301,6 +324,17 @@ impl TagSink for Page<'_> {
     fn nul(&mut self) {
         self.has_nuls = true;
     }
+}
+
+/// Reads a block of JSON-LD: JSON on one line without control characters; nothing where it isn't JSON.
+///
+/// Line ends and tabs become blanks, within texts as well, where JSON doesn't allow them and many pages have them. Whatever
+/// is wrong besides makes it no JSON.
+fn json_ld(block: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(block);
+    let json = clean(text.trim());
+    serde_json::from_str::<IgnoredAny>(&json).ok()?;
+    Some(json.into_owned())
 }
 
 fn note(limits: &mut Vec<LimitHit>, limit: LimitHit) {

@@ -23,10 +23,20 @@ impl Page<'_> {
         text: Attr,
     ) -> Option<usize> {
         let href = attributes.get(address)?;
-        let text = attributes.bytes(text).map_or(String::new(), |t| fold(t, self.limits.anchor_bytes));
+        let text = attributes.bytes(text).map_or(String::new(), |t| self.fold(t));
         let is_image = kind == LinkKind::Img || address == Attr::Poster || attributes.has(Attr::Srcset);
         let about = About { text, is_image, ..About::of(attributes) };
         self.add_link(kind, &href, about)
+    }
+
+    /// Folds the text of a link.
+    fn fold(&mut self, text: &[u8]) -> String {
+        let mut folded = Folded::new(self.limits.anchor_bytes);
+        folded.push(text);
+        if folded.was_cut() {
+            self.hit(LimitHit::Anchor);
+        }
+        folded.take()
     }
 
     fn note_link(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr, text: Attr) {
@@ -194,10 +204,4 @@ impl About {
             is_image: false,
         }
     }
-}
-
-fn fold(text: &[u8], limit: usize) -> String {
-    let mut folded = Folded::new(limit);
-    folded.push(text);
-    folded.take()
 }

@@ -1,6 +1,7 @@
 //! The records that a crawl leaves in its database, each with its schema version `v`.
 
 mod decision;
+mod encoded;
 pub(crate) mod evidence;
 mod link;
 mod page;
@@ -13,13 +14,14 @@ mod withdrawal;
 mod withheld;
 
 pub use self::decision::{Decision, Layer};
+pub(crate) use self::encoded::{Size, packed_size, text_size};
 pub use self::evidence::{
     DirectiveSaid, EffectsTaken, Evidence, LimitReached, PauseSet, RequestMade, Versions,
 };
 pub(crate) use self::link::unpack_links;
 pub use self::link::{LinkOutcome, LinkRecord, decode_links, encode_links};
-pub(crate) use self::page::TELLING_HEADERS;
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
+pub(crate) use self::page::{BAD_JSON_LD, TELLING_HEADERS};
 pub use self::repair::RepairRecord;
 pub use self::robots::{RobotsConsent, RobotsRecord};
 pub use self::run_settings::RunSettings;

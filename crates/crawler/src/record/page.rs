@@ -43,6 +43,9 @@ pub struct Archived {
 /// Header lines that tell of the content: kept where its text is.
 pub(crate) const TELLING_HEADERS: [&str; 3] = ["link", "refresh", "content-language"];
 
+/// The word in `limits_hit` for a block of JSON-LD that isn't JSON, and was left out.
+pub(crate) const BAD_JSON_LD: &str = "json-ld syntax";
+
 /// What a page says of itself beside title, description and keywords. Empty under noindex.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,7 +62,7 @@ pub struct About {
     /// Twitter card description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub twitter_description: Option<String>,
-    /// Blocks of schema.org JSON-LD as written, 256 KiB together at most.
+    /// Blocks of schema.org JSON-LD, each JSON on one line without control characters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub json_ld: Vec<String>,
     /// The original of this page by the meta `url`.

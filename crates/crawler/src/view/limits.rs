@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::frontier::HostRecord;
-use crate::record::PageRecord;
+use crate::record::{BAD_JSON_LD, PageRecord};
 use crate::sitemap::Fault;
 
 /// Counts by name of the limit.
@@ -100,6 +100,14 @@ fn of_page(hit: &str) -> Option<&'static str> {
         "metas" => "page.metas",
         "meta value" => "page.meta_value_bytes",
         "json-ld" => "page.json_ld_bytes",
+        "json-ld block" => "page.json_ld_block_bytes",
+        "description" => "page.description_bytes",
+        "keywords" => "page.keywords_bytes",
+        "header" => "page.header_bytes",
+        "reference" => "page.reference_bytes",
+        "anchor" => "page.anchor_bytes",
+        // No limit, but nothing is left out in silence.
+        BAD_JSON_LD => "JSON-LD syntax",
         "tree nodes" => "page.tree_nodes",
         "tree depth" => "page.tree_depth",
         "tree time" => "page.tree_time",

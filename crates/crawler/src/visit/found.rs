@@ -1,16 +1,18 @@
 //! Links as a page has them, and which of them its author lets us follow.
 
 use meta::{Origin, Source, Warning};
+use serde::Serialize;
 
-use super::page::{LONGEST_TEXT, PageRules};
-use crate::clean;
+use super::kept::Kept;
+use super::page::PageRules;
+use crate::clean::clean;
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// A link as found, with what the page's layer says about it.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct FoundLink {
     /// The target and its fingerprint, or the reference as written where it is no http URL.
     pub target: Result<(CrawlUrl, Fingerprint), String>,
@@ -51,13 +53,13 @@ impl FoundLink {
     }
 }
 
-/// Where a response redirects to; the reference as written where that is no http URL.
+/// Where a response redirects to; the reference as written, of any length, where that is no http URL.
 pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
     if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }
     let location = response.header("location")?;
-    Some(CrawlUrl::join(url.as_url(), location).map_err(|_| clean::clean_to(location, LONGEST_TEXT)))
+    Some(CrawlUrl::join(url.as_url(), location).map_err(|_| location.to_owned()))
 }
 
 /// A redirect's target as a link.
@@ -104,6 +106,7 @@ pub(super) fn refresh_links(
     headers: &[(String, String)],
     follow: bool,
     others: &[FoundLink],
+    kept: &mut Kept<'_>,
 ) -> Vec<FoundLink> {
     let fields = headers.iter().filter(|(name, _)| name == "refresh");
     let targets = fields.filter_map(|(_, value)| meta::Refresh::parse(value)?.url);
@@ -123,7 +126,7 @@ pub(super) fn refresh_links(
             is_image: false,
             position: None,
         };
-        let link = found(rules, &link, follow, true, false);
+        let link = found(rules, &link, follow, true, false, kept);
         let is_same = |other: &FoundLink| other.kind == link.kind && other.target == link.target;
         if !others.iter().chain(&links).any(is_same) {
             links.push(link);
@@ -139,10 +142,11 @@ pub(super) fn found(
     follow: bool,
     imageindex: bool,
     keep_text: bool,
+    kept: &mut Kept<'_>,
 ) -> FoundLink {
     let target = match &link.target {
-        Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| clean::clean_to(url.as_str(), LONGEST_TEXT)),
-        Err(text) => Err(clean::clean_to(text, LONGEST_TEXT)),
+        Ok(url) => CrawlUrl::from_url(url.clone()).map_err(|_| kept.reference(url.as_str())),
+        Err(text) => Err(kept.reference(text)),
     };
     let target = target.map(|url| {
         let fingerprint = url.fingerprint(&rules.key);
@@ -164,15 +168,11 @@ pub(super) fn found(
     FoundLink {
         target,
         kind: link.kind.name(),
-        rel: if keep_text { link.rel.as_str().to_owned() } else { String::new() },
+        rel: if keep_text { clean(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),
-        text: if keep_text { link.text.clone() } else { String::new() },
+        text: if keep_text { clean(&link.text).into_owned() } else { String::new() },
         position: link.position.filter(|_| keep_text),
-        hreflang: link
-            .hreflang
-            .as_ref()
-            .filter(|_| keep_text)
-            .map(|lang| clean::clean_to(lang, LONGEST_TEXT)),
+        hreflang: link.hreflang.as_ref().filter(|_| keep_text).map(|lang| clean(lang).into_owned()),
         nofollow: link.nofollow || !follow,
         skip,
     }

@@ -5,6 +5,7 @@
 mod ask;
 mod desk;
 mod found;
+mod kept;
 mod outcome;
 mod page;
 mod reread;
@@ -29,16 +30,20 @@ use std::time::Duration;
 
 use robots::{Dialect, IntervalReason, Verdict};
 
+use crate::clean::clean_within;
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
 use crate::pace::{Delay, Why};
 use crate::page_store;
-use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile};
+use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, Size};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::CrawlUrl;
+
+/// Bytes kept of a line of robots.txt as evidence. Its record has the whole of it.
+const LINE_BYTES: usize = 2_048;
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -206,7 +211,7 @@ async fn read<F: Fetch, S: Store>(
     let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
     let reading = move || {
         let visited = page::read(&rules, page, &response, requested);
-        let held = rules.desk.hold(visited.octets());
+        let held = rules.desk.hold(visited.bytes_held());
         (visited, held)
     };
     tokio::task::spawn_blocking(reading).await.ok()
@@ -245,6 +250,8 @@ async fn ask_file<F: Fetch, S: Store>(
         consent::Step::Known(record) => Some(*record),
         consent::Step::Again => None,
     };
+    let held = record.as_ref().map(Size::of).unwrap_or_default();
+    let held = context.pages.desk.hold(4096 + held.until_committed());
     let response = answer.as_ref().ok();
     let answer = SiteFileAnswer {
         file,
@@ -258,7 +265,7 @@ async fn ask_file<F: Fetch, S: Store>(
         robots_url: None,
         asked,
         half_rate: entry.half_rate,
-        held: Held::default(),
+        held,
         event: Event::SiteFile(Box::new(answer)),
     }
 }
@@ -306,8 +313,8 @@ fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
 pub(crate) fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
     RobotsEvidence {
         line: verdict.line,
-        rule: verdict.rule.as_deref().map(|rule| crate::clean::clean(rule).into_owned()),
-        group: verdict.group.as_deref().map(|group| crate::clean::clean(group).into_owned()),
+        rule: verdict.rule.as_deref().map(|rule| clean_within(rule, LINE_BYTES).0),
+        group: verdict.group.as_deref().map(|group| clean_within(group, LINE_BYTES).0),
         dialect: verdict.dialect,
         reason: verdict.reason.to_string(),
         digest: rules_digest(entry),

@@ -3,29 +3,30 @@
 use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
-use meta::{Because, Directives, Effects, Source, Warning};
+use meta::{Because, Directives, Effects, Refresh, Source, Warning};
 use url::Url;
 
 use super::found::{
     FoundLink, found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
 };
+use super::kept::Kept;
 use super::{Desk, Requested, revisit};
-use crate::clean;
+use crate::clean::{clean, clean_lines};
 use crate::consent::Said;
 use crate::extract::{
-    self, Document, ExtractInput, ExtractLimits, Extracted, Readings, SelectLimits, SelectRule, Unread,
+    self, Document, ExtractInput, ExtractLimits, Extracted, LimitHit, Readings, SelectLimits, SelectRule,
+    Unread,
 };
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
-use crate::record::{About, Archived, PageRecord, RobotsEvidence, TELLING_HEADERS};
+use crate::record::{
+    About, Archived, BAD_JSON_LD, PageRecord, RobotsEvidence, Size, TELLING_HEADERS, packed_size,
+};
 use crate::sitemap::SitemapLimits;
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::warc::{self, Encoded, Exchange};
 
-/// Octets kept of a header value or a reference.
-pub(super) const LONGEST_TEXT: usize = 2_048;
-
-/// Octets that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
+/// Bytes that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
 /// queued, with its evidence and the room that a growing list of entries takes.
 const LINK: usize = 2_000;
 
@@ -80,13 +81,19 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// About how many octets this takes in memory, until it is committed.
-    pub(super) fn octets(&self) -> usize {
-        let link = |link: &FoundLink| {
-            let target = link.target.as_ref().map_or_else(String::len, |(url, _)| url.as_str().len());
-            LINK + 3 * target + 2 * (link.text.len() + link.rel.len()) + self.record.url.len()
-        };
-        4096 + self.links.iter().map(link).sum::<usize>()
+    /// About how many bytes this takes in memory, until it is committed.
+    ///
+    /// What the record and each link take is measured by encoding them: a field that is added counts by itself. The record
+    /// counts once more, since the entries of the ledger about a page repeat parts of it.
+    pub(super) fn bytes_held(&self) -> usize {
+        let record = Size::of(&self.record);
+        let link = |link: &FoundLink| LINK + 3 * packed_size(link) + self.record.url.len();
+        size_of::<Self>()
+            + record.memory
+            + record.until_committed()
+            + self.links.iter().map(link).sum::<usize>()
+            + self.withdrawn.iter().map(packed_size).sum::<usize>()
+            + self.denials.as_ref().map_or(0, String::len)
             + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
     }
 }
@@ -112,7 +119,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let ok = (200..300).contains(&response.status);
     let mut document = Document::of(response.lines(), &response.body);
     document.is_cut = response.truncated.is_some();
-    let content_type = document.content_type.as_deref().map(|value| clean::clean_to(value, LONGEST_TEXT));
+    let mut kept = Kept::new(&rules.limits);
+    let content_type = document.content_type.as_deref().map(|value| kept.header(value));
     let readings = read_body(rules, url.as_url(), response, &document);
     let headers = text_headers(response);
     let (agent, at) = (&rules.agent, requested.ended.wall);
@@ -134,21 +142,23 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
 
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
+    let redirect = redirect.map(|target| target.map_err(|text| kept.reference(&text)));
     if let Some(target) = &redirect {
         links.push(redirect_link(rules, target));
     }
     let mut unlisted = 0;
     if ok && let Some(page) = &html {
         let imageindex = directives.imageindex;
-        let kept = page.links.iter().filter(|link| store_text || is_kept_without_content(link));
+        let listed = page.links.iter().filter(|link| store_text || is_kept_without_content(link));
         if store_text || enqueue_links {
-            links.extend(kept.map(|link| found(rules, link, enqueue_links, imageindex, store_text)));
+            let found = |link| found(rules, link, enqueue_links, imageindex, store_text, &mut kept);
+            links.extend(listed.map(found));
         } else {
-            unlisted = kept.count() as u64;
+            unlisted = listed.count() as u64;
         }
     }
     if ok && (store_text || enqueue_links) {
-        let more = refresh_links(rules, url, &headers, enqueue_links, &links);
+        let more = refresh_links(rules, url, &headers, enqueue_links, &links, &mut kept);
         links.extend(more);
     }
     directives.warnings.extend(html.as_ref().and_then(|page| rel_warning(&page.links)));
@@ -159,13 +169,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         _ => (BTreeMap::new(), None),
     };
 
-    let kept = html.as_ref().filter(|_| ok && store_text);
-    let mut limits_hit: Vec<String> =
-        html.iter().flat_map(|page| &page.limits_hit).map(|hit| hit.name().to_owned()).collect();
-    limits_hit.extend(fields_limit);
-    limits_hit.extend(said.is_unread.then(|| "consent lines".to_owned()));
-    let about = match kept {
-        Some(page) => about(&directives, page, url),
+    let content = html.as_ref().filter(|_| ok && store_text);
+    let about = match content {
+        Some(page) => about(&directives, page, url, &mut kept),
         None => About { document_state: directives.document_state, ..About::default() },
     };
     let Directives { because, warnings, description, keywords, .. } = &directives;
@@ -177,13 +183,15 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
             Some(_) => Some("mime".to_owned()),
             None => (response.status >= 400).then(|| format!("http_{}", response.status)),
         },
-        detail: lie.map(|found| format!("sent as {}, but it is {found}", document.computed)),
+        detail: lie.map(|found| kept.header(&format!("sent as {}, but it is {found}", document.computed))),
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
-        title: kept.and_then(|page| page.title.clone()),
-        description: kept.and(description.clone()),
-        keywords: kept.and(Some(keywords.clone())).filter(|words| !words.is_empty()),
-        language: kept.and_then(|page| page.language.clone().or_else(|| directives.language.clone())),
+        title: content.and_then(|page| page.title.as_deref()).map(|title| clean(title).into_owned()),
+        description: content.and_then(|_| kept.description(description.as_deref())),
+        keywords: content.and_then(|_| kept.keywords(keywords)),
+        language: content
+            .and_then(|page| page.language.as_deref().or(directives.language.as_deref()))
+            .map(|language| clean(language).into_owned()),
         depth: item.depth,
         via: item.via,
         fetched_at: requested.started.wall,
@@ -202,9 +210,9 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         archived: warc.is_some(),
         followed: enqueue_links,
         withheld: !store_text,
-        canonical: kept
+        canonical: content
             .and_then(|page| page.canonical.as_ref().map(Url::as_str).or(directives.canonical.as_deref()))
-            .map(|url| clean::clean_to(url, LONGEST_TEXT)),
+            .map(|url| kept.reference(url)),
         redirect: redirect.map(|target| match target {
             Ok(url) => url.to_string(),
             Err(text) => text,
@@ -213,14 +221,16 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         robots,
         warc: None,
         fields,
-        validators: validators(response),
-        limits_hit,
-        mime_type: Some(document.computed).filter(|computed| document.declared.as_ref() != Some(computed)),
+        validators: validators(response, &mut kept),
+        limits_hit: Vec::new(),
+        mime_type: Some(document.computed)
+            .filter(|computed| document.declared.as_ref() != Some(computed))
+            .map(|computed| kept.header(&computed)),
         readings: others.iter().map(|reading| reading.name.to_owned()).collect(),
         unread: unread.iter().map(|part| format!("{}: {part}", part.part())).collect(),
         tries: item.tries + 1,
         about,
-        headers: speaking(&headers, store_text),
+        headers: speaking(&headers, store_text, &mut kept),
         excerpt: directives.excerpt_limit().map(|most| most as u64),
         unavailable_after: directives.unavailable_after,
         revisit_after_s: directives.revisit_after.map(|wish| wish.as_secs()),
@@ -239,6 +249,15 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         duplicate_of: None,
         withdrawn: None,
     };
+    let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
+    hits.extend(kept.hits);
+    hits.sort_unstable();
+    record.limits_hit = hits.iter().map(|hit| hit.name().to_owned()).collect();
+    record.limits_hit.extend(fields_limit);
+    record.limits_hit.extend(said.is_unread.then(|| "consent lines".to_owned()));
+    record
+        .limits_hit
+        .extend(content.is_some_and(|page| page.has_bad_json_ld).then(|| BAD_JSON_LD.to_owned()));
     if !store_text {
         record.withhold();
     }
@@ -272,17 +291,20 @@ fn warned(warning: &Warning, because: &[Because], keep_text: bool) -> String {
 }
 
 /// What the page says of itself.
-fn about(directives: &Directives, page: &Extracted, url: &CrawlUrl) -> About {
+fn about(directives: &Directives, page: &Extracted, url: &CrawlUrl, kept: &mut Kept<'_>) -> About {
     About {
-        og_title: directives.og_title.clone(),
-        og_description: directives.og_description.clone(),
-        twitter_title: directives.twitter_title.clone(),
-        twitter_description: directives.twitter_description.clone(),
+        og_title: kept.description(directives.og_title.as_deref()),
+        og_description: kept.description(directives.og_description.as_deref()),
+        twitter_title: kept.description(directives.twitter_title.as_deref()),
+        twitter_description: kept.description(directives.twitter_description.as_deref()),
         json_ld: page.json_ld.clone(),
-        meta_url: directives.meta_url.clone(),
+        meta_url: directives.meta_url.as_deref().map(|url| kept.reference(url)),
         document_state: directives.document_state,
-        refresh: directives.refresh.clone(),
-        base: (page.base != *url.as_url()).then(|| clean::clean_to(page.base.as_str(), LONGEST_TEXT)),
+        refresh: directives.refresh.as_ref().map(|refresh| Refresh {
+            url: refresh.url.as_deref().map(|url| kept.reference(url)),
+            ..*refresh
+        }),
+        base: (page.base != *url.as_url()).then(|| kept.reference(page.base.as_str())),
     }
 }
 
@@ -295,10 +317,10 @@ fn text_headers(response: &Response) -> Vec<(String, String)> {
 const SPEAKING: [&str; 6] =
     ["x-robots-tag", "robots-tag", "content-usage", "content-signal", "tdm-reservation", "tdm-policy"];
 
-fn speaking(headers: &[(String, String)], store_text: bool) -> Vec<(String, String)> {
+fn speaking(headers: &[(String, String)], store_text: bool, kept: &mut Kept<'_>) -> Vec<(String, String)> {
     let is_kept = |name: &str| SPEAKING.contains(&name) || store_text && TELLING_HEADERS.contains(&name);
     let lines = headers.iter().filter(|(name, _)| is_kept(name));
-    let line = |(name, value): &(String, String)| (name.clone(), clean::clean_to(value, LONGEST_TEXT));
+    let line = |(name, value): &(String, String)| (name.clone(), kept.header(value));
     lines.map(line).collect()
 }
 
@@ -362,17 +384,18 @@ fn select(
     let decoded = extract::decode(&response.body, document.content_type.as_deref(), url.as_url());
     match extract::select(&decoded.text, &rules.selectors, &rules.select_limits) {
         Ok(selected) => {
-            let fields = selected.fields.into_iter().map(|field| (field.name, field.values));
+            let values = |values: Vec<String>| values.iter().map(|value| clean_lines(value)).collect();
+            let fields = selected.fields.into_iter().map(|field| (field.name, values(field.values)));
             (fields.collect(), selected.limit_hit.map(str::to_owned))
         }
         Err(error) => (BTreeMap::new(), Some(error.limit().to_owned())),
     }
 }
 
-fn validators(response: &Response) -> BTreeMap<String, String> {
+fn validators(response: &Response, kept: &mut Kept<'_>) -> BTreeMap<String, String> {
     ["etag", "last-modified"]
         .into_iter()
-        .filter_map(|name| Some((name.to_owned(), clean::clean_to(response.header(name)?, LONGEST_TEXT))))
+        .filter_map(|name| Some((name.to_owned(), kept.validator(response.header(name)?)?)))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
 use crate::frontier::{Errand, Lease};
 use crate::pace::{Delay, Why};
-use crate::record::RobotsEvidence;
+use crate::record::{RobotsEvidence, Size};
 use crate::robots_cache::{Entry, Known, RobotsCache, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -108,7 +108,7 @@ async fn request<F: Fetch, S: Store>(
             return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
         }
     };
-    let held = context.pages.desk.hold(4096 + 2 * entry.record.bytes as usize);
+    let held = context.pages.desk.hold(4096 + Size::of(&entry.record).until_committed());
     let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
     Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
 }
@@ -184,7 +184,7 @@ fn refused<F: Fetch, S: Store>(
     now: Now,
 ) -> Result<Outcome, StoreError> {
     let entry = refusal(context, errand, reason, now)?;
-    let held = context.pages.desk.hold(4096);
+    let held = context.pages.desk.hold(4096 + Size::of(&entry.record).until_committed());
     let half_rate = entry.half_rate;
     Ok(Outcome { half_rate, ..answered(request, held, Event::Robots(entry)) })
 }

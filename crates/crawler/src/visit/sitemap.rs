@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ask::{Answered, ask};
 use super::{Event, Held, Outcome, VisitContext, local};
+use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
@@ -12,6 +13,9 @@ use crate::robots_cache::Entry;
 use crate::sitemap::{self, Sitemap};
 use crate::store::Store;
 use crate::url::CrawlUrl;
+
+/// Bytes kept of where a sitemap redirects to, if that is no http URL.
+const LONGEST_REFERENCE: usize = 2_048;
 
 /// The answer to a request for a sitemap, read.
 #[derive(Debug)]
@@ -71,7 +75,8 @@ async fn read<F, S>(
             robots,
             status: response.status,
             bytes: response.body.len() as u64,
-            redirect: super::found::redirect_target(&url, &response),
+            redirect: super::found::redirect_target(&url, &response)
+                .map(|target| target.map_err(|text| clean_within(&text, LONGEST_REFERENCE).0)),
             sitemap,
         }
     })
