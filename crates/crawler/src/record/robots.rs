@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use meta::consent::ConsentLines;
 use serde::{Deserialize, Serialize};
 
-use super::RecordError;
+use super::{RecordError, text_size};
 
 /// A robots.txt as it was answered; JSON, compressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,9 +27,9 @@ pub struct RobotsRecord {
     pub digest: Option<String>,
     /// Octets of the body.
     pub bytes: u64,
-    /// The body where it is UTF-8.
+    /// The body where it is UTF-8 with few control characters.
     pub body: Option<String>,
-    /// The body in base64 where it isn't.
+    /// The body in base64 where it isn't: JSON makes six bytes of a control character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
     /// The URLs asked, where it was redirected.
@@ -99,13 +99,13 @@ impl RobotsRecord {
         }
     }
 
-    /// Keeps a body, as text if it is UTF-8.
+    /// Keeps a body, as text if it is UTF-8 and no longer so than in base64.
     pub fn set_body(&mut self, body: &[u8]) {
         self.bytes = body.len() as u64;
         self.digest = Some(digest(body));
         match std::str::from_utf8(body) {
-            Ok(text) => self.body = Some(text.to_owned()),
-            Err(_) => self.body_base64 = Some(data_encoding::BASE64.encode(body)),
+            Ok(text) if text_size(text) <= body.len() / 3 * 4 + 16 => self.body = Some(text.to_owned()),
+            _ => self.body_base64 = Some(data_encoding::BASE64.encode(body)),
         }
     }
 
@@ -124,4 +124,43 @@ impl RobotsRecord {
 /// `blake3:` and 64 hex digits.
 pub(crate) fn digest(octets: &[u8]) -> String {
     format!("blake3:{}", blake3::hash(octets).to_hex())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_of_control_characters_doesnt_grow_and_comes_back() {
+        let record = RobotsRecord {
+            v: 1,
+            origin: "http://a.test".to_owned(),
+            fetched_at: Timestamp::UNIX_EPOCH,
+            status: Some(200),
+            access: "rules".to_owned(),
+            reason: "status 200".to_owned(),
+            expires: Timestamp::UNIX_EPOCH,
+            digest: None,
+            bytes: 0,
+            body: None,
+            body_base64: None,
+            hops: Vec::new(),
+            headers: Vec::new(),
+            warnings: Vec::new(),
+            first_failure: None,
+            failures: 0,
+            good_copy: None,
+            failure: None,
+            consent_lines: None,
+        };
+        let controls = [vec![1; 3_000], b"User-agent: *\nDisallow: /\n".to_vec()].concat();
+        for (body, is_text) in [(b"User-agent: *\r\nDisallow: /\x0c\n".to_vec(), true), (controls, false)] {
+            let mut kept = record.clone();
+            kept.set_body(&body);
+            assert_eq!(kept.body.is_some(), is_text);
+            assert_eq!(kept.octets(), body);
+            let json = serde_json::to_string(&kept).unwrap();
+            assert!(json.len() < 700 + body.len() / 3 * 4, "{}", json.len());
+        }
+    }
 }
