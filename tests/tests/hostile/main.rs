@@ -19,6 +19,7 @@ mod html;
 mod judge;
 mod memory;
 mod output;
+mod records;
 mod redirects;
 mod robots;
 mod sitemaps;
