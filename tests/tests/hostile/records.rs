@@ -20,9 +20,9 @@ const PAGES: usize = 5;
 /// A page in gzip, with links to the other pages of its host behind what is hostile in it.
 fn page(fields: &[String], html: &str) -> Vec<u8> {
     let links: String = (1..PAGES).map(|n| format!("<a href='/{n}'>{n}</a>")).collect();
-    let mut lines = vec!["Content-Type: text/html; charset=utf-8", "Content-Encoding: gzip"];
-    lines.extend(fields.iter().map(String::as_str));
-    answer(200, &lines, gzip(format!("<!doctype html><title>t</title>{html}<p>{links}")))
+    let mut head = vec!["Content-Type: text/html; charset=utf-8", "Content-Encoding: gzip"];
+    head.extend(fields.iter().map(String::as_str));
+    answer(200, &head, gzip(format!("<!doctype html><title>t</title>{html}<p>{links}")))
 }
 
 fn block(json: &str) -> String {

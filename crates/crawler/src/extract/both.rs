@@ -51,7 +51,7 @@ pub(super) fn unite(html: &mut Page<'_>, mut xml: Page<'_>, first: First) -> Sec
     }
     if swap {
         html.json_ld = xml.json_ld;
-        html.has_bad_json_ld = xml.has_bad_json_ld;
+        html.bad_json_ld = xml.bad_json_ld;
         html.text = xml.text;
     }
     html.to_itself = html.to_itself.max(xml.to_itself);

@@ -100,8 +100,8 @@ pub struct Extracted {
     pub no_snippet: Vec<std::ops::Range<usize>>,
     /// The `application/ld+json` blocks that are JSON, each on one line without control characters.
     pub json_ld: Vec<String>,
-    /// A block isn't JSON, and was left out.
-    pub has_bad_json_ld: bool,
+    /// Blocks that were left out since they aren't JSON.
+    pub bad_json_ld: u32,
     /// The limits that cut something off, sorted, each once.
     pub limits_hit: Vec<LimitHit>,
     /// Which `<meta>` elements weren't read, or not to their end.
@@ -185,7 +185,7 @@ fn end(
         text,
         no_snippet,
         json_ld: page.json_ld,
-        has_bad_json_ld: page.has_bad_json_ld,
+        bad_json_ld: page.bad_json_ld,
         limits_hit: page.limits_hit,
         unread: page.unread,
         has_nuls: page.has_nuls,

@@ -77,8 +77,8 @@ pub(super) struct Page<'l> {
     pub(super) language: Option<String>,
     pub(super) text: Option<VisibleText>,
     pub(super) json_ld: Vec<String>,
-    /// A block of JSON-LD isn't JSON.
-    pub(super) has_bad_json_ld: bool,
+    /// Blocks of JSON-LD that aren't JSON.
+    pub(super) bad_json_ld: u32,
     json_ld_left: usize,
     pub(super) open_json_ld: Option<Vec<u8>>,
     pub(super) limits_hit: Vec<LimitHit>,
@@ -110,7 +110,7 @@ impl<'l> Page<'l> {
             language: None,
             text: want_text.then(|| VisibleText::new(limits.text_bytes)),
             json_ld: Vec::new(),
-            has_bad_json_ld: false,
+            bad_json_ld: 0,
             json_ld_left: limits.json_ld_bytes,
             open_json_ld: None,
             limits_hit: Vec::new(),
@@ -211,7 +211,7 @@ impl<'l> Page<'l> {
     fn close_json_ld(&mut self) {
         let Some(block) = self.open_json_ld.take() else { return };
         let Some(json) = json_ld(&block) else {
-            self.has_bad_json_ld |= !block.trim_ascii().is_empty();
+            self.bad_json_ld += u32::from(!block.trim_ascii().is_empty());
             return;
         };
         let size = text_size(&json);

@@ -169,8 +169,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         _ => (BTreeMap::new(), None),
     };
 
-    let content = html.as_ref().filter(|_| ok && store_text);
-    let about = match content {
+    let stored = html.as_ref().filter(|_| ok && store_text);
+    let about = match stored {
         Some(page) => about(&directives, page, url, &mut kept),
         None => About { document_state: directives.document_state, ..About::default() },
     };
@@ -186,10 +186,10 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         detail: lie.map(|found| kept.header(&format!("sent as {}, but it is {found}", document.computed))),
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
-        title: content.and_then(|page| page.title.as_deref()).map(|title| clean(title).into_owned()),
-        description: content.and_then(|_| kept.description(description.as_deref())),
-        keywords: content.and_then(|_| kept.keywords(keywords)),
-        language: content
+        title: stored.and_then(|page| page.title.as_deref()).map(|title| clean(title).into_owned()),
+        description: stored.and_then(|_| kept.description(description.as_deref())),
+        keywords: stored.and_then(|_| kept.keywords(keywords)),
+        language: stored
             .and_then(|page| page.language.as_deref().or(directives.language.as_deref()))
             .map(|language| clean(language).into_owned()),
         depth: item.depth,
@@ -210,7 +210,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         archived: warc.is_some(),
         followed: enqueue_links,
         withheld: !store_text,
-        canonical: content
+        canonical: stored
             .and_then(|page| page.canonical.as_ref().map(Url::as_str).or(directives.canonical.as_deref()))
             .map(|url| kept.reference(url)),
         redirect: redirect.map(|target| match target {
@@ -255,9 +255,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     record.limits_hit = hits.iter().map(|hit| hit.name().to_owned()).collect();
     record.limits_hit.extend(fields_limit);
     record.limits_hit.extend(said.is_unread.then(|| "consent lines".to_owned()));
-    record
-        .limits_hit
-        .extend(content.is_some_and(|page| page.has_bad_json_ld).then(|| BAD_JSON_LD.to_owned()));
+    record.limits_hit.extend(stored.is_some_and(|page| page.bad_json_ld > 0).then(|| BAD_JSON_LD.to_owned()));
     if !store_text {
         record.withhold();
     }
@@ -410,5 +408,60 @@ mod tests {
         let entries = 2 * size_of::<Decision>() + size_of::<Decision>() / 2;
         let taken = size_of::<FoundLink>() + size_of::<LinkRecord>() + entries;
         assert!(LINK >= taken, "{taken}");
+    }
+
+    fn visited(record: PageRecord, links: Vec<FoundLink>) -> Visited {
+        let status = record.status;
+        let (withdrawn, mark, denials) = (Vec::new(), None, None);
+        Visited { record, links, warc: None, status, keeps_links: false, withdrawn, mark, denials }
+    }
+
+    #[test]
+    fn whatever_field_is_large_counts_until_it_is_committed() {
+        const LARGE: usize = 100_000;
+        // In memory, as JSON, and as JSON in the value that it is joined to.
+        let held = |record| visited(record, Vec::new()).bytes_held();
+        let text = || "x".repeat(LARGE);
+        let empty = held(PageRecord::default());
+        let source = meta::Source { text: text(), ..meta::Source::new(meta::Origin::Meta, 0, "", "") };
+        let statement = meta::consent::Statement {
+            signal: meta::consent::Signal::NoAi,
+            claim: meta::consent::Claim::Use(meta::consent::Grade::Full),
+            source: source.clone(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let robots = RobotsEvidence { rule: Some(text()), ..RobotsEvidence::default() };
+        for record in [
+            PageRecord {
+                about: About { json_ld: vec![text()], ..About::default() },
+                ..PageRecord::default()
+            },
+            PageRecord { consent: vec![statement], ..PageRecord::default() },
+            PageRecord {
+                directives: vec![Because { directive: String::new(), source }],
+                ..PageRecord::default()
+            },
+            PageRecord { keywords: Some(vec![String::new(); LARGE / 24]), ..PageRecord::default() },
+            PageRecord { fields: BTreeMap::from([(text(), Vec::new())]), ..PageRecord::default() },
+            PageRecord { headers: vec![(String::new(), text())], ..PageRecord::default() },
+            PageRecord { robots, ..PageRecord::default() },
+        ] {
+            let is_texts = record.keywords.is_some();
+            let held = held(record) - empty;
+            assert!(held >= if is_texts { LARGE } else { 3 * LARGE }, "{held}");
+        }
+        let link = |hreflang: usize| FoundLink {
+            target: Err(String::new()),
+            kind: "a",
+            rel: String::new(),
+            rel_words: Vec::new(),
+            text: String::new(),
+            position: None,
+            hreflang: Some("x".repeat(hreflang)),
+            nofollow: false,
+            skip: None,
+        };
+        let held = |hreflang| visited(PageRecord::default(), vec![link(hreflang)]).bytes_held();
+        assert!(held(LARGE) >= held(0) + 3 * LARGE);
     }
 }
