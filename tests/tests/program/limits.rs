@@ -22,7 +22,7 @@ json_ld_block_bytes = "600B"
 description_bytes = "40B"
 keywords_bytes = "40B"
 header_bytes = "64B"
-reference_bytes = "64B"
+reference_bytes = "100B"
 anchor_bytes = "40B"
 tree_nodes = 100
 tree_depth = 10
@@ -74,7 +74,7 @@ fn pages() -> Vec<(&'static str, &'static str, String)> {
         (
             "page.reference_bytes",
             "reference",
-            format!("<meta name=url content='http://pages.test/{}'>", "u".repeat(60)),
+            format!("<meta name=url content='http://pages.test/{}'>", "u".repeat(90)),
         ),
         ("page.anchor_bytes", "anchor", format!("<a href='?a' rel=nofollow>{}</a>", "a".repeat(41))),
         ("page.meta_value_bytes", "meta value", format!("<meta name=d content='{}'>", "m".repeat(17 << 10))),
