@@ -9,7 +9,16 @@ use std::borrow::Cow;
 /// bidirectional embeddings, overrides, isolates and marks). The result is one line; text that is clean already isn't
 /// copied. Cost: linear in the text.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_steering) {
+    without(text, is_steering)
+}
+
+/// As [`clean`], but characters that reorder text stay: texts of many languages need them. For what is stored.
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    without(text, char::is_control)
+}
+
+fn without(text: &str, goes: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(goes) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());
@@ -20,11 +29,11 @@ pub fn clean(text: &str) -> Cow<'_, str> {
             '\x1b' => after_escape(tail),
             '\u{9b}' => after_parameters(tail),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => after_string(tail),
-            '\n' | '\r' | '\t' | '\x0b' | '\x0c' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+            '\n' | '\r' | '\t' | '\x0b' | '\x0c' | '\u{85}' | '\u{2028}' | '\u{2029}' if goes(c) => {
                 kept.push(' ');
                 tail
             }
-            c if is_steering(c) => tail,
+            c if goes(c) => tail,
             c => {
                 kept.push(c);
                 tail
@@ -34,9 +43,9 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// As [`clean`], but the text keeps its lines.
-pub fn clean_lines(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(clean).collect();
+/// As [`without_controls`], but the text keeps its lines.
+pub fn lines_without_controls(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(without_controls).collect();
     lines.join("\n")
 }
 
@@ -53,6 +62,15 @@ pub fn clean_to(text: &str, most: usize) -> String {
 
 /// As [`clean`], cut between characters to at most `most` bytes, the last of which are then `…`; says whether it was cut.
 pub fn clean_within(text: &str, most: usize) -> (String, bool) {
+    within(text, most, clean)
+}
+
+/// As [`without_controls`], cut as by [`clean_within`].
+pub fn within_without_controls(text: &str, most: usize) -> (String, bool) {
+    within(text, most, without_controls)
+}
+
+fn within(text: &str, most: usize, clean: fn(&str) -> Cow<'_, str>) -> (String, bool) {
     const CUT: char = '…';
     // An escape sequence may be longer than what it leaves; nobody needs more of the text than this.
     let start = &text[..text.floor_char_boundary(most.saturating_mul(8))];
@@ -142,8 +160,17 @@ mod tests {
     }
 
     #[test]
+    fn marks_that_reorder_text_stay_in_what_is_stored() {
+        assert_eq!(
+            without_controls("\u{1}in\u{202e}fdp\x1b[31m.exe\n\u{2028}x"),
+            "in\u{202e}fdp.exe \u{2028}x"
+        );
+        assert_eq!(within_without_controls("\u{200f}\u{1}abcd", 6), ("\u{200f}…".to_owned(), true));
+    }
+
+    #[test]
     fn lines_stay_lines() {
-        assert_eq!(clean_lines("a\u{1}\tb\r\n\x1b[31mc\n\nd"), "a b\nc\n\nd");
+        assert_eq!(lines_without_controls("a\u{1}\tb\r\n\x1b[31mc\n\nd"), "a b\nc\n\nd");
     }
 
     #[test]

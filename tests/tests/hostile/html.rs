@@ -141,7 +141,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     html!(
         "json-ld-flood",
         "limit",
-        &[Answers("/", 200), Hits("/", "json-ld")],
+        &[Answers("/", 200), Hits("/", "json-ld block")],
         with_link(format!("<script type=application/ld+json>{}</script>", "[".repeat(500_000)))
     ),
     html!(

@@ -15,7 +15,7 @@ use super::link::{LinkKind, Position};
 use super::position::Landmarks;
 use super::tags::{Doubts, StartTag, TagSink};
 use super::text::VisibleText;
-use crate::clean::clean;
+use crate::clean::without_controls;
 use crate::record::text_size;
 
 /// Holds a link before it's resolved.
@@ -332,7 +332,7 @@ impl TagSink for Page<'_> {
 /// is wrong besides makes it no JSON.
 fn json_ld(block: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(block);
-    let json = clean(text.trim());
+    let json = without_controls(text.trim().trim_start_matches('\u{feff}'));
     serde_json::from_str::<IgnoredAny>(&json).ok()?;
     Some(json.into_owned())
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::kept::Kept;
 use super::page::PageRules;
-use crate::clean::clean;
+use crate::clean::without_controls;
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;
 use crate::record::{LinkOutcome, LinkRecord, names_the_page};
@@ -168,11 +168,15 @@ pub(super) fn found(
     FoundLink {
         target,
         kind: link.kind.name(),
-        rel: if keep_text { clean(link.rel.as_str()).into_owned() } else { String::new() },
+        rel: if keep_text { without_controls(link.rel.as_str()).into_owned() } else { String::new() },
         rel_words: link.rel.deciding_words(),
-        text: if keep_text { clean(&link.text).into_owned() } else { String::new() },
+        text: if keep_text { without_controls(&link.text).into_owned() } else { String::new() },
         position: link.position.filter(|_| keep_text),
-        hreflang: link.hreflang.as_ref().filter(|_| keep_text).map(|lang| clean(lang).into_owned()),
+        hreflang: link
+            .hreflang
+            .as_ref()
+            .filter(|_| keep_text)
+            .map(|lang| without_controls(lang).into_owned()),
         nofollow: link.nofollow || !follow,
         skip,
     }

@@ -1,6 +1,6 @@
 //! Foreign text as it is kept: clean, within the limits of the page, and with a word for each limit that cut something.
 
-use crate::clean::{clean, clean_within};
+use crate::clean::{clean, clean_within, within_without_controls, without_controls};
 use crate::extract::{ExtractLimits, LimitHit};
 
 /// Keywords that are kept of a page.
@@ -40,7 +40,10 @@ impl<'l> Kept<'l> {
 
     /// A description, or a title of a meta element.
     pub(super) fn description(&mut self, text: Option<&str>) -> Option<String> {
-        let kept = self.within(text?, self.limits.description_bytes, LimitHit::Description);
+        let (kept, was_cut) = within_without_controls(text?, self.limits.description_bytes);
+        if was_cut {
+            self.hit(LimitHit::Description);
+        }
         (!kept.is_empty()).then_some(kept)
     }
 
@@ -48,7 +51,7 @@ impl<'l> Kept<'l> {
     pub(super) fn keywords(&mut self, words: &[String]) -> Option<Vec<String>> {
         let (mut kept, mut bytes) = (Vec::new(), 0);
         for word in words {
-            let word = clean(word);
+            let word = without_controls(word);
             bytes += word.len();
             if bytes > self.limits.keywords_bytes || kept.len() == KEYWORDS {
                 self.hit(LimitHit::Keywords);

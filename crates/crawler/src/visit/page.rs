@@ -11,7 +11,7 @@ use super::found::{
 };
 use super::kept::Kept;
 use super::{Desk, Requested, revisit};
-use crate::clean::{clean, clean_lines};
+use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::Said;
 use crate::extract::{
     self, Document, ExtractInput, ExtractLimits, Extracted, LimitHit, Readings, SelectLimits, SelectRule,
@@ -186,12 +186,14 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         detail: lie.map(|found| kept.header(&format!("sent as {}, but it is {found}", document.computed))),
         content_type,
         charset: html.as_ref().map(|page| page.charset.to_owned()),
-        title: stored.and_then(|page| page.title.as_deref()).map(|title| clean(title).into_owned()),
+        title: stored
+            .and_then(|page| page.title.as_deref())
+            .map(|title| without_controls(title).into_owned()),
         description: stored.and_then(|_| kept.description(description.as_deref())),
         keywords: stored.and_then(|_| kept.keywords(keywords)),
         language: stored
             .and_then(|page| page.language.as_deref().or(directives.language.as_deref()))
-            .map(|language| clean(language).into_owned()),
+            .map(|language| without_controls(language).into_owned()),
         depth: item.depth,
         via: item.via,
         fetched_at: requested.started.wall,
@@ -382,7 +384,8 @@ fn select(
     let decoded = extract::decode(&response.body, document.content_type.as_deref(), url.as_url());
     match extract::select(&decoded.text, &rules.selectors, &rules.select_limits) {
         Ok(selected) => {
-            let values = |values: Vec<String>| values.iter().map(|value| clean_lines(value)).collect();
+            let values =
+                |values: Vec<String>| values.iter().map(|value| lines_without_controls(value)).collect();
             let fields = selected.fields.into_iter().map(|field| (field.name, values(field.values)));
             (fields.collect(), selected.limit_hit.map(str::to_owned))
         }
