@@ -54,6 +54,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     asked: HashMap<(String, String), usize>,
+    changed: HashMap<(String, String), Answer>,
     hits: Vec<Hit>,
 }
 
@@ -91,6 +92,11 @@ impl Server {
         self.shared.sites.hosts().flat_map(option).collect()
     }
 
+    /// Changes what a path is answered with, from now on.
+    pub fn change(&self, host: &str, path: &str, answer: Answer) {
+        self.shared.state().changed.insert((host.to_owned(), path.to_owned()), answer);
+    }
+
     /// Every request so far, in the order in which they ended.
     pub fn hits(&self) -> Vec<Hit> {
         self.shared.state().hits.clone()
@@ -126,7 +132,11 @@ impl Shared {
 
     fn answer(&self, host: &str, path: &str) -> Answer {
         let mut state = self.state();
-        let nth = state.asked.entry((host.to_owned(), path.to_owned())).or_default();
+        let place = (host.to_owned(), path.to_owned());
+        if let Some(answer) = state.changed.get(&place) {
+            return answer.clone();
+        }
+        let nth = state.asked.entry(place).or_default();
         *nth += 1;
         self.sites.answer(host, path, *nth - 1)
     }
@@ -223,11 +233,13 @@ mod tests {
         assert!(get("/").starts_with("HTTP/1.1 503 Test\r\nContent-Length: 0\r\nRetry-After: 7\r\n"));
         assert!(get("/").ends_with("second"));
         assert!(get("/none").starts_with("HTTP/1.1 404 "));
+        server.change("a.test", "/", Answer::html("third"));
+        assert!(get("/").ends_with("third") && get("/").ends_with("third"));
         let log = server.log();
         assert_eq!(log[0].lesson.as_ref().unwrap().rules, Some(rules));
         assert_eq!((log[1].status, log[1].retry_after), (Some(503), Some(Duration::from_secs(7))));
         assert!(log[1].end >= log[1].start + Duration::from_millis(30));
-        assert_eq!(server.pages(), ["http://a.test/", "http://a.test/", "http://a.test/none"]);
+        assert_eq!(server.pages(), ["/", "/", "/none", "/", "/"].map(|path| format!("http://a.test{path}")));
         assert_eq!(server.resolve()[1], format!("a.test:{}", server.address()));
     }
 

@@ -24,7 +24,6 @@ fn sites() -> Sites {
         .page("a.test", "/noarchive", Answer::html("x").header("X-Robots-Tag", "noarchive"))
         .page("a.test", "/plain", Answer::html("plain"))
         .page("a.test", "/turns", Answer::html("<title>t</title>"))
-        .page("a.test", "/turns", Answer::html("<title>t</title><meta name=robots content=noindex>"))
         .page("a.test", "/moved", Answer::redirect(301, "/behind"))
         .page("a.test", "/later", Answer::status(425).header("Retry-After", "1"))
         .page("a.test", "/later", Answer::html("later"))
@@ -40,6 +39,9 @@ fn a_crawl_with_stops_and_revisits_passes_its_audit() {
     }
     running.kill();
     scene.resume().run().expect(0);
+    // Only now: had the first process taken it in without committing it, the second would never have stored the page.
+    let noindex = "<title>t</title><meta name=robots content=noindex>";
+    scene.server.change("a.test", "/turns", Answer::html(noindex));
     scene.resume().args(["--revisit", "0s"]).run().expect(0);
     let output = scene.look("audit", &[]);
     output.expect(0);
