@@ -8,10 +8,11 @@ use crawler::engine::{End, EngineSettings, Summary};
 use crawler::page_store;
 use crawler::record::{Decision, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
+use jiff::Timestamp;
 use meta::consent::Purpose;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::rules::Rules;
-use whole_program::simweb::{SimWeb, Size, generate, truth};
+use whole_program::simweb::{SimWeb, Size, Web, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
 
@@ -74,24 +75,75 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
     }
 }
 
+/// What is asked for where one URL never answers.
+fn without(mut web: Web, url: &str) -> BTreeSet<String> {
+    let (host, path) = Web::split(url);
+    web.sites.get_mut(host).expect("a host of the web").resources.remove(path);
+    truth(&web, LIMITS).requested
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_shortage_that_lasts_ends_the_run_and_leaves_the_rest_queued() {
+    const PATIENCE: Duration = Duration::from_secs(600);
+    /// What is added to each wait, since clocks differ.
+    const MARGIN: Duration = Duration::from_millis(20);
+    let began: Timestamp = "2026-03-01T00:00:00Z".parse().expect("a time");
+    let (begin, over) = (secs(20), secs(2_000));
+    let (mut complete, mut remaining) = (0, 0);
     for seed in 0..seeds() {
-        let sim = SimWeb::new(generate(seed, Size { hosts: 6, resources: 15, ..Size::default() }));
-        sim.run_short(secs(20), FOR_EVER);
+        let web = generate(seed, Size { hosts: 6, resources: 15, ..Size::default() });
+        let sim = SimWeb::new(web.clone());
+        sim.run_short(begin, over);
         let (crawl, summary) = crawl(&sim, |settings| settings).await;
-        let End::Limit(limit) = &summary.end else { panic!("seed {seed}: {:?}", summary.end) };
-        assert_eq!(limit, "local-patience 600s", "seed {seed}");
-        // What was under way when it began, and the patience.
-        assert!((620..=670).contains(&sim.now().as_secs()), "seed {seed}: {:?}", sim.now());
-        let failed = failed_as_local(&*crawl.store);
-        assert_eq!(failed.len(), 1, "seed {seed}: the URL in hand");
-        assert!(summary.queued > 0, "seed {seed}");
+        let ended = sim.now();
+        assert!(sim.log().iter().all(|request| request.start < begin), "seed {seed}");
+
+        // One entry as the first request can't be made, which may be later: the hosts may all be waiting. Then, after its
+        // patience, the URL in hand fails.
         let told = local(&crawl);
-        let told: Vec<_> = told.iter().map(|entry| entry.decision.as_str()).collect();
-        assert_eq!(told, ["paused", "failed"], "seed {seed}");
-        assert!(sim.log().iter().all(|request| request.start < secs(20)), "seed {seed}");
+        let words: Vec<_> = told.iter().map(|entry| entry.decision.as_str()).collect();
+        assert_eq!(words, ["paused", "failed"], "seed {seed}: {told:#?}");
+        let [paused, gave_up] = [&told[0], &told[1]]
+            .map(|entry| Duration::try_from(entry.at.duration_since(began)).expect("after the beginning"));
+        assert!(paused >= begin, "seed {seed}: {paused:?}");
+        let waited = gave_up - paused;
+        assert!((PATIENCE..=PATIENCE + MARGIN).contains(&waited), "seed {seed}: {waited:?}");
+        assert_eq!(ended, gave_up, "seed {seed}: the run ends with it");
+        let failed = failed_as_local(&*crawl.store);
+        assert_eq!(failed, [told[1].url.clone()], "seed {seed}: the URL in hand alone");
+
+        // What else is there stays queued, and the summary says so.
+        if summary.queued > 0 {
+            assert_eq!(summary.end, End::Limit("local-patience 600s".to_owned()), "seed {seed}");
+            assert!(summary.left_hosts > 0, "seed {seed}: {summary:?}");
+            remaining += 1;
+        } else {
+            assert_eq!(summary.end, End::Complete, "seed {seed}");
+            complete += 1;
+        }
+
+        // Once the shortage is over, another run gets every other URL.
+        pass(over.saturating_sub(ended)).await;
+        let summary = crawl.run(None).await.expect("the crawl ends well");
+        assert_eq!((&summary.end, summary.queued), (&End::Complete, 0), "seed {seed}");
+        // It may have been asked for before, in vain.
+        let but_it = |mut urls: BTreeSet<String>| {
+            urls.remove(&failed[0]);
+            urls
+        };
+        let asked = but_it(sim.page_counts().into_keys().collect());
+        assert_eq!(asked, but_it(without(web, &failed[0])), "seed {seed}");
+        assert_eq!(failed_as_local(&*crawl.store), failed, "seed {seed}");
+        assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+        let audit = crawl.audit(None);
+        assert!(audit.is_empty(), "seed {seed}: {audit:#?}");
     }
+    assert!(remaining > complete, "{remaining} runs with URLs that remain, {complete} without");
+}
+
+#[expect(clippy::disallowed_methods, reason = "until the shortage is over, on the paused clock")]
+async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
 }
 
 #[tokio::test(start_paused = true)]
