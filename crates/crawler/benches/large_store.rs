@@ -326,6 +326,7 @@ fn robots_txt(url: &CrawlUrl, now: Now) -> RobotsRecord {
         hops: Vec::new(),
         headers: Vec::new(),
         consent_lines: None,
+        clocks: None,
         warnings: Vec::new(),
         first_failure: None,
         failures: 0,

@@ -18,6 +18,13 @@ pub struct Now {
     pub wall: Timestamp,
 }
 
+impl Now {
+    /// A time of day without a run: for looking at what is stored.
+    pub fn of_day(wall: Timestamp) -> Self {
+        Self { mono: Duration::ZERO, wall }
+    }
+}
+
 /// A moment on the clock of the machine since it was started: nobody sets it, and it goes on in its sleep. Two moments of the same
 /// start tell how much time lies between them, whatever processes came and went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -366,4 +366,4 @@ fn unreachable(file: SiteFile, why: &str, at: Timestamp) -> Vec<Statement> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,8 +11,9 @@ use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{self, Promise};
 use whole_program::pace_oracle::{self, Pace};
+use whole_program::request_log::Purpose;
 use whole_program::rules::Rules;
-use whole_program::simweb::{Failure, SimWeb};
+use whole_program::simweb::{Failure, Later, SimWeb};
 
 use crate::crawl::{Crawl, DELAY};
 use crate::hours::{site, web};
@@ -84,6 +85,76 @@ async fn a_wall_clock_that_is_set_between_runs_erases_no_pause_and_the_audit_fin
     {
         for rebooted in [false, true] {
             crawl(jumps, rebooted).await;
+        }
+    }
+}
+
+/// Crawls while the wall clock is set by so much after so many seconds; gives when robots.txt of each site was asked for.
+async fn crawl_through(after: u64, jump: i64) -> BTreeMap<String, Vec<Duration>> {
+    let quick = Duration::from_millis(50);
+    let plain =
+        |host, pages| site(host, (pages, pages), Rules::default().delay(secs(60)), quick, |_| Vec::new());
+    let mut sites =
+        BTreeMap::from([("aged.test", plain("aged.test", 60)), ("away.test", plain("away.test", 40))]);
+    for site in sites.values_mut() {
+        // Ten minutes, as the policy has it.
+        site.robots.max_age = Some(1);
+    }
+    if let Some(away) = sites.get_mut("away.test") {
+        // Out of reach from the second request to the ninth: 5 min, 15 min, 1 h and so on.
+        away.robots.later = vec![Later::Failure(Failure::Timeout); 8];
+        away.robots.later.push(Later::Rules(Rules::default().delay(secs(60))));
+    }
+    let sim = SimWeb::new(web(sites));
+    let jumped: &'static AtomicI64 = Box::leak(Box::default());
+    let clock = Clock::jumping("2026-03-01T00:00:00Z".parse().expect("a time"), jumped);
+    let crawl = Crawl::by(clock, &sim, Arc::new(MemoryStore::default()));
+    let setter = tokio::spawn(async move {
+        pass(secs(after)).await;
+        jumped.fetch_add(jump, Ordering::Relaxed);
+    });
+    let summary = crawl.run(None).await.expect("the crawl ends well");
+    setter.abort();
+    assert_eq!(summary.end, End::Complete, "{after} {jump}");
+    let log = sim.log();
+    // Among other things: no page by a file that is older than its lifetime, or after a failure within 12 h.
+    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
+    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
+    wrong.extend(crawl.audit(None));
+    assert!(wrong.is_empty(), "{after} {jump}: {}", wrong[..wrong.len().min(9)].join("\n"));
+    assert_eq!(sim.page_counts().len(), 100, "{after} {jump}");
+    let mut asked: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
+    for request in log.iter().filter(|request| request.purpose == Purpose::Robots) {
+        asked.entry(request.host.clone()).or_default().push(request.start);
+    }
+    asked
+}
+
+#[expect(clippy::disallowed_methods, reason = "somebody who sets the clock, on the paused one")]
+async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wall_clock_that_is_set_within_a_run_makes_no_robots_txt_older_or_younger() {
+    // While rules are in force; as the first failure comes, and is judged; while pages wait. And without a jump.
+    for after in [300, 625, 631, 632, 1_000, 9_000] {
+        for jump in [0, -20 * 60, -2 * 3600, 13 * 3600, 40 * DAY, -400 * DAY] {
+            let asked = crawl_through(after, jump).await;
+            let asked = &asked["away.test"];
+            let gaps: Vec<Duration> = asked.windows(2).map(|two| two[1] - two[0]).collect();
+            // Rules count for ten minutes, or end with the jump. The next request is as late as the gap has it.
+            assert!(gaps[0] <= secs(661), "{after} {jump}: {gaps:?}");
+            assert!(
+                gaps[0] >= secs(600) || after < 600 && gaps[0] >= secs(after),
+                "{after} {jump}: {gaps:?}"
+            );
+            for (nth, gap) in gaps[1..9].iter().enumerate() {
+                let step = secs([300, 900, 3600][nth.min(2)]);
+                // What chance adds is a tenth at most.
+                let most = step + step / 10 + secs(62);
+                assert!((step..=most).contains(gap), "{after} {jump}: try {nth}: {gaps:?}");
+            }
         }
     }
 }

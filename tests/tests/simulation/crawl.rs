@@ -133,7 +133,7 @@ impl<S: Store> Crawl<S> {
         rules.archive = archive.is_some();
         let context = Arc::new(VisitContext {
             fetch: self.sim.clone(),
-            robots: job::robots_cache(&settings, Arc::clone(&self.store)),
+            robots: job::robots_cache(&settings, Arc::clone(&self.store)).with_clock(clock),
             consent: job::consent_cache(&settings, Arc::clone(&self.store)),
             revisiting: None,
             pages: Arc::new(rules),

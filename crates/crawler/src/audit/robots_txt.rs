@@ -47,11 +47,7 @@ impl Version {
     fn age(&self, log: &Log, moment: Moment) -> Span {
         let wall = moment.wall.duration_since(self.record.fetched_at).as_secs_f64();
         match self.known {
-            // The crawl goes by the wall clock, which somebody may have set back: no older than both say.
-            Some(known) => {
-                let span = log.runs.between(known, moment);
-                Span { least: span.least.min(wall).max(0.0), ..span }
-            }
+            Some(known) => log.runs.between(known, moment),
             None => Span { least: wall, most: wall },
         }
     }

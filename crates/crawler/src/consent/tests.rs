@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::*;
+use crate::clock::Now;
 use crate::fetch::ErrorKind;
 use crate::frontier::Errand;
 use crate::robots_cache::{Known, RobotsCache, Step as RobotsStep};
@@ -14,7 +15,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).unwrap()
 }
 
-fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
+pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
     let headers =
         headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
     Response {
@@ -56,7 +57,8 @@ impl Site {
         let origin = url("http://a.test/").origin();
         let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
         let answer = Ok(response(200, &[], robots_txt));
-        let RobotsStep::Known(robots) = robots.answered(&errand, &Known::Missing, &answer, at(0)).unwrap()
+        let RobotsStep::Known(robots) =
+            robots.answered(&errand, &Known::Missing, &answer, Now::of_day(at(0))).unwrap()
         else {
             panic!("no hop");
         };

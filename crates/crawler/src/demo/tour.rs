@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::report::{Directive, RobotReport, Row};
 use super::{ROBOTS, server, sites};
+use crate::clock::Now;
 use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
 use crate::job::{Job, JobError, robots_cache};
@@ -97,7 +98,7 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
 fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decision) -> Result<Row, TourError> {
     let verdict = match CrawlUrl::parse(&decision.url) {
         Ok(url) if decision.reason == "robots_txt" => {
-            match cache.lookup(&url.origin(), decision.at).map_err(JobError::from)? {
+            match cache.lookup(&url.origin(), Now::of_day(decision.at)).map_err(JobError::from)? {
                 Known::Fresh(entry) | Known::Stale(entry) => Some(entry.robots.verdict(url.path_and_query())),
                 Known::Missing => None,
             }

@@ -137,10 +137,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.store_failure(lease, record);
             }
             Work::Errand(errand) => {
-                let known = self.context.robots.lookup(&errand.origin, now.wall)?;
-                if let Step::Known(entry) =
-                    self.context.robots.answered(errand, &known, &Err(error), now.wall)?
-                {
+                let known = self.context.robots.lookup(&errand.origin, now)?;
+                if let Step::Known(entry) = self.context.robots.answered(errand, &known, &Err(error), now)? {
                     self.robots_known(lease, &errand.origin.host, &entry, None, None)?;
                 }
             }

@@ -231,7 +231,7 @@ impl Job {
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
-            robots: robots_cache(settings, Arc::clone(&self.store)),
+            robots: robots_cache(settings, Arc::clone(&self.store)).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&self.store)),
             revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
             pages: Arc::new(page_rules(settings, self.selectors, self.key)),

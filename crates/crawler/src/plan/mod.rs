@@ -11,6 +11,7 @@ use robots::IntervalReason;
 use serde::Serialize;
 
 use crate::clean::clean_to;
+use crate::clock::Now;
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
@@ -63,7 +64,7 @@ impl Planner {
         robots: &RobotsCache<S>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        match robots.lookup(&url.origin(), now)? {
+        match robots.lookup(&url.origin(), Now::of_day(now))? {
             Known::Fresh(entry) | Known::Stale(entry) if !entry.deferred => {
                 let verdict = entry.robots.verdict(url.path_and_query());
                 self.judged(url, &crate::visit::evidence(&verdict, &entry), verdict.allowed);
@@ -207,7 +208,7 @@ impl Plan {
         }
         let mut hosts: Vec<HostPlan> = Vec::new();
         for ((host, name), (origin, counts)) in planner.origins {
-            let entry = match robots.lookup(&origin, basis.now)? {
+            let entry = match robots.lookup(&origin, Now::of_day(basis.now))? {
                 Known::Fresh(entry) | Known::Stale(entry) => Some(entry),
                 Known::Missing => None,
             };

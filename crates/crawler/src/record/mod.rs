@@ -23,7 +23,7 @@ pub use self::link::{LinkOutcome, LinkRecord, decode_links, encode_links};
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub(crate) use self::page::{BAD_JSON_LD, TELLING_HEADERS};
 pub use self::repair::RepairRecord;
-pub use self::robots::{RobotsConsent, RobotsRecord};
+pub use self::robots::{RobotsClocks, RobotsConsent, RobotsRecord};
 pub use self::run_settings::RunSettings;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};

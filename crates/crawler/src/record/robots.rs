@@ -5,6 +5,7 @@ use meta::consent::ConsentLines;
 use serde::{Deserialize, Serialize};
 
 use super::{RecordError, text_size};
+use crate::clock::Boot;
 
 /// A robots.txt as it was answered; JSON, compressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,23 @@ pub struct RobotsRecord {
     /// The `Content-Usage` and `Content-Signal` lines that address us, of the rules in force: page records refer to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent_lines: Option<ConsentLines>,
+    /// What clocks said that nobody sets; none in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<RobotsClocks>,
+}
+
+/// How old what a robots.txt says is by clocks that nobody sets: the wall clock may jump.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RobotsClocks {
+    /// When the answer was complete, on the machine's own clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<Boot>,
+    /// Milliseconds since the first failure after the last success, at the least.
+    #[serde(default)]
+    pub failing_ms: u64,
+    /// Milliseconds since the last good copy was fetched or confirmed, at the most.
+    #[serde(default)]
+    pub copy_ms: u64,
 }
 
 /// What a page record says of the statements in robots.txt: in which version they stand.

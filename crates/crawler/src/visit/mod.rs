@@ -96,7 +96,7 @@ async fn attempt<F: Fetch, S: Store>(
 
     // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
     let origin = lease.url.origin();
-    let entry = match context.robots.lookup(&origin, now.wall)? {
+    let entry = match context.robots.lookup(&origin, now)? {
         Known::Fresh(entry) => entry,
         // The file that was in force binds the request for the next one.
         Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
@@ -109,8 +109,7 @@ async fn attempt<F: Fetch, S: Store>(
         }
     };
     if entry.deferred {
-        let length = Duration::try_from(entry.expires.duration_since(now.wall)).unwrap_or_default();
-        let wait = Delay { length, why: Why::RobotsUnreachable };
+        let wait = Delay { length: entry.remaining(now), why: Why::RobotsUnreachable };
         let reason = entry.record.reason.clone();
         let event = match (entry.record.good_copy, &lease.work) {
             (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),

@@ -58,7 +58,7 @@ async fn request<F: Fetch, S: Store>(
     origin: Origin,
 ) -> Result<Outcome, StoreError> {
     let is_before = origin != errand.origin;
-    let known = context.robots.lookup(&origin, context.clock.now().wall)?;
+    let known = context.robots.lookup(&origin, context.clock.now())?;
     let conditions = RobotsCache::<S>::conditions(&known);
     let Answered { answer, ended, requested, again } =
         ask(context, lease, &url, Purpose::Robots, conditions).await;
@@ -90,7 +90,7 @@ async fn request<F: Fetch, S: Store>(
     let _place = context.pages.desk.place(octets).await;
     let asking =
         if is_before { Errand { origin, url, hops: Vec::new(), judged: false } } else { errand.clone() };
-    let (event, entry) = match context.robots.answered(&asking, &known, &answer, ended.wall)? {
+    let (event, entry) = match context.robots.answered(&asking, &known, &answer, ended)? {
         Step::Known(entry) if is_before => {
             let errand = Errand { judged: true, ..errand };
             let then = match judge(context, lease, &errand)? {
@@ -130,7 +130,7 @@ fn judge<F: Fetch, S: Store>(
     }
     let now = context.clock.now();
     let url = told(&errand.url);
-    let entry = match context.robots.lookup(&target, now.wall)? {
+    let entry = match context.robots.lookup(&target, now)? {
         Known::Fresh(entry) => entry,
         // Its own robots.txt led here, whatever that says: its rules, too, are known by this request alone.
         _ if is_of_target(errand, &target) => return Ok(Hop::Make),
@@ -195,8 +195,8 @@ fn refusal<F: Fetch, S: Store>(
     reason: &str,
     now: Now,
 ) -> Result<Arc<Entry>, StoreError> {
-    let known = context.robots.lookup(&errand.origin, now.wall)?;
-    context.robots.refused(errand, &known, reason, now.wall)
+    let known = context.robots.lookup(&errand.origin, now)?;
+    context.robots.refused(errand, &known, reason, now)
 }
 
 pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {

@@ -97,6 +97,7 @@ fn robots_txt(second: f64, body: &str, access: &str) -> RobotsRecord {
         warnings: Vec::new(),
         first_failure: None,
         consent_lines: None,
+        clocks: None,
         failures: 0,
         good_copy: None,
         failure: None,

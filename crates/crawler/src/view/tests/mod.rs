@@ -233,6 +233,7 @@ fn robots(origin: &str, second: i64, access: &str) -> RobotsRecord {
         warnings: vec![(2, "line 2: unknown field".to_owned()), (4, "no group".to_owned())],
         first_failure: None,
         consent_lines: None,
+        clocks: None,
         failures: 0,
         good_copy: None,
         failure: None,
