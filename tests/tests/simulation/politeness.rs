@@ -158,3 +158,33 @@ async fn crawl_delay_counts_although_robots_came_from_another_host() {
         assert_eq!(crawl(seed, Size::default()).await, Vec::<String>::new());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_crawl_delay_holds_for_the_hops_of_the_next_robots_too() {
+    let rules = Rules::default().delay(Duration::from_secs(20));
+    // On its own host, and on one that has rules of its own.
+    for to in ["http://a.test/robots-of-a.test.txt", "http://b.test/robots-of-a.test.txt"] {
+        let plain = |host| {
+            let site = hours::site(host, (50, 50), rules.clone(), Duration::from_millis(20), |_| Vec::new());
+            (host, site)
+        };
+        let mut sites = BTreeMap::from([plain("a.test"), plain("b.test")]);
+        for site in sites.values_mut() {
+            site.robots.max_age = Some(1);
+        }
+        if let Some(site) = sites.get_mut("a.test") {
+            site.robots.form = RobotsForm::Moved(to.to_owned());
+        }
+        let sim = SimWeb::new(hours::web(sites));
+        let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
+        assert_eq!(crawl.run(None).await.expect("the crawl ends well").end, End::Complete);
+        let log = sim.log();
+        assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+        // Both files are asked for again after ten minutes, with every hop.
+        let robots = log.iter().filter(|request| request.purpose == Purpose::Robots);
+        assert!(robots.count() >= 6, "{to}");
+        assert_eq!(sim.page_counts().len(), 100, "{to}");
+        let audit = crawl.audit(None);
+        assert!(audit.is_empty(), "{to}: {audit:#?}");
+    }
+}

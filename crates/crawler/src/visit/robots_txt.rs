@@ -125,10 +125,15 @@ fn judge<F: Fetch, S: Store>(
     errand: &Errand,
 ) -> Result<Hop, StoreError> {
     let target = errand.url.origin();
-    if errand.hops.is_empty() || target == errand.origin || errand.url.path_and_query() == PATH {
-        return Ok(Hop::Make);
-    }
     let now = context.clock.now();
+    if errand.hops.is_empty() || target == errand.origin || errand.url.path_and_query() == PATH {
+        // The file that was in force binds each request for the next one, hops included.
+        let asked = match context.robots.lookup(&target, now)? {
+            Known::Stale(entry) | Known::Fresh(entry) => asked_gap(&entry, now),
+            Known::Missing => None,
+        };
+        return Ok(rest(context, asked, lease).map_or(Hop::Make, |wait| Hop::Wait(Box::new(wait))));
+    }
     let url = told(&errand.url);
     let entry = match context.robots.lookup(&target, now)? {
         Known::Fresh(entry) => entry,
