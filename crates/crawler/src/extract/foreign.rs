@@ -35,20 +35,21 @@ enum Open {
 }
 
 /// Holds the open elements that decide on the namespace, and the open templates.
-#[derive(Debug, Default)]
-pub(super) struct Foreign {
+#[derive(Debug)]
+pub(super) struct Foreign<'n> {
     open: Vec<Open>,
     templates: usize,
-    html: OpenNames,
+    html: &'n mut OpenNames,
     is_other_way: bool,
     is_unsure: bool,
     /// Since the innermost [`Open::HtmlIn`] nothing was opened or closed: the place is right inside of it.
     is_right_inside: bool,
 }
 
-/// Counts the elements of HTML that may be open, by a hash of their names.
+/// Counts the elements of HTML that may be open, by a hash of their names. [`Foreign`] borrows it: the reader is moved several
+/// times before it begins, which would cost a small page more than its tags do.
 #[derive(Debug)]
-struct OpenNames([u16; 256]);
+pub(super) struct OpenNames([u16; 256]);
 
 impl Default for OpenNames {
     fn default() -> OpenNames {
@@ -74,10 +75,22 @@ impl OpenNames {
     }
 }
 
-impl Foreign {
+impl<'n> Foreign<'n> {
+    /// Starts outside of any element.
+    pub(super) fn new(html: &'n mut OpenNames) -> Foreign<'n> {
+        Foreign {
+            open: Vec::new(),
+            templates: 0,
+            html,
+            is_other_way: false,
+            is_unsure: false,
+            is_right_inside: false,
+        }
+    }
+
     /// Takes the other choice wherever it can't be told what an end tag closes.
-    pub(super) fn other_way() -> Foreign {
-        Foreign { is_other_way: true, ..Foreign::default() }
+    pub(super) fn other_way(html: &'n mut OpenNames) -> Foreign<'n> {
+        Foreign { is_other_way: true, ..Foreign::new(html) }
     }
 
     /// Says whether it couldn't be told what an end tag closes.

@@ -7,7 +7,7 @@ use html5gum::{Emitter, Error, State, Tokenizer};
 
 use super::attributes::{Attr, AttrSet, Attributes};
 use super::element::{Element, Kind, Name};
-use super::foreign::{Foreign, Namespace};
+use super::foreign::{Foreign, Namespace, OpenNames};
 
 /// Holds one start tag.
 #[derive(Debug)]
@@ -58,15 +58,15 @@ pub(super) struct Doubts {
 /// Reads a document from start to end, in time linear in its length.
 /// Attribute values are cut at `value_bytes`.
 pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> Doubts {
-    read_in(html, sink, value_bytes, Foreign::default())
+    read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()))
 }
 
 /// Reads a document with the other choice wherever it can't be told whether svg or math content ends.
 pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
-    read_in(html, sink, value_bytes, Foreign::other_way());
+    read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()));
 }
 
-fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign) -> Doubts {
+fn read_in<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize, foreign: Foreign<'_>) -> Doubts {
     let mut doubts = Doubts::default();
     let reader = TagReader {
         sink,
@@ -99,7 +99,7 @@ struct TagReader<'s, S> {
     /// The name is complete and looked up.
     named: bool,
     attributes: Attributes,
-    foreign: Foreign,
+    foreign: Foreign<'s>,
     doubts: &'s mut Doubts,
     /// The element whose content is raw text, while it's open.
     raw: Kind,
