@@ -83,7 +83,7 @@ fn declared(body: &[u8], content_type: Option<&str>) -> Option<(&'static Encodin
     // A value that is no MIME type is searched for `charset=` as a meta element is.
     let header = || {
         let value = content_type?;
-        mime_type::declared_encoding(value).unwrap_or_else(|| prescan::charset_in(value.as_bytes()))
+        mime_type::declared_encoding(value, || prescan::charset_in(value.as_bytes()))
     };
     None.or_else(|| Some((header()?, CharsetSource::Header)))
         .or_else(|| Some((prescan::meta(body)?, CharsetSource::Meta)))
