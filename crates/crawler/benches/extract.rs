@@ -3,7 +3,7 @@
 //! `cargo bench -p crawler --bench extract`. With `REALWEB_ROOT` set, real documentation pages below it are read, too.
 //!
 //! What following XML and foreign content costs [`extract`], in instructions (callgrind), which don't depend on load, against the
-//! commit before it (d3c5107), without and with text: the generated page +1.7 % and +1.3 %, 205 real pages +1.2 % and +1.0 %, 100 KB
+//! commit before it (d3c5107), without and with text: the generated page +1.7 % and +1.3 %, 200 real pages +1.2 % and +1.0 %, 100 KB
 //! of nothing but tags +2.0 % and +1.8 %, a page of 225 bytes +2.5 % (520 instructions) and +2.0 %. Not in these figures: what
 //! `extract::read` adds before and after, about 8,500 instructions a page, and a second reading where a page is XML as well.
 
