@@ -1,5 +1,6 @@
 //! The decision of the extended standard 2.0 (Conner, 1996): whole paths and shell patterns.
 
+use crate::memory;
 use crate::octets::escaped;
 use crate::prefix::{ESCAPED_SLASH, decode};
 use crate::read::RuleLine;
@@ -40,6 +41,21 @@ enum Token {
 }
 
 impl Conner {
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        let glob = |rule: &Rule| match &rule.glob {
+            Glob::Explicit(path) => memory::list::<u16>(path.len()),
+            Glob::Pattern(tokens) => {
+                let set = |token: &Token| match token {
+                    Token::Set { ranges, .. } => memory::list::<(u16, u16)>(ranges.len()),
+                    _ => 0,
+                };
+                memory::list::<Token>(tokens.len()) + tokens.iter().map(set).sum::<usize>()
+            }
+        };
+        memory::list::<Rule>(self.rules.len()) + self.rules.iter().map(glob).sum::<usize>()
+    }
+
     /// Prepares the rules. `as_prefix`: an explicit path is a prefix, as the author later preferred.
     ///
     /// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that

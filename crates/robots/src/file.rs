@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::encoding::Body;
 use crate::hardened;
 use crate::member::{Case, Member};
+use crate::memory;
 use crate::pattern::Subject;
 use crate::target::{path_and_query, site_and_path};
 use crate::warning::WarningKind;
@@ -218,6 +219,26 @@ impl Robots {
                 lines
             }
         }
+    }
+
+    /// Gives the bytes that this takes beyond its own size: rules, evidence, warnings and everything else on the heap, with what an
+    /// allocator adds to each block. Cost: one step for each allocation, so a few for thousands of rules.
+    pub fn memory(&self) -> usize {
+        let decider = match &self.decider {
+            Decider::Whole(_, Reason::Access(reason)) => memory::shared(reason),
+            Decider::Whole(..) => 0,
+            Decider::One(member) => memory::block(size_of::<Member>()) + member.memory(),
+            Decider::All { members, .. } => {
+                memory::list::<Member>(members.len()) + members.iter().map(Member::memory).sum::<usize>()
+            }
+        };
+        let warnings = self.warnings.iter().map(|warning| memory::block(warning.text.capacity()));
+        decider
+            + memory::list::<Warning>(self.warnings.len())
+            + warnings.sum::<usize>()
+            + memory::texts(&self.sitemaps, self.sitemaps.len())
+            + self.timing.memory()
+            + self.signals.memory()
     }
 
     /// Gives the dialect.

@@ -31,6 +31,7 @@ mod lex;
 mod lint;
 mod longest;
 mod member;
+pub mod memory;
 mod octets;
 mod pattern;
 mod prefix;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::Additions;
+use crate::memory;
 use crate::octets::{BLANK, DOLLAR, classes, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::{RuleLine, Site};
@@ -61,6 +62,13 @@ impl Longest {
             arena: arena.into(),
         };
         (longest, used)
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        memory::list::<Pattern>(self.patterns.len())
+            + memory::list::<Place>(self.rules.len())
+            + memory::block(self.arena.len())
     }
 
     /// Finds the deciding rule: whether it allows, and its number. Where the other reading of the URL is given, a denial by either

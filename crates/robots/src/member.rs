@@ -8,6 +8,7 @@ use crate::conner::{Conner, Version};
 use crate::field::Field;
 use crate::lex::Lines;
 use crate::longest::Longest;
+use crate::memory;
 use crate::pattern::Subject;
 use crate::prefix::{FirstPrefix, decode};
 use crate::read::{Group, OtherLine, Reader, Reading, RuleLine, Site};
@@ -159,6 +160,24 @@ impl Member {
         }
         member.reads_escapes = beside.additions.contains(Additions::H9);
         (member, beside)
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        let restrictions = self.restrictions.as_ref().map_or(0, |restrictions| {
+            memory::block(size_of::<Restrictions>()) + restrictions.longest.memory()
+        });
+        let rules = match &self.rules {
+            Rules::Longest(longest) => longest.memory(),
+            Rules::First(first) => first.memory(),
+            Rules::Conner(conner) => conner.memory(),
+        };
+        rules
+            + restrictions
+            + memory::list::<Evidence>(self.lines.len())
+            + memory::block(self.text.len())
+            + memory::list::<Arc<str>>(self.groups.len())
+            + self.groups.iter().map(|group| memory::shared(group)).sum::<usize>()
     }
 
     /// Names another dialect in its verdicts: the one that asks for this reading.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::memory;
 use crate::octets::{escaped, words};
 use crate::read::RuleLine;
 
@@ -70,6 +71,11 @@ impl FirstPrefix {
             rules.push(Prefix { allow, rule: i as u32, symbols: start..symbols.len() as u32 });
         }
         Self { rules: rules.into(), symbols: symbols.into() }
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        memory::list::<Prefix>(self.rules.len()) + memory::list::<u16>(self.symbols.len())
     }
 
     /// Finds the first rule whose path is a prefix: whether it allows, and its number.

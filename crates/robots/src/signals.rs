@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::field::Field;
+use crate::memory;
 use crate::octets::{classes, trim, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
@@ -166,6 +167,27 @@ impl Signals {
     /// Gives the `Comment` lines of our group: they address the operator of the crawl.
     pub fn comments(&self) -> &[String] {
         &self.comments
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        let lines = |lines: &Vec<PathSignal>| {
+            let line =
+                |line: &PathSignal| memory::block(line.path.capacity()) + memory::block(line.raw.capacity());
+            memory::list::<PathSignal>(lines.capacity()) + lines.iter().map(line).sum::<usize>()
+        };
+        let params = |clean: &CleanParam| {
+            memory::texts(&clean.params, clean.params.capacity()) + memory::block(clean.path.capacity())
+        };
+        lines(&self.usage)
+            + lines(&self.signal)
+            + memory::list::<(u32, String)>(self.noindex.capacity())
+            + self.noindex.iter().map(|(_, path)| memory::block(path.capacity())).sum::<usize>()
+            + memory::list::<CleanParam>(self.clean_params.capacity())
+            + self.clean_params.iter().map(params).sum::<usize>()
+            + memory::texts(&self.hosts, self.hosts.capacity())
+            + memory::texts(&self.licenses, self.licenses.capacity())
+            + memory::texts(&self.comments, self.comments.capacity())
     }
 
     /// Takes the statements of another reading of the same file that this one doesn't have.

@@ -1,6 +1,7 @@
 //! `/ai.txt` (Spawning), and the hint that closed doors give.
 
 use jiff::Timestamp;
+use robots::memory::{block, list};
 
 use super::{Claim, Consent, Location, Purpose, Signal, Statement};
 use crate::agent::product_token;
@@ -91,6 +92,12 @@ impl AiTxt {
             unread = unread.or(u32::try_from(text.lines().count()).ok());
         }
         Self { rules: if is_named { ours } else { others }, unread }
+    }
+
+    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    pub fn memory(&self) -> usize {
+        let rules = self.rules.iter().map(|rule| rule.location.memory() + block(rule.text.capacity()));
+        list::<Rule>(self.rules.capacity()) + rules.sum::<usize>()
     }
 
     /// Finds the denial for a path (with query): the longest rule decides, of equal ones Allow. An Allow is no

@@ -1,6 +1,7 @@
 //! `Content-Usage` and `Content-Signal` lines of the robots.txt group that addresses us.
 
 use jiff::Timestamp;
+use robots::memory::{block, list};
 use serde::{Deserialize, Serialize};
 
 use super::location::normalise;
@@ -101,6 +102,13 @@ impl ConsentLines {
         }
     }
 
+    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    pub fn memory(&self) -> usize {
+        let unread = self.unread.as_ref().map_or(0, |unread| block(unread.start.capacity()));
+        let values = self.lines.iter().map(|line| block(line.value.capacity()));
+        list::<ConsentLine>(self.lines.capacity()) + values.sum::<usize>() + unread
+    }
+
     /// Tells whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.unread.is_none()
@@ -183,13 +191,16 @@ impl RobotsSignals {
         statements
     }
 
-    /// Gives about how many bytes of memory this takes.
+    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
     pub fn memory(&self) -> usize {
         let line = |line: &Prepared| {
-            let claims = line.said.clean.capacity() + line.said.out_of_form.capacity();
-            size_of::<Prepared>() + line.location.octets() + line.value.len() + claims * size_of::<Claim>()
+            line.location.memory()
+                + block(line.value.capacity())
+                + list::<Claim>(line.said.clean.capacity())
+                + list::<Claim>(line.said.out_of_form.capacity())
         };
-        self.lines.iter().map(line).sum()
+        let unread = self.unread.as_ref().map_or(0, |unread| block(unread.start.capacity()));
+        list::<Prepared>(self.lines.capacity()) + self.lines.iter().map(line).sum::<usize>() + unread
     }
 
     /// Gives the numbers of the lines that decide about a path, those of `Content-Usage` first.

@@ -1,5 +1,7 @@
 //! Paths with `*` and `$`, as consent files write them.
 
+use robots::memory::block;
+
 /// Is a pattern for paths: a prefix, `*` is any run of octets, `$` at the end is the end of the URL.
 ///
 /// Percent-escapes are compared after normalising: escaped unreserved characters are decoded, hex digits are
@@ -30,6 +32,11 @@ impl Location {
     /// than the last `*`.
     pub fn matches(&self, path: &str) -> bool {
         self.matches_normalised(&normalise(path))
+    }
+
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        block(self.pattern.capacity())
     }
 
     /// Gives what every path that is covered begins with, normalised.

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::field::Field;
+use crate::memory;
 use crate::read::OtherLine;
 use crate::warning::{Notes, WarningKind};
 
@@ -75,6 +76,13 @@ pub enum IntervalReason {
 }
 
 impl Timing {
+    /// The bytes that this takes on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        memory::list::<CrawlDelay>(self.delays.capacity())
+            + memory::list::<RequestRate>(self.rates.capacity())
+            + memory::list::<VisitTime>(self.visits.capacity())
+    }
+
     /// Gives the largest valid Crawl-delay of our group, or of `*` where our group has none.
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.delays.iter().map(|line| line.delay).max()
