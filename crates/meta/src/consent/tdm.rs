@@ -1,7 +1,11 @@
 //! `TDMRep`: reservation of text and data mining (W3C community group report).
 
+mod entries;
+
+use robots::memory::{block, list};
 use serde::{Deserialize, Serialize};
 
+use self::entries::Entries;
 use super::location::Location;
 use crate::fold::{Word, words};
 use crate::walk::{cut, trim};
@@ -40,25 +44,20 @@ impl TdmFile {
     pub fn parse(file: &[u8]) -> Self {
         // A byte order mark isn't JSON, and stands before many a file all the same.
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
-        let entries: Vec<serde_json::Value> = match file.len() {
+        let Entries { kept, count } = match file.len() {
             0..=FILE_LIMIT => serde_json::from_slice(file).unwrap_or_default(),
-            _ => Vec::new(),
+            _ => Entries::default(),
         };
-        let read = |entry: &serde_json::Value| {
-            let location = Location::new(entry.get("location")?.as_str()?);
-            let reservation = match entry.get(RESERVATION) {
-                Some(serde_json::Value::Number(number)) => number.as_u64().and_then(bit),
-                Some(serde_json::Value::String(text)) => text.parse().ok().and_then(bit),
-                _ => None,
-            };
-            let policy = entry
-                .get(POLICY)
-                .and_then(|policy| policy.as_str())
-                .map(|url| cut(url, POLICY_LIMIT).to_owned());
-            Some((location, Reservation { reservation, policy }))
+        Self { entries: kept, is_cut: file.len() > FILE_LIMIT || count > ENTRY_LIMIT }
+    }
+
+    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    pub fn memory(&self) -> usize {
+        let entry = |(location, reservation): &(Location, Reservation)| {
+            location.memory() + reservation.policy.as_ref().map_or(0, |policy| block(policy.capacity()))
         };
-        let is_cut = file.len() > FILE_LIMIT || entries.len() > ENTRY_LIMIT;
-        Self { entries: entries.iter().take(ENTRY_LIMIT).filter_map(read).collect(), is_cut }
+        list::<(Location, Reservation)>(self.entries.capacity())
+            + self.entries.iter().map(entry).sum::<usize>()
     }
 
     /// Finds what the file says about a path (with query): the first entry that matches.
@@ -232,6 +231,20 @@ mod tests {
         assert_eq!((read("1"), read(" \"0\"")), ((Some(1), 0), (Some(0), 0)));
         let file = TdmFile::parse(b"\xef\xbb\xbf[{\"location\": \"/\", \"tdm-reservation\": 1}]");
         assert_eq!(file.lookup("/x").and_then(|said| said.reservation), Some(1), "a byte order mark");
+    }
+
+    #[test]
+    fn what_is_no_entry_is_passed_over_whatever_it_holds() {
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let file = format!(
+            r#"[null, -1, 1.5, true, "x", [[1], {{"a": 0}}], {{}}, {{"location": ["/x"], "tdm-reservation": 1}},
+                {{"location": "/x", "tdm-reservation": {deep}, "tdm-policy": {{"a": 1}}, "more": {{"b": {deep}}}}},
+                {{"location": "/y", "location": "/z", "tdm-reservation": 0, "tdm-reservation": "1"}}]"#
+        );
+        let file = TdmFile::parse(file.as_bytes());
+        let said = |path| file.lookup(path).map(|said| (said.reservation, said.policy.clone()));
+        assert_eq!(said("/x"), Some((None, None)));
+        assert_eq!((said("/y"), said("/z")), (None, Some((Some(1), None))), "the last of equal names");
     }
 
     #[test]
