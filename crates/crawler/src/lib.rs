@@ -14,6 +14,7 @@ pub mod fetch;
 pub mod frontier;
 pub mod job;
 pub mod ledger;
+pub mod origin_cache;
 pub mod pace;
 pub mod packed;
 pub mod page_store;
