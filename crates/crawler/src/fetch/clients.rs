@@ -3,13 +3,13 @@
 //! Each origin has a client of its own, which keeps one idle connection. So what is known to be bad can be dropped with all
 //! its connections, and nobody else's: a request that ran out of time is gone, but an HTTP/2 connection outlives its requests,
 //! and a server that floods it answers every probe. A client goes with its origin's failure, when it gets old, when too many
-//! are kept, and all go when this machine runs out of file descriptors.
+//! are kept or the memory for what is kept of origins is used up (the one that was used longest ago), and all go when this machine
+//! runs out of file descriptors.
 //!
 //! Where hosts are booked on addresses, a client is for one of them: a connection to another one is never used again.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use super::guard::AddressGuard;
 use super::names::Names;
 use super::resolver::{GuardedResolver, Rules};
 use super::{Booked, FetchSettings, SetupError};
+use crate::origin_cache::{Kind, OriginCache};
 
 /// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
 const PROBE: Duration = Duration::from_secs(4);
@@ -26,22 +27,29 @@ const PROBE: Duration = Duration::from_secs(4);
 /// Octets that a server may send over HTTP/2 beyond what we have read. At a round trip of 100 ms it is 1.3 MB a second.
 const HTTP2_WINDOW: u32 = 128 << 10;
 
+/// Bytes of memory that a client takes with its idle connection, over TLS with the buffers of a response that was read.
+const MEMORY: usize = 48 << 10;
+
 /// The clients in use.
 #[derive(Debug)]
 pub(super) struct Clients {
     recipe: Recipe,
-    kept: Mutex<HashMap<String, Kept>>,
+    kept: Arc<OriginCache>,
 }
 
 impl Clients {
     /// Makes no client yet. Reads no environment: no proxy, whatever it says there.
-    pub(super) fn new(settings: &FetchSettings, tls: &rustls::ClientConfig) -> Result<Self, SetupError> {
+    pub(super) fn new(
+        settings: &FetchSettings,
+        tls: &rustls::ClientConfig,
+        kept: Arc<OriginCache>,
+    ) -> Result<Self, SetupError> {
         let recipe = Recipe {
             settings: settings.clone(),
             tls: tls.clone(),
             resolver: GuardedResolver {
                 rules: Arc::new(Rules::new(&settings.resolve)),
-                names: Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout)),
+                names: Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout, Arc::clone(&kept))),
                 guard: Arc::new(AddressGuard {
                     allow_net: settings.allow_net.clone(),
                     own: settings.own_seeds.clone(),
@@ -50,7 +58,7 @@ impl Clients {
         };
         // What can't be made is told now and not with the first request.
         drop(recipe.make()?);
-        Ok(Self { recipe, kept: Mutex::default() })
+        Ok(Self { recipe, kept })
     }
 
     /// Returns the guard of addresses.
@@ -60,7 +68,7 @@ impl Clients {
 
     /// Drops the client of an origin with all its connections.
     pub(super) fn forget(&self, origin: &str) {
-        self.kept().remove(origin);
+        self.kept.remove(Kind::Client, origin);
     }
 
     /// Looks a name up, as a connection would; nothing where that fails.
@@ -70,11 +78,7 @@ impl Clients {
 
     /// Closes every idle connection.
     pub(super) fn close_idle(&self) {
-        self.kept().clear();
-    }
-
-    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.limit(Kind::Client, 0);
     }
 
     /// Returns the client of an origin, for connections to the `booked` address alone if there is one.
@@ -85,25 +89,16 @@ impl Clients {
     ) -> Result<reqwest::Client, reqwest::Error> {
         let settings = &self.recipe.settings;
         let now = Instant::now();
-        let mut all = self.kept();
-        if let Some(kept) = all.get_mut(origin)
+        if let Some(kept) = self.kept.get::<Kept>(Kind::Client, origin)
             && now.duration_since(kept.born) < settings.connection_life
             && kept.booked == booked
         {
-            kept.used = now;
             return Ok(kept.client.clone());
         }
         let client = self.recipe.make()?;
-        all.remove(origin);
-        if all.len() >= settings.max_connections {
-            // Those that have no connection any more, and if there are none, the one that waits longest.
-            all.retain(|_, kept| now.duration_since(kept.used) < settings.idle_timeout);
-            let oldest = all.iter().min_by_key(|(_, kept)| kept.used).map(|(origin, _)| origin.clone());
-            if let Some(oldest) = oldest.filter(|_| all.len() >= settings.max_connections) {
-                all.remove(&oldest);
-            }
-        }
-        all.insert(origin.to_owned(), Kept { client: client.clone(), booked, born: now, used: now });
+        let kept = Kept { client: client.clone(), booked, born: now };
+        self.kept.keep(Kind::Client, origin, Arc::new(kept), MEMORY);
+        self.kept.limit(Kind::Client, settings.max_connections);
         Ok(client)
     }
 }
@@ -122,7 +117,6 @@ struct Kept {
     client: reqwest::Client,
     booked: Option<Booked>,
     born: Instant,
-    used: Instant,
 }
 
 impl Recipe {

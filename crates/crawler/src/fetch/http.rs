@@ -21,6 +21,7 @@ use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
     SetupError, Truncation, retry_after, trust,
 };
+use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 
 /// A robots.txt that grows by more than this factor to more than [`MIDDLE`] is refused.
@@ -40,10 +41,16 @@ pub struct HttpFetch {
 }
 
 impl HttpFetch {
-    /// Makes a fetcher; reads the certificate authorities of the system, or those of `SSL_CERT_FILE`.
+    /// Makes a fetcher with an [`OriginCache`] of its own; reads the certificate authorities of the system, or those of
+    /// `SSL_CERT_FILE`.
     pub fn new(settings: FetchSettings) -> Result<Self, SetupError> {
+        Self::with_cache(settings, Arc::default())
+    }
+
+    /// As [`HttpFetch::new`], with connections and addresses kept in this cache.
+    pub fn with_cache(settings: FetchSettings, cache: Arc<OriginCache>) -> Result<Self, SetupError> {
         let identity = Identity::new(&settings)?;
-        let clients = Clients::new(&settings, &trust::tls_config()?)?;
+        let clients = Clients::new(&settings, &trust::tls_config()?, cache)?;
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
         Ok(Self { settings, identity, clients, in_flight, rooms: Rooms::default(), pauses: None })
     }

@@ -16,6 +16,8 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::system_conf::read_system_conf;
 use tokio::time::Instant;
 
+use crate::origin_cache::{Kind, OriginCache};
+
 /// After this the system's configuration is read again: a machine may change its network while it crawls.
 const CONFIGURATION_LIFE: Duration = Duration::from_mins(5);
 
@@ -48,6 +50,31 @@ pub(super) struct Names {
     deadline: Duration,
     system: fn() -> Result<(ResolverConfig, ResolverOpts), NetError>,
     current: Mutex<Option<Arc<Current>>>,
+    /// Answers that still hold. The resolver's own cache is off: it counts answers, and one of them may take a megabyte.
+    kept: Arc<OriginCache>,
+}
+
+/// What was answered for a name, until when it holds.
+#[derive(Debug)]
+struct Answer {
+    found: Result<Vec<IpAddr>, Nothing>,
+    until: Instant,
+}
+
+/// An answer without addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nothing {
+    NoName,
+    NoAddress,
+}
+
+impl From<Nothing> for LookupError {
+    fn from(nothing: Nothing) -> Self {
+        match nothing {
+            Nothing::NoName => Self::NoName,
+            Nothing::NoAddress => Self::NoAddress,
+        }
+    }
 }
 
 /// The configuration in use.
@@ -66,24 +93,49 @@ impl std::fmt::Debug for Current {
 
 impl Names {
     /// Makes a name service without reading anything yet. No servers: those of `/etc/resolv.conf`.
-    pub(super) fn new(servers: Vec<SocketAddr>, deadline: Duration) -> Self {
-        Self { servers, deadline, system: read_system_conf, current: Mutex::default() }
+    pub(super) fn new(servers: Vec<SocketAddr>, deadline: Duration, kept: Arc<OriginCache>) -> Self {
+        Self { servers, deadline, system: read_system_conf, current: Mutex::default(), kept }
     }
 
-    /// Gives the addresses of a name: those of `/etc/hosts`, else those of the name servers.
+    /// Gives the addresses of a name: those of `/etc/hosts`, else those of the name servers. An answer is used again for as long as its
+    /// records say, and not beyond [`CONFIGURATION_LIFE`].
     ///
     /// A system without a usable configuration is an error here, not before: a crawl may need no name at all.
     pub(super) async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
         let current = self.current()?;
+        if let Some(answer) = self.kept.get::<Answer>(Kind::Addresses, host)
+            && Instant::now() < answer.until
+        {
+            return answer.found.clone().map_err(Into::into);
+        }
         let answer = tokio::time::timeout(self.deadline, current.resolver.lookup_ip(host)).await;
         match answer {
-            Ok(Ok(found)) => Ok(found.iter().collect()),
+            Ok(Ok(found)) => {
+                let addresses: Vec<IpAddr> = found.iter().collect();
+                self.keep(host, &current, Ok(addresses.clone()), Instant::from_std(found.valid_until()));
+                Ok(addresses)
+            }
             Ok(Err(error)) => Err(match (&current.without_server, error) {
                 (Some(why), _) => LookupError::NoServer(why.clone()),
-                (None, error) => self.why(&error),
+                (None, error) => {
+                    if let Some((nothing, until)) = nothing(&error) {
+                        self.keep(host, &current, Err(nothing), until);
+                    }
+                    self.why(&error)
+                }
             }),
             Err(_) => Err(LookupError::Timeout(self.deadline)),
         }
+    }
+
+    fn keep(&self, host: &str, current: &Current, found: Result<Vec<IpAddr>, Nothing>, until: Instant) {
+        let until = until.min(current.read + CONFIGURATION_LIFE);
+        if until <= Instant::now() {
+            return;
+        }
+        let addresses = found.as_ref().map_or(0, Vec::capacity) * size_of::<IpAddr>();
+        let bytes = size_of::<Answer>() + addresses;
+        self.kept.keep(Kind::Addresses, host, Arc::new(Answer { found, until }), bytes);
     }
 
     fn why(&self, error: &NetError) -> LookupError {
@@ -127,6 +179,7 @@ impl Names {
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         options.timeout = options.timeout.min(ONE_QUESTION);
         options.attempts = options.attempts.max(2);
+        options.cache_size = 0;
         // Questions that nobody answers don't hold up others.
         options.max_active_requests = 4_096;
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
@@ -134,6 +187,18 @@ impl Names {
         let resolver = builder.build().map_err(|error| LookupError::Other(error.to_string()))?;
         Ok(Current { resolver, without_server, read: Instant::now() })
     }
+}
+
+/// That there is nothing, if the name server says so, and for how long that holds.
+fn nothing(error: &NetError) -> Option<(Nothing, Instant)> {
+    let NetError::Dns(DnsError::NoRecordsFound(none)) = error else { return None };
+    let nothing = match none.response_code {
+        ResponseCode::NXDomain => Nothing::NoName,
+        ResponseCode::NoError => Nothing::NoAddress,
+        _ => return None,
+    };
+    let seconds = none.negative_ttl?;
+    Some((nothing, Instant::now() + Duration::from_secs(u64::from(seconds))))
 }
 
 fn name_server(addr: SocketAddr) -> NameServerConfig {
@@ -150,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_system_without_name_servers_is_told_when_a_name_is_looked_up() {
-        let mut names = Names::new(Vec::new(), Duration::from_secs(5));
+        let mut names = Names::new(Vec::new(), Duration::from_secs(5), Arc::default());
         names.system = || Err(io::Error::from(io::ErrorKind::NotFound).into());
         assert_eq!(names.look_up("localhost").await.unwrap().first(), Some(&IpAddr::from([127, 0, 0, 1])));
         let error = names.look_up("a.test").await.unwrap_err();

@@ -143,7 +143,11 @@ mod tests {
         let allow_net = nets.iter().map(|net| net.parse().unwrap()).collect();
         GuardedResolver {
             rules: Arc::new(Rules::new(&rules)),
-            names: Arc::new(Names::new(vec!["127.0.0.1:9".parse().unwrap()], Duration::from_millis(1))),
+            names: Arc::new(Names::new(
+                vec!["127.0.0.1:9".parse().unwrap()],
+                Duration::from_millis(1),
+                Arc::default(),
+            )),
             guard: Arc::new(AddressGuard { allow_net, ..AddressGuard::default() }),
         }
     }
