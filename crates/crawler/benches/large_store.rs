@@ -126,7 +126,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         let seed = url(host, 0)?;
         let id = frontier.host_id(seed.host())?;
         frontier.admit(id, seed.fingerprint(&KEY), QueuedUrl::seed(&seed), Priority::First, true)?;
-        crawl.robots.push(robots_txt(&seed, now));
+        crawl.robots.push(robots_txt(&seed, now).into());
     }
     let mut next_robots = Duration::from_secs(12 * 3600);
     let mut totals = Totals { runs: 1, ..Totals::default() };
@@ -138,7 +138,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             if now.mono >= next_robots {
                 next_robots = now.mono + Duration::from_secs(12 * 3600);
                 for host in 0..hosts {
-                    crawl.robots.push(robots_txt(&url(host, 0)?, now));
+                    crawl.robots.push(robots_txt(&url(host, 0)?, now).into());
                 }
             }
             continue;

@@ -76,9 +76,9 @@ pub struct Batch {
     /// Settled pages.
     pub pages: Vec<SettledPage>,
     /// Versions of robots.txt.
-    pub robots: Vec<RobotsRecord>,
+    pub robots: Vec<Arc<RobotsRecord>>,
     /// Versions of files in which sites speak of the uses of their pages.
-    pub site_files: Vec<SiteFileRecord>,
+    pub site_files: Vec<Arc<SiteFileRecord>>,
     /// Captures that have to leave the archive.
     pub withdrawals: Vec<Withdrawal>,
     /// Keys that go, beside the frontier's own.
@@ -154,7 +154,7 @@ impl<S: Store> Committer<S> {
         let changes = pages.iter().map(change).collect::<Result<Vec<_>, CommitError>>()?;
         drop(pages);
         writes.extend(self.pages.store(&self.store, changes)?);
-        for version in site_files {
+        for version in &site_files {
             let key = self.behind(Tree::SiteFiles, version.key(), &writes)?;
             writes.push(Write::put(Tree::SiteFiles, key, version.write()?));
         }
@@ -164,7 +164,7 @@ impl<S: Store> Committer<S> {
         if scrub {
             writes.push(Write::put(Tree::Meta, SCRUB, "due"));
         }
-        for version in robots {
+        for version in &robots {
             let key = self.behind(Tree::Robots, version.key(), &writes)?;
             writes.push(Write::put(Tree::Robots, key, version.write()?));
         }
@@ -175,7 +175,8 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
-        drop(held);
+        // Not before: until then they are looked for here.
+        drop((robots, site_files, held));
         self.withdraw(withdrawals)
     }
 

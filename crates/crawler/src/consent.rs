@@ -4,28 +4,28 @@
 //! A file is an ordinary request: robots.txt is asked first, the host's gap is kept. It holds for a day. One that can't
 //! be had after three tries denies what it could deny; one that robots.txt closes, or that isn't there, says nothing.
 
+mod asking;
 mod kept;
 
 pub(crate) use self::kept::denials;
 pub use self::kept::{RobotsStatements, consent_lines};
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use meta::consent::tdm::{FILE_LIMIT, Reservation, TdmFile};
 use meta::consent::{AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, Signal, Statement, ai_block_hint};
 use meta::{Origin as Place, Source};
+use robots::memory::block;
 use robots::{Options, Robots};
 
+use self::asking::{Asking, Turn};
 use crate::fetch::{FetchError, Response};
-use crate::record::{RobotsConsent, SiteFile, SiteFileRecord};
+use crate::origin_cache::{Kind, OriginCache};
+use crate::record::{RobotsConsent, SiteFile, SiteFileRecord, Uncommitted};
 use crate::robots_cache::Entry;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
-
-/// Origins held in memory; the others are read again from the store.
-const IN_MEMORY: usize = 20_000;
 
 /// Redirects that are followed, within the origin.
 const HOPS: u8 = 5;
@@ -97,7 +97,7 @@ impl Said {
 #[derive(Debug)]
 pub enum Step {
     /// It is known now; the version is to be stored.
-    Known(Box<SiteFileRecord>),
+    Known(Arc<SiteFileRecord>),
     /// It has to be asked for again: another URL, or another try.
     Again,
 }
@@ -115,26 +115,52 @@ enum Content {
     Ai(AiTxt),
     Silent,
     Unreachable(String),
-    /// Still being asked for: the next URL, redirects so far, tries so far.
-    Asking(CrawlUrl, u8, u8),
 }
 
-/// The files of every origin in use.
+impl Held {
+    fn memory(&self) -> usize {
+        let said = match &self.said {
+            Content::Tdm(file) => file.memory(),
+            Content::Ai(file) => file.memory(),
+            Content::Silent => 0,
+            Content::Unreachable(why) => block(why.capacity()),
+        };
+        size_of::<Self>() + said
+    }
+}
+
+/// What [`Kind`] the files are of.
+fn kind(file: SiteFile) -> Kind {
+    match file {
+        SiteFile::TdmRep => Kind::TdmRep,
+        SiteFile::AiTxt => Kind::AiTxt,
+    }
+}
+
+/// The name by which a file is known until it is committed.
+fn file_name(origin: &str, file: SiteFile) -> String {
+    [origin, file.path()].concat()
+}
+
+/// The files of every origin: those used lately in memory, all in the store.
 #[derive(Debug)]
 pub struct ConsentCache<S> {
     store: Arc<S>,
     rules: ConsentRules,
     agent: meta::Agent,
     files: Vec<SiteFile>,
-    held: Mutex<HashMap<(Origin, SiteFile), Arc<Held>>>,
-    hints: Mutex<HashMap<String, Option<Statement>>>,
+    held: Arc<OriginCache>,
+    /// Versions that may not be in the store yet: a file may leave memory before its commit is through.
+    uncommitted: Uncommitted<SiteFileRecord>,
+    asking: Asking,
 }
 
 impl<S: Store> ConsentCache<S> {
-    /// An empty cache over a store.
-    pub fn new(store: Arc<S>, rules: ConsentRules, agent: meta::Agent) -> Self {
+    /// A cache over a store, in this budget.
+    pub fn new(store: Arc<S>, rules: ConsentRules, agent: meta::Agent, held: Arc<OriginCache>) -> Self {
         let files = rules.files();
-        Self { store, rules, agent, files, held: Mutex::default(), hints: Mutex::default() }
+        let (uncommitted, asking) = Default::default();
+        Self { store, rules, agent, files, held, uncommitted, asking }
     }
 
     /// The purposes of the crawl.
@@ -151,6 +177,9 @@ impl<S: Store> ConsentCache<S> {
         }
         let origin = url.origin();
         for file in &self.files {
+            if let Some(turn) = self.asking.next(&origin, *file, now) {
+                return Ok(Before::Ask(*file, turn.url));
+            }
             let Some(held) = self.lookup(&origin, *file, now)? else {
                 match first_url(robots, &origin, *file) {
                     Some(url) => return Ok(Before::Ask(*file, url)),
@@ -159,7 +188,6 @@ impl<S: Store> ConsentCache<S> {
                 }
             };
             match &held.said {
-                Content::Asking(url, ..) => return Ok(Before::Ask(*file, url.clone())),
                 Content::Tdm(tdm) => {
                     said.tdm = tdm.lookup(path).cloned();
                     said.tdm_statement =
@@ -198,23 +226,20 @@ impl<S: Store> ConsentCache<S> {
     /// Whether the robots.txt closes AI crawlers out; once for each version.
     fn hint(&self, robots: &Entry) -> Option<Statement> {
         let digest = robots.digest.clone().filter(|_| robots.record.access == "rules")?;
-        let mut hints = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
-        if hints.len() >= IN_MEMORY {
-            hints.clear();
+        if let Some(hint) = self.held.get::<Option<Statement>>(Kind::AiBlockHint, &digest) {
+            return Option::clone(&hint);
         }
-        let at = robots.record.fetched_at;
-        hints
-            .entry(digest)
-            .or_insert_with(|| {
-                let octets = robots.record.octets();
-                let options = Options::from(robots.robots.dialect());
-                let closed = AI_AGENTS.into_iter().filter(|agent| {
-                    let agent = robots::Agent::new(agent);
-                    !Robots::parse(&octets, &agent, &options, None).verdict("/").allowed
-                });
-                ai_block_hint(closed, at)
-            })
-            .clone()
+        let octets = robots.record.octets();
+        let options = Options::from(robots.robots.dialect());
+        let closed = AI_AGENTS.into_iter().filter(|agent| {
+            let agent = robots::Agent::new(agent);
+            !Robots::parse(&octets, &agent, &options, None).verdict("/").allowed
+        });
+        let hint = Arc::new(ai_block_hint(closed, robots.record.fetched_at));
+        // The names of all these agents at most.
+        let bytes = size_of::<Option<Statement>>() + block(256);
+        self.held.keep(Kind::AiBlockHint, &digest, Arc::clone(&hint), bytes);
+        Option::clone(&hint)
     }
 
     fn lookup(
@@ -223,17 +248,32 @@ impl<S: Store> ConsentCache<S> {
         file: SiteFile,
         now: Timestamp,
     ) -> Result<Option<Arc<Held>>, StoreError> {
-        let key = (origin.clone(), file);
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let held = match held {
+        let origin = origin.to_string();
+        let held = match self.held.get::<Held>(kind(file), &origin) {
             Some(held) => Some(held),
-            None => self.stored(origin, file)?.map(|held| self.keep(key, held)),
+            None => self.stored(&origin, file)?.map(|held| self.keep(&origin, file, held)),
         };
         Ok(held.filter(|held| now < held.expires && held.fetched_at <= now))
     }
 
-    fn stored(&self, origin: &Origin, file: SiteFile) -> Result<Option<Held>, StoreError> {
-        let prefix = SiteFileRecord::prefix(&origin.to_string(), file);
+    /// Bytes that have to be read before it is known what the files of an origin say: none where they are in memory, or aren't known.
+    pub fn unread(&self, origin: &Origin) -> Result<usize, StoreError> {
+        let origin = origin.to_string();
+        let mut bytes = 0;
+        for file in &self.files {
+            if self.held.get::<Held>(kind(*file), &origin).is_none() {
+                let last = self.store.last(Tree::SiteFiles, &SiteFileRecord::prefix(&origin, *file))?;
+                bytes += last.map_or(0, |(_, value)| crate::packed::unpacked_len(&value));
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn stored(&self, origin: &str, file: SiteFile) -> Result<Option<Held>, StoreError> {
+        if let Some(record) = self.uncommitted.get(&file_name(origin, file)) {
+            return Ok(Some(self.read(&record)));
+        }
+        let prefix = SiteFileRecord::prefix(origin, file);
         let Some((_, value)) = self.store.last(Tree::SiteFiles, &prefix)? else { return Ok(None) };
         let record = SiteFileRecord::read(&value)
             .map_err(|error| StoreError::Form { tree: Tree::SiteFiles.name(), detail: error.to_string() })?;
@@ -250,40 +290,27 @@ impl<S: Store> ConsentCache<S> {
         Held { said, fetched_at: record.fetched_at, expires: record.expires }
     }
 
-    fn keep(&self, key: (Origin, SiteFile), held: Held) -> Arc<Held> {
+    fn keep(&self, origin: &str, file: SiteFile, held: Held) -> Arc<Held> {
         let held = Arc::new(held);
-        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= IN_MEMORY {
-            all.clear();
-        }
-        all.insert(key, Arc::clone(&held));
+        self.held.keep(kind(file), origin, Arc::clone(&held), held.memory());
         held
     }
 
-    /// Takes in the answer to a request for a file.
+    /// Takes in the answer to a request for a file. `may_ask` is asked where that is a redirect within the origin: whether
+    /// robots.txt lets the target be asked for.
     pub fn answered(
         &self,
-        robots: &Entry,
         file: SiteFile,
         url: &CrawlUrl,
         answer: &Result<Response, FetchError>,
         now: Timestamp,
-    ) -> Step {
+        may_ask: impl FnOnce(&CrawlUrl) -> Result<bool, StoreError>,
+    ) -> Result<Step, StoreError> {
         let origin = url.origin();
-        let key = (origin.clone(), file);
-        let before = self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let (hops, tries) = match before.as_deref() {
-            Some(Held { said: Content::Asking(_, hops, tries), .. }) => (*hops, *tries),
-            _ => (0, 0),
-        };
+        let before = self.asking.take(&origin, file);
+        let (hops, tries) = before.map_or((0, 0), |turn| (turn.hops, turn.tries));
         let expires = now.saturating_add(LIFETIME).unwrap_or(now);
-        let asking = |url, hops, tries| {
-            self.keep(
-                key.clone(),
-                Held { said: Content::Asking(url, hops, tries), fetched_at: now, expires },
-            );
-            Step::Again
-        };
+        let mut again = None;
         let mut record = SiteFileRecord {
             v: 1,
             origin: origin.to_string(),
@@ -312,27 +339,41 @@ impl<S: Store> ConsentCache<S> {
                         response.header("location").and_then(|to| CrawlUrl::join(url.as_url(), to).ok());
                     let target = target.filter(|to| to.origin() == origin && hops < HOPS && to != url);
                     match target {
-                        Some(to) if robots.robots.verdict(to.path_and_query()).allowed => {
-                            return asking(to, hops + 1, tries);
+                        Some(to) if may_ask(&to)? => {
+                            again = Some(Turn { url: to, hops: hops + 1, tries });
                         }
                         _ => "redirects to where it isn't followed".clone_into(&mut record.reason),
                     }
                 }
-                408 | 429 | 500..=599 if tries + 1 < TRIES => return asking(url.clone(), hops, tries + 1),
+                408 | 429 | 500..=599 if tries + 1 < TRIES => {
+                    again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
+                }
                 408 | 429 | 500..=599 => {
                     record.unreachable = true;
                     record.reason = format!("unreachable: status {}", response.status);
                 }
                 status => record.reason = format!("status {status}: says nothing"),
             },
-            Err(_) if tries + 1 < TRIES => return asking(url.clone(), hops, tries + 1),
+            Err(_) if tries + 1 < TRIES => {
+                again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
+            }
             Err(error) => {
                 record.unreachable = true;
                 record.reason = format!("unreachable: {}", error.kind.as_str());
             }
         }
-        self.keep(key, self.read(&record));
-        Step::Known(Box::new(record))
+        if let Some(turn) = again {
+            if self.asking.note(&origin, file, turn, now) {
+                return Ok(Step::Again);
+            }
+            record.unreachable = true;
+            "unreachable: files of too many sites have to be asked for again".clone_into(&mut record.reason);
+        }
+        let record = Arc::new(record);
+        let name = origin.to_string();
+        self.uncommitted.note(&file_name(&name, file), &record);
+        self.keep(&name, file, self.read(&record));
+        Ok(Step::Known(record))
     }
 }
 

@@ -58,6 +58,14 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, UnpackError> {
     }
 }
 
+/// The length of a value once it is unpacked, as its header says.
+pub(crate) fn unpacked_len(packed: &[u8]) -> usize {
+    match packed {
+        [1, a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]) as usize,
+        _ => packed.len().saturating_sub(1),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +76,7 @@ mod tests {
             let plain: Vec<u8> = (0..length).map(|n| (n % 7) as u8).collect();
             let packed = pack(plain.clone());
             assert_eq!(packed.len() < plain.len(), length >= 1024);
+            assert_eq!(unpacked_len(&packed), plain.len());
             assert_eq!(unpack(&packed), Ok(plain));
         }
         assert!(unpack(&[]).is_err());

@@ -13,6 +13,7 @@ use crawler::engine::{Engine, EngineSettings, Stop, Summary};
 use crawler::event::CrawlEvent;
 use crawler::frontier::FrontierLimits;
 use crawler::job;
+use crawler::origin_cache::OriginCache;
 use crawler::record::Decision;
 use crawler::store::Store;
 use crawler::url::{CrawlUrl, FingerprintKey};
@@ -131,10 +132,13 @@ impl<S: Store> Crawl<S> {
             rules.dialect = meta::Dialect::LycosRu;
         }
         rules.archive = archive.is_some();
+        // So small that hardly anything stays in memory: every look-up of another origin reads the store.
+        let caches = Arc::new(OriginCache::new(8 << 10));
         let context = Arc::new(VisitContext {
             fetch: self.sim.clone(),
-            robots: job::robots_cache(&settings, Arc::clone(&self.store)).with_clock(clock),
-            consent: job::consent_cache(&settings, Arc::clone(&self.store)),
+            caches: Arc::clone(&caches),
+            robots: job::robots_cache(&settings, Arc::clone(&self.store), &caches).with_clock(clock),
+            consent: job::consent_cache(&settings, Arc::clone(&self.store), &caches),
             revisiting: None,
             pages: Arc::new(rules),
             clock,

@@ -78,6 +78,7 @@ pub const KEYS: &[Key] = &[
     toml_only("limits.max_redirects", Kind::Number),
     toml_only("limits.max_url_length", Kind::Number),
     toml_only("limits.max_links_per_page", Kind::Number),
+    toml_only("limits.origin_cache", Kind::Text),
     toml_only("traps.depth", Kind::Text),
     toml_only("traps.segments", Kind::Text),
     toml_only("traps.repeats", Kind::Text),

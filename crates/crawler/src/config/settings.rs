@@ -13,6 +13,7 @@ use super::dns::NameServer;
 use super::reading::{PageSettings, SitemapSettings};
 use super::resolve::ResolveRule;
 use super::units;
+use crate::origin_cache::OriginCache;
 
 /// Everything that a crawl may be told, complete: a key that nobody set has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -278,6 +279,10 @@ pub struct LimitSettings {
     pub max_url_length: usize,
     /// Links taken from one page. Default: 10,000.
     pub max_links_per_page: usize,
+    /// Bytes of memory for what is kept of origins and can be had again: robots.txt, consent files, connections, addresses, trap
+    /// counters. What was used longest ago goes first. Default: 16 MiB.
+    #[serde(with = "units::size")]
+    pub origin_cache: u64,
 }
 
 impl Default for LimitSettings {
@@ -295,6 +300,7 @@ impl Default for LimitSettings {
             max_redirects: 10,
             max_url_length: 2083,
             max_links_per_page: 10_000,
+            origin_cache: OriginCache::DEFAULT_BUDGET,
         }
     }
 }

@@ -104,6 +104,7 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("limits.max_redirects", u64::from(limits.max_redirects), 0, 100),
         ("limits.max_url_length", limits.max_url_length as u64, 64, 65_536),
         ("limits.max_links_per_page", limits.max_links_per_page as u64, 1, 10_000_000),
+        ("limits.origin_cache", limits.origin_cache, 1 << 20, 1 << 40),
         ("fetch.retries", u64::from(fetch.retries), 0, 100),
         ("warc.max_file_size", settings.warc.max_file_size, 1 << 20, 1 << 50),
     ];

@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::Now;
 use crate::fetch::ErrorKind;
 use crate::frontier::Errand;
-use crate::robots_cache::{Known, RobotsCache, Step as RobotsStep};
+use crate::robots_cache::{RobotsCache, Step as RobotsStep};
 use crate::store::{MemoryStore, Write};
 
 fn at(second: i64) -> Timestamp {
@@ -53,16 +53,15 @@ impl Site {
             robots::Agent::new("SuperRobot"),
             Options::default(),
             robots::access::Policy::default(),
+            Arc::default(),
         );
         let origin = url("http://a.test/").origin();
         let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
         let answer = Ok(response(200, &[], robots_txt));
-        let RobotsStep::Known(robots) =
-            robots.answered(&errand, &Known::Missing, &answer, Now::of_day(at(0))).unwrap()
-        else {
+        let RobotsStep::Known(robots) = robots.answered(&errand, &answer, Now::of_day(at(0))).unwrap() else {
             panic!("no hop");
         };
-        Self { cache: ConsentCache::new(Arc::clone(&store), rules, agent), store, robots }
+        Self { cache: ConsentCache::new(Arc::clone(&store), rules, agent, Arc::default()), store, robots }
     }
 
     fn before(&self, path: &str, second: i64) -> Before {
@@ -94,12 +93,13 @@ impl Site {
     ) -> Option<SiteFileRecord> {
         let file = if asked.contains("ai.txt") { SiteFile::AiTxt } else { SiteFile::TdmRep };
         let asked = url(&format!("http://a.test{asked}"));
-        match self.cache.answered(&self.robots, file, &asked, answer, at(second)) {
+        let may_ask = |to: &CrawlUrl| Ok(self.robots.robots.verdict(to.path_and_query()).allowed);
+        match self.cache.answered(file, &asked, answer, at(second), may_ask).unwrap() {
             Step::Known(record) => {
                 self.store
                     .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
                     .unwrap();
-                Some(*record)
+                Some(SiteFileRecord::clone(&record))
             }
             Step::Again => None,
         }
@@ -116,7 +116,7 @@ fn a_file_is_asked_for_once_a_day_and_read_again_from_the_store() {
     assert!(site.answer(TDM, &Ok(response(200, &[], body)), 1).is_some());
     assert_eq!(site.said("/x", 2), ["tdm deny"]);
     assert_eq!(site.said("/y", 2), [""; 0]);
-    site.cache.held.lock().unwrap().clear();
+    site.cache.held.limit(Kind::TdmRep, 0);
     assert_eq!(site.said("/x", 3), ["tdm deny"], "from the store");
     assert_eq!(site.asks("/x", 24 * 3600 + 2).as_deref(), Some(TDM), "a day later");
     assert_eq!(site.asks("/x", -5).as_deref(), Some(TDM), "the clock was set back");
@@ -155,7 +155,7 @@ fn redirects_are_followed_within_the_origin_where_robots_txt_allows_and_five_tim
     for target in ["http://b.test/t", "https://a.test/t", "/closed/t", "/elsewhere.json"] {
         let record = site.answer("/elsewhere.json", &to(target), 3).unwrap_or_else(|| panic!("{target}"));
         assert!(record.body.is_none() && !record.unreachable, "{target}");
-        site.cache.held.lock().unwrap().clear();
+        site.cache.held.limit(Kind::TdmRep, 0);
     }
     let mut asked = TDM.to_owned();
     let mut hops = 0;
@@ -220,7 +220,7 @@ fn a_page_refers_to_the_version_that_holds_the_lines_about_it() {
     assert_eq!((&record.consent[..80], record.consent.len()), (&x.robots[..], 81));
     // A version from before the lines were kept: the page holds what it says itself.
     let mut entry = Arc::into_inner(site.robots).expect("held once");
-    entry.record.consent_lines = None;
+    Arc::get_mut(&mut entry.record).expect("held once").consent_lines = None;
     site.robots = Arc::new(entry);
     let old = said(&site, "/x");
     assert_eq!((old.robots_from, old.robots.len(), old.statements), (None, 0, x.robots));
@@ -236,4 +236,53 @@ fn the_ledger_tells_the_first_denials_and_how_many_there_are() {
     let many: Vec<Statement> = statements.iter().cycle().take(20).cloned().collect();
     let words = denials(&many).unwrap();
     assert!(words.ends_with("; and 12 more") && words.matches("tdm deny").count() == 8, "{words}");
+}
+
+#[test]
+fn a_file_that_left_memory_before_its_commit_isnt_asked_for_again() {
+    let mut site = Site::new(&[Purpose::Tdm], "", false);
+    site.cache.held = Arc::new(OriginCache::new(1));
+    let asked = url(&format!("http://a.test{TDM}"));
+    let body = r#"[{"location":"/x","tdm-reservation":1}]"#;
+    let step =
+        site.cache.answered(SiteFile::TdmRep, &asked, &Ok(response(200, &[], body)), at(1), |_| Ok(true));
+    let Step::Known(batch) = step.unwrap() else { panic!("known") };
+    assert_eq!(site.cache.held.len(Kind::TdmRep), 0);
+    assert_eq!(site.said("/x", 2), ["tdm deny"]);
+    site.store.commit(vec![Write::put(Tree::SiteFiles, batch.key(), batch.write().unwrap())]).unwrap();
+    drop(batch);
+    assert_eq!(site.said("/x", 3), ["tdm deny"], "from the store");
+}
+
+#[test]
+fn files_of_many_origins_stay_in_the_budget_and_say_the_same() {
+    let mut site = Site::new(&[Purpose::Tdm, Purpose::AiTrain], "", false);
+    site.cache.held = Arc::new(OriginCache::new(64 << 10));
+    let said = |site: &Site, host: &str| {
+        let page = url(&format!("http://{host}/x"));
+        match site.cache.before(&site.robots, &page, at(2)).unwrap() {
+            Before::Said(said) => said.before().map(|said| said.claim.verdict_name()).collect::<Vec<_>>(),
+            Before::Ask(_, url) => panic!("asks for {url}"),
+        }
+    };
+    for n in 0..500 {
+        for (file, body) in [
+            (SiteFile::TdmRep, format!(r#"[{{"location":"/x","tdm-reservation":{}}}]"#, n % 2)),
+            (SiteFile::AiTxt, format!("User-agent: *\nDisallow: /{}\n", ["x", "y"][n / 2 % 2])),
+        ] {
+            let asked = url(&format!("http://h{n}.test{}", file.path()));
+            let answer = Ok(response(200, &[], &body));
+            let step = site.cache.answered(file, &asked, &answer, at(1), |_| Ok(true)).unwrap();
+            let Step::Known(record) = step else { panic!("known") };
+            site.store
+                .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
+                .unwrap();
+        }
+    }
+    for n in 0..500 {
+        let mut expected = if n / 2 % 2 == 0 { vec!["deny"] } else { Vec::new() };
+        expected.push(["allow", "deny"][n % 2]);
+        assert_eq!(said(&site, &format!("h{n}.test")), expected);
+        assert!(site.cache.held.bytes() <= 64 << 10);
+    }
 }

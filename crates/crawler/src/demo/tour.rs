@@ -14,7 +14,7 @@ use super::{ROBOTS, server, sites};
 use crate::clock::Now;
 use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
-use crate::job::{Job, JobError, robots_cache};
+use crate::job::{Job, JobError, origin_cache, robots_cache};
 use crate::ledger;
 use crate::page_store;
 use crate::record::{Decision, PageRecord};
@@ -76,7 +76,7 @@ fn settings(robot: &str, out: &Path, addr: SocketAddr) -> Settings {
 
 fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
     let store = std::sync::Arc::new(store);
-    let cache = robots_cache(settings, std::sync::Arc::clone(&store));
+    let cache = robots_cache(settings, std::sync::Arc::clone(&store), &origin_cache(settings));
     let mut rows = BTreeMap::new();
     for pair in store.scan(Tree::Ledger, &[]) {
         let (_, value) = pair.map_err(JobError::from)?;

@@ -137,8 +137,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.store_failure(lease, record);
             }
             Work::Errand(errand) => {
-                let known = self.context.robots.lookup(&errand.origin, now)?;
-                if let Step::Known(entry) = self.context.robots.answered(errand, &known, &Err(error), now)? {
+                if let Step::Known(entry) = self.context.robots.answered(errand, &Err(error), now)? {
                     self.robots_known(lease, &errand.origin.host, &entry, None, None)?;
                 }
             }

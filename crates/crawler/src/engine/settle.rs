@@ -32,7 +32,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.shortage.passed(&lease, outcome.request.is_some());
         }
         let gap = self.gap_after(&lease, &outcome);
-        self.batch.held.push(std::mem::take(&mut outcome.held));
+        let mut held = std::mem::take(&mut outcome.held);
+        if let Event::Robots(entry) | Event::RobotsBefore(entry, _) = &outcome.event {
+            // Its rules go with this visit; the record is written as it is, and as JSON.
+            held.shrink(4096 + 2 * entry.record.bytes as usize);
+        }
+        self.batch.held.push(held);
         self.enter_gap(&lease, now, gap.delay);
         let outcome = match (&lease.work, outcome) {
             (Work::Sitemap(sitemap), outcome) if sitemaps::is_end(&outcome.event) => {
@@ -191,7 +196,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             // Its author addresses the operator of the crawl.
             tracing::info!(origin = entry.record.origin, "robots.txt says: {comment}");
         }
-        let record = entry.record.clone();
+        let record = std::sync::Arc::clone(&entry.record);
         let origin_host = self.frontier.host_id(origin_host)?;
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();

@@ -13,7 +13,9 @@ pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_offline};
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
-pub use self::rules::{consent_cache, consent_rules, engine_settings, page_rules, robots_cache, scope};
+pub use self::rules::{
+    consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache, scope,
+};
 pub use self::seed::{Planted, plant};
 pub(crate) use self::swap::whole_database;
 
@@ -30,6 +32,7 @@ use crate::config::{self, ConfigError, Record, Settings};
 use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
+use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
 use crate::scope::{PatternError, Scope};
@@ -108,6 +111,7 @@ pub struct Job {
     settings: Settings,
     scope: Scope,
     fetch: HttpFetch,
+    caches: Arc<OriginCache>,
     store: Arc<SledStore>,
     key: FingerprintKey,
     selectors: Vec<SelectRule>,
@@ -177,12 +181,13 @@ impl Job {
         key: FingerprintKey,
         started: Timestamp,
     ) -> Self {
-        let Prepared { scope, fetch, selectors, seed_hosts, run } = prepared;
+        let Prepared { scope, fetch, caches, selectors, seed_hosts, run } = prepared;
         Self {
             dir,
             settings,
             scope,
             fetch,
+            caches,
             store,
             key,
             selectors,
@@ -231,8 +236,9 @@ impl Job {
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
-            robots: robots_cache(settings, Arc::clone(&self.store)).with_clock(clock),
-            consent: consent_cache(settings, Arc::clone(&self.store)),
+            caches: Arc::clone(&self.caches),
+            robots: robots_cache(settings, Arc::clone(&self.store), &self.caches).with_clock(clock),
+            consent: consent_cache(settings, Arc::clone(&self.store), &self.caches),
             revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
             pages: Arc::new(page_rules(settings, self.selectors, self.key)),
             clock,
@@ -308,6 +314,7 @@ async fn account(
 struct Prepared {
     scope: Scope,
     fetch: HttpFetch,
+    caches: Arc<OriginCache>,
     selectors: Vec<SelectRule>,
     seed_hosts: HashSet<Box<str>>,
     /// Settings and seeds, for the ledger.
@@ -320,12 +327,17 @@ impl Prepared {
         for seed in seeds {
             scope.add_seed(seed);
         }
+        let caches = origin_cache(settings);
         Ok(Self {
             scope,
-            fetch: HttpFetch::new(FetchSettings {
-                own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::as_url)),
-                ..fetch_settings(settings)
-            })?,
+            fetch: HttpFetch::with_cache(
+                FetchSettings {
+                    own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::as_url)),
+                    ..fetch_settings(settings)
+                },
+                Arc::clone(&caches),
+            )?,
+            caches,
             selectors: selectors(settings)?,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
             run: RunSettings::new(settings, seeds)?,

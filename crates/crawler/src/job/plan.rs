@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, new_key, page_rules, plant, robots_cache,
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, new_key, origin_cache, page_rules, plant,
+    robots_cache,
 };
 use crate::clock::Clock;
 use crate::commit::Committer;
@@ -24,14 +25,15 @@ use crate::visit::VisitContext;
 
 /// Plans a crawl of `seeds`. Nothing is written anywhere.
 pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
-    let Prepared { scope, fetch, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
+    let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
     let store = Arc::new(MemoryStore::default());
     plant(&store, &scope, seeds, &[], key, Timestamp::now())?;
     let context = Arc::new(VisitContext {
         fetch,
-        robots: robots_cache(settings, Arc::clone(&store)),
-        consent: consent_cache(settings, Arc::clone(&store)),
+        caches: Arc::clone(&caches),
+        robots: robots_cache(settings, Arc::clone(&store), &caches),
+        consent: consent_cache(settings, Arc::clone(&store), &caches),
         revisiting: None,
         pages: Arc::new(page_rules(settings, selectors, key)),
         clock: Clock::system(),
@@ -53,7 +55,7 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     drop(engine);
 
     let now = Timestamp::now();
-    let robots = robots_cache(settings, Arc::clone(&store));
+    let robots = robots_cache(settings, Arc::clone(&store), &caches);
     let mut planner = std::mem::take(&mut *planner.lock().unwrap_or_else(PoisonError::into_inner));
     // Of hosts that were left alone or can't be reached now.
     for waiting in stored_queue(&*store)? {
@@ -73,7 +75,7 @@ pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Res
     let dir = CrawlDir::open(root)?;
     let store = Arc::new(SledStore::open(&dir.db())?);
     let now = Timestamp::now();
-    let robots = robots_cache(settings, Arc::clone(&store));
+    let robots = robots_cache(settings, Arc::clone(&store), &origin_cache(settings));
     let view = View::over(Arc::clone(&store)).map_err(read)?;
     let key = super::read_key(&*store)?;
     let mut planner = Planner::default();

@@ -11,6 +11,7 @@ use crate::engine::EngineSettings;
 use crate::extract::{BadSelector, HowMany, SelectRule, Take};
 use crate::fetch::FetchSettings;
 use crate::frontier::FrontierLimits;
+use crate::origin_cache::OriginCache;
 use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
 use crate::scope::{PatternError, Scope};
@@ -68,14 +69,23 @@ fn traps(settings: &Settings) -> TrapSettings {
     TrapSettings { depth, ..settings.traps }
 }
 
+/// The memory for what is kept of origins: `limits.origin_cache`.
+pub fn origin_cache(settings: &Settings) -> Arc<OriginCache> {
+    Arc::new(OriginCache::new(settings.limits.origin_cache))
+}
+
 /// The robots.txt files of a crawl.
-pub fn robots_cache<S: Store>(settings: &Settings, store: Arc<S>) -> RobotsCache<S> {
+pub fn robots_cache<S: Store>(
+    settings: &Settings,
+    store: Arc<S>,
+    entries: &Arc<OriginCache>,
+) -> RobotsCache<S> {
     let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
     let policy = robots::access::Policy {
         on_forbidden: settings.robots.on_forbidden,
         ..robots::access::Policy::default()
     };
-    RobotsCache::new(store, agent, settings.robots_options(), policy)
+    RobotsCache::new(store, agent, settings.robots_options(), policy, Arc::clone(entries))
 }
 
 /// What the operator declared of the crawl's purposes.
@@ -88,9 +98,13 @@ pub fn consent_rules(settings: &Settings) -> ConsentRules {
 }
 
 /// What sites say to the uses of their pages.
-pub fn consent_cache<S: Store>(settings: &Settings, store: Arc<S>) -> ConsentCache<S> {
+pub fn consent_cache<S: Store>(
+    settings: &Settings,
+    store: Arc<S>,
+    entries: &Arc<OriginCache>,
+) -> ConsentCache<S> {
     let agent = meta::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
-    ConsentCache::new(store, consent_rules(settings), agent)
+    ConsentCache::new(store, consent_rules(settings), agent, Arc::clone(entries))
 }
 
 /// Whether a page whose head wasn't read to its end is kept out of index and archive: where the dialect of robots.txt is one
@@ -160,7 +174,10 @@ mod tests {
         let robots = settings.robots_options().max_octets;
         let (scope, engine) = (scope(settings).unwrap(), engine_settings(settings, key));
         let fetch = fetch_settings(settings);
-        format!("{limits:?} {select_limits:?} {sitemap_limits:?} {robots} {scope:?} {engine:?} {fetch:?}")
+        let cache = origin_cache(settings).budget();
+        format!(
+            "{limits:?} {select_limits:?} {sitemap_limits:?} {robots} {scope:?} {engine:?} {fetch:?} {cache}"
+        )
     }
 
     fn with(key: &str, value: &str) -> Settings {

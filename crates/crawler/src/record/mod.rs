@@ -10,6 +10,7 @@ pub(crate) mod robots;
 pub(crate) mod run_settings;
 mod site_file;
 mod sitemap;
+mod uncommitted;
 mod withdrawal;
 mod withheld;
 
@@ -27,6 +28,7 @@ pub use self::robots::{RobotsClocks, RobotsConsent, RobotsRecord};
 pub use self::run_settings::RunSettings;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
+pub(crate) use self::uncommitted::Uncommitted;
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use meta::consent::ConsentLines;
+use robots::memory::{block, list, texts};
 use serde::{Deserialize, Serialize};
 
 use super::{RecordError, text_size};
@@ -108,6 +109,27 @@ impl RobotsRecord {
         key
     }
 
+    /// The bytes of memory that this takes beyond its own size.
+    pub(crate) fn memory(&self) -> usize {
+        let text = |text: &String| block(text.capacity());
+        let optional = |field: &Option<String>| field.as_ref().map_or(0, text);
+        let headers = self.headers.iter().map(|(name, value)| text(name) + text(value)).sum::<usize>();
+        let warnings = self.warnings.iter().map(|(_, words)| text(words)).sum::<usize>();
+        text(&self.origin)
+            + text(&self.access)
+            + text(&self.reason)
+            + optional(&self.digest)
+            + optional(&self.body)
+            + optional(&self.body_base64)
+            + optional(&self.failure)
+            + texts(&self.hops, self.hops.capacity())
+            + list::<(String, String)>(self.headers.capacity())
+            + headers
+            + list::<(u32, String)>(self.warnings.capacity())
+            + warnings
+            + self.consent_lines.as_ref().map_or(0, ConsentLines::memory)
+    }
+
     /// The body's octets.
     pub fn octets(&self) -> Vec<u8> {
         match (&self.body, &self.body_base64) {
@@ -151,6 +173,7 @@ mod tests {
     #[test]
     fn a_body_of_control_characters_doesnt_grow_and_comes_back() {
         let record = RobotsRecord {
+            clocks: None,
             v: 1,
             origin: "http://a.test".to_owned(),
             fetched_at: Timestamp::UNIX_EPOCH,

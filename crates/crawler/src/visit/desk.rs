@@ -40,6 +40,19 @@ struct Backlog {
 #[derive(Debug, Default)]
 pub struct Held(Option<(Arc<Backlog>, usize)>);
 
+impl Held {
+    /// Counts less from now on: what is left waits to be committed, what was made of it is gone.
+    pub(crate) fn shrink(&mut self, octets: usize) {
+        if let Some((backlog, held)) = &mut self.0
+            && *held > octets
+        {
+            backlog.octets.fetch_sub(*held - octets, Ordering::AcqRel);
+            *held = octets;
+            backlog.less.notify_waiters();
+        }
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some((backlog, octets)) = self.0.take() {
@@ -119,6 +132,10 @@ mod tests {
         let waiting = async { desk.place(1).await.is_some() };
         let freeing = async { drop(second) };
         assert!(tokio::time::timeout(soon, async { tokio::join!(waiting, freeing).0 }).await.unwrap());
+        let mut first = first;
+        first.shrink(10);
+        assert_eq!(desk.backlog.octets.load(Ordering::Acquire), 10);
+        first.shrink(20);
         drop(first);
         assert_eq!(desk.backlog.octets.load(Ordering::Acquire), 0);
     }

@@ -32,12 +32,13 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clean::clean_within;
 use crate::clock::{Clock, Now};
-use crate::consent::{self, Before, ConsentCache};
+use crate::consent::{self, Before, ConsentCache, Said};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::{Errand, Lease, Work};
+use crate::origin_cache::OriginCache;
 use crate::pace::{Delay, Why};
 use crate::page_store;
-use crate::record::{PageRecord, RobotsEvidence, RobotsRecord, SiteFile, Size};
+use crate::record::{PageRecord, RobotsEvidence, SiteFile, Size};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::CrawlUrl;
@@ -50,6 +51,8 @@ const LINE_BYTES: usize = 2_048;
 pub struct VisitContext<F, S> {
     /// The network.
     pub fetch: F,
+    /// What is kept in memory of origins.
+    pub caches: Arc<OriginCache>,
     /// robots.txt files.
     pub robots: RobotsCache<S>,
     /// What sites say to the uses of their pages.
@@ -82,78 +85,65 @@ pub async fn judge<F: Fetch, S: Store>(
     attempt(context, lease, true).await
 }
 
+/// Bytes of robots.txt and consent files that are read in passing; more of them are read off the async threads, in turn.
+const IN_PASSING: usize = 16 << 10;
+
+/// What is known before anything is asked for.
+enum Judged {
+    /// Nothing is asked for.
+    Over(Box<Outcome>),
+    /// robots.txt comes first.
+    Robots(Errand),
+    /// A sitemap may be asked for.
+    Sitemap { asked: Option<Delay>, half_rate: bool, evidence: RobotsEvidence },
+    /// A consent file comes first.
+    File { asked: Option<Delay>, half_rate: bool, file: SiteFile, url: CrawlUrl },
+    /// The page may be asked for.
+    Page(Box<MayAsk>),
+}
+
+/// What the rules say of a page that may be asked for, without the rules: they may be large, and nobody holds them while a server
+/// takes its time.
+struct MayAsk {
+    asked: Option<Delay>,
+    half_rate: bool,
+    evidence: RobotsEvidence,
+    noindex: Option<meta::Because>,
+    said: Said,
+}
+
 async fn attempt<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
     only_judge: bool,
 ) -> Result<Outcome, StoreError> {
-    let now = context.clock.now();
     let item = match &lease.work {
         Work::Errand(errand) => return ask_robots(context, lease, errand.clone()).await,
         Work::Visit(item) => Some(item),
         Work::Sitemap(_) => None,
     };
-
-    // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
     let origin = lease.url.origin();
-    let entry = match context.robots.lookup(&origin, now)? {
-        Known::Fresh(entry) => entry,
-        // The file that was in force binds the request for the next one.
-        Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
-            return Ok(wait);
+    let unread = context.robots.unread(&origin)? + context.consent.unread(&origin)?;
+    let judged = if unread > IN_PASSING {
+        let _place = context.pages.desk.place(unread).await;
+        let (context, lease) = (Arc::clone(context), lease.clone());
+        reading(unread, move || judge_url(&context, &lease, only_judge)).await?
+    } else {
+        judge_url(context, lease, only_judge)?
+    };
+    let may_ask = match judged {
+        Judged::Over(outcome) => return Ok(*outcome),
+        Judged::Robots(errand) => return ask_robots(context, lease, errand).await,
+        Judged::Sitemap { asked, half_rate, evidence } => {
+            return Ok(ask_sitemap(context, half_rate, lease, asked, evidence).await);
         }
-        Known::Stale(_) | Known::Missing => {
-            let url = robots_txt::robots_url(&origin)?;
-            let errand = Errand { origin, url, hops: Vec::new(), judged: false };
-            return ask_robots(context, lease, errand).await;
+        Judged::File { asked, half_rate, file, url } => {
+            return ask_file(context, lease, half_rate, asked, file, &url).await;
         }
+        Judged::Page(may_ask) => *may_ask,
     };
-    if entry.deferred {
-        let wait = Delay { length: entry.remaining(now), why: Why::RobotsUnreachable };
-        let reason = entry.record.reason.clone();
-        let event = match (entry.record.good_copy, &lease.work) {
-            (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
-            // It stands where another origin's robots.txt names it: the host has better to do than to wait for it.
-            (None, Work::Sitemap(_)) => Event::Denied(RobotsEvidence { reason, ..RobotsEvidence::default() }),
-            _ => Event::Wait(wait, reason),
-        };
-        return Ok(without_request(None, event));
-    }
-    let verdict = entry.robots.verdict(lease.url.path_and_query());
-    let evidence = evidence(&verdict, &entry);
-    if !verdict.allowed {
-        return Ok(without_request(None, Event::Denied(evidence)));
-    }
-    let asked = asked_gap(&entry, now);
-    if only_judge && item.is_some() {
-        return Ok(without_request(asked, Event::Judged(evidence)));
-    }
-    if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
-        return Ok(without_request(None, Event::TooSlow(gap)));
-    }
-    if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
-        let wait = Delay { length, why: Why::VisitTime };
-        return Ok(without_request(asked, Event::Wait(wait, "Visit-time".to_owned())));
-    }
-
-    if let Some(wait) = rest(context, asked, lease) {
-        return Ok(wait);
-    }
-    let Some(item) = item else {
-        return Ok(ask_sitemap(context, &entry, lease, asked, evidence).await);
-    };
-
-    // Consent, as far as it is known before the page: robots.txt and the site's files.
-    let said = match context.consent.before(&entry, &lease.url, now.wall)? {
-        Before::Ask(file, url) => return Ok(ask_file(context, lease, &entry, asked, file, &url).await),
-        Before::Said(said) => said,
-    };
-    if !context.consent.policy().may_fetch(said.before()) {
-        return Ok(without_request(asked, Event::Refused(said.before().cloned().collect())));
-    }
-    let (half_rate, noindex) = (entry.half_rate, noindex(&entry, &lease.url));
-    // Rules may be large: nobody holds them while a server takes its time.
-    drop(entry);
+    let MayAsk { asked, half_rate, evidence, noindex, said } = may_ask;
+    let Some(item) = item else { return Ok(without_request(asked, Event::Unanswered)) };
 
     // One request, one hop.
     let previous = previous(context, lease)?;
@@ -188,6 +178,95 @@ async fn attempt<F: Fetch, S: Store>(
         (Event::Failed(error, evidence), Held::default())
     };
     Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, event })
+}
+
+/// Reads files of so many bytes, off the async threads unless that takes no time.
+async fn reading<T: Send + 'static>(
+    bytes: usize,
+    read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    if bytes <= IN_PASSING {
+        return read();
+    }
+    match tokio::task::spawn_blocking(read).await {
+        Ok(read) => read,
+        // The visit's own panic: its engine knows what to do.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Stopped),
+        },
+    }
+}
+
+/// Judges a URL by the rules that are known.
+fn judge_url<F: Fetch, S: Store>(
+    context: &VisitContext<F, S>,
+    lease: &Lease,
+    only_judge: bool,
+) -> Result<Judged, StoreError> {
+    let now = context.clock.now();
+    let over = |asked, event| Ok(Judged::Over(Box::new(without_request(asked, event))));
+
+    // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
+    let origin = lease.url.origin();
+    let entry = match context.robots.lookup(&origin, now)? {
+        Known::Fresh(entry) => entry,
+        // The file that was in force binds the request for the next one.
+        Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
+            return Ok(Judged::Over(Box::new(wait)));
+        }
+        Known::Stale(_) | Known::Missing => {
+            let url = robots_txt::robots_url(&origin)?;
+            return Ok(Judged::Robots(Errand { origin, url, hops: Vec::new(), judged: false }));
+        }
+    };
+    if entry.deferred {
+        let wait = Delay { length: entry.remaining(now), why: Why::RobotsUnreachable };
+        let reason = entry.record.reason.clone();
+        let event = match (entry.record.good_copy, &lease.work) {
+            (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
+            // It stands where another origin's robots.txt names it: the host has better to do than to wait for it.
+            (None, Work::Sitemap(_)) => Event::Denied(RobotsEvidence { reason, ..RobotsEvidence::default() }),
+            _ => Event::Wait(wait, reason),
+        };
+        return over(None, event);
+    }
+    let verdict = entry.robots.verdict(lease.url.path_and_query());
+    let evidence = evidence(&verdict, &entry);
+    if !verdict.allowed {
+        return over(None, Event::Denied(evidence));
+    }
+    let is_page = matches!(lease.work, Work::Visit(_));
+    let asked = asked_gap(&entry, now);
+    if only_judge && is_page {
+        return over(asked, Event::Judged(evidence));
+    }
+    if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
+        return over(None, Event::TooSlow(gap));
+    }
+    if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
+        let wait = Delay { length, why: Why::VisitTime };
+        return over(asked, Event::Wait(wait, "Visit-time".to_owned()));
+    }
+
+    if let Some(wait) = rest(context, asked, lease) {
+        return Ok(Judged::Over(Box::new(wait)));
+    }
+    let half_rate = entry.half_rate;
+    if !is_page {
+        return Ok(Judged::Sitemap { asked, half_rate, evidence });
+    }
+
+    // Consent, as far as it is known before the page: robots.txt and the site's files.
+    let said = match context.consent.before(&entry, &lease.url, now.wall)? {
+        Before::Ask(file, url) => return Ok(Judged::File { asked, half_rate, file, url }),
+        Before::Said(said) => said,
+    };
+    if !context.consent.policy().may_fetch(said.before()) {
+        return over(asked, Event::Refused(said.before().cloned().collect()));
+    }
+    let noindex = noindex(&entry, &lease.url);
+    Ok(Judged::Page(Box::new(MayAsk { asked, half_rate, evidence, noindex, said })))
 }
 
 /// What is left of a gap that the host's last request didn't know of: a Request-rate that began to count since, a file that
@@ -229,24 +308,40 @@ fn previous<F, S: Store>(
 async fn ask_file<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
-    entry: &Entry,
+    half_rate: bool,
     asked: Option<Delay>,
     file: SiteFile,
     url: &CrawlUrl,
-) -> Outcome {
+) -> Result<Outcome, StoreError> {
     let Answered { answer, ended, requested, again } =
         ask(context, lease, url, Purpose::SiteFile, Vec::new()).await;
     if again {
-        return unanswered(requested, asked, entry.half_rate);
+        return Ok(unanswered(requested, asked, half_rate));
     }
     let answer = match answer {
         Err(error) if error.kind == ErrorKind::Local => {
-            return local(error, requested, asked, entry.half_rate);
+            return Ok(local(error, requested, asked, half_rate));
         }
         answer => answer,
     };
-    let record = match context.consent.answered(entry, file, url, &answer, ended.wall) {
-        consent::Step::Known(record) => Some(*record),
+    let octets = answer.as_ref().map_or(0, |response| response.body.len());
+    let _place = context.pages.desk.place(octets).await;
+    let (known, asked_for) = (Arc::clone(context), url.clone());
+    let read = move || {
+        let may_ask = |target: &CrawlUrl| {
+            Ok(match known.robots.lookup(&target.origin(), ended)? {
+                Known::Fresh(entry) | Known::Stale(entry) => {
+                    entry.robots.verdict(target.path_and_query()).allowed
+                }
+                Known::Missing => false,
+            })
+        };
+        let step = known.consent.answered(file, &asked_for, &answer, ended.wall, may_ask)?;
+        Ok((step, answer))
+    };
+    let (step, answer) = reading(octets, read).await?;
+    let record = match step {
+        consent::Step::Known(record) => Some(record),
         consent::Step::Again => None,
     };
     let held = record.as_ref().map(Size::of).unwrap_or_default();
@@ -259,14 +354,8 @@ async fn ask_file<F: Fetch, S: Store>(
         status: response.map(|response| response.status),
         failure: answer.err(),
     };
-    Outcome {
-        request: requested,
-        robots_url: None,
-        asked,
-        half_rate: entry.half_rate,
-        held,
-        event: Event::SiteFile(Box::new(answer)),
-    }
+    let event = Event::SiteFile(Box::new(answer));
+    Ok(Outcome { request: requested, robots_url: None, asked, half_rate, held, event })
 }
 
 /// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).
@@ -321,6 +410,5 @@ pub(crate) fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
 }
 
 fn rules_digest(entry: &Entry) -> Option<String> {
-    let RobotsRecord { access, .. } = &entry.record;
-    matches!(access.as_str(), "rules" | "stored").then(|| entry.digest.clone()).flatten()
+    matches!(entry.record.access.as_str(), "rules" | "stored").then(|| entry.digest.clone()).flatten()
 }

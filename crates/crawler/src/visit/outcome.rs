@@ -126,7 +126,7 @@ pub struct SiteFileAnswer {
     /// The URL that was asked for.
     pub url: CrawlUrl,
     /// The version to be stored; none where it has to be asked for again.
-    pub record: Option<SiteFileRecord>,
+    pub record: Option<Arc<SiteFileRecord>>,
     /// The status, if there was a response.
     pub status: Option<u16>,
     /// Why there was no usable response.

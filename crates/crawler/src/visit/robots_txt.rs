@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::ask::{Answered, ask};
 use super::{
-    Event, Held, Outcome, Requested, VisitContext, asked_gap, local, rest, unanswered, without_request,
+    Event, Held, Outcome, Requested, VisitContext, asked_gap, local, reading, rest, unanswered,
+    without_request,
 };
 use crate::clean::clean_to;
 use crate::clock::Now;
@@ -12,7 +13,7 @@ use crate::fetch::{ErrorKind, Fetch, Purpose};
 use crate::frontier::{Errand, Lease};
 use crate::pace::{Delay, Why};
 use crate::record::{RobotsEvidence, Size};
-use crate::robots_cache::{Entry, Known, RobotsCache, Step};
+use crate::robots_cache::{Entry, Known, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -58,8 +59,8 @@ async fn request<F: Fetch, S: Store>(
     origin: Origin,
 ) -> Result<Outcome, StoreError> {
     let is_before = origin != errand.origin;
-    let known = context.robots.lookup(&origin, context.clock.now())?;
-    let conditions = RobotsCache::<S>::conditions(&known);
+    // Rules may be large: nobody holds them while a server takes its time.
+    let conditions = context.robots.conditions(&origin, context.clock.now())?;
     let Answered { answer, ended, requested, again } =
         ask(context, lease, &url, Purpose::Robots, conditions).await;
     if let Err(error) = &answer {
@@ -80,7 +81,7 @@ async fn request<F: Fetch, S: Store>(
         }
     }
     if again {
-        let asked = match &known {
+        let asked = match &context.robots.lookup(&origin, ended)? {
             Known::Stale(entry) | Known::Fresh(entry) => asked_gap(entry, ended),
             Known::Missing => None,
         };
@@ -90,7 +91,9 @@ async fn request<F: Fetch, S: Store>(
     let _place = context.pages.desk.place(octets).await;
     let asking =
         if is_before { Errand { origin, url, hops: Vec::new(), judged: false } } else { errand.clone() };
-    let (event, entry) = match context.robots.answered(&asking, &known, &answer, ended)? {
+    let robots = Arc::clone(context);
+    let read = move || robots.robots.answered(&asking, &answer, ended);
+    let (event, entry) = match reading(octets, read).await? {
         Step::Known(entry) if is_before => {
             let errand = Errand { judged: true, ..errand };
             let then = match judge(context, lease, &errand)? {
@@ -108,7 +111,8 @@ async fn request<F: Fetch, S: Store>(
             return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
         }
     };
-    let held = context.pages.desk.hold(4096 + Size::of(&entry.record).until_committed());
+    let held = Size::of(&*entry.record).until_committed() + entry.memory();
+    let held = context.pages.desk.hold(4096 + held);
     let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
     Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
 }
@@ -200,8 +204,7 @@ fn refusal<F: Fetch, S: Store>(
     reason: &str,
     now: Now,
 ) -> Result<Arc<Entry>, StoreError> {
-    let known = context.robots.lookup(&errand.origin, now)?;
-    context.robots.refused(errand, &known, reason, now)
+    context.robots.refused(errand, reason, now)
 }
 
 pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {

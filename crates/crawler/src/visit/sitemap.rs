@@ -9,7 +9,6 @@ use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
-use crate::robots_cache::Entry;
 use crate::sitemap::{self, Sitemap};
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -35,7 +34,7 @@ pub struct SitemapRead {
 /// Asks for a sitemap. Nothing but robots.txt speaks of the use of a sitemap: it is read for its URLs and not kept.
 pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    entry: &Entry,
+    half_rate: bool,
     lease: &Lease,
     asked: Option<Delay>,
     evidence: RobotsEvidence,
@@ -50,12 +49,12 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
             }
         },
         Err(error) if error.kind == ErrorKind::Local => {
-            return local(error, request, asked, entry.half_rate);
+            return local(error, request, asked, half_rate);
         }
         Err(_) if again => Event::Unanswered,
         Err(error) => Event::Failed(error, evidence),
     };
-    Outcome { request, robots_url: None, asked, half_rate: entry.half_rate, held: Held::default(), event }
+    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event }
 }
 
 async fn read<F, S>(

@@ -233,7 +233,7 @@ impl Records {
         });
         let batch = Batch {
             pages: pages.collect(),
-            robots: self.robots,
+            robots: self.robots.into_iter().map(std::sync::Arc::new).collect(),
             decisions: self.decisions,
             totals: Totals { requests: self.requests, runs: 1, ..Totals::default() },
             ..Batch::default()

@@ -286,7 +286,7 @@ fn crawl() -> Crawl {
     crawl.decide("http://a.test/x", "skipped", Layer::Directive, "nofollow_rel");
     crawl.decide("http://a.test/private", "skipped", Layer::Robots, "robots_txt");
     crawl.decide("http://b.test/slow", "failed", Layer::Fetch, "timeout");
-    crawl.batch.robots.push(robots("http://a.test", 1, "rules"));
+    crawl.batch.robots.push(std::sync::Arc::new(robots("http://a.test", 1, "rules")));
     let host = crawl.host("http://a.test/");
     let (_, counts) = crawl.frontier.pace_and_counts(host);
     *counts = crate::frontier::HostCounts {

@@ -20,8 +20,8 @@ fn the_summary_counts_what_the_tables_hold() {
         ..page("http://a.test/no", Some(200))
     };
     crawl.store_page(PageRecord { archived: false, followed: false, ..noindex }, Vec::new());
-    crawl.batch.robots.push(robots("http://a.test", 9, "stored"));
-    crawl.batch.robots.push(robots("http://b.test", 1, "rules"));
+    crawl.batch.robots.push(std::sync::Arc::new(robots("http://a.test", 9, "stored")));
+    crawl.batch.robots.push(std::sync::Arc::new(robots("http://b.test", 1, "rules")));
     let summary = crawl.view().summary().unwrap();
     assert_eq!(summary.crawl_id, "the-id");
     assert_eq!(summary.statuses, BTreeMap::from([(200, 2), (404, 1)]));

@@ -15,12 +15,12 @@ fn crawl() -> Crawl {
     let mut crawl = Crawl::new();
     let first = "User-agent: *\nCrawl-delay: 2\nDisallow: /old\n";
     let second = "User-agent: *\nCrawl-delay: 5\nDisallow: /new\n";
-    crawl.batch.robots.push(version(1, "rules", Some(first)));
-    crawl.batch.robots.push(version(2, "rules", Some(first)));
-    crawl.batch.robots.push(version(3, "defer", None));
-    crawl.batch.robots.push(version(4, "stored", None));
-    crawl.batch.robots.push(version(5, "rules", Some(second)));
-    crawl.batch.robots.push(version(6, "allow_all", Some("not found")));
+    crawl.batch.robots.push(std::sync::Arc::new(version(1, "rules", Some(first))));
+    crawl.batch.robots.push(std::sync::Arc::new(version(2, "rules", Some(first))));
+    crawl.batch.robots.push(std::sync::Arc::new(version(3, "defer", None)));
+    crawl.batch.robots.push(std::sync::Arc::new(version(4, "stored", None)));
+    crawl.batch.robots.push(std::sync::Arc::new(version(5, "rules", Some(second))));
+    crawl.batch.robots.push(std::sync::Arc::new(version(6, "allow_all", Some("not found"))));
     crawl.queue("http://a.test/new/waits", Priority::First, None);
     crawl.queue("http://a.test:81/new/elsewhere", Priority::First, None);
     crawl.store_page(page("http://a.test/new/visited", Some(200)), Vec::new());

@@ -1,0 +1,120 @@
+//! What leaves memory and comes back.
+
+use super::*;
+use crate::fetch::Room;
+use crate::store::{MemoryStore, Write};
+
+fn at(second: i64) -> Now {
+    let wall = Timestamp::from_second(1_800_000_000 + second).unwrap();
+    Now { mono: Duration::from_secs(second.unsigned_abs()), wall }
+}
+
+fn origin(name: &str) -> Origin {
+    CrawlUrl::parse(&format!("http://{name}/")).unwrap().origin()
+}
+
+fn cache(store: &Arc<MemoryStore>, budget: u64) -> RobotsCache<MemoryStore> {
+    let entries = Arc::new(OriginCache::new(budget));
+    RobotsCache::new(
+        Arc::clone(store),
+        Agent::new("SuperRobot"),
+        Options::default(),
+        Policy::default(),
+        entries,
+    )
+}
+
+fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str, second: i64) -> Arc<Entry> {
+    let origin = origin(name);
+    let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
+    let response = Response {
+        status,
+        version: "HTTP/1.1",
+        headers: Vec::new(),
+        wire_body: body.to_owned().into(),
+        body: body.to_owned().into(),
+        content_encoding: None,
+        truncated: None,
+        remote: None,
+        request_head: Vec::new(),
+        elapsed: Duration::ZERO,
+        room: Room::default(),
+    };
+    match cache.answered(&errand, &Ok(response), at(second)).unwrap() {
+        Step::Known(entry) => entry,
+        Step::Hop(errand) => panic!("{errand:?}"),
+    }
+}
+
+fn commit(store: &MemoryStore, entry: &Entry) {
+    store.commit(vec![Write::put(Tree::Robots, entry.record.key(), entry.record.write().unwrap())]).unwrap();
+}
+
+fn known(cache: &RobotsCache<MemoryStore>, name: &str, second: i64) -> Option<Arc<Entry>> {
+    match cache.lookup(&origin(name), at(second)).unwrap() {
+        Known::Fresh(entry) | Known::Stale(entry) => Some(entry),
+        Known::Missing => None,
+    }
+}
+
+/// What an entry says, in words.
+fn says(entry: &Entry) -> String {
+    let verdict = entry.robots.verdict("/closed/x");
+    let signals = entry.signals.statements("/closed/x", at(0).wall).len();
+    let Entry { deferred, half_rate, expires, record, digest, .. } = entry;
+    format!("{verdict:?} {signals} {deferred} {half_rate} {expires} {digest:?} {record:?}")
+}
+
+#[test]
+fn what_left_memory_is_read_again_with_the_same_answer() {
+    let store = Arc::new(MemoryStore::default());
+    let cache = cache(&store, 64 << 10);
+    let mut said = Vec::new();
+    for n in 0..1_000 {
+        let name = format!("h{n}.test");
+        let body =
+            format!("User-agent: *\nDisallow: /{}\nContent-Signal: search=no\n", ["closed", "x"][n % 2]);
+        let status = [200, 404, 403, 503][n / 2 % 4];
+        let entry = answer(&cache, &name, status, &body, 0);
+        commit(&store, &entry);
+        said.push((name, says(&entry)));
+        assert!(cache.entries.bytes() <= 64 << 10);
+    }
+    assert!(cache.entries.len(Kind::Robots) < 100);
+    for (name, said) in &said {
+        assert_eq!(said, &says(&known(&cache, name, 1).unwrap()), "{name}");
+        assert!(cache.entries.bytes() <= 64 << 10);
+    }
+}
+
+#[test]
+fn what_left_memory_before_its_commit_is_asked_for_once_all_the_same() {
+    let store = Arc::new(MemoryStore::default());
+    let cache = cache(&store, 1);
+    let first = answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /closed\n", 0);
+    assert_eq!(cache.entries.len(Kind::Robots), 0, "larger than the whole budget");
+    assert_eq!(says(&known(&cache, "a.test", 1).unwrap()), says(&first));
+    // The batch holds the record alone.
+    let batch = Arc::clone(&first.record);
+    drop(first);
+    assert!(!known(&cache, "a.test", 1).unwrap().robots.verdict("/closed").allowed);
+    // Confirmed before that is committed: the copy that isn't stored yet is the one in force.
+    let later = answer(&cache, "a.test", 304, "", 25 * 3_600);
+    assert_eq!(later.record.access, "stored");
+    assert!(!later.robots.verdict("/closed").allowed && later.digest.is_some());
+    assert_eq!(says(&known(&cache, "a.test", 25 * 3_600 + 1).unwrap()), says(&later));
+    // A visit that was cut off: nothing of it is known.
+    drop((batch, later));
+    assert!(known(&cache, "a.test", 25 * 3_600 + 1).is_none());
+}
+
+#[test]
+fn a_newer_version_takes_the_place_of_one_that_is_in_memory() {
+    let store = Arc::new(MemoryStore::default());
+    for budget in [1, 1 << 20] {
+        let cache = cache(&store, budget);
+        commit(&store, &answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /closed\n", 0));
+        commit(&store, &answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /other\n", 10));
+        assert!(known(&cache, "a.test", 11).unwrap().robots.verdict("/closed").allowed, "{budget}");
+    }
+}
