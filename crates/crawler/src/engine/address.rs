@@ -3,7 +3,7 @@
 //! A host is booked on one address before it is asked, and is connected to that one alone. Where it takes no connection, the
 //! host is booked on its next one: a fall-back within the client would meet whoever is asked there.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ const OVERDUE: Duration = Duration::from_secs(1);
 /// For how long the addresses of a host hold; then they are looked up again.
 const LIFE: Duration = Duration::from_mins(5);
 
+/// Hosts and addresses that are kept without a sweep.
+const FEW: usize = 1_024;
+
 /// For how long it holds that a host has none.
 const NOWHERE: Duration = Duration::from_secs(1);
 
@@ -30,6 +33,8 @@ pub(super) struct Addresses {
     open_from: Duration,
     of_host: HashMap<HostId, Places>,
     slots: HashMap<IpAddr, Slot>,
+    /// When there are so many of either, those that say nothing any more are dropped.
+    sweep_at: usize,
 }
 
 /// The addresses of a host, and which of them it is booked on.
@@ -61,7 +66,7 @@ pub(super) enum Turn {
 impl Addresses {
     /// Addresses with this gap, none of which is asked before `open_from`.
     pub(super) fn new(delay: Duration, open_from: Duration) -> Self {
-        Self { delay, open_from, of_host: HashMap::new(), slots: HashMap::new() }
+        Self { delay, open_from, of_host: HashMap::new(), slots: HashMap::new(), sweep_at: FEW }
     }
 
     /// Notes the addresses of a host from a look-up. It stays booked where it was, if that is still one of them; else the next
@@ -72,12 +77,30 @@ impl Addresses {
         addresses: Vec<IpAddr>,
         now: Now,
     ) -> Option<(HostId, Duration)> {
+        self.sweep(now);
         let booked = self.of_host.get(&host).and_then(|places| places.addresses.get(places.at)).copied();
         let at = booked.and_then(|booked| addresses.iter().position(|address| *address == booked));
         self.of_host.insert(host, Places { addresses, at: at.unwrap_or_default(), since: now.mono });
         let left = booked.filter(|_| at.is_none())?;
         let slot = self.slots.get_mut(&machine(left)).filter(|slot| slot.busy.is_none())?;
         Some((slot.waiting.pop_front()?, slot.not_before))
+    }
+
+    /// Drops hosts that have to be looked up again anyhow, and addresses whose gap is over. Who has a slot, or waits in a line, stays, and
+    /// so does a host that moved on from an address that took no connection.
+    fn sweep(&mut self, now: Now) {
+        if self.of_host.len().max(self.slots.len()) < self.sweep_at {
+            return;
+        }
+        let is_open = |slot: &Slot| slot.not_before <= now.mono;
+        self.slots.retain(|_, slot| slot.busy.is_some() || !slot.waiting.is_empty() || !is_open(slot));
+        let in_slots = self.slots.values().flat_map(|slot| slot.busy.iter().chain(&slot.waiting));
+        let in_slots: HashSet<HostId> = in_slots.copied().collect();
+        self.of_host.retain(|host, places| {
+            let is_fresh = now.mono.saturating_sub(places.since) < LIFE;
+            is_fresh || places.at > 0 || in_slots.contains(host)
+        });
+        self.sweep_at = FEW.max(2 * self.of_host.len().max(self.slots.len()));
     }
 
     /// The address that a host is booked on took no connection: it is booked on its next one, or looked up again.
@@ -233,6 +256,36 @@ mod tests {
         let nowhere = Turn::Now(Booking { at: Booked::Nowhere, is_last: true });
         assert_eq!(all.turn(host, at(300)), nowhere);
         assert_eq!(all.turn(host, at(301)), Turn::Unknown, "it may have one the next time");
+    }
+
+    #[test]
+    fn hosts_and_addresses_of_the_past_take_no_memory_and_gaps_stay() {
+        let gap = Duration::from_secs(600);
+        let mut all = Addresses::new(gap, Duration::ZERO);
+        let address = |n: u32| IpAddr::from(std::net::Ipv4Addr::from(0x0a00_0000 + n));
+        let (busy, waiting, rests) = (HostId(1_000_000), HostId(1_000_001), HostId(1_000_002));
+        for host in [busy, waiting] {
+            all.know(host, addresses(&["127.0.0.1"]), at(0));
+        }
+        assert_eq!(all.turn(busy, at(0)), on("127.0.0.1", true));
+        assert!(matches!(all.turn(waiting, at(0)), Turn::At(_)));
+        for n in 0..100_000 {
+            // Ten hosts a second, each asked once.
+            let now = at(u64::from(n / 10));
+            all.know(HostId(n), vec![address(n)], now);
+            assert!(matches!(all.turn(HostId(n), now), Turn::Now(_)));
+            assert_eq!(all.free(HostId(n), None), None);
+            assert!(all.of_host.len() <= 3 * 3_100 && all.slots.len() <= 3 * 3_100);
+        }
+        assert_eq!(all.turn(waiting, at(10_000)), Turn::Unknown, "looked up again, but still in line");
+        all.know(rests, vec![address(7)], at(10_000));
+        assert!(matches!(all.turn(rests, at(10_000)), Turn::Now(_)));
+        all.free(rests, Some(Duration::from_secs(10_000)));
+        all.sweep_at = 0;
+        all.sweep(at(10_400));
+        all.know(rests, vec![address(7)], at(10_400));
+        assert!(matches!(all.turn(rests, at(10_400)), Turn::At(_)), "the gap isn't over");
+        assert_eq!(all.free(busy, None), Some((waiting, Duration::ZERO)));
     }
 
     #[test]
