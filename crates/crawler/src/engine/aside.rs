@@ -2,13 +2,15 @@
 //! listens, https with a broken certificate. Nothing of it is asked for, as of any such origin, but the host doesn't pause
 //! for it: its URLs go to the end of the host's queue, behind those that can be fetched.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Engine;
 use super::settle::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl};
+use crate::origin_cache::Kind;
 use crate::pace::Why;
 use crate::record::{Evidence, Layer};
 use crate::store::Store;
@@ -20,10 +22,8 @@ const IN_A_ROW: u64 = 1_000;
 /// What was put back.
 #[derive(Debug, Default)]
 pub(super) struct Asides {
-    /// URLs in a row, by host.
+    /// URLs in a row, by host: of hosts that have one of them at the head of their queue.
     row: HashMap<HostId, u64>,
-    /// Origins that the ledger has it of.
-    told: HashSet<String>,
 }
 
 impl Asides {
@@ -55,7 +55,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn set_aside(&mut self, permit: Permit, item: QueuedUrl, why: &str, gap: Gap, now: Now) {
         let lease = permit.lease().clone();
         let origin = lease.url.origin().to_string();
-        if self.asides.told.insert(origin.clone()) {
+        let caches = &self.context.caches;
+        if caches.get::<()>(Kind::SetAside, &origin).is_none() {
+            caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
             let words = format!("{origin}: {why}; its URLs wait behind those of the host's other origins");
             let evidence = Evidence::from(words);
             self.decided(&lease, now, "put_back", Layer::Robots, Why::RobotsUnreachable.as_str(), evidence);
