@@ -196,8 +196,10 @@ fn canary_pace(plan: &Plan, canary: &Server, wrong: &mut Vec<String>) -> String 
         wrong.push("the canary wasn't asked at all".to_owned());
         return String::new();
     };
-    // robots.txt, /sitemap.xml where it is asked for, and the pages.
-    let due = plan.canary + 1 + usize::from(plan.options.contains(&"--sitemaps"));
+    // robots.txt, /sitemap.xml and the consent files where they are asked for, and the pages.
+    let purposes = plan.options.iter().skip_while(|option| **option != "--purpose").nth(1).unwrap_or(&"");
+    let files = purposes.split(',').filter(|purpose| ["tdm", "ai-train"].contains(purpose)).count();
+    let due = plan.canary + 1 + usize::from(plan.options.contains(&"--sitemaps")) + files;
     if log.len() != due {
         wrong.push(format!("the canary had {} requests, not {}", log.len(), due));
     }

@@ -18,6 +18,7 @@ mod head;
 mod html;
 mod judge;
 mod memory;
+mod origins;
 mod output;
 mod records;
 mod redirects;
