@@ -20,6 +20,13 @@ pub struct SortError {
     source: io::Error,
 }
 
+impl SortError {
+    /// A temporary file in `dir` failed.
+    pub(crate) fn new(dir: &Path, source: io::Error) -> Self {
+        Self { dir: dir.to_owned(), source }
+    }
+}
+
 /// Takes records in any order; [`Sorter::sorted`] gives them in the order of their octets.
 #[derive(Debug)]
 pub(crate) struct Sorter {

@@ -29,6 +29,37 @@ impl Moment {
     pub(super) fn order(&self) -> (u32, Duration) {
         (self.run, self.mono)
     }
+
+    /// Bytes of [`Moment::bytes`].
+    pub(super) const BYTES: usize = 4 + 8 + 4 + 8 + 4;
+
+    /// As bytes of fixed length; those of the first [`Moment::ORDER`] are in the order of [`Moment::order`].
+    pub(super) fn bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.run.to_be_bytes());
+        bytes[4..12].copy_from_slice(&self.mono.as_secs().to_be_bytes());
+        bytes[12..16].copy_from_slice(&self.mono.subsec_nanos().to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.wall.as_second().to_be_bytes());
+        bytes[24..].copy_from_slice(&self.wall.subsec_nanosecond().to_be_bytes());
+        bytes
+    }
+
+    /// Bytes that are in the order of time.
+    pub(super) const ORDER: usize = 4 + 8 + 4;
+
+    /// Reads [`Moment::bytes`]; none where they aren't.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let number = |at: usize, length: usize| {
+            bytes
+                .get(at..at + length)
+                .map(|part| part.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+        };
+        let nanos = u32::try_from(number(12, 4)?).ok().filter(|nanos| *nanos < 1_000_000_000)?;
+        let wall =
+            Timestamp::new(number(16, 8)?.cast_signed(), (number(24, 4)? as u32).cast_signed()).ok()?;
+        let run = u32::try_from(number(0, 4)?).ok()?;
+        Some(Self { run, mono: Duration::new(number(4, 8)?, nanos), wall })
+    }
 }
 
 /// What the ledger says of one run's clocks.
@@ -112,6 +143,25 @@ mod tests {
 
     fn span(least: f64, most: f64) -> Span {
         Span { least, most }
+    }
+
+    #[test]
+    fn a_moment_comes_back_from_its_bytes_which_are_in_its_order() {
+        let mut moments = Vec::new();
+        for wall in ["-000100-01-01T00:00:00.123456789Z", "1969-12-31T23:59:59.5Z", "2026-01-01T00:00:00Z"] {
+            for (run, nanos) in [(0, 0), (1, 999_999_999), (1, 70_000_000_001), (300, 5)] {
+                moments.push(Moment { run, mono: Duration::from_nanos(nanos), wall: wall.parse().unwrap() });
+            }
+        }
+        for moment in &moments {
+            let bytes = moment.bytes();
+            assert_eq!(Moment::read(&bytes), Some(*moment));
+            for other in &moments {
+                let order = bytes[..Moment::ORDER].cmp(&other.bytes()[..Moment::ORDER]);
+                assert_eq!(order, moment.order().cmp(&other.order()));
+            }
+        }
+        assert_eq!(Moment::read(&[0; 5]), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod addresses;
 mod archive;
 mod clocks;
 mod content;
+mod hosts;
 mod links;
 mod none;
 mod pace;
@@ -18,6 +19,7 @@ mod requests;
 mod robots_txt;
 mod said;
 mod settings;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -208,20 +210,19 @@ impl AuditError {
     }
 }
 
-/// Judges a crawl. Cost: some passes over every tree and one over every archive file. Memory: some megabytes, and
-/// about 300 octets a request; links and places of the archive are sorted in temporary files, some 30 octets a link.
+/// Judges a crawl. Cost: some passes over every tree and one over every archive file. Memory: some tens of megabytes, whatever the
+/// crawl's size; requests, links and places of the archive are sorted in temporary files, about 300 bytes a request and 30 a link.
 pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Result<Report, AuditError> {
     let mut checks = vec![chain(store)?];
-    let log = requests::read(store, rules)?;
+    let read = requests::read(store, rules)?;
     let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
     let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
     let repair = repair.map_err(|error| AuditError::record(Tree::Meta)(&error))?;
     let runs = settings::runs(store)?;
     checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
-    checks.push(requests::complete(store, &log, repair.as_ref())?);
+    checks.push(requests::complete(store, &read.log, repair.as_ref())?);
     checks.push(addresses::judge(store, &runs, rules)?);
-    checks.extend(pace::judge(&log));
-    checks.extend(robots_txt::judge(store, &log, rules, repair.as_ref())?);
+    checks.extend(hosts::judge(store, read, rules, repair.as_ref())?);
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
     checks.push(none::judge(store, rules, repair.as_ref())?);

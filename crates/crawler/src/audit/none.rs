@@ -32,7 +32,7 @@ pub(super) fn judge<S: Store>(
             check.broken(&record.url, Some(at), format!("{} of its links are listed", links.len()));
         }
         let has_links = record.links_out > u64::from(record.redirect.is_some());
-        if has_links && ledger.entries > 0 && !ledger.counted.contains(&record.url) {
+        if has_links && ledger.entries > 0 && !ledger.counted.contains(&hash(&record.url)) {
             let what = "the number of its links doesn't stand in the ledger";
             check.lost_or_broken(repair.is_some(), &record.url, Some(at), what);
         }
@@ -40,14 +40,18 @@ pub(super) fn judge<S: Store>(
     Ok(check)
 }
 
-/// What the ledger says of such pages.
+/// What the ledger says of such pages. In memory: some 60 bytes for each of them.
 #[derive(Default)]
 struct Ledger {
     entries: u64,
-    /// Pages with an entry that tells the number of their links.
-    counted: HashSet<String>,
-    /// Pages whose last visit so far found them closed.
-    closed: HashSet<String>,
+    /// Pages with an entry that tells the number of their links, hashed.
+    counted: HashSet<u128>,
+    /// Pages whose last visit so far found them closed, hashed.
+    closed: HashSet<u128>,
+}
+
+fn hash(url: &str) -> u128 {
+    blake3::hash(url.as_bytes()).as_bytes()[..16].iter().fold(0, |sum, byte| sum << 8 | u128::from(*byte))
 }
 
 impl Ledger {
@@ -69,13 +73,18 @@ impl Ledger {
         let Decision { at, url, decision, layer, evidence, via, .. } = entry;
         match decision.as_str() {
             "fetched" => match evidence.effects {
-                Some(EffectsTaken { indexed: false, followed: false, .. }) => drop(self.closed.insert(url)),
-                _ => drop(self.closed.remove(&url)),
+                Some(EffectsTaken { indexed: false, followed: false, .. }) => {
+                    drop(self.closed.insert(hash(&url)))
+                }
+                _ if self.closed.is_empty() => {}
+                _ => drop(self.closed.remove(&hash(&url))),
             },
-            "not_listed" => drop(self.counted.insert(url)),
+            "not_listed" => drop(self.counted.insert(hash(&url))),
             // What was queued before the page was closed may be left out by others later.
             "skipped" if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
-                if let Some(via) = via.filter(|via| self.closed.contains(via)) {
+                if let Some(via) =
+                    via.filter(|via| !self.closed.is_empty() && self.closed.contains(&hash(via)))
+                {
                     check.broken(&via, Some(at), format!("the ledger lists {url} as a link of it"));
                 }
             }

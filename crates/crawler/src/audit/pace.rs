@@ -1,124 +1,147 @@
 //! One request at a time for each host, and the gap in force between any two.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
-use super::Check;
-use super::requests::{Asked, HostLog, Log, Pause};
+use super::clocks::Moment;
+use super::requests::{Asked, Log, Machines, Pause, Place};
+use super::table::Table;
+use super::{AuditError, AuditRules, Check, TOLD};
+use crate::store::Store;
 
 /// Times in the ledger are whole microseconds: two of them may be off by one each.
 const ROUNDING: f64 = 0.000_002;
 
-pub(super) fn judge(log: &Log) -> [Check; 5] {
-    let mut overlap = Check::new("overlap", "never more than one request at a time to one host");
-    let mut gap = Check::new("gap", "the gap between two requests is never below the delay then in force");
-    let mut configured = Check::new(
-        "configured_delay",
-        "the gap between two requests is never below the operator's own delay",
-    );
-    let mut pauses = Check::new(
-        "pauses",
-        "a host that asked for a pause (Retry-After, 429, 503, failures) is left in peace that long",
-    );
-    for (host, of_host) in &log.hosts {
-        for pair in of_host.asked.windows(2) {
-            let [before, after] = pair else { continue };
-            let between = log.between(before, after);
-            let subject = || format!("{} after {}", after.url, before.url);
-            if !overlap.margin(between + ROUNDING) {
-                let what = format!("sent {:.6} s before the answer to the one before was complete", -between);
-                overlap.broken(subject(), Some(after.from.wall), what);
-            }
-            if !gap.margin(between - after.gap.as_secs_f64() + ROUNDING) {
-                let (asked, why) = (after.gap.as_secs_f64(), &after.gap_reason);
-                let what = format!("after {between:.6} s; the delay in force was {asked:.6} s ({why})");
-                gap.broken(subject(), Some(after.from.wall), what);
-            }
-            let own = after.configured.as_secs_f64();
-            if !configured.margin(between - own + ROUNDING) {
-                let what = format!("after {between:.6} s; the configured delay is {own:.6} s");
-                configured.broken(subject(), Some(after.from.wall), what);
-            }
+/// Judges the requests and pauses of hosts, one host after the other.
+pub(super) struct Pace<'a> {
+    log: &'a Log,
+    overlap: Check,
+    gap: Check,
+    configured: Check,
+    pauses: Check,
+    /// Moments and place of each request of a host that has pauses.
+    asked: Table,
+    has_pauses: bool,
+}
+
+impl<'a> Pace<'a> {
+    pub(super) fn new(log: &'a Log, rules: &AuditRules) -> Self {
+        Self {
+            log,
+            overlap: Check::new("overlap", "never more than one request at a time to one host"),
+            gap: Check::new("gap", "the gap between two requests is never below the delay then in force"),
+            configured: Check::new(
+                "configured_delay",
+                "the gap between two requests is never below the operator's own delay",
+            ),
+            pauses: Check::new(
+                "pauses",
+                "a host that asked for a pause (Retry-After, 429, 503, failures) is left in peace that long",
+            ),
+            asked: Table::new(rules.temporary.as_deref(), 2 * Moment::BYTES + Place::BYTES),
+            has_pauses: false,
         }
-        judge_pauses(host, of_host, log, &mut pauses);
     }
-    let mut shared = judge_addresses(log);
-    for check in [&mut overlap, &mut gap, &mut configured, &mut pauses, &mut shared] {
-        check.unjudged.clone_from(&log.silent);
+
+    /// Begins with the next host.
+    pub(super) fn begin(&mut self) {
+        self.asked.clear();
+        self.has_pauses = false;
     }
-    [overlap, gap, configured, pauses, shared]
+
+    /// Says that pauses come behind the host's requests.
+    pub(super) fn will_pause(&mut self) {
+        self.has_pauses = true;
+    }
+
+    /// Judges a request against the one before it.
+    pub(super) fn take(&mut self, before: Option<&Asked>, after: &Asked) -> Result<(), AuditError> {
+        if self.has_pauses {
+            let row = [&after.from.bytes()[..], &after.to.bytes(), &after.place.bytes()].concat();
+            self.asked.push(&row)?;
+        }
+        let Some(before) = before else { return Ok(()) };
+        let Self { overlap, gap, configured, .. } = self;
+        let between = self.log.between(before, after);
+        let subject = || format!("{} after {}", after.url, before.url);
+        if !overlap.margin(between + ROUNDING) {
+            let what = format!("sent {:.6} s before the answer to the one before was complete", -between);
+            overlap.broken(subject(), Some(after.from.wall), what);
+        }
+        if !gap.margin(between - after.gap.as_secs_f64() + ROUNDING) {
+            let (asked, why) = (after.gap.as_secs_f64(), &after.gap_reason);
+            let what = format!("after {between:.6} s; the delay in force was {asked:.6} s ({why})");
+            gap.broken(subject(), Some(after.from.wall), what);
+        }
+        let own = after.configured.as_secs_f64();
+        if !configured.margin(between - own + ROUNDING) {
+            let what = format!("after {between:.6} s; the configured delay is {own:.6} s");
+            configured.broken(subject(), Some(after.from.wall), what);
+        }
+        Ok(())
+    }
+
+    /// Judges a pause. It counts from the end of the request that brought it: the last one that had ended when it was entered.
+    pub(super) fn pause<S: Store>(&mut self, store: &S, host: &str, pause: &Pause) -> Result<(), AuditError> {
+        let next = self.asked.partition_point(|row| {
+            Moment::read(&row[Moment::BYTES..]).is_some_and(|ended| is_ended(ended, pause))
+        })?;
+        let Some(before) = next.checked_sub(1).map(|before| self.asked.get(before)).transpose()?.flatten()
+        else {
+            return Ok(());
+        };
+        let Some(after) = self.asked.get(next)? else { return Ok(()) };
+        let (Some(ended), Some(from)) = (Moment::read(&before[Moment::BYTES..]), Moment::read(&after)) else {
+            return Ok(());
+        };
+        let between = self.log.runs.between(ended, from).most;
+        let length = pause.length.as_secs_f64();
+        let check = &mut self.pauses;
+        if !check.margin(between - length + ROUNDING) {
+            let what =
+                format!("asked {between:.3} s after a pause of {length:.3} s began ({})", pause.reason);
+            // Those behind are counted.
+            let place = Place::read(&after[2 * Moment::BYTES..]);
+            let url = if check.first.len() < TOLD { place.url(store)? } else { String::new() };
+            check.broken(format!("{host}: {url}"), Some(from.wall), what);
+        }
+        Ok(())
+    }
+
+    pub(super) fn checks(self) -> Vec<Check> {
+        vec![self.overlap, self.gap, self.configured, self.pauses]
+    }
+}
+
+/// Whether a request that ended then had ended when a pause was entered.
+fn is_ended(ended: Moment, pause: &Pause) -> bool {
+    match pause.clock {
+        Some(clock) => ended.order() <= (pause.run, clock),
+        // An older version: the wall clock, within the pause's run.
+        None => ended.run < pause.run || (ended.run == pause.run && ended.wall <= pause.at),
+    }
 }
 
 /// With `--per-ip` all hosts of one machine are like one host: a case is any two of its requests in a row, whatever the hosts.
-fn judge_addresses(log: &Log) -> Check {
+pub(super) fn judge_addresses(log: &Log, machines: Machines) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "shared_address",
         "with --per-ip, never more than one request at a time to one IP address, and the operator's own delay between any two",
     );
-    let mut machines: BTreeMap<IpAddr, Vec<&Asked>> = BTreeMap::new();
-    for asked in log.hosts.values().flat_map(|log| &log.asked).filter(|asked| asked.per_ip) {
-        if let Some(address) = asked.address {
-            machines.entry(machine(address)).or_default().push(asked);
-        }
-    }
-    for (address, mut all) in machines {
-        all.sort_by_key(|asked| asked.from.order());
-        let mut last: Option<&Asked> = None;
-        for asked in all {
-            let left = last.map(|last| (last, log.between(last, asked) - asked.configured.as_secs_f64()));
-            if let Some((last, left)) = left
-                && !check.margin(left + ROUNDING)
-            {
-                let after = log.between(last, asked);
-                let what = format!("{address} was asked {after:.6} s after its answer to {}", last.url);
+    let mut last: Option<(IpAddr, Asked)> = None;
+    for asked in machines {
+        let (address, asked) = asked?;
+        let before = last.as_ref().filter(|(of, _)| *of == address).map(|(_, before)| before);
+        if let Some(before) = before {
+            let after = log.between(before, &asked);
+            if !check.margin(after - asked.configured.as_secs_f64() + ROUNDING) {
+                let what = format!("{address} was asked {after:.6} s after its answer to {}", before.url);
                 check.broken(&asked.url, Some(asked.from.wall), what);
             }
-            // The one that ended last counts.
-            if last.is_none_or(|last| last.to.order() <= asked.to.order()) {
-                last = Some(asked);
-            }
+        }
+        // The one that ended last counts.
+        if before.is_none_or(|before| before.to.order() <= asked.to.order()) {
+            last = Some((address, asked));
         }
     }
-    check
-}
-
-/// One address for each machine: an IPv4 address where an IPv6 one is a form of it (mapped, compatible, NAT64).
-fn machine(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = address else { return address };
-    let [.., high, low] = v6.segments();
-    let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
-    match v6.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] => IpAddr::V4(last),
-        _ => v6.to_ipv4().map_or(address, IpAddr::V4),
-    }
-}
-
-/// A pause counts from the end of the request that brought it: the last one that had ended when it was entered.
-fn judge_pauses(host: &str, of_host: &HostLog, log: &Log, check: &mut Check) {
-    for pause in &of_host.pauses {
-        let next = ended_by(&of_host.asked, pause);
-        let (Some(before), Some(after)) =
-            (next.checked_sub(1).and_then(|at| of_host.asked.get(at)), of_host.asked.get(next))
-        else {
-            continue;
-        };
-        let between = log.between(before, after);
-        let length = pause.length.as_secs_f64();
-        if !check.margin(between - length + ROUNDING) {
-            let what =
-                format!("asked {between:.3} s after a pause of {length:.3} s began ({})", pause.reason);
-            check.broken(format!("{host}: {}", after.url), Some(after.from.wall), what);
-        }
-    }
-}
-
-/// How many of a host's requests had ended when a pause was entered.
-fn ended_by(asked: &[Asked], pause: &Pause) -> usize {
-    match pause.clock {
-        Some(clock) => asked.partition_point(|asked| asked.to.order() <= (pause.run, clock)),
-        // An older version: the wall clock, within the pause's run.
-        None => asked.partition_point(|asked| {
-            asked.to.run < pause.run || (asked.to.run == pause.run && asked.to.wall <= pause.at)
-        }),
-    }
+    Ok(check)
 }

@@ -1,16 +1,18 @@
-//! Reads the ledger into requests, by host and time.
+//! Reads the ledger into requests, by host and time, and by machine and time: sorted in temporary files.
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::clocks::{Moment, Runs};
+use super::table::Table;
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
 use crate::ledger;
-use crate::record::{Decision, Layer, RepairRecord};
+use crate::record::{Decision, Layer, RepairRecord, RequestMade};
+use crate::sorter::{self, SortError, Sorted, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -28,11 +30,10 @@ pub(super) struct Asked {
     pub(super) is_robots: bool,
     /// Whose robots.txt it was for, where that isn't told by the URL.
     pub(super) robots_of: Option<Origin>,
-    /// The IP address that was asked, where that is on record.
-    pub(super) address: Option<IpAddr>,
     /// What the operator set for the run.
     pub(super) configured: Duration,
-    pub(super) per_ip: bool,
+    /// Where it stands in the ledger.
+    pub(super) place: Place,
 }
 
 /// A pause that the ledger says a host was to be left in peace for.
@@ -46,104 +47,383 @@ pub(super) struct Pause {
     pub(super) reason: String,
 }
 
-/// The requests and pauses of one host, in order.
-#[derive(Debug, Default)]
-pub(super) struct HostLog {
-    pub(super) asked: Vec<Asked>,
-    pub(super) pauses: Vec<Pause>,
+/// What the ledger says of one host, in the order of [`Hosts`].
+#[derive(Debug)]
+pub(super) enum Entry {
+    /// Pauses come behind its requests.
+    WillPause,
+    Request(Box<Asked>),
+    Pause(Pause),
 }
 
-/// All of them.
-#[derive(Debug, Default)]
+/// What the ledger says of requests. In memory: a few bytes a run.
+#[derive(Debug)]
 pub(super) struct Log {
-    pub(super) hosts: BTreeMap<String, HostLog>,
     pub(super) runs: Runs,
-    /// When the answers for robots.txt came, by origin and the wall clock's microseconds.
-    pub(super) robots: HashMap<(String, i64), Moment>,
     pub(super) requests: u64,
     /// Set where the ledger holds no requests although some were made.
     pub(super) silent: Option<String>,
+    /// When the answers for robots.txt came.
+    answers: Table,
 }
 
-pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Log, AuditError> {
-    let mut log = Log::default();
-    let mut run = 0;
-    let (mut configured, mut per_ip) = (rules.delay, false);
+/// The log, and its requests host by host and machine by machine.
+pub(super) struct Read {
+    pub(super) log: Log,
+    pub(super) hosts: Hosts,
+    pub(super) machines: Machines,
+}
+
+/// Place of an entry: the key of its value in the ledger, and its number in there. In the order of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    key: u64,
+    number: u32,
+}
+
+impl Place {
+    pub(super) const BYTES: usize = 8 + 4;
+
+    pub(super) fn bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.key.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.number.to_be_bytes());
+        bytes
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        Self { key: sorter::number(bytes, 0, 8), number: sorter::number(bytes, 8, 4) as u32 }
+    }
+
+    /// The URL of the entry; empty where it can't be read any more.
+    pub(super) fn url<S: Store>(self, store: &S) -> Result<String, AuditError> {
+        let value = store.get(Tree::Ledger, &self.key.to_be_bytes())?;
+        let block = value.and_then(|value| ledger::read(&value).ok());
+        let entry = block.and_then(|block| block.decisions.into_iter().nth(self.number as usize));
+        Ok(entry.map(|entry| entry.url).unwrap_or_default())
+    }
+}
+
+/// Kinds of what is sorted by host.
+const WILL_PAUSE: u8 = 0;
+const REQUEST: u8 = 1;
+const PAUSE: u8 = 2;
+
+/// What of a request is sorted with it, behind both of its moments.
+#[derive(Serialize, Deserialize)]
+struct Rest {
+    url: String,
+    gap: Duration,
+    gap_reason: String,
+    is_robots: bool,
+    robots_of: Option<String>,
+    configured: Duration,
+}
+
+/// The same of a pause.
+#[derive(Serialize, Deserialize)]
+struct PauseRest {
+    run: u32,
+    clock: Option<Duration>,
+    /// The wall clock.
+    seconds: i64,
+    nanos: i32,
+    length: Duration,
+    reason: String,
+}
+
+/// What gathers while the ledger is read.
+struct Reading {
+    runs: Runs,
+    requests: u64,
+    hosts: Sorter,
+    machines: Sorter,
+    answers: Sorter,
+    /// Of the run that is read: its number, what the operator set, and whether machines take turns.
+    run: u32,
+    configured: Duration,
+    per_ip: bool,
+}
+
+pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, AuditError> {
+    let mut reading = Reading {
+        runs: Runs::default(),
+        requests: 0,
+        hosts: rules.sorter(),
+        machines: rules.sorter(),
+        answers: rules.sorter(),
+        run: 0,
+        configured: rules.delay,
+        per_ip: false,
+    };
     for pair in store.scan(Tree::Ledger, &[]) {
-        let (_, value) = pair?;
+        let (key, value) = pair?;
         // What can't be read is a fault of the chain, and told there.
         let Ok(block) = ledger::read(&value) else { continue };
-        for entry in block.decisions {
+        for (number, entry) in (0..).zip(block.decisions) {
+            let place = Place { key: sorter::number(&key, 0, 8), number };
             if entry.begins_a_run() {
-                run += 1;
-                log.runs.of(run).begun = entry.evidence.boot.map(|boot| *boot).zip(entry.evidence.clock);
-                let words = entry.evidence.words.as_deref().unwrap_or_default();
-                configured = delay_of(words).unwrap_or(rules.delay);
-                per_ip = words.ends_with(", per-ip");
-                continue;
+                reading.begin_run(&entry, rules);
+            } else {
+                reading.take(entry, place)?;
             }
-            take(&mut log, entry, run, configured, per_ip);
         }
     }
-    for host in log.hosts.values_mut() {
-        host.asked.sort_by_key(|asked| asked.from.order());
-    }
+    let Reading { runs, requests, hosts, machines, answers, .. } = reading;
     let made = totals(store)?.requests;
-    if log.requests == 0 && made > 0 {
-        log.silent = Some("no request is on record: the ledger was off, or lost".to_owned());
-    }
-    Ok(log)
+    let silent = (requests == 0 && made > 0)
+        .then(|| "no request is on record: the ledger was off, or lost".to_owned());
+    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)? };
+    Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?) })
 }
 
-fn take(log: &mut Log, entry: Decision, run: u32, configured: Duration, per_ip: bool) {
-    let Decision { at, url, host, decision, layer, evidence, .. } = entry;
-    let clock = evidence.clock;
-    if decision == "paused"
-        && let Some(pause) = evidence.pause
-    {
-        let (length, reason) = (pause.length, pause.reason.into_owned());
-        log.hosts.entry(host.clone()).or_default().pauses.push(Pause { run, clock, at, length, reason });
+impl Reading {
+    fn begin_run(&mut self, entry: &Decision, rules: &AuditRules) {
+        self.run += 1;
+        let evidence = &entry.evidence;
+        self.runs.of(self.run).begun = evidence.boot.as_ref().map(|boot| **boot).zip(evidence.clock);
+        let words = evidence.words.as_deref().unwrap_or_default();
+        self.configured = delay_of(words).unwrap_or(rules.delay);
+        self.per_ip = words.ends_with(", per-ip");
     }
-    let ended = evidence.request.as_ref().map(|request| request.clock + request.took);
-    if let Some(mono) = ended.max(clock) {
-        let run = log.runs.of(run);
-        run.last = run.last.max(mono);
+
+    fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
+        let Decision { at, url, host, decision, layer, evidence, .. } = entry;
+        let clock = evidence.clock;
+        if decision == "paused"
+            && let Some(pause) = &evidence.pause
+        {
+            let reason = pause.reason.to_string();
+            self.pause(&host, Pause { run: self.run, clock, at, length: pause.length, reason }, place)?;
+        }
+        let ended = evidence.request.as_ref().map(|request| request.clock + request.took);
+        if let Some(mono) = ended.max(clock) {
+            let run = self.runs.of(self.run);
+            run.last = run.last.max(mono);
+        }
+        if layer == Layer::Robots
+            && decision.starts_with("robots_")
+            && let Some(mono) = ended.or(clock)
+        {
+            let moment = Moment { run: self.run, mono, wall: at };
+            self.answers.push_parts(&[&answer_key(&url, at), &place.bytes(), &moment.bytes()])?;
+        }
+        let Some(request) = evidence.request else { return Ok(()) };
+        let is_robots = layer == Layer::Robots;
+        let robots_of = evidence.words.as_deref().and_then(|words| words.strip_prefix("robots.txt of "));
+        let robots_of = robots_of.filter(|_| is_robots).map(str::to_owned);
+        self.request(&host, url, request, is_robots, robots_of, place)
     }
-    if layer == Layer::Robots
-        && decision.starts_with("robots_")
-        && let Some(mono) = ended.or(clock)
-    {
-        let moment = Moment { run, mono, wall: at };
-        log.robots.entry((url.clone(), at.as_microsecond())).or_insert(moment);
+
+    fn request(
+        &mut self,
+        host: &str,
+        url: String,
+        request: RequestMade,
+        is_robots: bool,
+        robots_of: Option<String>,
+        place: Place,
+    ) -> Result<(), AuditError> {
+        self.requests += 1;
+        let wall = request.ended();
+        let from = Moment { run: self.run, mono: request.clock, wall: request.started }.bytes();
+        let to = Moment { run: self.run, mono: request.clock + request.took, wall }.bytes();
+        let (order, place) = (&from[..Moment::ORDER], place.bytes());
+        let rest = Rest {
+            url,
+            gap: request.gap,
+            gap_reason: request.gap_reason.into_owned(),
+            is_robots,
+            robots_of,
+            configured: self.configured,
+        };
+        let rest = packed(&rest)?;
+        let host = host_key(host);
+        if let Some(address) = request.address.filter(|_| self.per_ip) {
+            let machine = address_key(machine(address));
+            self.machines.push_parts(&[&machine, order, &host, &place, &from, &to, &rest])?;
+        }
+        self.hosts.push_parts(&[&host, &[REQUEST], order, &place, &from, &to, &rest])?;
+        Ok(())
     }
-    let Some(request) = evidence.request else { return };
-    log.requests += 1;
-    let is_robots = layer == Layer::Robots;
-    let robots_of = evidence.words.as_deref().and_then(|words| words.strip_prefix("robots.txt of "));
-    let robots_of = robots_of.and_then(|origin| CrawlUrl::parse(origin).ok()).map(|url| url.origin());
-    let parsed = CrawlUrl::parse(&url).ok();
-    // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
-    let asked = Asked {
-        origin: parsed.map(|url| url.origin()),
-        from: Moment { run, mono: request.clock, wall: request.started },
-        to: Moment { run, mono: request.clock + request.took, wall: request.ended() },
-        gap: request.gap,
-        gap_reason: request.gap_reason.into_owned(),
-        is_robots,
-        robots_of: robots_of.filter(|_| is_robots),
-        address: request.address,
-        configured,
-        per_ip,
-        url,
+
+    fn pause(&mut self, host: &str, pause: Pause, place: Place) -> Result<(), AuditError> {
+        let Pause { run, clock, at, length, reason } = pause;
+        let (seconds, nanos) = (at.as_second(), at.subsec_nanosecond());
+        let rest = packed(&PauseRest { run, clock, seconds, nanos, length, reason })?;
+        let host = host_key(host);
+        self.hosts.push_parts(&[&host, &[WILL_PAUSE]])?;
+        self.hosts.push_parts(&[&host, &[PAUSE], &place.bytes(), &rest])?;
+        Ok(())
+    }
+}
+
+fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, AuditError> {
+    postcard::to_stdvec(value).map_err(|error| AuditError::record(Tree::Ledger)(&error))
+}
+
+fn unpacked<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, AuditError> {
+    postcard::from_bytes(bytes).map_err(|error| AuditError::record(Tree::Ledger)(&error))
+}
+
+/// A host's name as the beginning of a key: in the order of names, and none is the beginning of another.
+fn host_key(host: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(host.len() + 2);
+    for byte in host.bytes() {
+        key.push(byte);
+        if byte == 0 {
+            key.push(1);
+        }
+    }
+    key.extend([0, 0]);
+    key
+}
+
+/// The name that a key begins with, and how long it is in the key.
+fn host_of(key: &[u8]) -> (String, usize) {
+    let mut name = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = key.get(at) {
+        at += 1;
+        if *byte == 0 {
+            at += 1;
+            if key.get(at - 1) != Some(&1) {
+                break;
+            }
+        }
+        name.push(*byte);
+    }
+    (String::from_utf8_lossy(&name).into_owned(), at)
+}
+
+/// In the order of addresses, each of 17 bytes.
+fn address_key(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(v4) => [&[4], &v4.octets()[..], &[0; 12]].concat(),
+        IpAddr::V6(v6) => [&[6], &v6.octets()[..]].concat(),
+    }
+}
+
+const ADDRESS_BYTES: usize = 17;
+
+fn address_of(key: &[u8]) -> IpAddr {
+    let bits = |bytes: usize| {
+        (1..=bytes).fold(0_u128, |sum, at| sum << 8 | u128::from(key.get(at).copied().unwrap_or(0)))
     };
-    log.hosts.entry(host).or_default().asked.push(asked);
+    if key.first() == Some(&4) {
+        IpAddr::V4(Ipv4Addr::from_bits(bits(4) as u32))
+    } else {
+        IpAddr::V6(bits(16).into())
+    }
 }
 
-/// `run 1; delay 0.02 s, ...`
-fn delay_of(words: &str) -> Option<Duration> {
-    let (_, rest) = words.split_once("delay ")?;
-    let (number, _) = rest.split_once(" s")?;
-    Duration::try_from_secs_f64(number.parse().ok()?).ok()
+/// One address for each machine: an IPv4 address where an IPv6 one is a form of it (mapped, compatible, NAT64).
+fn machine(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = address else { return address };
+    let [.., high, low] = v6.segments();
+    let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
+    match v6.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => IpAddr::V4(last),
+        _ => v6.to_ipv4().map_or(address, IpAddr::V4),
+    }
+}
+
+/// Reads what stands behind the order: place, both moments, the rest.
+fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
+    let bad = || AuditError::record(Tree::Ledger)(&"a request was sorted badly");
+    let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;
+    let (from, bytes) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
+    let (to, rest) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
+    let Rest { url, gap, gap_reason, is_robots, robots_of, configured } = unpacked(rest)?;
+    let origin = |url: &str| CrawlUrl::parse(url).ok().map(|url| url.origin());
+    Ok(Asked {
+        // An entry about an origin's robots.txt names the origin, whichever host was asked; the host's own column counts.
+        origin: origin(&url),
+        from: Moment::read(from).ok_or_else(bad)?,
+        to: Moment::read(to).ok_or_else(bad)?,
+        gap,
+        gap_reason,
+        is_robots,
+        robots_of: robots_of.as_deref().and_then(origin),
+        configured,
+        place: Place::read(place),
+        url,
+    })
+}
+
+/// What the ledger says of hosts, host by host in the order of their names: [`Entry::WillPause`] if there are pauses, the requests in
+/// their order, the pauses in the order of the ledger.
+pub(super) struct Hosts(Sorted);
+
+impl Iterator for Hosts {
+    type Item = Result<(String, Entry), AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map_err(AuditError::from).and_then(|record| {
+            let (host, at) = host_of(&record);
+            let rest = record.get(at + 1..).unwrap_or_default();
+            let entry = match record.get(at) {
+                Some(&REQUEST) => {
+                    Entry::Request(Box::new(read_request(rest.get(Moment::ORDER..).unwrap_or_default())?))
+                }
+                Some(&PAUSE) => {
+                    let rest: PauseRest = unpacked(rest.get(Place::BYTES..).unwrap_or_default())?;
+                    let at = Timestamp::new(rest.seconds, rest.nanos);
+                    let at = at.map_err(|error| AuditError::record(Tree::Ledger)(&error))?;
+                    let PauseRest { run, clock, length, reason, .. } = rest;
+                    Entry::Pause(Pause { run, clock, at, length, reason })
+                }
+                _ => Entry::WillPause,
+            };
+            Ok((host, entry))
+        }))
+    }
+}
+
+/// The requests of runs in which the hosts of one machine take turns, machine by machine, each in their order.
+pub(super) struct Machines(Sorted);
+
+impl Iterator for Machines {
+    type Item = Result<(IpAddr, Asked), AuditError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map_err(AuditError::from).and_then(|record| {
+            let from = ADDRESS_BYTES + Moment::ORDER;
+            let (_, length) = host_of(record.get(from..).unwrap_or_default());
+            let asked = read_request(record.get(from + length..).unwrap_or_default())?;
+            Ok((address_of(&record), asked))
+        }))
+    }
+}
+
+/// Bytes of [`answer_key`].
+const ANSWER_KEY: usize = 16 + 8;
+
+/// An answer for the robots.txt of an origin: a hash of the origin, and the wall clock in microseconds.
+fn answer_key(origin: &str, at: Timestamp) -> [u8; ANSWER_KEY] {
+    let mut key = [0; ANSWER_KEY];
+    key[..16].copy_from_slice(&blake3::hash(origin.as_bytes()).as_bytes()[..16]);
+    // In the order of signed numbers.
+    key[16..].copy_from_slice(&(at.as_microsecond() as u64 ^ 1 << 63).to_be_bytes());
+    key
+}
+
+/// The answers in the order of their keys, the first in the ledger of each.
+fn answers_by_origin(answers: Sorter, rules: &AuditRules) -> Result<Table, AuditError> {
+    let mut table = Table::new(rules.temporary.as_deref(), ANSWER_KEY + Moment::BYTES);
+    let mut last = Vec::new();
+    for answer in answers.sorted()? {
+        let answer = answer?;
+        let (Some(key), Some(moment)) = (answer.get(..ANSWER_KEY), answer.get(ANSWER_KEY + Place::BYTES..))
+        else {
+            continue;
+        };
+        if last != key {
+            table.push(&[key, moment].concat())?;
+            last = key.to_vec();
+        }
+    }
+    Ok(table)
 }
 
 impl Log {
@@ -151,6 +431,21 @@ impl Log {
     pub(super) fn between(&self, before: &Asked, after: &Asked) -> f64 {
         self.runs.between(before.to, after.from).most
     }
+
+    /// When the answer for an origin's robots.txt came that has this time on record; none where no entry of the ledger says so.
+    pub(super) fn answered(&self, origin: &str, at: Timestamp) -> Result<Option<Moment>, SortError> {
+        let key = answer_key(origin, at);
+        let place = self.answers.partition_point(|row| row < &key[..])?;
+        let row = self.answers.get(place)?.filter(|row| row.starts_with(&key));
+        Ok(row.and_then(|row| Moment::read(&row[ANSWER_KEY..])))
+    }
+}
+
+/// `run 1; delay 0.02 s, ...`
+fn delay_of(words: &str) -> Option<Duration> {
+    let (_, rest) = words.split_once("delay ")?;
+    let (number, _) = rest.split_once(" s")?;
+    Duration::try_from_secs_f64(number.parse().ok()?).ok()
 }
 
 fn totals<S: Store>(store: &S) -> Result<Totals, AuditError> {

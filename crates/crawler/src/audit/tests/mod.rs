@@ -5,6 +5,7 @@ mod network;
 mod records;
 mod requests;
 mod settings;
+mod streamed;
 
 use std::sync::Arc;
 

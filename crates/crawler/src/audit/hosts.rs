@@ -1,0 +1,46 @@
+//! Judges the requests host by host: one host's, and of them two in a row, are in memory at a time.
+
+use super::pace::Pace;
+use super::requests::{Asked, Entry, Read};
+use super::robots_txt::RobotsTxt;
+use super::{AuditError, AuditRules, Check, pace};
+use crate::record::RepairRecord;
+use crate::store::Store;
+
+/// The checks of pace, then those of robots.txt.
+pub(super) fn judge<S: Store>(
+    store: &S,
+    read: Read,
+    rules: &AuditRules,
+    repair: Option<&RepairRecord>,
+) -> Result<Vec<Check>, AuditError> {
+    let Read { log, hosts, machines } = read;
+    let mut pace = Pace::new(&log, rules);
+    let mut robots = RobotsTxt::new(store, &log, rules, repair);
+    let mut host: Option<String> = None;
+    let mut before: Option<Box<Asked>> = None;
+    for entry in hosts {
+        let (name, entry) = entry?;
+        if host.as_ref() != Some(&name) {
+            (host, before) = (Some(name.clone()), None);
+            pace.begin();
+            robots.begin();
+        }
+        match entry {
+            Entry::WillPause => pace.will_pause(),
+            Entry::Request(asked) => {
+                pace.take(before.as_deref(), &asked)?;
+                robots.take(&name, before.as_deref(), &asked)?;
+                before = Some(asked);
+            }
+            Entry::Pause(pause) => pace.pause(store, &name, &pause)?,
+        }
+    }
+    let mut checks = pace.checks();
+    checks.push(pace::judge_addresses(&log, machines)?);
+    checks.extend(robots.checks());
+    for check in &mut checks {
+        check.unjudged.clone_from(&log.silent);
+    }
+    Ok(checks)
+}
