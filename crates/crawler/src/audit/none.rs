@@ -72,14 +72,17 @@ impl Ledger {
         self.entries += 1;
         let Decision { at, url, decision, layer, evidence, via, .. } = entry;
         match decision.as_str() {
-            "fetched" => match evidence.effects {
-                Some(EffectsTaken { indexed: false, followed: false, .. }) => {
-                    drop(self.closed.insert(hash(&url)))
+            "fetched" => {
+                let effects = evidence.effects;
+                if matches!(effects, Some(EffectsTaken { indexed: false, followed: false, .. })) {
+                    self.closed.insert(hash(&url));
+                } else if !self.closed.is_empty() {
+                    self.closed.remove(&hash(&url));
                 }
-                _ if self.closed.is_empty() => {}
-                _ => drop(self.closed.remove(&hash(&url))),
-            },
-            "not_listed" => drop(self.counted.insert(hash(&url))),
+            }
+            "not_listed" => {
+                self.counted.insert(hash(&url));
+            }
             // What was queued before the page was closed may be left out by others later.
             "skipped" if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
                 if let Some(via) =
