@@ -213,7 +213,19 @@ impl AuditError {
 /// Judges a crawl. Cost: some passes over every tree and one over every archive file. Memory: some tens of megabytes, whatever the
 /// crawl's size; requests, links and places of the archive are sorted in temporary files, about 300 bytes a request and 30 a link.
 pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Result<Report, AuditError> {
+    audit_step_by_step(store, warc, rules, |_| {})
+}
+
+/// As [`audit`]; `step` is called before each part of it with what is read then, in a few words.
+pub fn audit_step_by_step<S: Store>(
+    store: &S,
+    warc: Option<&Path>,
+    rules: &AuditRules,
+    mut step: impl FnMut(&'static str),
+) -> Result<Report, AuditError> {
+    step("the ledger's chain");
     let mut checks = vec![chain(store)?];
+    step("requests");
     let read = requests::read(store, rules)?;
     let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
     let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
@@ -222,14 +234,19 @@ pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Re
     checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
     checks.push(requests::complete(store, &read.log, repair.as_ref())?);
     checks.push(addresses::judge(store, &runs, rules)?);
+    step("pace and robots.txt");
     checks.extend(hosts::judge(store, read, rules, repair.as_ref())?);
+    step("page records");
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
     checks.push(none::judge(store, rules, repair.as_ref())?);
+    step("links");
     checks.push(links::judge(store, rules, repair.as_ref())?);
     if let Some(warc) = warc {
+        step("the archive");
         checks.extend(archive::judge(store, warc, rules)?);
     }
+    step("what became of each URL");
     checks.push(accounts::judge(store, rules, repair.as_ref())?);
     Ok(Report { checks })
 }

@@ -1,7 +1,8 @@
 //! `crawl audit`: a second reading of a crawl's output.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use crawler::audit::{self, AuditRules, Report};
@@ -9,6 +10,7 @@ use crawler::config::{self, CliOverrides, load};
 use crawler::job;
 use crawler::store::SledStore;
 use crawler::view::{ViewError, write_json_line};
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use crate::exit::{self, Stop};
@@ -49,8 +51,18 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         temporary: Some(args.dir.clone()),
     };
     let warc = args.dir.join("warc");
-    let report = audit::audit::<SledStore>(view.store(), warc.is_dir().then_some(&warc), &rules)
-        .map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
+    let bar = spinner(talk);
+    let step = |what: &'static str| {
+        if let Some(bar) = &bar {
+            bar.set_message(format!("auditing: {what}"));
+        }
+    };
+    let report =
+        audit::audit_step_by_step::<SledStore>(view.store(), warc.is_dir().then_some(&warc), &rules, step);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let report = report.map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if talk.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
     let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
@@ -58,6 +70,16 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
     let (_, _) = out.into_parts();
     show::finish(written)?;
     Ok(if report.violations() > 0 { exit::VIOLATION } else { exit::COMPLETE })
+}
+
+/// Shows what is read, on a terminal.
+fn spinner(talk: Talk) -> Option<ProgressBar> {
+    if talk.quiet || talk.json || !io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(Duration::from_millis(200));
+    Some(bar)
 }
 
 fn settings(args: &AuditArgs) -> anyhow::Result<(config::Settings, config::Record)> {
