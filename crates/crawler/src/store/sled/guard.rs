@@ -43,16 +43,31 @@ pub(super) fn guarded_io<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, 
     })
 }
 
-/// Iterates over a stretch of a tree, from its beginning or its end, up to the first error.
+/// Bytes of entries for which one is asked for once more, so that sled drops what was read.
+///
+/// sled 0.34.7 keeps what it has read in 256 parts, by the page's number, and looks for what to drop in a part after 64 accesses to
+/// it (`lru.rs`). A scan accesses each leaf once: 16,384 leaves, some 400 MB, would come in before the first one goes. So it
+/// looks after 64 KB of each part.
+const BYTES_AN_ACCESS: usize = 1024;
+
+/// More accesses for one entry let sled look no sooner.
+const MOST_ACCESSES: usize = 64;
+
+/// Iterates over a stretch of a tree, from its beginning or its end, up to the first error. What was read doesn't stay in
+/// memory beyond the capacity of sled's cache.
 pub(super) struct Guarded<'a> {
     path: &'a Path,
+    tree: &'a sled::Tree,
     pairs: Option<sled::Iter>,
     backwards: bool,
+    /// Bytes since the last access.
+    bytes: usize,
 }
 
 impl<'a> Guarded<'a> {
-    pub(super) fn new(path: &'a Path, pairs: sled::Iter, backwards: bool) -> Self {
-        Self { path, pairs: Some(pairs), backwards }
+    /// The entries of `tree` with this prefix.
+    pub(super) fn new(path: &'a Path, tree: &'a sled::Tree, prefix: &[u8], backwards: bool) -> Self {
+        Self { path, tree, pairs: Some(tree.scan_prefix(prefix)), backwards, bytes: 0 }
     }
 }
 
@@ -60,9 +75,18 @@ impl Iterator for Guarded<'_> {
     type Item = Result<Pair, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let Self { tree, backwards, bytes, .. } = self;
         let pairs = self.pairs.as_mut()?;
-        let backwards = self.backwards;
-        let next = || if backwards { pairs.next_back() } else { pairs.next() }.transpose();
+        let next = || {
+            let next = if *backwards { pairs.next_back() } else { pairs.next() };
+            let Some((key, value)) = next.transpose()? else { return Ok(None) };
+            *bytes += key.len() + value.len();
+            for _ in 0..(*bytes / BYTES_AN_ACCESS).min(MOST_ACCESSES) {
+                tree.contains_key(&key)?;
+            }
+            *bytes %= BYTES_AN_ACCESS;
+            Ok(Some((key, value)))
+        };
         match guarded(self.path, next) {
             Ok(pair) => pair.map(|(key, value)| Ok((key.to_vec(), value.to_vec()))),
             Err(error) => {

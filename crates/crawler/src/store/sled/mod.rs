@@ -28,6 +28,10 @@ const SEGMENT_SIZE: usize = 128 * 1024;
 /// What sled is told, in octets. It counts about a third of what it uses.
 const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
 
+/// The same for those who only read, mostly once and in order: one page in each of sled's 256 parts of the cache. sled counts a
+/// leaf that lies in a file of its own as 32 octets, so that a larger cache would hold thousands of them.
+const CACHE_TO_READ: u64 = 256 * 32;
+
 /// Key in tree `meta`: how many commits were made. What the seal beside the database is compared with.
 const COMMITS: &[u8] = b"commits";
 
@@ -98,7 +102,7 @@ impl SledStore {
                 detail: "a database is there already".to_owned(),
             });
         }
-        let store = Self::open_with(path)?;
+        let store = Self::open_with(path, CACHE_CAPACITY)?;
         store.seal.write(&store.path, Sealed { commits: 0, octets: store.octets()? })?;
         // The directory entries must survive a power cut as well as the files.
         for dir in [path, path.parent().unwrap_or(path)] {
@@ -118,7 +122,7 @@ impl SledStore {
             let copy = Self::open_copy(path)?;
             copy.lacks(sealed)?.map_or(Ok(()), |lack| Err(damaged(path, &lack)))?;
         }
-        let store = Self::open_with(path)?;
+        let store = Self::open_with(path, CACHE_CAPACITY)?;
         match store.lacks(sealed)? {
             Some(lack) => Err(damaged(path, &lack)),
             None => Ok(store),
@@ -131,7 +135,7 @@ impl SledStore {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
         let cut = sealed.octets > octets(&path.join("db"), path)?;
-        let store = if cut { Self::open_copy(path)? } else { Self::open_with(path)? };
+        let store = if cut { Self::open_copy(path)? } else { Self::open_with(path, CACHE_TO_READ)? };
         match store.lacks(sealed)? {
             Some(lack) if store.commits() == 0 => return Err(damaged(path, &lack)),
             Some(lack) => tracing::warn!(
@@ -149,7 +153,7 @@ impl SledStore {
         let place = tempfile::Builder::new().prefix("db.check").tempdir_in(path.parent().unwrap_or(path));
         let place = place.map_err(io)?;
         copy_database(path, place.path()).map_err(io)?;
-        let mut copy = Self::open_with(place.path()).map_err(|error| match error {
+        let mut copy = Self::open_with(place.path(), CACHE_TO_READ).map_err(|error| match error {
             StoreError::Damaged { detail, .. } => damaged(path, &detail),
             error => error,
         })?;
@@ -160,7 +164,7 @@ impl SledStore {
     /// Opens a database as well as sled can, whatever it lacks: what `crawl repair` does with a copy.
     pub(crate) fn open_as_it_is(path: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
-        Self::open_with(path)
+        Self::open_with(path, CACHE_CAPACITY)
     }
 
     /// How many commits a database must hold, if its seal can be read.
@@ -180,7 +184,7 @@ impl SledStore {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
         match self.tree(tree) {
-            Ok(tree) => Box::new(Guarded::new(&self.path, tree.scan_prefix(prefix), true)),
+            Ok(tree) => Box::new(Guarded::new(&self.path, tree, prefix, true)),
             Err(error) => Box::new(std::iter::once(Err(error))),
         }
     }
@@ -202,13 +206,13 @@ impl SledStore {
         })
     }
 
-    fn open_with(path: &Path) -> Result<Self, StoreError> {
+    fn open_with(path: &Path, cache: u64) -> Result<Self, StoreError> {
         remove_unfinished_snapshots(path)?;
         let open = guarded(path, || {
             let db = sled::Config::new()
                 .path(path)
                 .segment_size(SEGMENT_SIZE)
-                .cache_capacity(CACHE_CAPACITY)
+                .cache_capacity(cache)
                 .flush_every_ms(None)
                 .open()?;
             let trees =
@@ -318,7 +322,7 @@ impl Store for SledStore {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
         let pairs = match self.tree(tree) {
-            Ok(tree) => Guarded::new(&self.path, tree.scan_prefix(prefix), false),
+            Ok(tree) => Guarded::new(&self.path, tree, prefix, false),
             Err(error) => return Box::new(std::iter::once(Err(error))),
         };
         match self.count.of(tree).filter(|_| prefix.is_empty()) {
