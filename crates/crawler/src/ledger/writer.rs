@@ -15,8 +15,9 @@ pub(super) const STATE: &str = "ledger";
 const FOLD_VALUES: usize = 16;
 const FOLD_ENTRIES: usize = 512;
 
-/// Most entries of a value.
-const MOST_ENTRIES: usize = 1024;
+/// Most entries of a value: it then has about 2 KB packed, so that a leaf of sled, with 16 of them, stays in its log and can leave
+/// its cache.
+const MOST_ENTRIES: usize = 64;
 
 /// How far the chain has come; JSON in `meta`, written with every value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
