@@ -6,6 +6,7 @@
 mod archive;
 mod damage;
 mod disk;
+mod durable;
 mod failing_io;
 mod ground;
 mod hygiene;

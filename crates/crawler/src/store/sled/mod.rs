@@ -1,5 +1,6 @@
-//! [`Store`] on sled 0.34.7: one multi-tree transaction a commit, then `flush` and a real `fsync`.
+//! [`Store`] on sled 0.34.7: one multi-tree transaction a commit, then `flush` and a real `fsync` of the log and of the files beside it.
 
+mod blobs;
 mod count;
 mod guard;
 mod seal;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use sled::Transactional;
 use sled::transaction::TransactionError;
 
+use self::blobs::Blobs;
 use self::count::{Count, Counting};
 use self::guard::{Guarded, guarded, guarded_io};
 use self::seal::{Seal, Sealed};
@@ -46,6 +48,7 @@ pub struct SledStore {
     /// The file `db`: sled's `flush` hands pages to the kernel, `sync_all` on this file makes them survive a power cut.
     /// Stands behind `open`, so that it is dropped after it.
     file: DbFile,
+    blobs: Blobs,
     seal: Seal,
     commits: AtomicU64,
     count: Count,
@@ -224,6 +227,7 @@ impl SledStore {
         let store = Self {
             open: Some(open),
             file: DbFile(file),
+            blobs: Blobs::new(path),
             seal: Seal::open(path)?,
             commits: AtomicU64::new(0),
             count: Count::default(),
@@ -295,6 +299,8 @@ impl SledStore {
             })?;
             guarded(&self.path, || db.flush().map(drop))
         })?;
+        // Before the log: what it names is there.
+        self.blobs.sync()?;
         self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
         // Behind the sync: the seal never promises more than the disk holds.
         self.seal.write(&self.path, Sealed { commits, octets: self.octets()? })?;
