@@ -1,18 +1,21 @@
 //! The one writer: archive, then database, then the word that it is safe.
 //!
 //! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
-//! is acknowledged survives kill -9 and power loss.
+//! is acknowledged survives kill -9 and power loss. The ledger gets a digest of each record and capture that is stored.
+
+mod seals;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use self::seals::Seals;
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
 use crate::page_store::{Change, NewLinks, PageWriter};
 use crate::record::{
-    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, Withdrawal,
+    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind, Withdrawal,
     encode_links,
 };
 use crate::store::{Store, StoreError, Tree, Write};
@@ -148,15 +151,21 @@ impl<S: Store> Committer<S> {
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
-        let Batch { decisions, totals, held, .. } = batch;
-        self.archive(&mut pages)?;
+        let Batch { mut decisions, totals, held, .. } = batch;
+        let mut seals = Seals::default();
+        self.archive(&mut pages, &mut seals)?;
         writes.extend(removes);
         let changes = pages.iter().map(change).collect::<Result<Vec<_>, CommitError>>()?;
+        for (page, change) in pages.iter().zip(&changes) {
+            seals.page(&page.record, change, &page.links)?;
+        }
         drop(pages);
         writes.extend(self.pages.store(&self.store, changes)?);
         for version in &site_files {
             let key = self.behind(Tree::SiteFiles, version.key(), &writes)?;
-            writes.push(Write::put(Tree::SiteFiles, key, version.write()?));
+            let value = version.write()?;
+            seals.file(StoredKind::SiteFile, &version.origin, version.fetched_at, (&key, &value));
+            writes.push(Write::put(Tree::SiteFiles, key, value));
         }
         for withdrawal in &withdrawals {
             writes.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(withdrawal)?));
@@ -166,7 +175,13 @@ impl<S: Store> Committer<S> {
         }
         for version in &robots {
             let key = self.behind(Tree::Robots, version.key(), &writes)?;
-            writes.push(Write::put(Tree::Robots, key, version.write()?));
+            let value = version.write()?;
+            seals.file(StoredKind::Robots, &version.origin, version.fetched_at, (&key, &value));
+            writes.push(Write::put(Tree::Robots, key, value));
+        }
+        // Where no ledger is kept, nothing holds the digests either.
+        if self.ledger.state().count > 0 || !decisions.is_empty() {
+            seals.enter(&mut decisions);
         }
         writes.extend(self.ledger.append(decisions)?);
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
@@ -229,12 +244,13 @@ impl<S: Store> Committer<S> {
         Ok(self)
     }
 
-    fn archive(&mut self, pages: &mut [SettledPage]) -> Result<(), CommitError> {
+    fn archive(&mut self, pages: &mut [SettledPage], seals: &mut Seals) -> Result<(), CommitError> {
         let Some(warc) = &mut self.warc else { return Ok(()) };
         let mut appended = false;
         for page in pages {
             if let Some(encoded) = page.warc.take() {
                 let place = warc.append(&encoded)?;
+                seals.capture(&page.record.url, &encoded.bytes);
                 page.record.warc =
                     Some(Archived { file: place.file, offset: place.offset, length: place.length });
                 appended = true;

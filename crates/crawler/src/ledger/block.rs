@@ -11,7 +11,7 @@ use super::{Bad, Head};
 use crate::clock::Boot;
 use crate::record::{
     Decision, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
-    RobotsEvidence, RunSettings, Versions,
+    RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 
 /// Form of the value.
@@ -127,12 +127,13 @@ mod part {
     /// Of the request.
     pub(super) const ADDRESS: u64 = 1 << 13;
     pub(super) const RUN: u64 = 1 << 14;
+    pub(super) const STORED: u64 = 1 << 15;
 }
 
 fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, decision: &Decision) {
     let Decision { at, url, host, decision, layer, reason, evidence, via } = decision;
     let Evidence { words, request, robots, effects, directive, limit, pause, versions, .. } = evidence;
-    let Evidence { to: target, clock, boot, run, .. } = evidence;
+    let Evidence { to: target, clock, boot, run, stored, .. } = evidence;
     let bit = |there: bool, part: u64| if there { part } else { 0 };
     to.number(
         Column::Parts,
@@ -150,7 +151,8 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
             | bit(clock.is_some(), part::CLOCK)
             | bit(boot.is_some(), part::BOOT)
             | bit(request.as_ref().is_some_and(|request| request.address.is_some()), part::ADDRESS)
-            | bit(run.is_some(), part::RUN),
+            | bit(run.is_some(), part::RUN)
+            | bit(stored.is_some(), part::STORED),
     );
     let at = at.as_microsecond();
     to.signed(Column::At, at - state.at);
@@ -213,6 +215,37 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
         to.text(Column::RunSettings, Texts::Words, settings);
         to.text(Column::RunSeeds, Texts::Words, seeds);
     }
+    if let Some(stored) = stored.as_deref() {
+        put_stored(to, stored);
+    }
+}
+
+fn put_stored(to: &mut Writer, stored: &Stored) {
+    let Stored { kind, record, links, archive } = stored;
+    let place = StoredKind::ALL.iter().position(|known| known == kind).unwrap_or_default() as u64;
+    to.number(
+        Column::StoredKind,
+        u64::from(links.is_some()) | u64::from(archive.is_some()) << 1 | place << 2,
+    );
+    for seal in [Some(record), links.as_ref(), archive.as_ref()].into_iter().flatten() {
+        let bits = u128::from_be_bytes(seal.0);
+        to.number(Column::SealHigh, (bits >> 64) as u64);
+        to.number(Column::SealLow, bits as u64);
+    }
+}
+
+fn get_stored(from: &mut Reader<'_>) -> Result<Stored, Bad> {
+    let parts = from.number(Column::StoredKind)?;
+    let place = usize::try_from(parts >> 2).map_err(|_| Bad::Form)?;
+    let kind = *StoredKind::ALL.get(place).ok_or(Bad::Form)?;
+    let mut seal = || -> Result<Seal, Bad> {
+        let high = u128::from(from.number(Column::SealHigh)?);
+        Ok(Seal((high << 64 | u128::from(from.number(Column::SealLow)?)).to_be_bytes()))
+    };
+    let record = seal()?;
+    let links = if parts & 1 == 0 { None } else { Some(seal()?) };
+    let archive = if parts & 2 == 0 { None } else { Some(seal()?) };
+    Ok(Stored { kind, record, links, archive })
 }
 
 fn put_request(to: &mut Writer, state: &mut State, request: &RequestMade) {
@@ -327,6 +360,9 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
         let settings = from.text(Column::RunSettings, Texts::Words)?.to_owned();
         let seeds = from.text(Column::RunSeeds, Texts::Words)?.to_owned();
         evidence.run = Some(Box::new(RunSettings { settings, seeds }));
+    }
+    if has(part::STORED) {
+        evidence.stored = Some(Box::new(get_stored(from)?));
     }
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }

@@ -50,10 +50,13 @@ pub(super) enum Column {
     RequestAddress,
     RunSettings,
     RunSeeds,
+    StoredKind,
+    SealHigh,
+    SealLow,
 }
 
 /// Columns of numbers.
-const COLUMNS: usize = Column::RunSeeds as usize + 1;
+const COLUMNS: usize = Column::SealLow as usize + 1;
 
 /// Which list a text stands in; texts that are alike in how they repeat share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::*;
 use crate::clock::Boot;
 use crate::record::{
     DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade, RobotsEvidence,
-    RunSettings, Versions,
+    RunSettings, Seal, Stored, StoredKind, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
 
@@ -43,6 +43,12 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn stored()(kind in 0..StoredKind::ALL.len(), record: [u8; 16], links: Option<[u8; 16]>, archive: Option<[u8; 16]>) -> Stored {
+        Stored { kind: StoredKind::ALL[kind], record: Seal(record), links: links.map(Seal), archive: archive.map(Seal) }
+    }
+}
+
+prop_compose! {
     fn evidence()(words in proptest::option::of("\\PC{0,9}"), request in proptest::option::of(request()),
             robots in proptest::option::of(robots()), flags in proptest::option::of(any::<[bool; 3]>()),
             directive in proptest::option::of(("[a-z]{1,8}", "\\PC{0,9}")), limit in proptest::option::of(("[a-z]{1,8}", "[0-9]{1,4}")),
@@ -50,10 +56,11 @@ prop_compose! {
             versions in proptest::option::of((proptest::option::of("[a-f]{1,4}"), proptest::option::of("[a-f]{1,4}"))),
             to in proptest::option::of(url()), clock in proptest::option::of(micros()),
             boot in proptest::option::of(any::<(u32, u64)>()),
-            run in proptest::option::of(("[0-9a-f]{64}", "[0-9a-f]{64}"))) -> Evidence {
+            (run, stored) in (proptest::option::of(("[0-9a-f]{64}", "[0-9a-f]{64}")), proptest::option::of(stored()))) -> Evidence {
         Evidence {
             words, request, robots, clock,
             boot: boot.map(|(id, ms)| Box::new(Boot { id, ms })),
+            stored: stored.map(Box::new),
             run: run.map(|(settings, seeds)| Box::new(RunSettings { settings, seeds })),
             effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
             directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use super::{RobotsEvidence, RunSettings};
+use super::{RobotsEvidence, RunSettings, Stored};
 use crate::clock::{Boot, Now};
 use crate::pace::Delay;
 
@@ -55,6 +55,9 @@ pub struct Evidence {
     /// What the run was started with: of the start of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<RunSettings>>,
+    /// Digests of what was stored with the entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Box<Stored>>,
 }
 
 /// A request: when, for how long, what came, and the gap that it had to keep.

@@ -1,0 +1,94 @@
+//! Digests of what a commit stores, entered into the ledger with the decisions that brought it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::CommitError;
+use crate::page_store::{Change, NewLinks};
+use crate::record::{Decision, Evidence, Layer, LinkRecord, PageRecord, Seal, Stored, StoredKind};
+
+/// The digests of one commit.
+#[derive(Debug, Default)]
+pub(super) struct Seals {
+    /// Of captures, by the page's URL.
+    captures: HashMap<String, Seal>,
+    stored: Vec<(String, Timestamp, Stored)>,
+}
+
+impl Seals {
+    /// Takes what was appended to the archive for a page.
+    pub(super) fn capture(&mut self, url: &str, bytes: &[u8]) {
+        self.captures.insert(url.to_owned(), Seal::of(bytes));
+    }
+
+    /// Takes a page as it is stored.
+    pub(super) fn page(
+        &mut self,
+        record: &PageRecord,
+        change: &Change,
+        links: &[LinkRecord],
+    ) -> Result<(), CommitError> {
+        let links = match &change.links {
+            NewLinks::Are(_) => Some(Seal::of_links(links)?),
+            NewLinks::Stay | NewLinks::StayBlank => None,
+        };
+        let archive = self.captures.remove(&record.url);
+        let stored = Stored { kind: StoredKind::Page, record: Seal::of(&change.record), links, archive };
+        self.stored.push((record.url.clone(), record.fetched_at, stored));
+        Ok(())
+    }
+
+    /// Takes a version of a file of an origin, by key and value.
+    pub(super) fn file(
+        &mut self,
+        kind: StoredKind,
+        origin: &str,
+        at: Timestamp,
+        (key, value): (&[u8], &[u8]),
+    ) {
+        let stored = Stored { kind, record: Seal::of_value(key, value), links: None, archive: None };
+        self.stored.push((origin.to_owned(), at, stored));
+    }
+
+    /// Puts each digest into the entry that speaks of the visit, or into one of its own where none does.
+    pub(super) fn enter(self, decisions: &mut Vec<Decision>) {
+        let mut free: HashMap<(StoredKind, &str), Vec<usize>> = HashMap::new();
+        for (index, entry) in decisions.iter().enumerate().rev() {
+            let kind = match entry.layer {
+                Layer::Fetch if entry.decision == "fetched" => StoredKind::Page,
+                Layer::Robots if entry.decision.starts_with("robots_") => StoredKind::Robots,
+                _ => continue,
+            };
+            free.entry((kind, entry.url.as_str())).or_default().push(index);
+        }
+        let places: Vec<_> = self
+            .stored
+            .iter()
+            .map(|(url, _, stored)| free.get_mut(&(stored.kind, url.as_str())).and_then(Vec::pop))
+            .collect();
+        for ((url, at, stored), place) in self.stored.into_iter().zip(places) {
+            if let Some(entry) = place.and_then(|place| decisions.get_mut(place)) {
+                entry.evidence.stored = Some(Box::new(stored));
+            } else {
+                decisions.push(changed(url, at, stored));
+            }
+        }
+    }
+}
+
+/// An entry for a record that was changed without a visit.
+fn changed(url: String, at: Timestamp, stored: Stored) -> Decision {
+    let host = crate::url::CrawlUrl::parse(&url).map(|url| url.host().to_owned()).unwrap_or_default();
+    let evidence = Evidence { stored: Some(Box::new(stored)), ..Evidence::default() };
+    Decision {
+        at,
+        url,
+        host,
+        decision: "stored".to_owned(),
+        layer: Layer::Fetch,
+        reason: "record".to_owned(),
+        evidence,
+        via: None,
+    }
+}
