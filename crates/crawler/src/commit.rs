@@ -15,8 +15,8 @@ use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
 use crate::page_store::{Change, NewLinks, PageWriter};
 use crate::record::{
-    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind, Withdrawal,
-    encode_links,
+    Archived, Decision, LinkRecord, PageRecord, RecordError, RobotsRecord, SiteFileRecord, StoredKind,
+    Withdrawal, encode_links,
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;

@@ -1,5 +1,6 @@
 //! The archive, read again: each record is in its place, and each archived response allows to be kept by its own words.
 
+use std::collections::HashMap;
 use std::iter::Peekable;
 use std::path::Path;
 
@@ -8,11 +9,12 @@ use meta::{Because, Directives};
 use serde::{Deserialize, Serialize};
 
 use super::said::RobotsSaid;
+use super::seals::Captures;
 use super::{AuditError, AuditRules, Check, content};
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
-use crate::record::Withdrawal;
+use crate::record::{LinkOutcome, Withdrawal};
 use crate::sitemap::SitemapLimits;
 use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
@@ -29,6 +31,8 @@ struct Place {
     may: bool,
     /// The record says that it is in the archive.
     archived: bool,
+    /// Number of the page whose last visit this is; its links are those of this response.
+    links_of: Option<u64>,
 }
 
 /// Kinds of what is sorted by place.
@@ -41,7 +45,13 @@ const BEHIND: usize = 1 + 8 + 1;
 /// What the database says of the archive's places, in the order of the archive.
 type Places = Peekable<Sorted>;
 
-pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Result<Vec<Check>, AuditError> {
+pub(super) fn judge<S: Store>(
+    store: &S,
+    dir: &Path,
+    rules: &AuditRules,
+    captures: &mut Captures,
+    sealed: &mut Check,
+) -> Result<Vec<Check>, AuditError> {
     let reading = Reading::new(rules);
     let mut places = places(store, rules)?.peekable();
     let mut records =
@@ -49,6 +59,10 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
     let mut words = Check::new(
         "archived_words",
         "each archived response, read again, forbids neither indexing nor archiving",
+    );
+    let mut links = Check::new(
+        "archived_links",
+        "each link that was queued stands in the archived page that it was found on, which lets it be followed",
     );
     let mut taken = Check::new("withdrawn", "what was withdrawn is gone from the archive");
     let mut files: Vec<_> = match std::fs::read_dir(dir) {
@@ -86,6 +100,7 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
                     place = Some(read_place(&told[key.len() + 1..])?);
                 }
             }
+            captures.take(&path, &file, &record, is_withdrawn, sealed)?;
             if is_withdrawn {
                 taken.case();
                 if record.kind() == "response" {
@@ -93,6 +108,7 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
             } else if record.kind() == "response" {
+                judge_links(store, &file, &record, place.as_ref(), &reading, &mut links)?;
                 judge_response(&file, &record, place.as_ref(), &reading, &mut records, &mut words);
                 continue;
             }
@@ -102,7 +118,7 @@ pub(super) fn judge<S: Store>(store: &S, dir: &Path, rules: &AuditRules) -> Resu
         }
     }
     missing(&mut places, None, &mut records)?;
-    Ok(vec![records, words, taken])
+    Ok(vec![records, words, links, taken])
 }
 
 /// Tells of the captures that stand in the database before a place, or anywhere, and weren't met in the archive.
@@ -156,6 +172,49 @@ fn judge_response(
     if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, reading) {
         words.broken(url, at, format!("{file} at {}: {word}", record.offset));
     }
+}
+
+/// Compares the stored links of a page with those of its archived response, read again.
+fn judge_links<S: Store>(
+    store: &S,
+    file: &str,
+    record: &Record,
+    place: Option<&Place>,
+    reading: &Reading<'_>,
+    check: &mut Check,
+) -> Result<(), AuditError> {
+    let Some((place, number)) = place.and_then(|place| Some((place, place.links_of?))) else { return Ok(()) };
+    let stored = page_store::links_at_number(store, number)?;
+    let mut queued =
+        stored.iter().filter(|link| link.kind != "redirect" && !link.outcome.is_skip()).peekable();
+    if queued.peek().is_none() {
+        return Ok(());
+    }
+    let Some(visited) =
+        CrawlUrl::parse(&place.url).ok().and_then(|url| visit::reread(&reading.pages, &url, record))
+    else {
+        return Ok(());
+    };
+    let at = visited.record.fetched_at;
+    let follows = content::by_words(&visited.record, reading.rules, at).links;
+    // Whether one of the links to a target may be followed.
+    let mut open: HashMap<&str, bool> = HashMap::new();
+    for link in &visited.links {
+        if let Ok((url, _)) = &link.target {
+            let forbidden = matches!(link.skip, Some(LinkOutcome::PageNofollow | LinkOutcome::RelNofollow));
+            *open.entry(url.as_str()).or_default() |= follows && !link.nofollow && !forbidden;
+        }
+    }
+    for link in queued {
+        check.case();
+        let what = match open.get(link.to.as_str()) {
+            Some(true) => continue,
+            Some(false) => "was queued through it, which the archived page forbids",
+            None => "was queued through it, but doesn't stand in the archived page",
+        };
+        check.broken(&place.url, Some(at), format!("{file} at {}: {} {what}", record.offset, link.to));
+    }
+    Ok(())
 }
 
 /// What the words of a response are read and judged by.
@@ -232,13 +291,15 @@ fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<Sorted, AuditError>
     let mut places = rules.sorter();
     let robots_said = RobotsSaid::new(store, rules);
     for page in page_store::scan(store) {
-        let mut record = page?.record()?;
+        let page = page?;
+        let mut record = page.record()?;
         robots_said.complete(&mut record)?;
         let may = content::allowed(&record, rules, record.fetched_at).body;
         for capture in record.captures() {
             // A capture of an earlier visit stays while the last one kept no body.
             let archived = record.archived || record.warc.as_ref() != Some(capture);
-            let place = Place { url: record.url.clone(), length: capture.length, may, archived };
+            let links_of = (record.warc.as_ref() == Some(capture)).then_some(page.number);
+            let place = Place { url: record.url.clone(), length: capture.length, may, archived, links_of };
             let place =
                 postcard::to_stdvec(&place).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
             places.push_parts(&[&place_key(&capture.file, capture.offset), &[CAPTURE], &place])?;

@@ -5,6 +5,7 @@
 //! that decides anything: a mistake of frontier, pace or pipeline shows here. Archived responses are read by the crawl's own reader, so
 //! that whatever it takes for a page is one here; what follows from the words in it is judged here.
 
+mod access;
 mod accounts;
 mod addresses;
 mod archive;
@@ -18,6 +19,7 @@ mod report;
 mod requests;
 mod robots_txt;
 mod said;
+mod seals;
 mod settings;
 mod table;
 #[cfg(test)]
@@ -110,6 +112,9 @@ pub struct Check {
     /// How many cases can't be judged, because a repair couldn't save what speaks for them.
     #[serde(skip_serializing_if = "is_none_lost")]
     pub lost: u64,
+    /// How many cases can't be judged, because they are of a version that entered no digests into the ledger.
+    #[serde(skip_serializing_if = "is_none_lost")]
+    pub unbound: u64,
     /// Why nothing could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<String>,
@@ -125,6 +130,7 @@ impl Check {
             violations: 0,
             first: Vec::new(),
             lost: 0,
+            unbound: 0,
             unjudged: None,
         }
     }
@@ -236,6 +242,10 @@ pub fn audit_step_by_step<S: Store>(
     checks.push(addresses::judge(store, &runs, rules)?);
     step("pace and robots.txt");
     checks.extend(hosts::judge(store, read, rules, repair.as_ref())?);
+    checks.push(access::judge(store, rules)?);
+    step("digests of records");
+    let (mut sealed, mut captures) =
+        seals::Seals::read(store, rules)?.judge(store, rules, repair.as_ref())?;
     step("page records");
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
@@ -244,8 +254,10 @@ pub fn audit_step_by_step<S: Store>(
     checks.push(links::judge(store, rules, repair.as_ref())?);
     if let Some(warc) = warc {
         step("the archive");
-        checks.extend(archive::judge(store, warc, rules)?);
+        checks.extend(archive::judge(store, warc, rules, &mut captures, &mut sealed)?);
+        captures.judge(&mut sealed)?;
     }
+    checks.push(sealed);
     step("what became of each URL");
     checks.push(accounts::judge(store, rules, repair.as_ref())?);
     Ok(Report { checks })

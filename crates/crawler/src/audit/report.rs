@@ -22,6 +22,13 @@ impl Report {
             if check.lost > 0 {
                 let _ = write!(verdict, "; {} can't be judged since the repair", check.lost);
             }
+            if check.unbound > 0 {
+                let _ = write!(
+                    verdict,
+                    "; {} can't be judged, their digests aren't in the ledger",
+                    check.unbound
+                );
+            }
             writeln!(out, "{:width$}  {:>10}  {margin:>12}  {verdict}", check.name, check.judged)?;
         }
         for check in self.checks.iter().filter(|check| check.violations > 0) {

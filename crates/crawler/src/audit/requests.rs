@@ -84,6 +84,10 @@ pub(super) struct Place {
 impl Place {
     pub(super) const BYTES: usize = 8 + 4;
 
+    pub(super) fn new(key: u64, number: u32) -> Self {
+        Self { key, number }
+    }
+
     pub(super) fn bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.key.to_be_bytes());

@@ -33,6 +33,11 @@ impl StoredPage {
         serde_json::from_slice(&self.record).map_err(|error| form(Tree::Pages, &error))
     }
 
+    /// The record as it is stored: JSON.
+    pub(crate) fn json(&self) -> &[u8] {
+        &self.record
+    }
+
     /// The links; none by [`scan`].
     pub fn links(&self) -> Result<Vec<LinkRecord>, StoreError> {
         decode_links(&self.links).map_err(|error| damaged(Tree::Links, &error))

@@ -222,7 +222,7 @@ const LEAKS: &[Leak] = &[
         "body that no page names",
         Records::kept,
         |r| r.forgotten.push(format!("{SITE}/b")),
-        &["archive", "accounts"],
+        &["archive", "seals", "accounts"],
         "no page record names it",
     ),
 ];

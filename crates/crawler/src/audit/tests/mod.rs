@@ -213,7 +213,9 @@ impl Records {
         let pages = self.pages.into_iter().map(|(record, links, body)| SettledPage {
             host: HostId(0),
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
-            warc: body.map(|body| {
+            warc: body.map(|mut body| {
+                // The page has the links that were found on it.
+                body.extend(links.iter().map(|link| format!("<a href=\"{}\">x</a>", link.to)));
                 encode(&Exchange {
                     url: &record.url,
                     request_head: b"GET / HTTP/1.1\r\n\r\n",

@@ -1,0 +1,153 @@
+//! What each answer for a robots.txt permits and for how long, derived once more: from its status, its headers and its body, never
+//! from the word that the crawl stored with them. Shares no code with `robots::access`.
+//!
+//! Source: RFC 9309 section 2.3.1, with the stricter readings that docs/robots.md lists, and RFC 9111 section 4.2.1 for lifetimes.
+
+use jiff::fmt::rfc2822;
+
+use super::{AuditError, AuditRules, Check};
+use crate::record::RobotsRecord;
+use crate::record::robots::digest;
+use crate::store::{Store, Tree};
+
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 24.0 * HOUR;
+
+/// Times on record may be rounded.
+const ROUNDING: f64 = 1.0;
+
+/// Judges each version. Cost: one pass over tree `robots`; in memory one version.
+pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, AuditError> {
+    let mut check = Check::new(
+        "robots_access",
+        "each answer for a robots.txt was taken for no more, and for no longer, than its status, headers and body allow",
+    );
+    for pair in store.scan(Tree::Robots, &[]) {
+        let record =
+            RobotsRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+        check.case();
+        let faults = [body(&record), access(&record, rules), lifetime(&record)];
+        for what in faults.into_iter().filter_map(Result::err) {
+            check.broken(&record.origin, Some(record.fetched_at), what);
+        }
+    }
+    Ok(check)
+}
+
+/// The stored body is the one whose digest and length are on record.
+fn body(record: &RobotsRecord) -> Result<(), String> {
+    let octets = record.octets();
+    let is_there = record.body.is_some() || record.body_base64.is_some();
+    match &record.digest {
+        Some(named) if *named != digest(&octets) => Err("the stored body has another digest".to_owned()),
+        Some(_) if record.bytes != octets.len() as u64 => {
+            Err("the stored body has another length".to_owned())
+        }
+        None if is_there => Err("a body is stored, but no digest of it".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// No answer at all, or one that says: not now (RFC 9309 section 2.3.1.4).
+fn is_unreachable(status: Option<u16>) -> bool {
+    matches!(status, None | Some(206 | 408 | 421 | 425 | 429 | 500..)) || matches!(status, Some(..200))
+}
+
+fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
+    let status = record.status;
+    let words = || status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+    let refused = |why: &str| Err(format!("{} was taken for {}: {why}", words(), record.access));
+    match (record.access.as_str(), status) {
+        // Stricter is always right.
+        ("deny_all" | "defer", _) => Ok(()),
+        ("rules", Some(200..=205 | 207..=299)) | ("stored", Some(304)) => Ok(()),
+        ("rules", _) => refused("only a 2xx answer has rules"),
+        ("stored", _) if is_unreachable(status) && status != Some(429) => {
+            let since =
+                |at: Option<jiff::Timestamp>| at.map(|at| record.fetched_at.duration_since(at).as_secs_f64());
+            let failing = since(record.first_failure).unwrap_or_default();
+            match since(record.good_copy) {
+                _ if failing + ROUNDING < 12.0 * HOUR => {
+                    refused("it had been unreachable for less than 12 hours")
+                }
+                Some(age) if age <= 30.0 * DAY + ROUNDING => Ok(()),
+                _ => refused("there is no copy of the last 30 days"),
+            }
+        }
+        ("allow_all", Some(401 | 403))
+            if rules.settings.robots.on_forbidden == robots::access::OnForbidden::Rfc9309 =>
+        {
+            Ok(())
+        }
+        ("allow_all", Some(401 | 402 | 403 | 407 | 451)) => refused("it closes the site"),
+        ("allow_all", Some(400..=499)) if !is_unreachable(status) => Ok(()),
+        ("allow_all", Some(200..=205 | 207..=299)) if is_no_robots_txt(record) => Ok(()),
+        ("allow_all", Some(200..=205 | 207..=299)) => refused("its body is a robots.txt"),
+        _ => refused("it allows nothing"),
+    }
+}
+
+/// An HTML page, or a binary file, in which no line names a robot.
+fn is_no_robots_txt(record: &RobotsRecord) -> bool {
+    let octets = record.octets();
+    let text = octets.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&octets).trim_ascii_start();
+    let names_robots = octets.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
+        let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+        name.len() < line.len() && name.trim_ascii().eq_ignore_ascii_case(b"user-agent")
+    });
+    let is_html = text.starts_with(b"<")
+        || values(record, "content-type").any(|value| value.to_ascii_lowercase().contains("html"));
+    text.is_empty() || !names_robots && (is_html || octets.iter().take(1024).any(|byte| *byte == 0))
+}
+
+fn lifetime(record: &RobotsRecord) -> Result<(), String> {
+    let holds = record.expires.duration_since(record.fetched_at).as_secs_f64();
+    let most = match (record.access.as_str(), record.status) {
+        ("rules", _) | ("stored", Some(304)) => freshness(record).unwrap_or(DAY).clamp(HOUR / 6.0, DAY),
+        ("allow_all", Some(200..=299)) if !record.octets().trim_ascii().is_empty() => 6.0 * HOUR,
+        ("allow_all", _) => DAY,
+        // An hour and a tenth of it by chance, or as long as it asks to be left in peace.
+        ("stored", _) if values(record, "retry-after").next().is_none() => 1.1 * HOUR,
+        _ => return Ok(()),
+    };
+    if holds > most + ROUNDING {
+        return Err(format!("it was to hold for {holds:.0} s; its headers and the limits give {most:.0} s"));
+    }
+    Ok(())
+}
+
+fn values<'a>(record: &'a RobotsRecord, name: &'a str) -> impl Iterator<Item = &'a str> {
+    record
+        .headers
+        .iter()
+        .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.trim())
+}
+
+/// For how long the answer is fresh by its own words, in seconds; none where they don't say, or say it in a form unknown here.
+fn freshness(record: &RobotsRecord) -> Option<f64> {
+    let mut most: Option<f64> = None;
+    for value in values(record, "cache-control") {
+        // Quoted strings may hold commas.
+        let plain: String = value.split('"').step_by(2).collect();
+        for directive in plain.split(',') {
+            let (name, argument) = directive.split_once('=').unwrap_or((directive, ""));
+            let name = name.trim().to_ascii_lowercase();
+            if name == "no-store" || name == "no-cache" {
+                return Some(0.0);
+            }
+            // One in quotes lost its argument above; it is read by the crawl alone.
+            if name == "max-age" && !argument.trim().is_empty() {
+                let age = argument.trim().parse::<u32>().map_or(0.0, f64::from);
+                most = Some(most.map_or(age, |most| most.min(age)));
+            }
+        }
+    }
+    if let Some(most) = most {
+        let age = values(record, "age").next().and_then(|age| age.parse::<u32>().ok()).map_or(0.0, f64::from);
+        return Some((most - age).max(0.0));
+    }
+    let date = |name: &str| Some(rfc2822::parse(values(record, name).next()?).ok()?.timestamp());
+    let from = date("date").unwrap_or(record.fetched_at);
+    Some(date("expires")?.duration_since(from).as_secs_f64().max(0.0))
+}

@@ -1,0 +1,355 @@
+//! Compares what is stored with the digests that the ledger holds of it: page records, their links, versions of robots.txt and of
+//! files about consent, captures in the archive.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::requests::Place;
+use super::{AuditError, AuditRules, Check, TOLD};
+use crate::ledger;
+use crate::page_store::{self, scan_with_links};
+use crate::record::{RepairRecord, Seal, StoredKind};
+use crate::sorter::{self, Sorter};
+use crate::store::{Store, Tree};
+use crate::warc::Record;
+
+/// Kinds of what is sorted by a digest: what the ledger says, and what is there.
+const SEALED: u8 = 0;
+const FOUND: u8 = 1;
+
+/// Bytes of a digest.
+const SEAL: usize = 16;
+
+/// What the ledger says, sorted while it is read.
+pub(super) struct Seals {
+    pages: Sorter,
+    files: Sorter,
+    captures: Sorter,
+    /// Every record has to have a digest in the ledger: the crawl was begun by a version that enters them.
+    binds_all: bool,
+    any: bool,
+}
+
+/// The digests of a page or capture in parts of a fixed length; zeros for none.
+fn bytes_of(seal: Option<Seal>) -> [u8; SEAL] {
+    seal.map_or([0; SEAL], |seal| seal.0)
+}
+
+impl Seals {
+    /// Reads the ledger. Cost: one pass.
+    pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Self, AuditError> {
+        let mut seals = Self {
+            pages: rules.sorter(),
+            files: rules.sorter(),
+            captures: rules.sorter(),
+            binds_all: false,
+            any: false,
+        };
+        let mut runs = 0;
+        for pair in store.scan(Tree::Ledger, &[]) {
+            let (key, value) = pair?;
+            // What can't be read is a fault of the chain, and reported there.
+            let Ok(block) = ledger::read(&value) else { continue };
+            for (number, entry) in (0..).zip(block.decisions) {
+                if entry.begins_a_run() {
+                    runs += 1;
+                    seals.binds_all |= runs == 1 && entry.evidence.run.is_some();
+                }
+                let Some(stored) = entry.evidence.stored else { continue };
+                seals.any = true;
+                let place = Place::new(sorter::number(&key, 0, 8), number).bytes();
+                match stored.kind {
+                    StoredKind::Page => {
+                        let (links, has) = (bytes_of(stored.links), u8::from(stored.links.is_some()));
+                        let url = Seal::of(entry.url.as_bytes()).0;
+                        seals.pages.push_parts(&[
+                            &url,
+                            &[SEALED],
+                            &place,
+                            &stored.record.0,
+                            &[has],
+                            &links,
+                        ])?;
+                    }
+                    StoredKind::Robots | StoredKind::SiteFile => {
+                        seals.files.push_parts(&[&stored.record.0, &[SEALED], &place])?;
+                    }
+                }
+                if let Some(capture) = stored.archive {
+                    seals.captures.push_parts(&[&capture.0, &[SEALED]])?;
+                }
+            }
+        }
+        Ok(seals)
+    }
+
+    /// Whether what has no digest in the ledger is a fault; else it is of an older version.
+    fn new_check(&self) -> Check {
+        let mut check = Check::new(
+            "seals",
+            "each page record, list of links, robots.txt, file about consent and capture is the one whose digest the ledger holds",
+        );
+        if !self.any && !self.binds_all {
+            check.unjudged =
+                Some("the ledger holds no digests: an older crawl, or its ledger was off".to_owned());
+        }
+        check
+    }
+
+    /// Compares all but the archive, which [`Captures`] reads.
+    pub(super) fn judge<S: Store>(
+        self,
+        store: &S,
+        rules: &AuditRules,
+        repair: Option<&RepairRecord>,
+    ) -> Result<(Check, Captures), AuditError> {
+        let mut check = self.new_check();
+        let Self { pages, files, captures, binds_all, any } = self;
+        let mut captures = Captures { sorter: captures, file: None, pending: None, binds_all };
+        if any || binds_all {
+            judge_pages(store, pages, binds_all, repair, &mut check)?;
+            judge_files(store, files, binds_all, repair, &mut check)?;
+        } else {
+            captures.sorter = rules.sorter();
+        }
+        Ok((check, captures))
+    }
+}
+
+fn judge_pages<S: Store>(
+    store: &S,
+    mut sorter: Sorter,
+    binds_all: bool,
+    repair: Option<&RepairRecord>,
+    check: &mut Check,
+) -> Result<(), AuditError> {
+    for page in scan_with_links(store) {
+        let page = page?;
+        let url = Seal::of(page.record()?.url.as_bytes()).0;
+        let links =
+            Seal::of_links(&page.links()?).map_err(|error| AuditError::record(Tree::Links)(&error))?;
+        let record = Seal::of(page.json()).0;
+        sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.0])?;
+    }
+    let url_of = |check: &Check, number: u64| -> Result<String, AuditError> {
+        // Those behind are counted.
+        Ok(if check.first.len() < TOLD { page_store::record_at(store, number)?.url } else { String::new() })
+    };
+    let is_lost = repair.is_some();
+    // Of the page that is read: what the last entries about it say.
+    let mut sealed: Option<Sealed> = None;
+    for part in sorter.sorted()? {
+        let part = part?;
+        let (url, rest) = part.split_at(SEAL.min(part.len()));
+        if sealed.as_ref().is_some_and(|sealed| sealed.url != url) {
+            gone(store, sealed.take(), is_lost, check)?;
+        }
+        let rest = rest.get(1..).unwrap_or_default();
+        if part.get(SEAL) == Some(&SEALED) {
+            let place = Place::read(rest);
+            let rest = rest.get(Place::BYTES..).unwrap_or_default();
+            let links = sealed.take().and_then(|sealed| sealed.links);
+            let links = if rest.get(SEAL) == Some(&1) { Some(seal_at(rest, SEAL + 1)) } else { links };
+            sealed = Some(Sealed { url: url.to_vec(), place, record: seal_at(rest, 0), links });
+            continue;
+        }
+        check.case();
+        let number = sorter::number(rest, 0, 8);
+        let (record, links) = (seal_at(rest, 8), seal_at(rest, 8 + SEAL));
+        match sealed.take() {
+            None if binds_all => {
+                let url = url_of(check, number)?;
+                check.broken(url, None, "no entry of the ledger says that this page was stored");
+            }
+            None => check.unbound += 1,
+            Some(sealed) => {
+                if sealed.record != record {
+                    let what = "its record isn't the one that the ledger has the digest of";
+                    check.broken(url_of(check, number)?, None, what);
+                }
+                if sealed.links.is_some_and(|sealed| !sealed.covers(links)) {
+                    let what = "its links aren't those that the ledger has the digest of";
+                    check.broken(url_of(check, number)?, None, what);
+                }
+            }
+        }
+    }
+    gone(store, sealed, is_lost, check)
+}
+
+struct Sealed {
+    url: Vec<u8>,
+    place: Place,
+    record: Seal,
+    links: Option<Seal>,
+}
+
+fn gone<S: Store>(
+    store: &S,
+    sealed: Option<Sealed>,
+    is_lost: bool,
+    check: &mut Check,
+) -> Result<(), AuditError> {
+    let Some(sealed) = sealed else { return Ok(()) };
+    check.case();
+    let url = if check.first.len() < TOLD { sealed.place.url(store)? } else { String::new() };
+    check.lost_or_broken(is_lost, &url, None, "the ledger says that it was stored, but it isn't there");
+    Ok(())
+}
+
+fn seal_at(bytes: &[u8], at: usize) -> Seal {
+    let mut seal = [0; SEAL];
+    if let Some(bytes) = bytes.get(at..at + SEAL) {
+        seal.copy_from_slice(bytes);
+    }
+    Seal(seal)
+}
+
+fn judge_files<S: Store>(
+    store: &S,
+    mut sorter: Sorter,
+    binds_all: bool,
+    repair: Option<&RepairRecord>,
+    check: &mut Check,
+) -> Result<(), AuditError> {
+    for tree in [Tree::Robots, Tree::SiteFiles] {
+        for pair in store.scan(tree, &[]) {
+            let (key, value) = pair?;
+            sorter.push_parts(&[&Seal::of_value(&key, &value).0, &[FOUND], &key])?;
+        }
+    }
+    let is_lost = repair.is_some();
+    let mut sealed: Option<(Vec<u8>, Place)> = None;
+    let mut missing = Vec::new();
+    for part in sorter.sorted()? {
+        let part = part?;
+        let (digest, rest) = part.split_at(SEAL.min(part.len()));
+        if part.get(SEAL) == Some(&SEALED) {
+            missing
+                .extend(sealed.replace((digest.to_vec(), Place::read(&rest[1..]))).map(|(_, place)| place));
+        } else {
+            check.case();
+            if sealed.take_if(|(sealed, _)| sealed == digest).is_some() {
+                continue;
+            }
+            let origin = rest[1..].split(|byte| *byte == 0).next().unwrap_or_default();
+            let what = "this version isn't one that the ledger has the digest of";
+            if binds_all {
+                check.lost_or_broken(is_lost, &String::from_utf8_lossy(origin), None, what);
+            } else {
+                check.unbound += 1;
+            }
+        }
+        // Only as many as are named one by one.
+        while missing.len() > TOLD {
+            missing.pop();
+            check.case();
+            check.lost_or_broken(is_lost, "", None, "a version that the ledger speaks of is missing");
+        }
+    }
+    missing.extend(sealed.map(|(_, place)| place));
+    for place in missing {
+        check.case();
+        let what = "a version that the ledger speaks of is missing";
+        check.lost_or_broken(is_lost, &place.url(store)?, None, what);
+    }
+    Ok(())
+}
+
+/// The captures of the archive, taken as the archive is read.
+pub(super) struct Captures {
+    sorter: Sorter,
+    file: Option<(String, File)>,
+    /// A response whose request hasn't come yet: where it begins, and of which page it is.
+    pending: Option<(u64, String)>,
+    binds_all: bool,
+}
+
+impl Captures {
+    /// Takes the next record of a file. A withdrawn response has no digest any more, nor the request behind it.
+    pub(super) fn take(
+        &mut self,
+        path: &Path,
+        name: &str,
+        record: &Record,
+        is_withdrawn: bool,
+        check: &mut Check,
+    ) -> Result<(), AuditError> {
+        if self.file.as_ref().is_none_or(|(open, _)| open != name) {
+            self.pending = None;
+            self.file = File::open(path).ok().map(|file| (name.to_owned(), file));
+        }
+        let url = record.field("WARC-Target-URI").unwrap_or_default();
+        let pending = self.pending.take();
+        match record.kind() {
+            "warcinfo" if record.offset == 0 => {}
+            _ if is_withdrawn => self.pending = Some((u64::MAX, url.to_owned())),
+            "response" => self.pending = Some((record.offset, url.to_owned())),
+            "request" if let Some((from, of)) = pending => {
+                if from != u64::MAX {
+                    self.found(from, record.offset + record.length, name, &of)?;
+                }
+            }
+            kind => {
+                check.case();
+                if self.binds_all {
+                    let what =
+                        format!("{name} at {}: a record of type {kind} that no commit wrote", record.offset);
+                    check.broken(url, None, what);
+                } else {
+                    check.unbound += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, from: u64, to: u64, name: &str, url: &str) -> Result<(), AuditError> {
+        let Some((_, file)) = &mut self.file else { return Ok(()) };
+        let mut bytes = Vec::new();
+        let read =
+            file.seek(SeekFrom::Start(from)).and_then(|_| file.take(to - from).read_to_end(&mut bytes));
+        if read.is_ok() {
+            self.sorter.push_parts(&[
+                &Seal::of(&bytes).0,
+                &[FOUND],
+                &from.to_be_bytes(),
+                name.as_bytes(),
+                b" ",
+                url.as_bytes(),
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Compares what was taken.
+    pub(super) fn judge(self, check: &mut Check) -> Result<(), AuditError> {
+        let mut sealed = None;
+        for part in self.sorter.sorted()? {
+            let part = part?;
+            let (digest, rest) = part.split_at(SEAL.min(part.len()));
+            if part.get(SEAL) == Some(&SEALED) {
+                sealed = Some(digest.to_vec());
+                continue;
+            }
+            check.case();
+            if sealed.as_deref() == Some(digest) {
+                continue;
+            }
+            let place = sorter::number(rest, 1, 8);
+            let words = String::from_utf8_lossy(rest.get(9..).unwrap_or_default()).into_owned();
+            let (file, url) = words.split_once(' ').unwrap_or((&words, ""));
+            if self.binds_all {
+                check.broken(
+                    url,
+                    None,
+                    format!("{file} at {place}: the ledger has no digest of this capture"),
+                );
+            } else {
+                check.unbound += 1;
+            }
+        }
+        Ok(())
+    }
+}
