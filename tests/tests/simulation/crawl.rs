@@ -203,6 +203,7 @@ impl<S: Store> Crawl<S> {
             settings,
             seeds: self.sim.web().seeds.clone(),
             key: KEY,
+            head: None,
             temporary: None,
         };
         audit(&*self.store, archive, &rules).expect("the records can be read")

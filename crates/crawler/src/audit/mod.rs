@@ -64,6 +64,8 @@ pub struct AuditRules {
     pub seeds: Vec<String>,
     /// The crawl's fingerprint key.
     pub key: FingerprintKey,
+    /// The ledger's head as somebody wrote it down, in hex: the whole of it, or its first 16 digits at least.
+    pub head: Option<String>,
     /// Where temporary files go; none is where the system has them.
     pub temporary: Option<PathBuf>,
 }
@@ -231,6 +233,7 @@ pub fn audit_step_by_step<S: Store>(
 ) -> Result<Report, AuditError> {
     step("the ledger's chain");
     let mut checks = vec![chain(store)?];
+    checks.extend(head(store, rules)?);
     step("requests");
     let read = requests::read(store, rules)?;
     let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
@@ -261,6 +264,23 @@ pub fn audit_step_by_step<S: Store>(
     step("what became of each URL");
     checks.push(accounts::judge(store, rules, repair.as_ref())?);
     Ok(Report { checks })
+}
+
+/// Compares the head of the chain with the one that was written down.
+fn head<S: Store>(store: &S, rules: &AuditRules) -> Result<Option<Check>, AuditError> {
+    let Some(expected) = &rules.head else { return Ok(None) };
+    let mut check = Check::new("head", "the ledger's chain ends with the head that was written down");
+    check.case();
+    match ledger::head(store)? {
+        Some(head) if head.to_string().starts_with(&expected.to_ascii_lowercase()) => {}
+        Some(head) => check.broken(
+            "ledger",
+            None,
+            format!("its head is {head}, not {expected}: it was changed, or the crawl went on"),
+        ),
+        None => check.broken("ledger", None, "there is no ledger"),
+    }
+    Ok(Some(check))
 }
 
 fn chain<S: Store>(store: &S) -> Result<Check, AuditError> {

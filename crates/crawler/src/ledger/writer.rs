@@ -30,6 +30,13 @@ pub struct State {
     pub loose: u64,
 }
 
+/// The chain's head; none where no ledger is kept, or its state can't be read.
+pub fn head<S: Store>(store: &S) -> Result<Option<Head>, StoreError> {
+    let value = store.get(Tree::Meta, STATE.as_bytes())?;
+    let state: Option<State> = value.and_then(|value| serde_json::from_slice(&value).ok());
+    Ok(state.filter(|state| state.count > 0).map(|state| state.head))
+}
+
 /// The writing end.
 #[derive(Debug)]
 pub struct Ledger {

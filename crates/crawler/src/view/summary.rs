@@ -14,6 +14,7 @@ use crate::commit::Totals;
 use crate::config::{CliOverrides, Record, load, read_record};
 use crate::engine::{END, EndRecord};
 use crate::frontier::HostRecord;
+use crate::ledger::{self, Head};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -86,6 +87,8 @@ pub struct Summary {
     pub end: Option<EndRecord>,
     /// Hosts, unfinished ones first, at most 10,000; table `hosts` has them all.
     pub hosts: Vec<HostSummary>,
+    /// The head of the ledger's chain; none where no ledger is kept. `crawl audit --head` compares it.
+    pub head: Option<Head>,
 }
 
 /// How often something was counted.
@@ -182,6 +185,7 @@ impl<S: Store> View<S> {
             hosts_incomplete: 0,
             end,
             hosts: Vec::new(),
+            head: ledger::head(self.store())?,
         };
         self.count_pages(&mut summary, &mut reached, &mut held_back)?;
         self.count_hosts(&mut summary, &held_back, &mut reached)?;

@@ -69,7 +69,11 @@ impl Summary {
             queued => format!("; {} queued", urls(queued)),
         };
         page.item("status", &format!("{}{queued}", self.status.words()))?;
-        page.item("ended", &self.ended())
+        page.item("ended", &self.ended())?;
+        match self.head {
+            Some(head) => page.item("head", &format!("{head} (of the ledger)")),
+            None => Ok(()),
+        }
     }
 
     fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! A crawl that kept every promise, and each promise broken in its records.
 
+mod doctored;
 mod leaks;
 mod network;
 mod records;
@@ -48,6 +49,7 @@ fn rules() -> AuditRules {
         settings: settings(),
         seeds: vec![format!("{SITE}/")],
         key: KEY,
+        head: None,
         temporary: None,
     }
 }
@@ -199,6 +201,12 @@ impl Records {
     }
 
     fn judge_by(self, rules: &AuditRules) -> Report {
+        let (top, store) = self.stored();
+        audit(&*store, Some(top.path()), rules).unwrap()
+    }
+
+    /// The records in a database, with the archive's directory.
+    fn stored(self) -> (tempfile::TempDir, Arc<MemoryStore>) {
         let top = tempfile::tempdir().unwrap();
         let store = Arc::new(MemoryStore::default());
         store.commit(vec![Write::put(Tree::Meta, "crawl_id", "one")]).unwrap();
@@ -215,7 +223,7 @@ impl Records {
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
             warc: body.map(|mut body| {
                 // The page has the links that were found on it.
-                body.extend(links.iter().map(|link| format!("<a href=\"{}\">x</a>", link.to)));
+                body.extend(links.iter().map(|link| format!("<a href=\"{}\" rel=\"{}\">x</a>", link.to, link.rel)));
                 encode(&Exchange {
                     url: &record.url,
                     request_head: b"GET / HTTP/1.1\r\n\r\n",
@@ -248,24 +256,30 @@ impl Records {
         for page in self.forgotten {
             forget(&store, &page);
         }
-        audit(&*store, Some(top.path()), rules).unwrap()
+        (top, store)
     }
 }
 
-/// Stores the pages once more, but for one.
+/// Takes a page out.
 fn forget(store: &MemoryStore, url: &str) {
+    rewrite(store, |pages| pages.retain(|(record, _)| record.url != url));
+}
+
+/// Stores the pages once more, changed; the ledger says nothing of it.
+fn rewrite(store: &MemoryStore, change: impl FnOnce(&mut Vec<(PageRecord, Vec<LinkRecord>)>)) {
     let pages: Vec<_> = scan_with_links(store).map(Result::unwrap).collect();
     let mut writes = vec![Write::remove(Tree::Meta, page_store::STATE)];
     for tree in [Tree::Pages, Tree::Links, Tree::PageIndex] {
         writes.extend(store.scan(tree, &[]).map(|pair| Write::remove(tree, pair.unwrap().0)));
     }
     store.commit(writes).unwrap();
-    let kept = pages.iter().filter(|page| page.record().unwrap().url != url);
-    let kept = kept.map(|page| page_store::Change {
-        host: page.host,
-        page: page.page,
-        record: serde_json::to_vec(&page.record().unwrap()).unwrap(),
-        links: page_store::NewLinks::Are(encode_links(&page.links().unwrap()).unwrap()),
+    let mut kept = pages.iter().map(|page| (page.record().unwrap(), page.links().unwrap())).collect();
+    change(&mut kept);
+    let kept = kept.iter().map(|(record, links)| page_store::Change {
+        host: HostId(0),
+        page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
+        record: serde_json::to_vec(record).unwrap(),
+        links: page_store::NewLinks::Are(encode_links(links).unwrap()),
     });
     let writes = PageWriter::open(store).unwrap().store(store, kept.collect()).unwrap();
     store.commit(writes).unwrap();

@@ -26,10 +26,27 @@ Exit code 0: nothing violated; 14: something was, the first violations of each k
 
 Examples:
   crawl audit crawl-data
+  crawl audit crawl-data --head 6f1ed002ab559585
   crawl audit crawl-data --json | jq '.checks[] | {name, judged, margin_s}'")]
 pub(crate) struct AuditArgs {
     /// Directory of the crawl
     dir: PathBuf,
+    /// Head of the ledger as the crawl printed it; the first 16 digits will do
+    ///
+    /// Nobody can change the ledger, or what it has the digests of, without changing the head: page records, links,
+    /// robots.txt versions, the archive, settings.
+    #[arg(long, value_name = "HEX", value_parser = head)]
+    head: Option<String>,
+}
+
+/// A head, or the beginning of one that nobody could have met by chance.
+fn head(text: &str) -> Result<String, String> {
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex && (16..=64).contains(&text.len()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("16 to 64 hex digits are required".to_owned())
+    }
 }
 
 /// Judges a crawl.
@@ -48,6 +65,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         settings,
         seeds: record.seeds,
         key,
+        head: args.head.clone(),
         temporary: Some(args.dir.clone()),
     };
     let warc = args.dir.join("warc");

@@ -189,6 +189,9 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
             "v": 1, "event": "summary", "end": end, "status": status(finished), "exit_code": code(finished), "dir": out,
             "totals": totals, "queued": summary.queued, "left": left, "left_hosts": summary.left_hosts,
         });
+        if let Some(head) = account.as_ref().and_then(|account| account.head) {
+            line["head"] = head.to_string().into();
+        }
         if account.is_none() {
             // Decisions are counted while the crawl runs, not URLs.
             line["totals"]["skipped"] = serde_json::Value::Null;
@@ -214,6 +217,9 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
     }
     if summary.queued > 0 {
         writeln!(stdout, "{} URLs are still queued; go on with: crawl resume {out}", summary.queued)?;
+    }
+    if let Some(head) = account.as_ref().and_then(|account| account.head) {
+        writeln!(stdout, "head of the ledger: {head}")?;
     }
     writeln!(stdout, "examine it with: crawl show {out}")?;
     Ok(())
