@@ -45,7 +45,13 @@ impl Output {
         let (front, links, _) = &mut records.pages[0];
         front.digest = Some("blake3:1".to_owned());
         links.push(LinkRecord { rel: "nofollow".to_owned(), nofollow: true, ..link("/rel", RelNofollow) });
-        records.decisions.push(decision(at(3.1), &format!("{SITE}/rel"), "skipped", Layer::Directive, "rel".into()));
+        records.decisions.push(decision(
+            at(3.1),
+            &format!("{SITE}/rel"),
+            "skipped",
+            Layer::Directive,
+            "rel".into(),
+        ));
         // A page under noindex.
         let via = Via { host: HostId(0), page: print("/") };
         let mut hidden = page("/hidden", 9.0, Some(via));
@@ -206,143 +212,325 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
     ("robots.txt: status 403 instead of 200", |o| o.robots(SITE, |r| r.status = Some(403)), "robots_access"),
     ("robots.txt: status 503 instead of 200", |o| o.robots(SITE, |r| r.status = Some(503)), "robots_access"),
     ("robots.txt: no answer instead of 200", |o| o.robots(SITE, |r| r.status = None), "robots_access"),
-    ("robots.txt: a body that denies all", |o| o.robots(SITE, |r| {
-        r.set_body(b"User-agent: *\nDisallow: /\n");
-    }), "denied"),
-    ("robots.txt: a permissive body, old digest", |o| o.robots(SITE, |r| r.body = Some("User-agent: *\nAllow: /\n".to_owned())), "robots_access"),
+    (
+        "robots.txt: a body that denies all",
+        |o| {
+            o.robots(SITE, |r| {
+                r.set_body(b"User-agent: *\nDisallow: /\n");
+            })
+        },
+        "denied",
+    ),
+    (
+        "robots.txt: a permissive body, old digest",
+        |o| o.robots(SITE, |r| r.body = Some("User-agent: *\nAllow: /\n".to_owned())),
+        "robots_access",
+    ),
     ("robots.txt: a permissive body, new digest", |o| o.robots(SITE, permissive), "seals"),
-    ("robots.txt: Crawl-delay taken out", |o| o.robots(SITE, |r| r.set_body(b"User-agent: *\nDisallow: /denied\n")), "seals"),
-    ("robots.txt: a lifetime against max-age", |o| o.robots(SITE, |r| r.expires += SignedDuration::from_hours(1)), "robots_access"),
-    ("robots.txt: max-age taken out, lifetime raised", |o| o.robots(SITE, |r| {
-        r.headers.retain(|(name, _)| name != "cache-control");
-        r.expires += SignedDuration::from_hours(23);
-    }), "seals"),
-    ("robots.txt: a lifetime of two days", |o| o.robots(MISSING, |r| r.expires += SignedDuration::from_hours(24)), "robots_access"),
-    ("robots.txt: 403 taken for allow_all", |o| o.robots(CLOSED, |r| "allow_all".clone_into(&mut r.access)), "robots_access"),
-    ("robots.txt: 403 made a 404 that allows all", |o| o.robots(CLOSED, |r| {
-        r.status = Some(404);
-        "allow_all".clone_into(&mut r.access);
-    }), "seals"),
-    ("robots.txt: 503 taken for allow_all", |o| o.robots(BROKEN, |r| "allow_all".clone_into(&mut r.access)), "robots_access"),
-    ("robots.txt: 503 taken for a copy", |o| o.robots(BROKEN, |r| "stored".clone_into(&mut r.access)), "robots_access"),
+    (
+        "robots.txt: Crawl-delay taken out",
+        |o| o.robots(SITE, |r| r.set_body(b"User-agent: *\nDisallow: /denied\n")),
+        "seals",
+    ),
+    (
+        "robots.txt: a lifetime against max-age",
+        |o| o.robots(SITE, |r| r.expires += SignedDuration::from_hours(1)),
+        "robots_access",
+    ),
+    (
+        "robots.txt: max-age taken out, lifetime raised",
+        |o| {
+            o.robots(SITE, |r| {
+                r.headers.retain(|(name, _)| name != "cache-control");
+                r.expires += SignedDuration::from_hours(23);
+            })
+        },
+        "seals",
+    ),
+    (
+        "robots.txt: a lifetime of two days",
+        |o| o.robots(MISSING, |r| r.expires += SignedDuration::from_hours(24)),
+        "robots_access",
+    ),
+    (
+        "robots.txt: 403 taken for allow_all",
+        |o| o.robots(CLOSED, |r| "allow_all".clone_into(&mut r.access)),
+        "robots_access",
+    ),
+    (
+        "robots.txt: 403 made a 404 that allows all",
+        |o| {
+            o.robots(CLOSED, |r| {
+                r.status = Some(404);
+                "allow_all".clone_into(&mut r.access);
+            })
+        },
+        "seals",
+    ),
+    (
+        "robots.txt: 503 taken for allow_all",
+        |o| o.robots(BROKEN, |r| "allow_all".clone_into(&mut r.access)),
+        "robots_access",
+    ),
+    (
+        "robots.txt: 503 taken for a copy",
+        |o| o.robots(BROKEN, |r| "stored".clone_into(&mut r.access)),
+        "robots_access",
+    ),
     ("robots.txt: 429 taken for rules", |o| o.robots(SITE, |r| r.status = Some(429)), "robots_access"),
-    ("robots.txt: rules taken for allow_all", |o| o.robots(SITE, |r| "allow_all".clone_into(&mut r.access)), "robots_access"),
+    (
+        "robots.txt: rules taken for allow_all",
+        |o| o.robots(SITE, |r| "allow_all".clone_into(&mut r.access)),
+        "robots_access",
+    ),
     ("robots.txt: when it was fetched", |o| o.robots(SITE, |r| r.fetched_at = at(2.0).wall), "seals"),
     ("robots.txt: a header line about its age", |o| o.robots(MISSING, |r| r.headers.clear()), "seals"),
-    ("robots.txt: a version taken out", |o| {
-        let (key, _) = o.store.last(Tree::Robots, &RobotsRecord::prefix(CLOSED)).unwrap().unwrap();
-        o.remove(Tree::Robots, key);
-    }, "seals"),
-    ("robots.txt: a version added", |o| {
-        let record = robots_txt(1.0, "User-agent: *\nAllow: /\n", "rules");
-        o.put(Tree::Robots, record.key(), record.write().unwrap());
-    }, "seals"),
-    ("a file about consent added", |o| {
-        let mut key = format!("{SITE}\0{}\0", SiteFile::AiTxt.path()).into_bytes();
-        key.extend([0; 8]);
-        o.put(Tree::SiteFiles, key, b"x".to_vec());
-    }, "seals"),
+    (
+        "robots.txt: a version taken out",
+        |o| {
+            let (key, _) = o.store.last(Tree::Robots, &RobotsRecord::prefix(CLOSED)).unwrap().unwrap();
+            o.remove(Tree::Robots, key);
+        },
+        "seals",
+    ),
+    (
+        "robots.txt: a version added",
+        |o| {
+            let record = robots_txt(1.0, "User-agent: *\nAllow: /\n", "rules");
+            o.put(Tree::Robots, record.key(), record.write().unwrap());
+        },
+        "seals",
+    ),
+    (
+        "a file about consent added",
+        |o| {
+            let mut key = format!("{SITE}\0{}\0", SiteFile::AiTxt.path()).into_bytes();
+            key.extend([0; 8]);
+            o.put(Tree::SiteFiles, key, b"x".to_vec());
+        },
+        "seals",
+    ),
     // Settings
-    ("crawl.toml: another agent", |o| "OtherRobot/1.0".clone_into(&mut o.rules.settings.agent.product), "settings"),
-    ("crawl.toml: another dialect", |o| o.rules.settings.robots.dialect = robots::Dialect::Koster1994, "settings"),
+    (
+        "crawl.toml: another agent",
+        |o| "OtherRobot/1.0".clone_into(&mut o.rules.settings.agent.product),
+        "settings",
+    ),
+    (
+        "crawl.toml: another dialect",
+        |o| o.rules.settings.robots.dialect = robots::Dialect::Koster1994,
+        "settings",
+    ),
     ("crawl.toml: another delay", |o| o.rules.settings.pace.delay = Duration::from_millis(1), "settings"),
-    ("crawl.toml: on_forbidden", |o| o.rules.settings.robots.on_forbidden = config::OnForbidden::Rfc9309, "settings"),
+    (
+        "crawl.toml: on_forbidden",
+        |o| o.rules.settings.robots.on_forbidden = config::OnForbidden::Rfc9309,
+        "settings",
+    ),
     ("crawl.toml: max_depth", |o| o.rules.settings.limits.max_depth = Some(9), "settings"),
     ("crawl.toml: another seed", |o| o.rules.seeds.push(format!("{SITE}/b")), "settings"),
-    ("database: the settings at the start", |o| o.put(Tree::Meta, "settings", b"[robots]".to_vec()), "settings"),
-    ("database: the settings of a run taken out", |o| {
-        let keys: Vec<_> = o.store.scan(Tree::Meta, b"settings/").map(|pair| pair.unwrap().0).collect();
-        keys.into_iter().for_each(|key| o.remove(Tree::Meta, key));
-    }, "settings"),
+    (
+        "database: the settings at the start",
+        |o| o.put(Tree::Meta, "settings", b"[robots]".to_vec()),
+        "settings",
+    ),
+    (
+        "database: the settings of a run taken out",
+        |o| {
+            let keys: Vec<_> = o.store.scan(Tree::Meta, b"settings/").map(|pair| pair.unwrap().0).collect();
+            keys.into_iter().for_each(|key| o.remove(Tree::Meta, key));
+        },
+        "settings",
+    ),
     // Pages
     ("page: its digest", |o| o.page("/", |r, _| r.digest = Some("blake3:2".to_owned())), "seals"),
     ("page: its status", |o| o.page("/b", |r, _| r.status = Some(404)), "seals"),
     ("page: its title", |o| o.page("/b", |r, _| r.title = Some("another".to_owned())), "seals"),
     ("page: when it was fetched", |o| o.page("/b", |r, _| r.fetched_at = at(60.0).wall), "seals"),
     ("page: via taken out", |o| o.page("/b", |r, _| r.via = None), "seals"),
-    ("page: via and depth taken out", |o| o.page("/b", |r, _| {
-        r.via = None;
-        r.depth = 0;
-    }), "discovery"),
+    (
+        "page: via and depth taken out",
+        |o| {
+            o.page("/b", |r, _| {
+                r.via = None;
+                r.depth = 0;
+            })
+        },
+        "discovery",
+    ),
     ("page: another depth", |o| o.page("/b", |r, _| r.depth = 7), "seals"),
     ("page: its X-Robots-Tag taken out", |o| o.page("/hidden", |r, _| r.headers.clear()), "seals"),
-    ("page: content of a page under noindex put in", |o| o.page("/hidden", |r, _| r.title = Some("secret".to_owned())), "noindex"),
-    ("page: noindex made index", |o| o.page("/hidden", |r, _| {
-        r.headers.clear();
-        (r.withheld, r.indexed, r.title) = (false, true, Some("secret".to_owned()));
-    }), "seals"),
+    (
+        "page: content of a page under noindex put in",
+        |o| o.page("/hidden", |r, _| r.title = Some("secret".to_owned())),
+        "noindex",
+    ),
+    (
+        "page: noindex made index",
+        |o| {
+            o.page("/hidden", |r, _| {
+                r.headers.clear();
+                (r.withheld, r.indexed, r.title) = (false, true, Some("secret".to_owned()));
+            })
+        },
+        "seals",
+    ),
     ("page: taken out", |o| forget(&o.store, &format!("{SITE}/hidden")), "seals"),
-    ("page: added", |o| rewrite(&o.store, |pages| {
-        let mut added = pages[1].clone();
-        added.0.url = format!("{SITE}/added");
-        added.0.warc = None;
-        added.0.archived = false;
-        pages.push(added);
-    }), "seals"),
-    ("page: the capture of another page", |o| {
-        let place = o.place("/");
-        o.page("/b", |r, _| r.warc = Some(place));
-    }, "archive"),
+    (
+        "page: added",
+        |o| {
+            rewrite(&o.store, |pages| {
+                let mut added = pages[1].clone();
+                added.0.url = format!("{SITE}/added");
+                added.0.warc = None;
+                added.0.archived = false;
+                pages.push(added);
+            })
+        },
+        "seals",
+    ),
+    (
+        "page: the capture of another page",
+        |o| {
+            let place = o.place("/");
+            o.page("/b", |r, _| r.warc = Some(place));
+        },
+        "archive",
+    ),
     // Links
-    ("link: nofollow of its rel taken out and queued", |o| o.page("/", |_, links| {
-        let link = links.iter_mut().find(|link| link.nofollow).unwrap();
-        (link.nofollow, link.outcome) = (false, Queued);
-        link.rel.clear();
-    }), "archived_links"),
-    ("link: queued through one that isn't in the page", |o| o.page("/", |_, links| links.push(link("/new", Queued))), "archived_links"),
+    (
+        "link: nofollow of its rel taken out and queued",
+        |o| {
+            o.page("/", |_, links| {
+                let link = links.iter_mut().find(|link| link.nofollow).unwrap();
+                (link.nofollow, link.outcome) = (false, Queued);
+                link.rel.clear();
+            })
+        },
+        "archived_links",
+    ),
+    (
+        "link: queued through one that isn't in the page",
+        |o| o.page("/", |_, links| links.push(link("/new", Queued))),
+        "archived_links",
+    ),
     ("link: queued made left out", |o| o.page("/", |_, links| links[0].outcome = Pattern), "seals"),
     ("link: taken out", |o| o.page("/", |_, links| drop(links.remove(0))), "seals"),
     ("link: its text", |o| o.page("/", |_, links| "other".clone_into(&mut links[0].text)), "seals"),
     ("link: all of them blank, as of a withheld page", |o| o.page("/", |_, links| links.clear()), "seals"),
     // Archive
-    ("archive: another body, digests recomputed", |o| o.capture("<html><body>another</body></html>"), "seals"),
-    ("archive: a body that says noindex", |o| o.capture("<meta name=robots content=noindex>"), "archived_words"),
-    ("archive: octets changed", |o| {
-        let mut bytes = std::fs::read(o.archive()).unwrap();
-        let place = usize::try_from(o.place("/b").offset).unwrap() + 40;
-        bytes[place] ^= 0x55;
-        std::fs::write(o.archive(), bytes).unwrap();
-    }, "archive"),
-    ("archive: cut off", |o| {
-        let file = std::fs::OpenOptions::new().write(true).open(o.archive()).unwrap();
-        file.set_len(o.place("/b").offset).unwrap();
-    }, "archive"),
+    (
+        "archive: another body, digests recomputed",
+        |o| o.capture("<html><body>another</body></html>"),
+        "seals",
+    ),
+    (
+        "archive: a body that says noindex",
+        |o| o.capture("<meta name=robots content=noindex>"),
+        "archived_words",
+    ),
+    (
+        "archive: octets changed",
+        |o| {
+            let mut bytes = std::fs::read(o.archive()).unwrap();
+            let place = usize::try_from(o.place("/b").offset).unwrap() + 40;
+            bytes[place] ^= 0x55;
+            std::fs::write(o.archive(), bytes).unwrap();
+        },
+        "archive",
+    ),
+    (
+        "archive: cut off",
+        |o| {
+            let file = std::fs::OpenOptions::new().write(true).open(o.archive()).unwrap();
+            file.set_len(o.place("/b").offset).unwrap();
+        },
+        "archive",
+    ),
     ("archive: a file taken out", |o| std::fs::remove_file(o.archive()).unwrap(), "archive"),
-    ("archive: a resource of a denied URL added", |o| o.append(&member("resource", &format!("{SITE}/denied"), "secret")), "seals"),
-    ("archive: a conversion added", |o| o.append(&member("conversion", &format!("{SITE}/b"), "text")), "seals"),
+    (
+        "archive: a resource of a denied URL added",
+        |o| o.append(&member("resource", &format!("{SITE}/denied"), "secret")),
+        "seals",
+    ),
+    (
+        "archive: a conversion added",
+        |o| o.append(&member("conversion", &format!("{SITE}/b"), "text")),
+        "seals",
+    ),
     ("archive: metadata added", |o| o.append(&member("metadata", &format!("{SITE}/b"), "via: x")), "seals"),
-    ("archive: a request added", |o| o.append(&member("request", &format!("{SITE}/b"), "GET / HTTP/1.1")), "seals"),
-    ("archive: a response of a denied URL added", |o| o.append(&captured(&format!("{SITE}/denied"), "secret").bytes), "archive"),
-    ("archive: a capture noted as withdrawn, and still there", |o| {
-        let place = o.place("/b");
-        let (url, at) = (format!("{SITE}/b"), at(7.0).wall);
-        let withdrawal = Withdrawal { v: 1, url, place, at, because: "noindex".to_owned(), done: true };
-        o.put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal).unwrap());
-    }, "withdrawn"),
+    (
+        "archive: a request added",
+        |o| o.append(&member("request", &format!("{SITE}/b"), "GET / HTTP/1.1")),
+        "seals",
+    ),
+    (
+        "archive: a response of a denied URL added",
+        |o| o.append(&captured(&format!("{SITE}/denied"), "secret").bytes),
+        "archive",
+    ),
+    (
+        "archive: a capture noted as withdrawn, and still there",
+        |o| {
+            let place = o.place("/b");
+            let (url, at) = (format!("{SITE}/b"), at(7.0).wall);
+            let withdrawal = Withdrawal { v: 1, url, place, at, because: "noindex".to_owned(), done: true };
+            o.put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal).unwrap());
+        },
+        "withdrawn",
+    ),
     // Ledger
     ("ledger: an entry taken out", |o| o.entry(|entries| drop(entries.remove(3))), "ledger"),
-    ("ledger: an entry changed", |o| o.entry(|entries| "allowed".clone_into(&mut entries[4].reason)), "ledger"),
+    (
+        "ledger: an entry changed",
+        |o| o.entry(|entries| "allowed".clone_into(&mut entries[4].reason)),
+        "ledger",
+    ),
     ("ledger: two entries exchanged", |o| o.entry(|entries| entries.swap(2, 3)), "ledger"),
-    ("ledger: a request moved in time", |o| o.entry(|entries| {
-        let request = entries[3].evidence.request.as_mut().unwrap();
-        request.clock += Duration::from_secs(5);
-    }), "ledger"),
+    (
+        "ledger: a request moved in time",
+        |o| {
+            o.entry(|entries| {
+                let request = entries[3].evidence.request.as_mut().unwrap();
+                request.clock += Duration::from_secs(5);
+            })
+        },
+        "ledger",
+    ),
     ("ledger: the last entry cut off", |o| o.entry(|entries| drop(entries.pop())), "ledger"),
-    ("ledger: written anew without its last entry, the head known", |o| {
-        o.rules.head = Some(o.head().to_string());
-        o.rewrite_ledger(|entries| drop(entries.pop()));
-    }, "head"),
-    ("ledger: digests written anew for a changed page, the head known", |o| {
-        o.rules.head = Some(o.head().to_string()[..16].to_owned());
-        reseal(o);
-    }, "head"),
-    ("ledger: digests taken out, with the settings of the first run", |o| o.rewrite_ledger(|entries| {
-        entries.iter_mut().for_each(|entry| entry.evidence.stored = None);
-    }), "seals"),
-    ("ledger: taken out", |o| {
-        let keys: Vec<_> = o.store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().0).collect();
-        keys.into_iter().for_each(|key| o.remove(Tree::Ledger, key));
-    }, "ledger"),
+    (
+        "ledger: written anew without its last entry, the head known",
+        |o| {
+            o.rules.head = Some(o.head().to_string());
+            o.rewrite_ledger(|entries| drop(entries.pop()));
+        },
+        "head",
+    ),
+    (
+        "ledger: digests written anew for a changed page, the head known",
+        |o| {
+            o.rules.head = Some(o.head().to_string()[..16].to_owned());
+            reseal(o);
+        },
+        "head",
+    ),
+    (
+        "ledger: digests taken out, with the settings of the first run",
+        |o| {
+            o.rewrite_ledger(|entries| {
+                entries.iter_mut().for_each(|entry| entry.evidence.stored = None);
+            })
+        },
+        "seals",
+    ),
+    (
+        "ledger: taken out",
+        |o| {
+            let keys: Vec<_> = o.store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().0).collect();
+            keys.into_iter().for_each(|key| o.remove(Tree::Ledger, key));
+        },
+        "ledger",
+    ),
 ];
 
 /// Changes a page, and writes a ledger that speaks of the page as it is now.
@@ -353,23 +541,32 @@ fn reseal(o: &Output) {
     let page = pages.into_iter().find(|page| page.record().unwrap().url == url).unwrap();
     let seal = crate::record::Seal::of(page.json());
     o.rewrite_ledger(|entries| {
-        let stored = entries.iter_mut().filter(|entry| entry.url == url).find_map(|e| e.evidence.stored.as_mut());
+        let stored =
+            entries.iter_mut().filter(|entry| entry.url == url).find_map(|e| e.evidence.stored.as_mut());
         stored.unwrap().record = seal;
     });
 }
 
 /// What nobody can notice, and why; `docs/politeness.md` says the same.
 const UNNOTICED: &[(&str, Doctor, &str)] = &[
-    ("page changed and the whole ledger written anew", |o| reseal(o), "nobody wrote the head down: the chain has no key"),
-    ("warcinfo of an archive file changed", |o| {
-        let bytes = std::fs::read(o.archive()).unwrap();
-        let first = usize::try_from(o.place("/").offset).unwrap();
-        let info = |padding| padded("warcinfo", "http://a.test/", "software: x\r\n", padding);
-        // Of the same length, so that no place moves.
-        let info = info(first - info(0).len() - 1);
-        assert_eq!(info.len(), first);
-        std::fs::write(o.archive(), [&info[..], &bytes[first..]].concat()).unwrap();
-    }, "it names the software; no promise rests on it"),
+    (
+        "page changed and the whole ledger written anew",
+        |o| reseal(o),
+        "nobody wrote the head down: the chain has no key",
+    ),
+    (
+        "warcinfo of an archive file changed",
+        |o| {
+            let bytes = std::fs::read(o.archive()).unwrap();
+            let first = usize::try_from(o.place("/").offset).unwrap();
+            let info = |padding| padded("warcinfo", "http://a.test/", "software: x\r\n", padding);
+            // Of the same length, so that no place moves.
+            let info = info(first - info(0).len() - 1);
+            assert_eq!(info.len(), first);
+            std::fs::write(o.archive(), [&info[..], &bytes[first..]].concat()).unwrap();
+        },
+        "it names the software; no promise rests on it",
+    ),
 ];
 
 #[test]

@@ -169,7 +169,7 @@ const LEAKS: &[Leak] = &[
         "rel nofollow",
         Records::kept,
         |r| r.pages[0].1[0].rel = "a NoFollow".to_owned(),
-        &["nofollow"],
+        &["nofollow", "archived_links"],
         "/b was",
     ),
     ("nofollow alone", noindex, |r| r.link().nofollow = true, &["nofollow"], "was queued"),

@@ -223,7 +223,9 @@ impl Records {
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
             warc: body.map(|mut body| {
                 // The page has the links that were found on it.
-                body.extend(links.iter().map(|link| format!("<a href=\"{}\" rel=\"{}\">x</a>", link.to, link.rel)));
+                body.extend(
+                    links.iter().map(|link| format!("<a href=\"{}\" rel=\"{}\">x</a>", link.to, link.rel)),
+                );
                 encode(&Exchange {
                     url: &record.url,
                     request_head: b"GET / HTTP/1.1\r\n\r\n",

@@ -241,6 +241,7 @@ fn exit_codes_are_told_the_same_everywhere() {
         exit::LIMIT,
         exit::INTERRUPTED,
         exit::FORCED,
+        exit::REMAINING,
         exit::VIOLATION,
     ];
     let text = std::fs::read_to_string(DOC).unwrap();
