@@ -17,6 +17,11 @@ async fn audits(impolite: bool) -> (BTreeMap<&'static str, u64>, BTreeMap<&'stat
         crawl.impolite = impolite;
         let directory = tempfile::tempdir().expect("a directory");
         crawl.run(Some(directory.path())).await.expect("the crawl ends");
+        let (requests, denied) = crawl.read_again();
+        *judged.entry("RFC 9309").or_default() += requests;
+        if !denied.is_empty() {
+            *broken.entry("RFC 9309").or_default() += denied.len() as u64;
+        }
         for check in crawl.audit_report(Some(directory.path())).checks {
             *judged.entry(check.name).or_default() += check.judged;
             if check.violations > 0 {
@@ -46,11 +51,15 @@ async fn an_engine_that_reads_less_than_it_should_is_caught_and_a_polite_one_is_
         "archive",
         "archived_words",
         "accounts",
+        "robots_access",
+        "archived_links",
+        "seals",
+        "RFC 9309",
     ] {
         assert!(judged[check] > 10, "{check}: {judged:?}");
     }
     let (broken, _) = audits(true).await;
-    for check in ["denied", "archived_words"] {
+    for check in ["denied", "archived_words", "RFC 9309"] {
         assert!(broken.contains_key(check), "{check}: {broken:?}");
     }
 }

@@ -187,7 +187,13 @@ impl<S: Store> Crawl<S> {
         let checks = self.audit_report(archive).checks;
         let told = checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
         told.map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
+            .chain(self.read_again().1)
             .collect()
+    }
+
+    /// What a reading of robots.txt that shares nothing with the crawl's says of its requests: how many, and which are denied.
+    pub(crate) fn read_again(&self) -> (u64, Vec<String>) {
+        crate::rfc9309::judge(&*self.store, "SuperRobot")
     }
 
     /// The audit's own report.

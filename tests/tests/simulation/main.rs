@@ -10,6 +10,7 @@ mod hours;
 mod panics;
 mod plain_robot;
 mod politeness;
+mod rfc9309;
 mod robots_change;
 mod shortage;
 mod steps;
