@@ -59,8 +59,7 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
     let refused = |why: &str| Err(format!("{} was taken for {}: {why}", words(), record.access));
     match (record.access.as_str(), status) {
         // Stricter is always right.
-        ("deny_all" | "defer", _) => Ok(()),
-        ("rules", Some(200..=205 | 207..=299)) | ("stored", Some(304)) => Ok(()),
+        ("deny_all" | "defer", _) | ("rules", Some(200..=205 | 207..=299)) | ("stored", Some(304)) => Ok(()),
         ("rules", _) => refused("only a 2xx answer has rules"),
         ("stored", _) if is_unreachable(status) && status != Some(429) => {
             let since =

@@ -59,12 +59,12 @@ impl Seal {
     /// withheld, which a later visit may do without reading them.
     pub fn of_links(links: &[LinkRecord]) -> Result<Self, RecordError> {
         let mut seal = Self::of(&encode_links(links)?);
-        if !links.is_empty() {
+        if links.is_empty() {
+            seal.0.copy_within(..8, 8);
+        } else {
             let mut blank = links.to_vec();
             withhold_links(&mut blank);
             seal.0[8..].copy_from_slice(&Self::of(&encode_links(&blank)?).0[..8]);
-        } else {
-            seal.0.copy_within(..8, 8);
         }
         Ok(seal)
     }

@@ -217,7 +217,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         |o| {
             o.robots(SITE, |r| {
                 r.set_body(b"User-agent: *\nDisallow: /\n");
-            })
+            });
         },
         "denied",
     ),
@@ -243,7 +243,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.robots(SITE, |r| {
                 r.headers.retain(|(name, _)| name != "cache-control");
                 r.expires += SignedDuration::from_hours(23);
-            })
+            });
         },
         "seals",
     ),
@@ -263,7 +263,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.robots(CLOSED, |r| {
                 r.status = Some(404);
                 "allow_all".clone_into(&mut r.access);
-            })
+            });
         },
         "seals",
     ),
@@ -338,7 +338,9 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "database: the settings of a run taken out",
         |o| {
             let keys: Vec<_> = o.store.scan(Tree::Meta, b"settings/").map(|pair| pair.unwrap().0).collect();
-            keys.into_iter().for_each(|key| o.remove(Tree::Meta, key));
+            for key in keys {
+                o.remove(Tree::Meta, key);
+            }
         },
         "settings",
     ),
@@ -354,7 +356,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.page("/b", |r, _| {
                 r.via = None;
                 r.depth = 0;
-            })
+            });
         },
         "discovery",
     ),
@@ -371,7 +373,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.page("/hidden", |r, _| {
                 r.headers.clear();
                 (r.withheld, r.indexed, r.title) = (false, true, Some("secret".to_owned()));
-            })
+            });
         },
         "seals",
     ),
@@ -385,7 +387,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
                 added.0.warc = None;
                 added.0.archived = false;
                 pages.push(added);
-            })
+            });
         },
         "seals",
     ),
@@ -405,7 +407,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
                 let link = links.iter_mut().find(|link| link.nofollow).unwrap();
                 (link.nofollow, link.outcome) = (false, Queued);
                 link.rel.clear();
-            })
+            });
         },
         "archived_links",
     ),
@@ -493,7 +495,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.entry(|entries| {
                 let request = entries[3].evidence.request.as_mut().unwrap();
                 request.clock += Duration::from_secs(5);
-            })
+            });
         },
         "ledger",
     ),
@@ -518,8 +520,10 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "ledger: digests taken out, with the settings of the first run",
         |o| {
             o.rewrite_ledger(|entries| {
-                entries.iter_mut().for_each(|entry| entry.evidence.stored = None);
-            })
+                for entry in entries {
+                    entry.evidence.stored = None;
+                }
+            });
         },
         "seals",
     ),
@@ -527,7 +531,9 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "ledger: taken out",
         |o| {
             let keys: Vec<_> = o.store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().0).collect();
-            keys.into_iter().for_each(|key| o.remove(Tree::Ledger, key));
+            for key in keys {
+                o.remove(Tree::Ledger, key);
+            }
         },
         "ledger",
     ),
@@ -574,7 +580,7 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
     assert!(DOCTORED.len() >= 40);
     let untouched = Output::new().judge();
     assert_eq!(broken(&untouched), [""; 0], "{untouched:#?}");
-    let mut table = String::new();
+    let mut table = Vec::new();
     let mut unnoticed = Vec::new();
     let mut by_check: BTreeMap<&str, usize> = BTreeMap::new();
     for (what, doctor, check) in DOCTORED {
@@ -584,13 +590,15 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
             Ok(report) => broken(&report),
             Err(error) => panic!("{what}: {error}"),
         };
-        table += &format!("{what:66} {}\n", found.join(", "));
-        found.iter().for_each(|name| *by_check.entry(name).or_default() += 1);
+        table.push(format!("{what:66} {}", found.join(", ")));
+        for name in &found {
+            *by_check.entry(name).or_default() += 1;
+        }
         if !found.contains(check) {
             unnoticed.push(format!("{what}: {check} isn't among {found:?}"));
         }
     }
-    println!("{table}\n{} doctorings; {by_check:?}", DOCTORED.len());
+    println!("{}\n{} doctorings; {by_check:?}", table.join("\n"), DOCTORED.len());
     assert!(unnoticed.is_empty(), "{unnoticed:#?}");
 }
 
