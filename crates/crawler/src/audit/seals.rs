@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::requests::Place;
 use super::{AuditError, AuditRules, Check, TOLD};
 use crate::ledger;
@@ -106,7 +108,8 @@ impl Seals {
     ) -> Result<(Check, Captures), AuditError> {
         let mut check = self.new_check();
         let Self { pages, files, captures, binds_all, any } = self;
-        let mut captures = Captures { sorter: captures, file: None, pending: None, binds_all };
+        let repaired = repair.map(|repair| repair.at);
+        let mut captures = Captures { sorter: captures, file: None, pending: None, binds_all, repaired };
         if any || binds_all {
             judge_pages(store, pages, binds_all, repair, &mut check)?;
             judge_files(store, files, binds_all, repair, &mut check)?;
@@ -264,6 +267,8 @@ pub(super) struct Captures {
     /// A response whose request hasn't come yet: where it begins, and of which page it is.
     pending: Option<(u64, String)>,
     binds_all: bool,
+    /// The ledger may have lost the digests of captures from before.
+    repaired: Option<Timestamp>,
 }
 
 impl Captures {
@@ -282,13 +287,15 @@ impl Captures {
         }
         let url = record.field("WARC-Target-URI").unwrap_or_default();
         let pending = self.pending.take();
+        let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
+        let is_lost = self.repaired.is_some_and(|repaired| at.is_some_and(|at| at < repaired));
         match record.kind() {
             "warcinfo" if record.offset == 0 => {}
             _ if is_withdrawn => self.pending = Some((u64::MAX, url.to_owned())),
             "response" => self.pending = Some((record.offset, url.to_owned())),
             "request" if let Some((from, of)) = pending => {
                 if from != u64::MAX {
-                    self.found(from, record.offset + record.length, name, &of)?;
+                    self.found(from, record.offset + record.length, is_lost, name, &of)?;
                 }
             }
             kind => {
@@ -296,7 +303,7 @@ impl Captures {
                 if self.binds_all {
                     let what =
                         format!("{name} at {}: a record of type {kind} that no commit wrote", record.offset);
-                    check.broken(url, None, what);
+                    check.lost_or_broken(is_lost, url, None, what);
                 } else {
                     check.unbound += 1;
                 }
@@ -305,7 +312,7 @@ impl Captures {
         Ok(())
     }
 
-    fn found(&mut self, from: u64, to: u64, name: &str, url: &str) -> Result<(), AuditError> {
+    fn found(&mut self, from: u64, to: u64, is_lost: bool, name: &str, url: &str) -> Result<(), AuditError> {
         let Some((_, file)) = &mut self.file else { return Ok(()) };
         let mut bytes = Vec::new();
         let read =
@@ -315,6 +322,7 @@ impl Captures {
                 &Seal::of(&bytes).0,
                 &[FOUND],
                 &from.to_be_bytes(),
+                &[u8::from(is_lost)],
                 name.as_bytes(),
                 b" ",
                 url.as_bytes(),
@@ -338,10 +346,12 @@ impl Captures {
                 continue;
             }
             let place = sorter::number(rest, 1, 8);
-            let words = String::from_utf8_lossy(rest.get(9..).unwrap_or_default()).into_owned();
+            let is_lost = rest.get(9) == Some(&1);
+            let words = String::from_utf8_lossy(rest.get(10..).unwrap_or_default()).into_owned();
             let (file, url) = words.split_once(' ').unwrap_or((&words, ""));
             if self.binds_all {
-                check.broken(
+                check.lost_or_broken(
+                    is_lost,
                     url,
                     None,
                     format!("{file} at {place}: the ledger has no digest of this capture"),
