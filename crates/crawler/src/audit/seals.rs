@@ -162,8 +162,14 @@ fn judge_pages<S: Store>(
         let (record, links) = (seal_at(rest, 8), seal_at(rest, 8 + SEAL));
         match sealed.take() {
             None if binds_all => {
+                // What was stored again by a repair has no entry, where the ledger was lost as a whole.
+                let is_lost = match repair {
+                    Some(repair) => page_store::record_at(store, number)?.fetched_at < repair.at,
+                    None => false,
+                };
                 let url = url_of(check, number)?;
-                check.broken(url, None, "no entry of the ledger says that this page was stored");
+                let what = "no entry of the ledger says that this page was stored";
+                check.lost_or_broken(is_lost, &url, None, what);
             }
             None => check.unbound += 1,
             Some(sealed) => {
