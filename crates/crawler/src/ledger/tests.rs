@@ -314,3 +314,29 @@ fn a_thousand_like_entries_take_little_room() {
     let octets: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
     assert!(octets < 20_000, "{octets}");
 }
+
+#[test]
+fn digests_of_a_page_take_little_more_than_their_bits() {
+    let size = |with: bool| {
+        let entries: Vec<_> = (0..64_u64)
+            .map(|number| {
+                let seal = |salt: u64| Seal::of(&(number * 3 + salt).to_be_bytes());
+                let stored = Stored {
+                    kind: StoredKind::Page,
+                    record: seal(0),
+                    links: Some(seal(1)),
+                    archive: Some(seal(2)),
+                };
+                let stored = with.then(|| Box::new(stored));
+                let evidence = Evidence { stored, ..Evidence::default() };
+                let url = format!("http://a.test/{number}");
+                let (at, host, decision) = (Timestamp::UNIX_EPOCH, "a.test".to_owned(), "fetched".to_owned());
+                let reason = "http_200".to_owned();
+                Decision { at, url, host, decision, layer: Layer::Fetch, reason, evidence, via: None }
+            })
+            .collect();
+        block::write(Head([1; 32]), Head([2; 32]), &entries).len()
+    };
+    let more = (size(true) - size(false)) as f64 / 64.0;
+    assert!((40.0..62.0).contains(&more), "{more} bytes for three digests of 16");
+}
