@@ -152,6 +152,14 @@ fn a_wrong_value_is_told_with_its_line() {
         ("[agent]\ncontact = \"nobody\"\n", "c.toml:2: agent.contact: the contact \"nobody\" is neither"),
         ("[limits]\nmax_pages = 0\n", "c.toml:2: limits.max_pages: 0 is too little"),
         ("[limits]\nmax_body = \"10K\"\n", "c.toml:2: limits.max_body: \"10K\" isn't a size"),
+        (
+            "[limits]\nmax_body = 10\n",
+            "c.toml:2: limits.max_body: \"10\" isn't a size: the unit is missing, as in 10B, 10KB or 10MiB",
+        ),
+        (
+            "[warc]\nmax_file_size = \"1000000\"\n",
+            "c.toml:2: warc.max_file_size: \"1000000\" isn't a size: the unit",
+        ),
         ("[robots]\ndialect = \"rfc\"\n", "c.toml:2: robots.dialect: unknown variant `rfc`"),
         ("[fetch]\nresolve = [\"a.test\"]\n", "c.toml:2: fetch.resolve: \"a.test\" isn't HOST:ADDR"),
         ("[fetch]\nallow_net = [\"all\"]\n", "c.toml:2: fetch.allow_net: "),
@@ -184,6 +192,32 @@ fn a_wrong_option_is_a_usage_error() {
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().starts_with("--agent: the agent \"SuperRobot\" has no version"));
     assert_eq!(with_file("").unwrap().product().unwrap_err().exit_code(), 2);
+}
+
+#[test]
+fn every_size_needs_its_unit_in_the_file_and_in_the_environment() {
+    let defaults: toml::Table = toml::to_string(&Settings::default()).unwrap().parse().unwrap();
+    let is_size = |value: &toml::Value| {
+        let unit = value.as_str().map_or("", |text| text.trim_start_matches(|c: char| c.is_ascii_digit()));
+        ["B", "KB", "MB", "GB", "KiB", "MiB", "GiB"].contains(&unit)
+    };
+    let mut sizes = vec!["limits.max_bytes".to_owned(), "pace.max_bandwidth".to_owned()];
+    for (section, values) in &defaults {
+        let values = values.as_table().into_iter().flatten();
+        sizes.extend(values.filter(|(_, value)| is_size(value)).map(|(name, _)| format!("{section}.{name}")));
+    }
+    assert!(sizes.len() > 20, "{sizes:?}");
+    for path in sizes {
+        let (section, name) = path.split_once('.').unwrap();
+        for number in ["1048576", "\"1048576\""] {
+            let told = message(with_file(&format!("[{section}]\n{name} = {number}\n")));
+            assert!(told.contains("the unit is missing, as in 1048576B"), "{path} = {number}: {told}");
+        }
+        let key = KEYS.iter().find(|key| key.path == path).unwrap();
+        let Some(variable) = key.variable() else { continue };
+        let told = message(load_all(&CliOverrides::default(), &[(&variable, "1048576")], None));
+        assert!(told.contains("the unit is missing, as in 1048576B"), "{variable}: {told}");
+    }
 }
 
 #[test]

@@ -72,16 +72,22 @@ pub fn format_duration(value: Duration) -> String {
     fits.map_or_else(String::new, |(unit, scale)| format!("{}{unit}", nanos / scale))
 }
 
-/// Reads a size in octets: `512B`, `10KB` (10,000), `4MiB` (4,194,304), or a number of octets.
+/// Reads a size in bytes: `512B`, `10KB` (10,000), `4MiB` (4,194,304), or `0`. Every other number needs its unit.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let refuse =
         || UnitError(format!("{text:?} isn't a size: a number and a unit, as in 500B, 10KB, 4MiB, 1GiB"));
     let trimmed = text.trim();
+    if trimmed == "0" {
+        return Ok(0);
+    }
     let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(digits);
     let unit = unit.trim_start();
     let scale = match unit {
-        "" => 1,
+        "" if scaled(number, 1).is_some() => {
+            let units = format!("{number}B, {number}KB or {number}MiB");
+            return Err(UnitError(format!("{text:?} isn't a size: the unit is missing, as in {units}")));
+        }
         _ => SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(refuse)?.1,
     };
     scaled(number, u128::from(scale)).and_then(|octets| u64::try_from(octets).ok()).ok_or_else(refuse)
@@ -305,7 +311,6 @@ mod tests {
     fn sizes_carry_their_unit() {
         for (text, octets) in [
             ("512B", 512),
-            ("512", 512),
             ("10KB", 10_000),
             ("10kb", 10_000),
             ("4MiB", 4 << 20),
@@ -315,7 +320,20 @@ mod tests {
         ] {
             assert_eq!(parse_size(text), Ok(octets), "{text}");
         }
-        for bad in ["", "KB", "10K", "10M", "-1KB", "1.5B", "1..0KB", "99999999TiB", "10 KB x", "1e3"] {
+        for bad in ["10", "512", "00", "4194304", " 10 ", "18446744073709551615"] {
+            let told = parse_size(bad).unwrap_err().to_string();
+            let number = bad.trim();
+            assert!(told.contains("the unit is missing"), "{bad}: {told}");
+            assert!(told.ends_with(&format!("as in {number}B, {number}KB or {number}MiB")), "{bad}: {told}");
+            assert_eq!(
+                parse_size_limit(bad).unwrap_err().to_string(),
+                told.replace(bad, bad.trim()),
+                "{bad}"
+            );
+        }
+        assert_eq!((parse_size_limit("none"), parse_size_limit("0")), (Ok(None), Ok(Some(0))));
+        for bad in ["", "KB", "1.5", "10K", "10M", "-1KB", "1.5B", "1..0KB", "99999999TiB", "10 KB x", "1e3"]
+        {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
         assert_eq!(format_size(10_000), "10KB");
