@@ -113,9 +113,48 @@ fn without_sitemaps_the_seeds_are_planned_and_a_closed_site_is_exit_code_4() {
     std::fs::write(scene.seeds(), "http://closed.test/\n").unwrap();
     plan(&scene, &[]).expect(4);
     std::fs::write(scene.seeds(), "http://a.test/\n").unwrap();
-    let slow = plan(&scene, &["--max-crawl-delay", "1s", "--sitemaps", "--json"]).expect(0).json().remove(0);
-    assert_eq!(host(&slow, "a.test")["allowed"], 1);
-    assert!(host(&slow, "a.test")["left"].as_str().unwrap().contains("max-crawl-delay 1 s"), "{slow}");
+}
+
+#[test]
+fn hosts_that_a_crawl_would_skip_are_neither_fetchable_nor_in_the_duration() {
+    let late = (jiff::Timestamp::now().as_second() / 3_600 + 12) % 24;
+    let window = format!("User-agent: *\nVisit-time: {late:02}00-{late:02}30\n");
+    let sites = sites()
+        .page("down.test", "/robots.txt", Answer::status(503))
+        .page("forbidden.test", "/robots.txt", Answer::status(403))
+        .page("late.test", "/robots.txt", Answer::content("text/plain", window));
+    let scene = Scene::new(sites);
+    let hosts = ["a.test", "down.test", "forbidden.test"];
+    let seeds: String = hosts.map(|host| format!("http://{host}/\nhttp://{host}/2\n")).concat();
+    std::fs::write(scene.seeds(), &seeds).unwrap();
+    let options = ["--max-crawl-delay", "1s", "--json"];
+    // Nothing remains that may be fetched.
+    let none = plan(&scene, &options).expect(4).json().remove(0);
+    let total = |plan: &Value| ["allowed", "blocked", "skipped", "unknown"].map(|name| plan[name].clone());
+    assert_eq!(total(&none), [0, 2, 2, 2].map(Value::from), "{none}");
+    assert_eq!((&none["requests"], &none["least_duration"]), (&json!(3), &json!(0.0)));
+    for (name, why) in [
+        ("a.test", "Crawl-delay 2 s (line 2) is over max-crawl-delay 1 s"),
+        ("down.test", "robots.txt is unreachable: "),
+        ("forbidden.test", "robots.txt closes the whole site: "),
+    ] {
+        let host = host(&none, name);
+        assert!(host["left"].as_str().unwrap().starts_with(why), "{host}");
+        let counts = ["allowed", "requests", "least_duration"].map(|name| host[name].as_f64().unwrap());
+        assert_eq!(counts, [0.0, 1.0, 0.0], "{host}");
+    }
+    assert_eq!(host(&none, "a.test")["origins"][0]["skipped"], 2);
+    let text = plan(&scene, &options[..2]).expect(4).stdout.clone();
+    assert!(text.contains("0 may be fetched, 2 may not, 2 on skipped hosts, 2 undetermined"), "{text}");
+    assert!(text.contains("3 hosts would be skipped"), "{text}");
+
+    // The window opens in eleven hours at the earliest, in twelve at the latest.
+    std::fs::write(scene.seeds(), seeds + "http://late.test/\n").unwrap();
+    let late = plan(&scene, &options).expect(0).json().remove(0);
+    assert_eq!(total(&late), [1, 2, 2, 2].map(Value::from), "{late}");
+    let hours = late["least_duration"].as_f64().unwrap() / 3_600.0;
+    assert!((10.9..12.1).contains(&hours), "{hours} h");
+    assert_eq!(host(&late, "late.test")["least_duration"], late["least_duration"]);
 }
 
 #[test]

@@ -14,11 +14,13 @@ use crawler::event::CrawlEvent;
 use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
-use crawler::record::Decision;
-use crawler::store::Store;
+use crawler::plan::{Plan, Planner};
+use crawler::record::{Decision, RobotsEvidence};
+use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::visit::VisitContext;
 use crawler::warc::WarcInfo;
+use jiff::Timestamp;
 use meta::consent::Purpose;
 use tokio::sync::watch;
 use whole_program::simweb::{Limits, SimWeb};
@@ -30,6 +32,9 @@ pub(crate) const DELAY: Duration = Duration::from_secs(1);
 
 /// The limits that stand in the settings of these crawls, for the truth.
 pub(crate) const LIMITS: Limits = Limits { redirects: 10, tries: 3 };
+
+/// When these crawls begin.
+const MIDNIGHT: Timestamp = Timestamp::constant(1_772_323_200, 0);
 
 const KEY: FingerprintKey = FingerprintKey([7; 32]);
 
@@ -54,7 +59,12 @@ pub(crate) struct Crawl<S> {
     pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
     /// Seed of the jitter.
     pub(crate) jitter: u64,
+    /// What robots.txt says to each page, where the engine only plans.
+    pub(crate) judged: Arc<Mutex<Vec<Judged>>>,
 }
+
+/// A page, what robots.txt says to it, and whether it may be fetched.
+pub(crate) type Judged = (CrawlUrl, RobotsEvidence, bool);
 
 impl<S: Store> Crawl<S> {
     /// A new crawl with its seeds planted.
@@ -85,6 +95,7 @@ impl<S: Store> Crawl<S> {
             purposes: vec![Purpose::Search, Purpose::Archive],
             adjust: |settings| settings,
             jitter: 7,
+            judged: Arc::default(),
         }
     }
 
@@ -104,6 +115,7 @@ impl<S: Store> Crawl<S> {
             purposes: self.purposes.clone(),
             adjust: self.adjust,
             jitter: self.jitter,
+            judged: Arc::clone(&self.judged),
         }
     }
 
@@ -158,12 +170,16 @@ impl<S: Store> Crawl<S> {
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let mut steps = Steps::new(self.sim.web());
-        let waited = Arc::clone(&self.waited);
+        let (waited, judged) = (Arc::clone(&self.waited), Arc::clone(&self.judged));
         let listener = move |event| match event {
             CrawlEvent::Step(step) => steps.check(step),
             CrawlEvent::Progress(progress) => {
                 let reasons = progress.waiting.iter().map(|(why, _)| why.as_str());
                 waited.lock().unwrap_or_else(PoisonError::into_inner).extend(reasons);
+            }
+            CrawlEvent::Judged { url, evidence, allowed } => {
+                let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
+                judged.push((url, *evidence, allowed));
             }
             CrawlEvent::Decided(decision) => {
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
@@ -213,6 +229,26 @@ impl<S: Store> Crawl<S> {
             temporary: None,
         };
         audit(&*self.store, archive, &rules).expect("the records can be read")
+    }
+
+    /// The plan of an engine that was run with `plan`, for a crawl that begins at midnight.
+    pub(crate) fn plan_online(&self) -> Plan {
+        let mut planner = Planner::default();
+        for (url, evidence, allowed) in self.judged.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            planner.judged(url, evidence, *allowed);
+        }
+        job::plan_asked(&settings(), planner, &self.store, MIDNIGHT).expect("the store works")
+    }
+
+    /// The plan from what the crawl has stored, for another that begins at midnight.
+    pub(crate) fn plan_offline(&self) -> Plan {
+        let about = vec![
+            Write::put(Tree::Meta, "format", job::FORMAT.to_string()),
+            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+        ];
+        self.store.commit(about).expect("the store works");
+        job::plan_stored(&settings(), &seeds(&self.sim), Arc::clone(&self.store), MIDNIGHT)
+            .expect("the store works")
     }
 
     /// When the last commit was acknowledged, on the web's clock.

@@ -9,6 +9,7 @@ mod gates;
 mod hours;
 mod panics;
 mod plain_robot;
+mod plan;
 mod politeness;
 mod rfc9309;
 mod robots_change;

@@ -10,7 +10,7 @@ mod seed;
 mod swap;
 
 pub use self::dir::{CrawlDir, DirError};
-pub use self::plan::{plan, plan_offline};
+pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{

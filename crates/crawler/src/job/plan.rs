@@ -54,11 +54,21 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     engine.run(stopped).await?;
     drop(engine);
 
-    let now = Timestamp::now();
-    let robots = robots_cache(settings, Arc::clone(&store), &caches);
-    let mut planner = std::mem::take(&mut *planner.lock().unwrap_or_else(PoisonError::into_inner));
-    // Of hosts that were left alone or can't be reached now.
-    for waiting in stored_queue(&*store)? {
+    let planner = std::mem::take(&mut *planner.lock().unwrap_or_else(PoisonError::into_inner));
+    plan_asked(settings, planner, &store, Timestamp::now())
+}
+
+/// Makes the plan once an engine that only plans has asked for robots.txt and sitemaps: `planner` holds its judgements, `store`
+/// what it asked for and the URLs that it could not judge.
+pub fn plan_asked<S: Store>(
+    settings: &Settings,
+    mut planner: Planner,
+    store: &Arc<S>,
+    now: Timestamp,
+) -> Result<Plan, JobError> {
+    let robots = robots_cache(settings, Arc::clone(store), &origin_cache(settings));
+    // Of hosts that would be skipped or are unreachable now.
+    for waiting in stored_queue(&**store)? {
         let waiting = waiting?;
         if let Ok(url) = waiting.url.url(&waiting.host.host) {
             planner.judge(&url, &robots, now)?;
@@ -66,15 +76,24 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     }
     let known_from = if settings.scope.sitemaps { "the seeds and the sitemaps" } else { "the seeds" };
     let known_from = format!("{known_from}; what pages link to isn't known yet");
-    let sitemaps = sitemaps(&*store)?;
+    let sitemaps = sitemaps(&**store)?;
     Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
 }
 
 /// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
 pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
     let dir = CrawlDir::open(root)?;
-    let store = Arc::new(SledStore::open(&dir.db())?);
-    let now = Timestamp::now();
+    plan_stored(settings, seeds, Arc::new(SledStore::open(&dir.db())?), Timestamp::now())
+}
+
+/// Plans from what a crawl has stored, and `seeds`, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue
+/// and the table of skipped URLs; memory: a fingerprint of each URL.
+pub fn plan_stored<S: Store>(
+    settings: &Settings,
+    seeds: &[CrawlUrl],
+    store: Arc<S>,
+    now: Timestamp,
+) -> Result<Plan, JobError> {
     let robots = robots_cache(settings, Arc::clone(&store), &origin_cache(settings));
     let view = View::over(Arc::clone(&store)).map_err(read)?;
     let key = super::read_key(&*store)?;

@@ -1,9 +1,11 @@
 //! What a crawl may do, before it does it: from robots.txt and sitemaps alone, per host what may be fetched, which rules
 //! bind us, how fast, and how long it takes at least.
 
+mod least;
 mod text;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -105,15 +107,17 @@ pub struct Plan {
     pub agent: String,
     /// What URLs are known from, in words.
     pub known_from: String,
-    /// URLs known that may be fetched.
+    /// URLs known that would be fetched.
     pub allowed: u64,
-    /// URLs known that may not.
+    /// URLs known that robots.txt denies.
     pub blocked: u64,
-    /// URLs known of which nobody can say: robots.txt can't be had.
+    /// URLs known that robots.txt allows, on hosts that would be skipped.
+    pub skipped: u64,
+    /// URLs known of which it isn't known: their robots.txt is unreachable.
     pub unknown: u64,
     /// Requests that it takes at least.
     pub requests: u64,
-    /// The least time that it takes, in seconds: that of the host that takes longest.
+    /// The least time that it takes, in seconds, from its first request to its last: that of the host that takes longest.
     pub least_duration: f64,
     /// The hosts.
     pub hosts: Vec<HostPlan>,
@@ -128,13 +132,14 @@ pub struct HostPlan {
     pub delay: f64,
     /// Where the gap comes from, in words.
     pub delay_from: String,
-    /// Set where the host would be left alone, in words.
+    /// Set where the whole host would be skipped, in words: it asks for too long a gap, or its robots.txt is unreachable or
+    /// closes it. Of such a host robots.txt alone is asked for.
     pub left: Option<String>,
-    /// URLs known that may be fetched.
+    /// URLs known that would be fetched; none where the host would be skipped.
     pub allowed: u64,
     /// Requests that they take at least, with robots.txt and sitemaps.
     pub requests: u64,
-    /// The least time that they take, in seconds.
+    /// The least time that they take, in seconds, from the first request to the last; gaps and Visit-time windows count.
     pub least_duration: f64,
     /// Its origins: scheme, host and port.
     pub origins: Vec<OriginPlan>,
@@ -157,11 +162,13 @@ pub struct OriginPlan {
     pub more_rules: u64,
     /// When visits are welcome (UTC); empty: always.
     pub visit_times: Vec<String>,
-    /// URLs known that may be fetched.
+    /// URLs known that would be fetched.
     pub allowed: u64,
-    /// URLs known that may not.
+    /// URLs known that robots.txt denies.
     pub blocked: u64,
-    /// URLs known of which nobody can say.
+    /// URLs known that robots.txt allows, where the host would be skipped.
+    pub skipped: u64,
+    /// URLs known of which it isn't known.
     pub unknown: u64,
     /// The rules that block some of them, the most effective first.
     pub blocked_by: Vec<BlockedBy>,
@@ -206,22 +213,20 @@ impl Plan {
             let origin = CrawlUrl::parse(&sitemap.url).map(|url| url.origin().to_string());
             by_origin.entry(origin.unwrap_or_default()).or_default().push(sitemap);
         }
-        let mut hosts: Vec<HostPlan> = Vec::new();
+        let mut drafts: Vec<Draft> = Vec::new();
         for ((host, name), (origin, counts)) in planner.origins {
             let entry = match robots.lookup(&origin, Now::of_day(basis.now))? {
                 Known::Fresh(entry) | Known::Stale(entry) => Some(entry),
                 Known::Missing => None,
             };
-            if hosts.last().is_none_or(|last| last.host != *host) {
-                hosts.push(HostPlan::new(&host, basis));
+            if drafts.last().is_none_or(|last| last.host.host != *host) {
+                drafts.push(Draft::new(&host, basis));
             }
-            if let Some(last) = hosts.last_mut() {
-                last.take(entry.as_deref(), counts, name.clone(), by_origin.remove(&name), basis);
+            if let Some(last) = drafts.last_mut() {
+                last.take(entry, counts, name.clone(), by_origin.remove(&name), basis);
             }
         }
-        for host in &mut hosts {
-            host.least_duration = host.delay * host.requests.saturating_sub(1) as f64;
-        }
+        let hosts: Vec<HostPlan> = drafts.into_iter().map(|draft| draft.plan(basis)).collect();
         let sum = |of: fn(&OriginPlan) -> u64| hosts.iter().flat_map(|host| &host.origins).map(of).sum();
         Ok(Self {
             v: 1,
@@ -229,6 +234,7 @@ impl Plan {
             known_from: basis.known_from.clone(),
             allowed: sum(|origin| origin.allowed),
             blocked: sum(|origin| origin.blocked),
+            skipped: sum(|origin| origin.skipped),
             unknown: sum(|origin| origin.unknown),
             requests: hosts.iter().map(|host| host.requests).sum(),
             least_duration: hosts.iter().map(|host| host.least_duration).fold(0.0, f64::max),
@@ -237,9 +243,24 @@ impl Plan {
     }
 }
 
-impl HostPlan {
+/// One host while its origins are gathered.
+struct Draft {
+    host: HostPlan,
+    origins: Vec<DraftOrigin>,
+}
+
+/// One origin: what its robots.txt says, and the requests to it.
+struct DraftOrigin {
+    entry: Option<Arc<Entry>>,
+    /// For robots.txt.
+    robots: u64,
+    /// For pages and sitemaps.
+    others: u64,
+}
+
+impl Draft {
     fn new(host: &str, basis: &Basis) -> Self {
-        Self {
+        let host = HostPlan {
             host: host.to_owned(),
             delay: basis.delay.as_secs_f64(),
             delay_from: "configured".to_owned(),
@@ -248,18 +269,20 @@ impl HostPlan {
             requests: 0,
             least_duration: 0.0,
             origins: Vec::new(),
-        }
+        };
+        Self { host, origins: Vec::new() }
     }
 
     fn take(
         &mut self,
-        entry: Option<&Entry>,
+        entry: Option<Arc<Entry>>,
         counts: Counts,
         name: String,
         sitemaps: Option<Vec<SitemapSummary>>,
         basis: &Basis,
     ) {
-        if let Some(asked) = entry.and_then(|entry| entry.robots.timing().interval(basis.now)) {
+        let host = &mut self.host;
+        if let Some(asked) = entry.as_ref().and_then(|entry| entry.robots.timing().interval(basis.now)) {
             let field = match asked.reason {
                 IntervalReason::CrawlDelay => "Crawl-delay",
                 IntervalReason::RequestRate => "Request-rate",
@@ -267,21 +290,76 @@ impl HostPlan {
             let every = asked.every.as_secs_f64();
             if asked.every > basis.max_crawl_delay {
                 let most = basis.max_crawl_delay.as_secs_f64();
-                self.left =
+                host.left =
                     Some(format!("{field} {every} s (line {}) is over max-crawl-delay {most} s", asked.line));
             }
-            if every > self.delay {
-                self.delay = every;
-                self.delay_from = format!("{field}, line {} of {name}/robots.txt", asked.line);
+            if every > host.delay {
+                host.delay = every;
+                host.delay_from = format!("{field}, line {} of {name}/robots.txt", asked.line);
             }
         }
         let sitemaps = sitemaps.unwrap_or_default();
-        self.allowed += counts.allowed;
-        // robots.txt itself, and the sitemaps that are or were asked for.
+        // The sitemaps that are or were asked for.
         let asked = sitemaps.iter().filter(|sitemap| sitemap.state != "denied").count() as u64;
-        self.requests += counts.allowed + 1 + asked;
-        self.origins.push(OriginPlan::new(entry, counts, name, sitemaps));
+        let robots = entry.as_ref().map_or(1, |entry| robots_requests(entry, &host.host));
+        host.origins.push(OriginPlan::new(entry.as_deref(), counts, name, sitemaps));
+        let others = host.origins.last().map_or(0, |origin| origin.allowed) + asked;
+        self.origins.push(DraftOrigin { entry, robots, others });
     }
+
+    fn plan(self, basis: &Basis) -> HostPlan {
+        let Self { mut host, mut origins } = self;
+        host.left = host.left.take().or_else(|| closed(&origins));
+        if host.left.is_some() {
+            for origin in &mut host.origins {
+                origin.skipped = std::mem::take(&mut origin.allowed);
+            }
+            for origin in &mut origins {
+                origin.others = 0;
+            }
+        }
+        host.allowed = host.origins.iter().map(|origin| origin.allowed).sum();
+        host.requests = origins.iter().map(|origin| origin.robots + origin.others).sum();
+        if host.left.is_none() {
+            host.least_duration = least_duration(&origins, basis).as_secs_f64();
+        }
+        host
+    }
+}
+
+/// The least time of all requests to one host. Each origin's own requests take what [`least::least`] says; those of
+/// several follow each other too, each by the shortest gap that its origin ever asks for.
+fn least_duration(origins: &[DraftOrigin], basis: &Basis) -> Duration {
+    let mut longest = Duration::ZERO;
+    let (mut together, mut last) = (Duration::ZERO, Duration::ZERO);
+    for origin in origins {
+        let timing = origin.entry.as_ref().map(|entry| entry.robots.timing());
+        let requests = origin.robots + origin.others;
+        longest = longest.max(least::least(timing, basis.delay, basis.now, requests));
+        let gap = least::shortest_gap(timing, basis.delay);
+        together = together.saturating_add(gap.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX)));
+        last = last.max(gap);
+    }
+    longest.max(together.saturating_sub(last))
+}
+
+/// Why nothing of a host would be fetched, whatever its rules say.
+fn closed(origins: &[DraftOrigin]) -> Option<String> {
+    let mut records = origins.iter().map(|origin| origin.entry.as_ref().map(|entry| &entry.record));
+    let first = records.clone().next()??;
+    if !records.all(|record| record.is_some_and(|it| matches!(it.access.as_str(), "defer" | "deny_all"))) {
+        return None;
+    }
+    // One that was unreachable for long closes its site.
+    let is_unreachable = first.access == "defer" || first.first_failure.is_some();
+    let why = if is_unreachable { "is unreachable" } else { "closes the whole site" };
+    Some(format!("robots.txt {why}: {}", first.reason))
+}
+
+/// Requests for robots.txt that its own host got: one, and those that it redirected to itself.
+fn robots_requests(entry: &Entry, host: &str) -> u64 {
+    let hops = entry.record.hops.iter().filter_map(|hop| CrawlUrl::parse(hop).ok());
+    hops.filter(|hop| hop.host() == host).count().max(1) as u64
 }
 
 impl OriginPlan {
@@ -305,6 +383,7 @@ impl OriginPlan {
             visit_times: timing.iter().flat_map(|timing| timing.visits()).map(ToString::to_string).collect(),
             allowed,
             blocked,
+            skipped: 0,
             unknown,
             blocked_by,
             sitemaps,
@@ -321,6 +400,6 @@ impl OriginPlan {
 fn rules(entry: &Entry) -> (Vec<PlanLine>, u64) {
     let binding = entry.robots.binding();
     let more = binding.len().saturating_sub(TOLD) as u64;
-    let line = |(line, text): (u32, std::sync::Arc<str>)| PlanLine { line, text: clean_to(&text, 200) };
+    let line = |(line, text): (u32, Arc<str>)| PlanLine { line, text: clean_to(&text, 200) };
     (binding.into_iter().take(TOLD).map(line).collect(), more)
 }

@@ -14,24 +14,30 @@ const NAMED: usize = 20;
 impl Plan {
     /// Writes it for people.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { agent, allowed, blocked, unknown, requests, hosts, known_from, .. } = self;
-        let not_known = if *unknown == 0 { String::new() } else { format!(", {unknown} nobody can say") };
+        let Self { agent, allowed, blocked, skipped, unknown, requests, hosts, known_from, .. } = self;
+        let more = more(*skipped, *unknown);
         line(
             out,
             &format!(
-                "Plan for {agent}: of the URLs known, {allowed} may be fetched, {blocked} may not{not_known}"
+                "Plan for {agent}: of the URLs known, {allowed} may be fetched, {blocked} may not{more}"
             ),
         )?;
         line(out, &format!("  known from {known_from}"))?;
+        let s = |count: usize| if count == 1 { "" } else { "s" };
         line(
             out,
             &format!(
                 "  at least {requests} requests to {} host{}, and {}",
                 hosts.len(),
-                if hosts.len() == 1 { "" } else { "s" },
+                s(hosts.len()),
                 duration(self.least_duration)
             ),
         )?;
+        let skipped = hosts.iter().filter(|host| host.left.is_some()).count();
+        if skipped > 0 {
+            let words = "would be skipped: robots.txt alone is asked for";
+            line(out, &format!("  {skipped} host{} {words}", s(skipped)))?;
+        }
         hosts.iter().try_for_each(|host| host.write_text(out))
     }
 }
@@ -42,7 +48,7 @@ impl HostPlan {
         line(out, &self.host)?;
         item(out, "delay", &format!("{} s between requests ({})", self.delay, self.delay_from))?;
         if let Some(left) = &self.left {
-            item(out, "left", &format!("the host would be left alone: {left}"))?;
+            item(out, "skipped", &format!("the host would be skipped: {left}"))?;
         }
         let least = duration(self.least_duration);
         item(out, "requests", &format!("at least {}, in {least} or more", self.requests))?;
@@ -55,15 +61,15 @@ impl OriginPlan {
         line(out, &format!("  {}", self.origin))?;
         let words = match self.access.as_str() {
             "rules" => "robots.txt was read",
-            "stored" => "robots.txt can't be had now, the last copy holds",
+            "stored" => "robots.txt is unreachable; using the cached copy",
             "allow_all" => "everything may be fetched",
             "deny_all" => "nothing may be fetched",
-            "defer" => "robots.txt can't be had now: nothing is fetched until it can",
+            "defer" => "robots.txt is unreachable: nothing is fetched until it is answered",
             _ => "robots.txt isn't known",
         };
         item(out, "access", &format!("{words} ({})", self.reason))?;
         match &self.rules[..] {
-            [] if self.access == "rules" => item(out, "rules", "none binds us")?,
+            [] if self.access == "rules" => item(out, "rules", "no applicable rules")?,
             rules => many(
                 out,
                 "rules",
@@ -73,9 +79,8 @@ impl OriginPlan {
         }
         many(out, "visits", self.visit_times.iter().map(|time| format!("{time} UTC")), 0)?;
         many(out, "sitemap", self.sitemaps.iter().map(|sitemap| sitemap.line().trim_start().to_owned()), 0)?;
-        let not_known =
-            if self.unknown == 0 { String::new() } else { format!(", {} not known", self.unknown) };
-        item(out, "URLs", &format!("{} allowed, {} blocked{not_known}", self.allowed, self.blocked))?;
+        let more = more(self.skipped, self.unknown);
+        item(out, "URLs", &format!("{} allowed, {} blocked{more}", self.allowed, self.blocked))?;
         let blocked = self.blocked_by.iter().map(|by| {
             let place = by.line.map(|line| format!("line {line}: ")).unwrap_or_default();
             format!("{} by {place}{}, as {}", by.count, by.rule, by.example)
@@ -83,6 +88,13 @@ impl OriginPlan {
         many(out, "blocked", blocked, 0)?;
         many(out, "warning", self.warnings.iter().map(|warning| warning.text.clone()), 0)
     }
+}
+
+/// What is neither allowed nor blocked.
+fn more(skipped: u64, unknown: u64) -> String {
+    let skipped = (skipped > 0).then(|| format!(", {skipped} on skipped hosts"));
+    let unknown = (unknown > 0).then(|| format!(", {unknown} undetermined"));
+    skipped.into_iter().chain(unknown).collect()
 }
 
 fn line(out: &mut impl Write, text: &str) -> io::Result<()> {

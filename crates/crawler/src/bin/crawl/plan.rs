@@ -26,7 +26,7 @@ Examples:
   crawl plan --seed urls.txt --agent SuperRobot/1.0 --sitemaps
   crawl plan --offline crawl-data --json | jq '.hosts[] | {host, delay, least_duration}'
 
-Exit code: 0; 4 where no URL known may be fetched")]
+Exit code: 0; 4 where no URL known would be fetched")]
 pub(crate) struct PlanArgs {
     /// Plans from what the crawl in this directory has stored; nothing is asked for
     #[arg(long, value_name = "DIR", help_heading = "What and where")]
