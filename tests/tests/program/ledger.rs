@@ -157,6 +157,9 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
         (&10.into(), &1.into(), &1.into())
     );
     assert_eq!(report["gaps"]["count"], 9);
+    let computed = ["recorded_requests", "overlaps", "denied_requested", "denied_requested_later"];
+    assert_eq!(computed.map(|name| report[name].as_u64()), [Some(10), Some(0), Some(0), Some(0)]);
+    assert_eq!(report["gaps"]["short"], 0);
     assert!(report["gaps"]["least"].as_f64().expect("a number") >= DELAY.as_secs_f64());
     assert_eq!(report["pauses"], serde_json::json!({"retry-after": 1}));
     assert_eq!(report["broken"].as_array().map(Vec::len), Some(1));
@@ -171,10 +174,38 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
     let text = std::fs::read_to_string(file).expect("the report is there");
     for line in [
         "# What SuperRobot/1.0 asked of a.test",
+        "- never two requests at once",
+        "- none of them was shorter than the delay then in force",
+        "- 1 URL was found and not requested, since robots.txt denied access",
         "- http_404  http://a.test/gone",
         "  - linked from http://a.test/b",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
     scene.look("report", &["--host", "nobody.test"]).expect(2);
+    // Reserved for the report of a whole crawl.
+    let html = scene.path("report.html");
+    for more in [&["-o", html.to_str().expect("a path of text")][..], &[], &["--json"]] {
+        let refused = scene.look("report", more);
+        refused.expect(2);
+        assert!(refused.stderr.contains("the HTML report of a whole crawl doesn't exist yet"), "{refused}");
+        assert!(refused.stderr.contains("`crawl report DIR --host HOST`"), "{refused}");
+        assert!(refused.stdout.is_empty() && !html.exists(), "{refused}");
+    }
+}
+
+#[test]
+fn without_a_ledger_the_report_for_an_owner_says_nothing_of_the_pace() {
+    let scene = Scene::new(sites());
+    scene.crawl().args(["--ledger", "off"]).run().expect(0);
+    let text = scene.look("report", &["--host", "a.test"]).expect(0).stdout.clone();
+    for line in [
+        "- the times of 0 of 10 requests are on record; nothing is said here of the others",
+        "- the URLs that robots.txt denied aren't on record",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    for word in ["at once", "median", "shorter", "not requested"] {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
 }

@@ -15,6 +15,7 @@ mod links;
 mod lookup;
 mod open;
 mod owner;
+mod owner_requests;
 mod owner_text;
 mod pages;
 mod queue;

@@ -1,9 +1,7 @@
 //! The report for a site's owner: what was asked of one host, how fast, and what was found broken there.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::cell::Moment;
@@ -13,13 +11,9 @@ use super::robots::Warned;
 use crate::config::read_record;
 use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
-use crate::record::{PageRecord, RequestMade, RobotsRecord};
-use crate::sorter;
+use crate::record::{PageRecord, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::Fingerprint;
-
-/// Slowest answers that are named.
-const SLOWEST: usize = 10;
 
 /// Broken URLs that are named; the others are counted.
 const BROKEN: usize = 500;
@@ -44,13 +38,17 @@ pub struct OwnerReport {
     pub last_request: Option<Moment>,
     /// Requests, robots.txt included.
     pub requests: u64,
+    /// Requests of which the ledger has the times: what is said of overlaps, pauses and denied URLs is computed from these.
+    pub recorded_requests: u64,
+    /// Requests that were sent before the answer to an earlier one of the same run was complete.
+    pub overlaps: u64,
     /// Requests for robots.txt.
     pub robots_requests: u64,
     /// Answers with status 2xx.
     pub pages: u64,
-    /// Octets received in bodies, as sent.
+    /// Bytes received in bodies, as sent.
     pub bytes: u64,
-    /// The pauses between the end of an answer and the next request; none without a ledger, or after one request.
+    /// The pauses between the end of an answer and the next request of the same run; none without a ledger, or after one request.
     pub gaps: Option<Gaps>,
     /// The gap in force at the end, in seconds.
     pub delay: f64,
@@ -60,8 +58,12 @@ pub struct OwnerReport {
     pub pauses: BTreeMap<String, u64>,
     /// The slowest answers, the slowest first.
     pub slowest: Vec<Slow>,
-    /// URLs that robots.txt denied; none of them was requested.
+    /// URLs that robots.txt denied and of which no request is on record.
     pub denied: u64,
+    /// URLs that robots.txt denied at one time and that were requested at another.
+    pub denied_requested: u64,
+    /// Those of them that were requested after they had been denied.
+    pub denied_requested_later: u64,
     /// Failed visits by kind.
     pub errors: BTreeMap<String, u64>,
     /// Broken URLs with the pages that link to them: the first 500.
@@ -81,6 +83,8 @@ pub struct Gaps {
     pub least: f64,
     /// The median.
     pub median: f64,
+    /// Those shorter than the delay that was in force for the request: by robots.txt, configuration or response time.
+    pub short: u64,
 }
 
 /// A slow answer.
@@ -140,6 +144,8 @@ impl<S: Store> View<S> {
             first_request: None,
             last_request: None,
             requests: record.counts.requests,
+            recorded_requests: 0,
+            overlaps: 0,
             robots_requests: record.counts.robots_requests,
             pages: record.counts.pages,
             bytes: record.counts.bytes,
@@ -149,6 +155,8 @@ impl<S: Store> View<S> {
             pauses: BTreeMap::new(),
             slowest: Vec::new(),
             denied: 0,
+            denied_requested: 0,
+            denied_requested_later: 0,
             errors: BTreeMap::new(),
             broken: Vec::new(),
             broken_count: 0,
@@ -183,46 +191,6 @@ impl<S: Store> View<S> {
             }
         }
         Ok(files.into_values().collect())
-    }
-
-    fn read_ledger_for(&self, report: &mut OwnerReport) -> Result<(), ViewError> {
-        let (mut gaps, mut count) = (self.sorter(), 0_u64);
-        let mut last_end: Option<Duration> = None;
-        for block in self.decision_blocks() {
-            for decision in block?.1 {
-                if matches!(decision.decision.as_str(), "started" | "resumed") && decision.url.is_empty() {
-                    // The clock of each run begins anew.
-                    last_end = None;
-                }
-                if decision.host != report.host {
-                    continue;
-                }
-                match decision.decision.as_str() {
-                    "paused" => *report.pauses.entry(decision.reason.clone()).or_default() += 1,
-                    "skipped" if decision.reason == "robots_txt" => report.denied += 1,
-                    _ => {}
-                }
-                let Some(RequestMade { started, took, clock, .. }) = decision.evidence.request else {
-                    continue;
-                };
-                report.first_request.get_or_insert(Moment(started));
-                report.last_request = Some(Moment(started));
-                if let Some(end) = last_end {
-                    let gap = u64::try_from(clock.saturating_sub(end).as_micros()).unwrap_or(u64::MAX);
-                    gaps.push(&gap.to_be_bytes())?;
-                    count += 1;
-                }
-                last_end = Some(clock + took);
-                slow(&mut report.slowest, decision.url, took, started);
-            }
-        }
-        let mut gaps = gaps.sorted()?.map(|gap| gap.map(|gap| sorter::number(&gap, 0, 8) as f64 / 1e6));
-        if let Some(least) = gaps.next().transpose()? {
-            let middle = usize::try_from(count / 2).unwrap_or(usize::MAX);
-            let median = middle.checked_sub(1).and_then(|skipped| gaps.nth(skipped)).transpose()?;
-            report.gaps = Some(Gaps { count, least, median: median.unwrap_or(least) });
-        }
-        Ok(())
     }
 
     fn read_pages_for(&self, id: HostId, report: &mut OwnerReport) -> Result<(), ViewError> {
@@ -271,14 +239,5 @@ impl<S: Store> View<S> {
             }
         }
         Ok(())
-    }
-}
-
-fn slow(slowest: &mut Vec<Slow>, url: String, took: Duration, at: Timestamp) {
-    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let place = slowest.partition_point(|known| known.duration_ms >= duration_ms);
-    if place < SLOWEST {
-        slowest.insert(place, Slow { url, duration_ms, at: Moment(at) });
-        slowest.truncate(SLOWEST);
     }
 }

@@ -14,27 +14,30 @@ impl OwnerReport {
 
     /// Writes it as Markdown.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
-        let agent = self.agent.as_deref().unwrap_or("a web crawler");
-        let name = agent.split_whitespace().next().unwrap_or(agent);
-        writeln!(out, "# What {} asked of {}\n", clean(name), clean(&self.host))?;
-        self.requests(agent, out)?;
+        let name = self.agent.as_deref().and_then(|agent| agent.split_whitespace().next());
+        writeln!(out, "# What {} asked of {}\n", clean(name.unwrap_or("a web crawler")), clean(&self.host))?;
+        self.requests(out)?;
         self.pace(out)?;
         self.robots(out)?;
         self.slow(out)?;
         self.broken(out)
     }
 
-    fn requests(&self, agent: &str, out: &mut impl Write) -> io::Result<()> {
+    fn requests(&self, out: &mut impl Write) -> io::Result<()> {
         if let (Some(first), Some(last)) = (self.first_request, self.last_request) {
             writeln!(out, "- from {first} to {last}")?;
         }
-        writeln!(out, "- User-Agent: `{}`", clean(agent))?;
+        if let Some(agent) = &self.agent {
+            writeln!(out, "- User-Agent: `{}`", clean(agent))?;
+        }
         writeln!(
             out,
-            "- {} requests, {} of them for robots.txt; {} pages were answered",
-            self.requests, self.robots_requests, self.pages
+            "- {}, {} of them for robots.txt; {} answered with a page (status 2xx)",
+            count(self.requests, "request"),
+            self.robots_requests,
+            self.pages
         )?;
-        writeln!(out, "- {} octets of bodies were received", self.bytes)?;
+        writeln!(out, "- {} of bodies were received", count(self.bytes, "byte"))?;
         if let Some(program) = &self.program {
             writeln!(out, "- program: {}", clean(program))?;
         }
@@ -43,18 +46,42 @@ impl OwnerReport {
 
     fn pace(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## How fast\n")?;
-        match &self.gaps {
-            Some(gaps) => writeln!(
+        if self.recorded_requests < self.requests {
+            writeln!(
                 out,
-                "- never two requests at once; between the end of an answer and the next request: {} s at least, {} s \
-                 in the median ({} pauses measured)",
-                gaps.least, gaps.median, gaps.count
-            )?,
-            None => writeln!(out, "- never two requests at once; the pauses weren't recorded")?,
+                "- the times of {} of {} are on record; nothing is said here of the others",
+                self.recorded_requests,
+                count(self.requests, "request")
+            )?;
+        } else if self.requests > 0 && self.overlaps == 0 {
+            writeln!(out, "- never two requests at once")?;
         }
-        writeln!(out, "- the pause in force at the end was {} s, set by: {}", self.delay, self.delay_reason)?;
-        for (reason, count) in &self.pauses {
-            writeln!(out, "- {count} times the whole host was left to rest: {}", clean(reason))?;
+        if self.overlaps > 0 {
+            let (requests, were) = (count(self.overlaps, "request"), were(self.overlaps));
+            writeln!(out, "- {requests} {were} sent before the answer to an earlier one was complete")?;
+        }
+        if let Some(gaps) = &self.gaps {
+            writeln!(
+                out,
+                "- between the end of an answer and the next request: {} s at least, {} s in the median ({} measured)",
+                gaps.least,
+                gaps.median,
+                count(gaps.count, "pause")
+            )?;
+            if gaps.short == 0 {
+                writeln!(out, "- none of them was shorter than the delay then in force")?;
+            } else {
+                writeln!(
+                    out,
+                    "- {} of them {} shorter than the delay then in force",
+                    gaps.short,
+                    were(gaps.short)
+                )?;
+            }
+        }
+        writeln!(out, "- the delay in force at the end was {} s, set by: {}", self.delay, self.delay_reason)?;
+        for (reason, times) in &self.pauses {
+            writeln!(out, "- the whole host was paused {}: {}", count(*times, "time"), clean(reason))?;
         }
         Ok(())
     }
@@ -62,7 +89,7 @@ impl OwnerReport {
     fn robots(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## robots.txt\n")?;
         if self.robots.is_empty() {
-            writeln!(out, "It was never answered.")?;
+            writeln!(out, "No answer is on record.")?;
         }
         for file in &self.robots {
             let line = format!(
@@ -74,7 +101,27 @@ impl OwnerReport {
                 writeln!(out, "  - {}", clean(&warned.to_string()))?;
             }
         }
-        writeln!(out, "- {} URLs were found and not requested, since robots.txt forbids them", self.denied)
+        if self.recorded_requests == 0 && self.requests > 0 {
+            return writeln!(out, "- the URLs that robots.txt denied aren't on record");
+        }
+        let (urls, are) = (count(self.denied, "URL"), were(self.denied));
+        if self.recorded_requests < self.requests {
+            writeln!(
+                out,
+                "- {urls} {are} denied by robots.txt and not requested, as far as requests are on record"
+            )?;
+        } else {
+            writeln!(out, "- {urls} {are} found and not requested, since robots.txt denied access")?;
+        }
+        if self.denied_requested > 0 {
+            let (urls, are) = (count(self.denied_requested, "URL"), were(self.denied_requested));
+            let later = self.denied_requested_later;
+            writeln!(
+                out,
+                "- {urls} {are} denied at one time and requested at another, {later} of them after the denial"
+            )?;
+        }
+        Ok(())
     }
 
     fn slow(&self, out: &mut impl Write) -> io::Result<()> {
@@ -91,10 +138,10 @@ impl OwnerReport {
     fn broken(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## Broken links and errors\n")?;
         if self.broken_count == 0 {
-            return writeln!(out, "None were seen.");
+            return writeln!(out, "None are on record.");
         }
         let kinds: Vec<_> = self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
-        writeln!(out, "{} URLs couldn't be had ({}).\n", self.broken_count, clean(&kinds.join(", ")))?;
+        writeln!(out, "{} failed ({}).\n", count(self.broken_count, "URL"), clean(&kinds.join(", ")))?;
         for broken in &self.broken {
             writeln!(out, "- {}  {}", clean(&broken.kind), clean(&broken.url))?;
             for page in &broken.linked_from {
@@ -110,4 +157,13 @@ impl OwnerReport {
         }
         Ok(())
     }
+}
+
+/// `1 request`, `2 requests`.
+fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn were(number: u64) -> &'static str {
+    if number == 1 { "was" } else { "were" }
 }

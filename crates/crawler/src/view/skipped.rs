@@ -124,7 +124,7 @@ fn is_end(decision: &Decision) -> bool {
 }
 
 /// The URL's fingerprint, or the like of a reference that is no URL.
-fn mark(key: &FingerprintKey, url: &str) -> Fingerprint {
+pub(super) fn mark(key: &FingerprintKey, url: &str) -> Fingerprint {
     if let Ok(url) = CrawlUrl::parse(url) {
         return url.fingerprint(key);
     }

@@ -1,4 +1,5 @@
-//! `crawl report`: a report that is fit to be sent to a site's owner.
+//! `crawl report DIR --host HOST`: a report that is fit to be sent to a site's owner. Without a host it is reserved for the
+//! report of a whole crawl.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -19,9 +20,9 @@ Example:
 pub(crate) struct ReportArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// The host whose owner the report is for
+    /// The host whose owner the report is for; required: the report of a whole crawl, in HTML, doesn't exist yet
     #[arg(long, value_name = "HOST")]
-    host: String,
+    host: Option<String>,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -30,10 +31,15 @@ pub(crate) struct ReportArgs {
 /// Writes the report.
 pub(crate) fn run(args: &ReportArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
+    let Some(host) = &args.host else {
+        let words = "the HTML report of a whole crawl doesn't exist yet; `crawl report DIR --host HOST` writes the report for \
+                     the owner of one host (`crawl show DIR hosts` lists all)";
+        return Err(Stop::new(exit::USAGE, words).into());
+    };
     let view = open(&args.dir)?;
-    let report = view.owner_report(&args.host).map_err(|error| told(&error))?;
+    let report = view.owner_report(host).map_err(|error| told(&error))?;
     let report = report.ok_or_else(|| {
-        let host = crawler::clean::clean(&args.host);
+        let host = crawler::clean::clean(host);
         Stop::new(
             exit::USAGE,
             format!("the crawl doesn't know the host {host}; `crawl show DIR hosts` lists all"),

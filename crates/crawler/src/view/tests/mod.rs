@@ -3,6 +3,7 @@
 mod directory;
 mod forms;
 mod noindex;
+mod owner;
 mod queue;
 mod skipped;
 mod summary;
