@@ -34,7 +34,7 @@ Examples:
   crawl demo
 
 Units:
-  durations: 500ms 10s 5m 2h 1d (a unit always stands there); sizes: 512B 10KB (10,000) 4MiB (4,194,304) 1GiB;
+  durations: 500ms 10s 5m 2h 1d; sizes: 512B 10KB (10,000) 4MiB (4,194,304) 1GiB; a unit is required;
   a limit may be none
 
 Settings:
