@@ -220,3 +220,22 @@ fn an_origin_that_never_answers_holds_up_no_other_of_its_host() {
     assert_eq!(aside.len(), 1, "told once: {aside:?}");
     scene.assert_polite();
 }
+
+#[test]
+fn a_url_with_another_port_than_its_resolve_rule_connects_nowhere_and_says_so() {
+    let links = "<title>front</title><a href=http://a.test:81/x>x</a><a href=https://a.test:80/y>y</a><a href=http://a.test:80/z>z</a>";
+    let sites = Sites::new().page("a.test", "/", Answer::html(links)).page("a.test", "/z", Answer::html("z"));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--allow-net", "127.0.0.0/8"]).run();
+    let asked: Vec<String> = scene.server.log().iter().map(Request::url).collect();
+    assert_eq!(asked, ["http://a.test/robots.txt", "http://a.test/", "http://a.test/z"]);
+    let errors = scene.table("errors");
+    let rule = scene.server.resolve().remove(1);
+    let rule = rule.rsplit(':').next().expect("a port");
+    for (url, port) in [("http://a.test:81/x", 81), ("https://a.test:80/y", 80)] {
+        let row = errors.iter().find(|row| row["url"] == url).unwrap_or_else(|| panic!("{url}: {errors:?}"));
+        assert_eq!(row["kind"], "blocked_address", "{row}");
+        let words = format!("for port {rule} alone, and the URL names port {port}: not connected");
+        assert!(row["detail"].as_str().expect("words").contains(&words), "{row}");
+    }
+}

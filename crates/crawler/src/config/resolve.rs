@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// The address of one host. Written `HOST:ADDR[:PORT]`, an IPv6 address in brackets.
 ///
-/// A port redirects the connections of URLs that name no port; the Host field stays the name.
+/// A port takes the place of the scheme's own port, for URLs that name no other; to a URL with another port the rule doesn't apply.
+/// The Host field and the name in TLS stay those of the URL. As curl's `--connect-to HOST:80:ADDR:PORT`; its `--resolve` has another
+/// order, `HOST:PORT:ADDR`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResolveRule {
@@ -39,6 +41,8 @@ impl fmt::Display for ResolveRule {
     }
 }
 
+const CURLS_ORDER: &str = "the address comes before the port; HOST:PORT:ADDR is curl's order";
+
 impl FromStr for ResolveRule {
     type Err = ResolveError;
 
@@ -57,7 +61,10 @@ impl FromStr for ResolveRule {
         if host != "*" && (host.is_empty() || !host.chars().all(in_name)) {
             return Err(refuse("no host name"));
         }
-        let addr = addr.parse().map_err(|_| refuse("no address; an IPv6 address stands in brackets"))?;
+        let addr = addr.parse().map_err(|_| {
+            let is_curls = addr.parse::<u16>().is_ok();
+            refuse(if is_curls { CURLS_ORDER } else { "no address; an IPv6 address stands in brackets" })
+        })?;
         let port = match port.ok_or_else(|| refuse("no colon before the port"))? {
             "" => None,
             port => Some(port.parse().ok().filter(|&port| port != 0).ok_or_else(|| refuse("no port"))?),
@@ -139,6 +146,17 @@ mod tests {
             "example.org:443:127.0.0.1",
         ] {
             assert!(bad.parse::<ResolveRule>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_curl_is_named() {
+        for text in ["example.org:443:127.0.0.1", "*:80:[::1]"] {
+            let told = text.parse::<ResolveRule>().unwrap_err().to_string();
+            assert!(
+                told.ends_with("(the address comes before the port; HOST:PORT:ADDR is curl's order)"),
+                "{told}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Source: the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its successors).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -122,16 +122,16 @@ pub enum BlockedAddress {
         /// The class of the first answer.
         first: AddressClass,
     },
-    /// A resolve rule opens another port of it.
+    /// The resolve rules of the host are for another port than the one that stands in the URL.
     #[error(
-        "{addr} is a {} address, of which --resolve opens another port: closed (--allow-net {} opens it)",
-        .class.as_str(), IpNet::from(*.addr)
+        "--resolve gives the address {} for port {} alone, and the URL names port {port}: not connected (a rule without a port keeps the port of the URL)",
+        .rule.ip(), .rule.port()
     )]
     OtherPort {
-        /// The address.
-        addr: IpAddr,
-        /// Its class.
-        class: AddressClass,
+        /// Address and port of the first of the rules.
+        rule: SocketAddr,
+        /// The port in the URL.
+        port: u16,
     },
 }
 

@@ -56,7 +56,7 @@ impl GuardedResolver {
     pub(super) async fn look_up(&self, name: &str, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
         let host = without_dot(name).to_ascii_lowercase();
         if let Some(addrs) = self.rules.get(&host) {
-            return self.by_rule(addrs, aim);
+            return by_rule(addrs, aim);
         }
         let found = match aim.pinned() {
             // Judged again: the guard is asked for every connection.
@@ -67,25 +67,6 @@ impl GuardedResolver {
         match aim.booked {
             Some(Booked::Nowhere) => Err(LookupError::NotBooked.into()),
             _ => Ok(open.into_iter().map(|addr| SocketAddr::new(addr, 0)).collect()),
-        }
-    }
-
-    /// The operator named these addresses for this host: they are open, with the port that was given or with any where none was.
-    fn by_rule(&self, mut addrs: Vec<SocketAddr>, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
-        if let Some(pinned) = aim.pinned() {
-            addrs.retain(|addr| addr.ip() == pinned);
-        }
-        // A port in the URL takes the place of that of the rule.
-        let is_other = |addr: &SocketAddr| aim.is_explicit && ![0, aim.port].contains(&addr.port());
-        let other = addrs.iter().find(|addr| is_other(addr) && !self.guard.is_open(addr.ip())).copied();
-        addrs.retain(|addr| !is_other(addr) || self.guard.is_open(addr.ip()));
-        match other {
-            Some(addr) if addrs.is_empty() => {
-                let (addr, class) = (addr.ip(), AddressClass::of(addr.ip()));
-                Err(BlockedAddress::OtherPort { addr, class }.into())
-            }
-            _ if addrs.is_empty() => Err(LookupError::NoAddress.into()),
-            _ => Ok(addrs),
         }
     }
 
@@ -112,6 +93,22 @@ impl GuardedResolver {
     }
 }
 
+/// The operator named these addresses for this host: they are open. A port in a rule takes the place of the scheme's own port;
+/// where another port stands in the URL, the rule doesn't apply (`docs/cli.md` has the table), and no name server is asked.
+fn by_rule(mut addrs: Vec<SocketAddr>, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
+    if let Some(pinned) = aim.pinned() {
+        addrs.retain(|addr| addr.ip() == pinned);
+    }
+    let is_other = |addr: &SocketAddr| aim.is_explicit && ![0, aim.port].contains(&addr.port());
+    let other = addrs.iter().copied().find(is_other);
+    addrs.retain(|addr| !is_other(addr));
+    match other {
+        Some(rule) if addrs.is_empty() => Err(BlockedAddress::OtherPort { rule, port: aim.port }.into()),
+        _ if addrs.is_empty() => Err(LookupError::NoAddress.into()),
+        _ => Ok(addrs),
+    }
+}
+
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let resolver = self.clone();
@@ -129,6 +126,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::fetch::{FetchRequest, Purpose};
 
     fn addrs(texts: &[&str]) -> Vec<SocketAddr> {
         texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect()
@@ -205,19 +203,70 @@ mod tests {
         assert!(error.is::<LookupError>(), "{error}");
     }
 
+    /// The table of `--resolve` in `docs/cli.md`, row by row: where a URL's connections go, in the order in which they are tried.
     #[tokio::test]
-    async fn a_rule_with_a_port_opens_that_port_alone() {
-        let resolver = resolver(&["a.test:127.0.0.1:81", "b.test:127.0.0.1", "c.test:8.8.8.8:81"], &[]);
-        for (host, port, is_explicit, expected) in [
-            ("a.test", 80, false, true),
-            ("a.test", 443, false, true),
-            ("a.test", 81, true, true),
-            ("a.test", 6379, true, false),
-            ("b.test", 6379, true, true),
-            ("c.test", 6379, true, true),
+    async fn each_row_of_the_documented_table_of_resolve_rules() {
+        let refused = |address: &str, rule: u16, url: u16| {
+            Err(format!(
+                "--resolve gives the address {address} for port {rule} alone, and the URL names port {url}: \
+                 not connected (a rule without a port keeps the port of the URL)"
+            ))
+        };
+        let to =
+            |addrs: &[&str]| Ok(addrs.iter().map(|addr| addr.parse().unwrap()).collect::<Vec<SocketAddr>>());
+        for (rules, url, expected) in [
+            (&["a.test:127.0.0.1"][..], "http://a.test/", to(&["127.0.0.1:80"])),
+            (&["a.test:127.0.0.1"], "https://a.test/", to(&["127.0.0.1:443"])),
+            (&["a.test:127.0.0.1"], "http://a.test:8080/", to(&["127.0.0.1:8080"])),
+            (&["a.test:127.0.0.1:8000"], "http://a.test/", to(&["127.0.0.1:8000"])),
+            (&["a.test:127.0.0.1:8000"], "https://a.test/", to(&["127.0.0.1:8000"])),
+            // The scheme's own port is no other than none.
+            (&["a.test:127.0.0.1:8000"], "http://a.test:80/", to(&["127.0.0.1:8000"])),
+            (&["a.test:127.0.0.1:8000"], "https://a.test:443/", to(&["127.0.0.1:8000"])),
+            (&["a.test:127.0.0.1:8000"], "http://a.test:8000/", to(&["127.0.0.1:8000"])),
+            (&["a.test:127.0.0.1:8000"], "http://a.test:8080/", refused("127.0.0.1", 8000, 8080)),
+            (&["a.test:127.0.0.1:80"], "https://a.test:8443/", refused("127.0.0.1", 80, 8443)),
+            (&["a.test:127.0.0.1:8000"], "https://a.test:80/", refused("127.0.0.1", 8000, 80)),
+            // A public address is no exception.
+            (&["a.test:8.8.8.8:8000"], "http://a.test:8080/", refused("8.8.8.8", 8000, 8080)),
+            (&["a.test:[::1]:8000"], "http://a.test/", to(&["[::1]:8000"])),
+            // Several rules.
+            (
+                &["a.test:127.0.0.1:81", "a.test:127.0.0.2"],
+                "http://a.test/",
+                to(&["127.0.0.1:81", "127.0.0.2:80"]),
+            ),
+            (&["a.test:127.0.0.1:81", "a.test:127.0.0.2"], "http://a.test:8080/", to(&["127.0.0.2:8080"])),
+            (&["a.test:127.0.0.1:81", "a.test:127.0.0.2:82"], "http://a.test:82/", to(&["127.0.0.2:82"])),
+            (
+                &["a.test:127.0.0.1:81", "a.test:127.0.0.2:82"],
+                "http://a.test:83/",
+                refused("127.0.0.1", 81, 83),
+            ),
+            // The rule for every host.
+            (&["*:127.0.0.9:90", "a.test:127.0.0.1:81"], "http://b.test/", to(&["127.0.0.9:90"])),
+            (&["*:127.0.0.9", "a.test:127.0.0.1:81"], "http://b.test:8080/", to(&["127.0.0.9:8080"])),
+            (&["*:127.0.0.9:90"], "http://b.test:8080/", refused("127.0.0.9", 90, 8080)),
+            (&["*:127.0.0.9:8080", "a.test:127.0.0.1:81"], "http://a.test/", to(&["127.0.0.1:81"])),
+            (
+                &["*:127.0.0.9:8080", "a.test:127.0.0.1:81"],
+                "http://a.test:8080/",
+                refused("127.0.0.1", 81, 8080),
+            ),
         ] {
-            let found = resolver.look_up(host, &aim(port, is_explicit, None)).await;
-            assert_eq!(found.is_ok(), expected, "{host}:{port}");
+            for nets in [&[][..], &["127.0.0.0/8"]] {
+                let request = FetchRequest::new(url.parse().unwrap(), Purpose::Page);
+                let aim = Aim::of(&request, &request.url);
+                let host = request.url.host_str().unwrap();
+                let found = resolver(rules, nets).look_up(host, &aim).await;
+                // As the client connects: the URL's port where it stands there or the rule has none.
+                let port = |addr: &SocketAddr| {
+                    if aim.is_explicit || addr.port() == 0 { aim.port } else { addr.port() }
+                };
+                let found = found
+                    .map(|addrs| addrs.iter().map(|addr| SocketAddr::new(addr.ip(), port(addr))).collect());
+                assert_eq!(found.map_err(|error| error.to_string()), expected, "{rules:?} {url} {nets:?}");
+            }
         }
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct AdjustableArgs {
     /// Tries after the first one, where the failure may pass [default: 2]
     #[arg(long, value_name = "N", help_heading = "Fetching")]
     retries: Option<u32>,
-    /// Address of a host, in place of DNS; repeatable; an IPv6 address stands in brackets
+    /// Address of a host, in place of DNS; PORT stands in for 80 and 443; repeatable; an IPv6 address stands in brackets
     #[arg(long, value_name = "HOST:ADDR[:PORT]", help_heading = "Fetching")]
     resolve: Vec<String>,
     /// File with one such address a line
