@@ -247,8 +247,7 @@ impl<S: Store> Crawl<S> {
             Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
         ];
         self.store.commit(about).expect("the store works");
-        job::plan_stored(&settings(), &seeds(&self.sim), Arc::clone(&self.store), MIDNIGHT)
-            .expect("the store works")
+        job::plan_stored(&settings(), &seeds(&self.sim), &self.store, MIDNIGHT).expect("the store works")
     }
 
     /// When the last commit was acknowledged, on the web's clock.

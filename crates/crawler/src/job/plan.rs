@@ -83,7 +83,7 @@ pub fn plan_asked<S: Store>(
 /// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
 pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
     let dir = CrawlDir::open(root)?;
-    plan_stored(settings, seeds, Arc::new(SledStore::open(&dir.db())?), Timestamp::now())
+    plan_stored(settings, seeds, &Arc::new(SledStore::open(&dir.db())?), Timestamp::now())
 }
 
 /// Plans from what a crawl has stored, and `seeds`, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue
@@ -91,12 +91,12 @@ pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Res
 pub fn plan_stored<S: Store>(
     settings: &Settings,
     seeds: &[CrawlUrl],
-    store: Arc<S>,
+    store: &Arc<S>,
     now: Timestamp,
 ) -> Result<Plan, JobError> {
-    let robots = robots_cache(settings, Arc::clone(&store), &origin_cache(settings));
-    let view = View::over(Arc::clone(&store)).map_err(read)?;
-    let key = super::read_key(&*store)?;
+    let robots = robots_cache(settings, Arc::clone(store), &origin_cache(settings));
+    let view = View::over(Arc::clone(store)).map_err(read)?;
+    let key = super::read_key(&**store)?;
     let mut planner = Planner::default();
     let mut known = crate::frontier::FingerprintSet::default();
     let mut take = |url: &str| -> Result<(), JobError> {
@@ -123,7 +123,7 @@ pub fn plan_stored<S: Store>(
         }
     }
     let known_from = "what the crawl has stored: pages, what waits, and what robots.txt denied".to_owned();
-    let sitemaps = sitemaps(&*store)?;
+    let sitemaps = sitemaps(&**store)?;
     Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
 }
 

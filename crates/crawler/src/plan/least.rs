@@ -31,7 +31,7 @@ struct Part {
 /// Cost: one pass over the lines for each minute of a day, then a few steps for each change of the rules in the time that it takes.
 pub(super) fn least(timing: Option<&Timing>, delay: Duration, start: Timestamp, requests: u64) -> Duration {
     let day = Day::new(timing, delay);
-    let start = start.as_nanosecond().rem_euclid(DAY as i128).unsigned_abs();
+    let start = start.as_nanosecond().rem_euclid(DAY.cast_signed()).unsigned_abs();
     let (mut at, mut remaining) = (start, u128::from(requests.saturating_sub(1)));
     while remaining > 0 {
         // The first one may stand outside the windows.
@@ -111,6 +111,8 @@ impl Day {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use proptest::prelude::*;
     use robots::{Agent, Options, Robots};
 
@@ -191,10 +193,10 @@ mod tests {
             let time = |minute: u16| format!("{:02}{:02}", minute / 60 % 24, minute % 60);
             let mut lines = String::new();
             for (from, long) in windows {
-                lines += &format!("Visit-time: {}-{}\n", time(from), time(from + long));
+                writeln!(lines, "Visit-time: {}-{}", time(from), time(from + long)).unwrap();
             }
             for (from, long, seconds) in rates {
-                lines += &format!("Request-rate: 1/{seconds}s {}-{}\n", time(from), time(from + long));
+                writeln!(lines, "Request-rate: 1/{seconds}s {}-{}", time(from), time(from + long)).unwrap();
             }
             let (timing, delay) = (timing(&lines), Duration::from_secs(1));
             let start = Timestamp::from_millisecond(start).unwrap();

@@ -101,9 +101,10 @@ fn read_denials(met: Sorter, report: &mut OwnerReport) -> Result<(), ViewError> 
             end(denied, requested, later);
             (url, denied, requested, later) = (Some(of), false, false, false);
         }
-        match record.get(16) {
-            Some(&DENIED) => denied = true,
-            _ => (requested, later) = (true, later || denied),
+        if record.get(16) == Some(&DENIED) {
+            denied = true;
+        } else {
+            (requested, later) = (true, later || denied);
         }
     }
     end(denied, requested, later);
