@@ -28,7 +28,7 @@ pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
-    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml,
+    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml, value_of,
     without_places,
 };
 pub use resolve::{ResolveError, ResolveRule};

@@ -95,6 +95,15 @@ pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
     KEYS.iter().map(|key| key.path).filter(|path| one.get(path) != other.get(path)).collect()
 }
 
+/// The value of a key, as the TOML has it; `none` where there is none.
+pub fn value_of(settings: &Settings, key: &str) -> String {
+    match flat(settings).get(key) {
+        Some(toml::Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => "none".to_owned(),
+    }
+}
+
 /// The settings without the seed file and the directory, which may be moved between runs.
 pub fn without_places(settings: &Settings) -> Settings {
     let nowhere = Settings::default();

@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::{Engine, quota};
 use crate::clock::Now;
-use crate::commit::{CommitError, Committer, Totals};
+use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::store::{Store, StoreError, Tree};
@@ -20,7 +20,17 @@ pub(super) struct Committing<S> {
     committer: Committer<S>,
     generation: u64,
     totals: Totals,
+    batch: Option<Batch>,
     result: Result<(), CommitError>,
+}
+
+impl<S: Store> Committing<S> {
+    /// Writes it.
+    pub(super) fn write(&mut self) {
+        if let Some(batch) = self.batch.take() {
+            self.result = self.committer.commit(batch);
+        }
+    }
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -50,7 +60,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         now: Now,
     ) -> Result<Option<JoinHandle<Committing<S>>>, CommitError> {
-        let Some(mut committer) = self.committer.take() else { return Ok(None) };
+        let Some(mut committing) = self.begin_commit(now)? else { return Ok(None) };
+        Ok(Some(tokio::task::spawn_blocking(move || {
+            committing.write();
+            committing
+        })))
+    }
+
+    /// Takes everything that waits into a commit, which is still to be written.
+    pub(super) fn begin_commit(&mut self, now: Now) -> Result<Option<Committing<S>>, CommitError> {
+        let Some(committer) = self.committer.take() else { return Ok(None) };
         if let Some(record) = self.quotas.record(now, self.clock.boot()) {
             self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
         }
@@ -61,11 +80,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         batch.totals = self.totals;
         self.batch_octets = 0;
         self.batch_since = None;
-        Ok(Some(tokio::task::spawn_blocking(move || {
-            let totals = batch.totals;
-            let result = committer.commit(batch);
-            Committing { committer, generation, totals, result }
-        })))
+        let totals = batch.totals;
+        Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(()) }))
     }
 
     pub(super) fn committed(

@@ -78,17 +78,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if u32::from(queued.redirects) > self.settings.max_redirects {
                 return Ok(LinkOutcome::TooManyRedirects.into());
             }
-            // Where a seed redirects to belongs to the crawl as the seed does.
-            if item.seed && self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
-                self.scope_added.push(url.to_string());
-                let added = ScopeAdded { urls: self.scope_added.clone() };
-                self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+            if item.seed {
+                self.widen_scope(url, depth)?;
             }
         }
         if let Some(outcome) = self.scope.judge(url, depth) {
             return Ok(outcome.into());
         }
-        let host = match self.host_within_budgets(lease, &queued, url)? {
+        let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
@@ -99,6 +96,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Admitted::Untested => LinkOutcome::Untested.into(),
             Admitted::Held(held) => Judged::Held(held),
         })
+    }
+
+    /// Where a seed redirects to belongs to the crawl as the seed does.
+    pub(super) fn widen_scope(&mut self, url: &CrawlUrl, depth: u32) -> Result<(), CommitError> {
+        if self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
+            self.scope_added.push(url.to_string());
+            let added = ScopeAdded { urls: self.scope_added.clone() };
+            self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+        }
+        Ok(())
     }
 
     /// True the first time that a URL is left out for a reason, as far as memory reaches.
@@ -131,17 +138,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         self.totals.skipped += 1;
-        let layer = match outcome {
-            LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => {
-                Layer::Directive
-            }
-            LinkOutcome::TooLong
-            | LinkOutcome::TooManyRedirects
-            | LinkOutcome::RedirectLoop
-            | LinkOutcome::TooDeep => Layer::Limit,
-            _ if held.is_some() => Layer::Trap,
-            _ => Layer::Scope,
-        };
+        let layer = layer_of(outcome);
         let directive = match outcome {
             LinkOutcome::PageNofollow => Some("nofollow"),
             LinkOutcome::NoImageIndex => Some("noimageindex"),
@@ -166,5 +163,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             evidence: evidence.into(),
             via: Some(lease.url.to_string()),
         });
+    }
+}
+
+/// Who leaves such a URL out.
+pub(super) fn layer_of(outcome: LinkOutcome) -> Layer {
+    match outcome {
+        LinkOutcome::PageNofollow | LinkOutcome::RelNofollow | LinkOutcome::NoImageIndex => Layer::Directive,
+        LinkOutcome::TooLong
+        | LinkOutcome::TooManyRedirects
+        | LinkOutcome::RedirectLoop
+        | LinkOutcome::TooDeep => Layer::Limit,
+        outcome if outcome.is_trap() => Layer::Trap,
+        _ => Layer::Scope,
     }
 }

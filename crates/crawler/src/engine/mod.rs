@@ -13,6 +13,7 @@ mod pauses;
 mod progress;
 mod quota;
 mod redirect;
+mod rejudge;
 mod settings;
 mod settle;
 mod shortage;
@@ -20,6 +21,7 @@ mod sitemaps;
 mod traps;
 mod withdraw;
 
+pub(crate) use self::rejudge::JUDGED_BY;
 pub(crate) use self::withdraw::due_key;
 
 use std::collections::HashMap;
@@ -49,6 +51,7 @@ use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Domains;
 use crate::url::{CrawlUrl, FingerprintKey};
+use crate::view::View;
 use crate::visit::{self, Outcome, VisitContext};
 
 /// No more is leased while this much waits to be committed.
@@ -104,6 +107,8 @@ pub struct Engine<F, S> {
     pauses: Option<Arc<PauseLog>>,
     /// The pages that URLs were found on lately.
     urls: HashMap<Via, Box<str>>,
+    /// What is judged again at the start of the run, where settings are different.
+    left_out: Option<View<Arc<S>>>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -211,6 +216,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             done: Done::default(),
             pauses: None,
             urls: HashMap::new(),
+            left_out: None,
         })
     }
 
@@ -225,7 +231,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut next_tick = Duration::ZERO;
         // The run is on record before its first request: a process that dies at once leaves hosts that the next one rests.
         let now = self.clock.now();
+        let run = self.settings.run.as_ref().map(|(run, _)| run.clone());
         self.enter_start(now)?;
+        if let Some(run) = run {
+            self.rejudge(&run, &stop)?;
+        }
         if self.nothing_to_do(now) {
             // Start and end in one commit: a crawl that is through doesn't need to live for two.
             let end = self.parked()?.unwrap_or(End::Complete);

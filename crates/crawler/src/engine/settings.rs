@@ -57,6 +57,8 @@ pub struct EngineSettings {
     pub ledger: LedgerLevel,
     /// What the run is started with: digests for the ledger, and the settings' text. None where nothing is put on record.
     pub run: Option<(RunSettings, String)>,
+    /// What left URLs out in earlier runs and is different now: each key with its value in this run. Those URLs are judged again.
+    pub changed: Vec<(&'static str, String)>,
 }
 
 /// What the crawl is asked to do.

@@ -21,7 +21,7 @@ use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Event, Outcome, SitemapRead};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
-const DEPTH: u32 = 1;
+pub(super) const DEPTH: u32 = 1;
 
 /// True for outcomes that say something about the sitemap itself; the others are about its host.
 pub(super) fn is_end(event: &Event) -> bool {
@@ -315,7 +315,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(outcome.into());
         }
         let queued = QueuedUrl::link(url, DEPTH, Some(via));
-        let host = match self.host_within_budgets(lease, &queued, url)? {
+        let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };

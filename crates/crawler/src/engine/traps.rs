@@ -4,17 +4,17 @@ use super::Engine;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{HostId, Lease, QueuedUrl};
+use crate::frontier::{HostId, QueuedUrl};
 use crate::record::{Decision, Layer};
 use crate::store::{Store, StoreError};
 use crate::trap::{Held, by_form};
 use crate::url::CrawlUrl;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// The host of a URL, unless the URL's form or the number of its domain's hosts holds it back.
+    /// The host of a URL that was found on a page of `own`, unless the URL's form or the number of its domain's hosts holds it back.
     pub(super) fn host_within_budgets(
         &mut self,
-        lease: &Lease,
+        own: (&str, HostId),
         queued: &QueuedUrl,
         url: &CrawlUrl,
     ) -> Result<Result<HostId, Held>, StoreError> {
@@ -23,8 +23,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             return Ok(Err(held));
         }
-        if url.host() == lease.url.host() {
-            return Ok(Ok(lease.host));
+        if url.host() == own.0 {
+            return Ok(Ok(own.1));
         }
         if let Some(host) = self.frontier.known(url.host()) {
             return Ok(Ok(host));

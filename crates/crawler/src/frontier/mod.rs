@@ -331,6 +331,16 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
+    /// Queues a URL again that was taken out of its queue unasked since a budget was used up; says so if it still is. The host must be in
+    /// memory ([`Frontier::load`]).
+    pub fn requeue_held(&mut self, id: HostId, url: QueuedUrl) -> Option<Held> {
+        let held = self.exhausted(id, &url);
+        if held.is_none() {
+            self.requeue(id, url);
+        }
+        held
+    }
+
     /// True if the URL was seen; only for hosts whose seen set is in memory or small.
     pub fn is_seen(&mut self, id: HostId, fingerprint: Fingerprint) -> Result<bool, StoreError> {
         self.load(id)?;

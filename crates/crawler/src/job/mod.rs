@@ -3,6 +3,7 @@
 mod descriptors;
 mod dir;
 mod plan;
+mod rejudge;
 mod revisit;
 mod rules;
 mod scrub;
@@ -16,6 +17,7 @@ pub(crate) use self::rules::selectors;
 pub use self::rules::{
     consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache, scope,
 };
+pub use self::rejudge::Rejudged;
 pub use self::seed::{Planted, plant};
 pub(crate) use self::swap::whole_database;
 
@@ -119,6 +121,7 @@ pub struct Job {
     run: (RunSettings, String),
     started: Timestamp,
     revisiting: bool,
+    rejudged: Rejudged,
 }
 
 impl Job {
@@ -170,7 +173,13 @@ impl Job {
         };
         let mut job = Self::new(dir, settings, prepared, store, key, record.started);
         job.revisit(None, now)?;
+        job.rejudged = rejudge::changed(&*job.store, &job.run.0, &job.settings)?;
         Ok(job)
+    }
+
+    /// What the run will judge again of the URLs that earlier runs left out.
+    pub fn rejudged(&self) -> &Rejudged {
+        &self.rejudged
     }
 
     fn new(
@@ -195,6 +204,7 @@ impl Job {
             run,
             started,
             revisiting: false,
+            rejudged: Rejudged::default(),
         }
     }
 
@@ -245,8 +255,16 @@ impl Job {
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
-        let engine = EngineSettings { run: Some(self.run), ..engine_settings(settings, self.key) };
+        let changed = self.rejudged.changed;
+        let left_out = (!changed.is_empty())
+            .then(|| View::over(Arc::clone(&self.store)).map(|view| view.in_dir(Arc::clone(&dir))))
+            .transpose()
+            .map_err(|error| JobError::View(Box::new(error)))?;
+        let engine = EngineSettings { run: Some(self.run), changed, ..engine_settings(settings, self.key) };
         let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
+        if let Some(left_out) = left_out {
+            engine.judge_again(left_out);
+        }
         engine.take_up_pauses(pauses)?;
         let summary = engine.run(stop.clone()).await?;
         drop(engine);

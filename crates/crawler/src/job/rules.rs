@@ -56,6 +56,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         sitemap_limits: settings.sitemap.limits(),
         plan: false,
         run: None,
+        changed: Vec::new(),
         frontier: FrontierLimits::default(),
         jitter: u64::from_be_bytes([
             key.0[0], key.0[1], key.0[2], key.0[3], key.0[4], key.0[5], key.0[6], key.0[7],

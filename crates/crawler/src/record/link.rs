@@ -90,6 +90,58 @@ impl LinkOutcome {
         }
     }
 
+    /// What the settings of a crawl leave out, which a later run with others may judge again.
+    pub const BY_SETTINGS: [Self; 15] = [
+        Self::Resource,
+        Self::OtherHost,
+        Self::OtherPath,
+        Self::Pattern,
+        Self::TooDeep,
+        Self::TooLong,
+        Self::TooManyRedirects,
+        Self::TrapDepth,
+        Self::TrapSegments,
+        Self::TrapRepeats,
+        Self::TrapHost,
+        Self::TrapDomain,
+        Self::TrapQuery,
+        Self::TrapShape,
+        Self::TrapSame,
+    ];
+
+    /// The keys of the settings that leave such a URL out; none where they don't decide it.
+    pub fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Resource => &["scope.resources"],
+            Self::OtherHost | Self::OtherPath | Self::Pattern => {
+                &["scope.mode", "scope.include", "scope.exclude"]
+            }
+            Self::TooDeep => &["limits.max_depth"],
+            Self::TooLong => &["limits.max_url_length"],
+            Self::TooManyRedirects => &["limits.max_redirects"],
+            // --max-depth takes its place.
+            Self::TrapDepth => &["traps.depth", "limits.max_depth"],
+            Self::TrapSegments => &["traps.segments"],
+            Self::TrapRepeats => &["traps.repeats"],
+            Self::TrapHost => &["traps.urls_per_host"],
+            Self::TrapDomain => &["traps.hosts_per_domain"],
+            Self::TrapQuery => &["traps.query_variants"],
+            Self::TrapShape => &["traps.shape_variants"],
+            Self::TrapSame => &["traps.same_pages"],
+            _ => &[],
+        }
+    }
+
+    /// The outcome of this name, where settings decide it.
+    pub fn by_settings(name: &str) -> Option<Self> {
+        Self::BY_SETTINGS.into_iter().find(|outcome| outcome.as_str() == name)
+    }
+
+    /// True where a limit on a space of URLs without end holds it back.
+    pub fn is_trap(self) -> bool {
+        self.keys().first().is_some_and(|key| key.starts_with("traps."))
+    }
+
     /// True where the URL was found and will not be fetched through this link.
     pub fn is_skip(self) -> bool {
         !matches!(self, Self::Queued | Self::Seen | Self::Untested)
@@ -167,6 +219,19 @@ pub(crate) fn unpack_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_key_that_leaves_a_url_out_is_a_setting() {
+        for outcome in LinkOutcome::BY_SETTINGS {
+            assert!(outcome.is_skip() && !outcome.keys().is_empty(), "{outcome:?}");
+            assert_eq!(LinkOutcome::by_settings(outcome.as_str()), Some(outcome));
+            for key in outcome.keys() {
+                assert!(crate::config::Key::by_path(key).is_some(), "{key}");
+            }
+        }
+        assert!(LinkOutcome::TrapSame.is_trap() && !LinkOutcome::TooDeep.is_trap());
+        assert_eq!(LinkOutcome::by_settings("nofollow_rel"), None);
+    }
 
     #[test]
     fn links_come_back_and_those_of_the_first_form_without_what_it_didnt_know() {

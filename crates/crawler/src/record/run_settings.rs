@@ -5,9 +5,6 @@ use serde::Serialize;
 use crate::config::{self, Settings};
 use crate::url::CrawlUrl;
 
-/// What the keys of settings begin with.
-const PREFIX: &str = "settings/";
-
 /// Digests of what a run was started with; part of the entry that begins it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunSettings {
@@ -18,6 +15,9 @@ pub struct RunSettings {
 }
 
 impl RunSettings {
+    /// What the keys of settings begin with.
+    pub(crate) const PREFIX: &'static str = "settings/";
+
     /// The settings of a run as they are stored, and their digests. Fails where a number is too great for TOML.
     pub fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<(Self, String), toml::ser::Error> {
         let text = config::settings_in_force(settings)?;
@@ -28,12 +28,12 @@ impl RunSettings {
 
     /// Key of the settings' text in tree `meta`.
     pub fn key(&self) -> Vec<u8> {
-        format!("{PREFIX}{}", self.settings).into_bytes()
+        format!("{}{}", Self::PREFIX, self.settings).into_bytes()
     }
 
     /// Whether this is the key of a run's settings.
     pub fn is_key(key: &[u8]) -> bool {
-        key.starts_with(PREFIX.as_bytes())
+        key.starts_with(Self::PREFIX.as_bytes())
     }
 }
 

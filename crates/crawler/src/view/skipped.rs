@@ -44,6 +44,19 @@ impl<S: Store> View<S> {
     /// denied or failed without an answer counts for that, whatever its later links say. Memory: some megabytes; what each
     /// URL met is sorted in temporary files, some 30 octets for each page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
+        let (left, parked) = self.left_and_parked()?;
+        Ok(left.chain(parked))
+    }
+
+    /// The rows of table `skipped` that the ledger has: without the URLs of hosts that are left alone. Which they are is found out
+    /// before the first one is given, so that the crawl may go on meanwhile.
+    pub(crate) fn left_out(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
+        Ok(self.left_and_parked()?.0)
+    }
+
+    fn left_and_parked(&self) -> Result<(Left<'_, S>, ParkedUrls<'_, S>), ViewError> {
         let mut met = self.sorter();
         for page in page_store::scan(self.store()) {
             let page = page?;
@@ -92,7 +105,7 @@ impl<S: Store> View<S> {
             next: None,
             place: 0,
         };
-        Ok(left.chain(parked))
+        Ok((left, parked))
     }
 
     /// What counts of everything that each URL met: decisions by their numbers, the last one first, and URLs that wait by

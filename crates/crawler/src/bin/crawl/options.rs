@@ -42,6 +42,19 @@ pub(crate) struct AdjustableArgs {
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Pace")]
     max_bandwidth: Option<String>,
 
+    /// How far from the seeds: their hosts, their domains, below their paths, or anywhere [default: host]
+    #[arg(long, value_name = "SCOPE", value_parser = ["host", "domain", "prefix", "any"], help_heading = "Scope")]
+    scope: Option<String>,
+    /// Takes only URLs that match one of these regular expressions; repeatable
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    include: Vec<String>,
+    /// Leaves URLs that match one of these regular expressions; repeatable, beats --include
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    exclude: Vec<String>,
+    /// Fetches images, scripts, style sheets and other resources too [default: false]
+    #[arg(long, help_heading = "Scope")]
+    resources: bool,
+
     /// Ends the crawl after this many pages [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
     max_pages: Option<String>,
@@ -91,6 +104,7 @@ impl AdjustableArgs {
         let texts = [
             ("agent.contact", &self.contact),
             ("ledger.level", &self.ledger),
+            ("scope.mode", &self.scope),
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),
@@ -112,6 +126,9 @@ impl AdjustableArgs {
         if self.per_ip {
             overrides.set("pace.per_ip", true);
         }
+        if self.resources {
+            overrides.set("scope.resources", true);
+        }
         if let Some(factor) = self.adaptive {
             overrides.set("pace.adaptive", factor);
         }
@@ -120,7 +137,12 @@ impl AdjustableArgs {
                 overrides.set(path, i64::from(number));
             }
         }
-        for (path, list) in [("fetch.resolve", &self.resolve), ("fetch.allow_net", &self.allow_net)] {
+        for (path, list) in [
+            ("scope.include", &self.include),
+            ("scope.exclude", &self.exclude),
+            ("fetch.resolve", &self.resolve),
+            ("fetch.allow_net", &self.allow_net),
+        ] {
             if !list.is_empty() {
                 overrides.set(path, list.clone());
             }

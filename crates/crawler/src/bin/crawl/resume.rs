@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Record, load, units};
-use crawler::job::Job;
+use crawler::job::{Job, Rejudged};
 
 use crate::crawling;
 use crate::exit::{self, Stop};
@@ -15,10 +15,12 @@ use crate::terminal::Talk;
 /// Options of `resume`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Everything else stays as the crawl began: seeds, agent, scope and dialect stand in crawl.toml of its directory.
+Everything else stays as the crawl began: seeds, agent and dialect stand in crawl.toml of its directory. URLs that a limit or the scope
+left out before are judged again where it is different now.
 
-Example:
-  crawl resume crawl-data --max-pages 20000")]
+Examples:
+  crawl resume crawl-data --max-pages 20000
+  crawl resume crawl-data --max-depth 5 --scope domain")]
 pub(crate) struct ResumeArgs {
     /// Directory of the crawl
     dir: PathBuf,
@@ -79,9 +81,25 @@ pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
     }
     let now = jiff::Timestamp::now();
     let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
+    tell_rejudged(job.rejudged(), talk);
     if args.revisit.is_some() {
         let queued = job.revisit(args.revisit, now).map_err(|error| crawling::told(&error))?;
         talk.note(&format!("{queued} pages are due to be visited again"));
     }
     crawling::crawl(job, talk)
+}
+
+/// Tells what is judged again, and what can't be.
+fn tell_rejudged(rejudged: &Rejudged, talk: Talk) {
+    if rejudged.changed.is_empty() {
+        return;
+    }
+    let changed: Vec<String> =
+        rejudged.changed.iter().map(|(key, value)| format!("{key} is {value} now")).collect();
+    talk.note(&format!("URLs that were left out before are judged again: {}", changed.join(", ")));
+    if rejudged.is_unrecorded {
+        talk.warning(
+            "a run with --ledger off kept no record of the URLs that it left out: those can't be judged again; a new crawl finds them",
+        );
+    }
 }

@@ -43,18 +43,6 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME/VERSION", help_heading = "Who we are")]
     agent: Option<String>,
 
-    /// How far from the seeds: their hosts, their domains, below their paths, or anywhere [default: host]
-    #[arg(long, value_name = "SCOPE", value_parser = ["host", "domain", "prefix", "any"], help_heading = "Scope")]
-    scope: Option<String>,
-    /// Takes only URLs that match one of these regular expressions; repeatable
-    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
-    include: Vec<String>,
-    /// Leaves URLs that match one of these regular expressions; repeatable, beats --include
-    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
-    exclude: Vec<String>,
-    /// Fetches images, scripts, style sheets and other resources too [default: false]
-    #[arg(long, help_heading = "Scope")]
-    resources: bool,
     /// Reads the sitemaps that robots.txt names, and /sitemap.xml, for URLs [default: false]
     #[arg(long, help_heading = "Scope")]
     sitemaps: bool,
@@ -84,15 +72,10 @@ impl RunArgs {
             }
         }
         let texts =
-            [("agent.product", &self.agent), ("scope.mode", &self.scope), ("robots.dialect", &self.dialect)];
+            [("agent.product", &self.agent), ("robots.dialect", &self.dialect)];
         for (path, text) in texts {
             if let Some(text) = text {
                 overrides.set(path, text.as_str());
-            }
-        }
-        for (path, list) in [("scope.include", &self.include), ("scope.exclude", &self.exclude)] {
-            if !list.is_empty() {
-                overrides.set(path, list.clone());
             }
         }
         if !self.purpose.is_empty() {
@@ -100,7 +83,6 @@ impl RunArgs {
             overrides.set("consent.purpose", names);
         }
         let switches = [
-            ("scope.resources", self.resources, true),
             ("scope.sitemaps", self.sitemaps, true),
             ("warc.enabled", self.warc, true),
             ("warc.enabled", self.no_warc, false),

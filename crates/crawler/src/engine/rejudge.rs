@@ -1,0 +1,281 @@
+//! What limits and scope of earlier runs left out, judged again by the settings of this one. Nothing is asked for again: the ledger
+//! has each such URL with its reason, and the page that it was found on says how deep it lies and whether it may be followed.
+//!
+//! What was done before a kill is done: a URL that was admitted waits or has a record, and isn't among those left out any more. That
+//! everything was judged is on record (`judged_by` in tree `meta`) with the last of them; until then the next run begins again.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::links::layer_of;
+use super::{Engine, Stop, sitemaps};
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{Admitted, HostId, Priority, QueuedUrl, Via};
+use crate::page_store;
+use crate::record::{
+    Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, RunSettings, SitemapRecord, link_key,
+};
+use crate::store::{Store, StoreError, Tree};
+use crate::url::{CrawlUrl, Fingerprint};
+use crate::view::{SkippedRow, View, ViewError};
+
+/// Key in tree `meta`: the digest of the settings by which everything that was left out was judged last.
+pub(crate) const JUDGED_BY: &str = "judged_by";
+
+/// Rows between two looks at whether the crawl is to stop.
+const AT_ONCE: usize = 1_000;
+
+/// The page or sitemap that URLs were found on.
+struct Source {
+    at: Via,
+    host: String,
+    page: Option<(PageRecord, Vec<LinkRecord>)>,
+}
+
+/// How a URL was found.
+struct Way {
+    /// The host of the page, and its name.
+    own: Option<(HostId, String)>,
+    item: QueuedUrl,
+    is_redirect: bool,
+    /// It is a resource that may not be fetched, whatever the settings say.
+    barred: Option<LinkOutcome>,
+}
+
+/// What a URL comes to now.
+enum Now {
+    Admitted,
+    /// It is known by another way.
+    Known,
+    LeftOut(LinkOutcome, Option<String>),
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Has what the crawl left out judged again at the start of the run, where [`EngineSettings::changed`](super::EngineSettings) names
+    /// settings. `left_out` is a view of the same store; its sorting takes place beside the crawl.
+    pub fn judge_again(&mut self, left_out: View<Arc<S>>) {
+        self.left_out = Some(left_out);
+    }
+
+    /// Puts on record by which settings what was left out was judged.
+    pub(super) fn put_judged_by(&mut self, run: &RunSettings) -> Result<(), StoreError> {
+        let digest = run.settings.as_bytes();
+        if self.frontier.get(Tree::Meta, JUDGED_BY.as_bytes())?.as_deref() != Some(digest) {
+            self.frontier.put(Tree::Meta, JUDGED_BY.into(), digest.to_vec());
+            self.touch(64);
+        }
+        Ok(())
+    }
+
+    /// Judges again what was left out by settings that are different now. Memory: some megabytes; commits as it goes. A stop ends it
+    /// early: the next run with these settings begins again.
+    pub(super) fn rejudge(&mut self, run: &RunSettings, stop: &watch::Receiver<Stop>) -> Result<(), CommitError> {
+        let Some(view) = self.left_out.take().filter(|_| !self.settings.changed.is_empty()) else {
+            return Ok(self.put_judged_by(run)?);
+        };
+        let mut source = None;
+        for (number, row) in view.left_out().map_err(unreadable)?.enumerate() {
+            self.judge_row(&row.map_err(unreadable)?, &mut source)?;
+            if self.batch_due(self.clock.now()) {
+                self.commit_here()?;
+            }
+            if number % AT_ONCE == 0 && *stop.borrow() != Stop::No {
+                return Ok(());
+            }
+        }
+        Ok(self.put_judged_by(run)?)
+    }
+
+    fn judge_row(&mut self, row: &SkippedRow, source: &mut Option<Source>) -> Result<(), CommitError> {
+        let Some(before) = LinkOutcome::by_settings(&row.reason) else { return Ok(()) };
+        let changed = |key: &&str| self.settings.changed.iter().find(|(changed, _)| changed == key).cloned();
+        let Some((key, value)) = before.keys().iter().find_map(changed) else { return Ok(()) };
+        let Ok(url) = CrawlUrl::parse(&row.url) else { return Ok(()) };
+        let Some(way) = self.way_to(&url, row, source)? else { return Ok(()) };
+        let via = row.via.clone();
+        let now = self.clock.now();
+        let decision = match self.admit_again(&url, way, before)? {
+            Now::Known => return Ok(()),
+            Now::LeftOut(outcome, _) if outcome == before => return Ok(()),
+            Now::LeftOut(outcome, held) => Decision {
+                at: now.wall,
+                host: url.host().to_owned(),
+                url: url.to_string(),
+                decision: "skipped".to_owned(),
+                layer: layer_of(outcome),
+                reason: outcome.as_str().to_owned(),
+                evidence: held.or_else(|| row.detail.clone()).unwrap_or_default().into(),
+                via,
+            },
+            Now::Admitted => {
+                self.totals.skipped = self.totals.skipped.saturating_sub(1);
+                Decision {
+                    at: now.wall,
+                    host: url.host().to_owned(),
+                    url: url.to_string(),
+                    decision: "admitted".to_owned(),
+                    layer: layer_of(before),
+                    reason: before.as_str().to_owned(),
+                    evidence: Evidence::limit(key, value),
+                    via,
+                }
+            }
+        };
+        self.decide(decision);
+        Ok(())
+    }
+
+    /// How a URL was found, if it may still be followed from there.
+    fn way_to(
+        &self,
+        url: &CrawlUrl,
+        row: &SkippedRow,
+        source: &mut Option<Source>,
+    ) -> Result<Option<Way>, CommitError> {
+        let Some(via) = &row.via else {
+            // Only seeds are left out without a page that they were found on.
+            let is_seed = row.detail.as_deref() == Some("a seed");
+            let item = QueuedUrl::seed(url);
+            return Ok(is_seed.then_some(Way { own: None, item, is_redirect: false, barred: None }));
+        };
+        let Ok(via) = CrawlUrl::parse(via) else { return Ok(None) };
+        let Some(host) = self.frontier.known(via.host()) else { return Ok(None) };
+        let at = Via { host, page: via.fingerprint(&self.key) };
+        if source.as_ref().is_none_or(|source| source.at != at) {
+            *source = self.source(at, via.host())?;
+        }
+        let Some(source) = source else { return Ok(None) };
+        let own = Some((host, source.host.clone()));
+        let Some((page, links)) = &source.page else {
+            let item = QueuedUrl::link(url, sitemaps::DEPTH, Some(at));
+            return Ok(Some(Way { own, item, is_redirect: false, barred: None }));
+        };
+        if page.redirect.as_deref() == Some(url.as_str()) {
+            let (redirects, seed) = self.chain_to(page)?;
+            let item = QueuedUrl { redirects, seed, ..QueuedUrl::link(url, page.depth, Some(at)) };
+            return Ok(Some(Way { own, item, is_redirect: true, barred: None }));
+        }
+        let is_open = |link: &&LinkRecord| {
+            let is_known =
+                matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
+            link.to == url.as_str() && !link.nofollow && (is_known || !link.outcome.keys().is_empty())
+        };
+        if !page.followed {
+            return Ok(None);
+        }
+        let mut ways = links.iter().filter(is_open).peekable();
+        if ways.peek().is_none() {
+            return Ok(None);
+        }
+        let is_page = |link: &LinkRecord| link.outcome != LinkOutcome::Resource;
+        let barred = if ways.clone().any(is_page) {
+            None
+        } else if ways.all(|link| link.kind == "form") {
+            Some(LinkOutcome::Resource)
+        } else {
+            // Which resources are images isn't on record: all of them keep out.
+            let is_barred = page.directives.iter().any(|because| because.directive == "noimageindex");
+            is_barred.then_some(LinkOutcome::NoImageIndex)
+        };
+        let item = QueuedUrl::link(url, page.depth.saturating_add(1), Some(at));
+        Ok(Some(Way { own, item, is_redirect: false, barred }))
+    }
+
+    fn source(&self, at: Via, host: &str) -> Result<Option<Source>, CommitError> {
+        let store = self.frontier.store();
+        let host = host.to_owned();
+        if let Some((number, entry)) = page_store::find(&**store, at.host, at.page)? {
+            let record: PageRecord = entry.read()?;
+            let links = if record.lists_links() {
+                page_store::links_of_number(&**store, number, &entry)?
+            } else {
+                Vec::new()
+            };
+            return Ok(Some(Source { at, host, page: Some((record, links)) }));
+        }
+        let value = store.get(Tree::Sitemaps, &link_key(at.host, at.page))?;
+        let is_sitemap = value.map(|value| SitemapRecord::read(&value)).transpose()?.is_some();
+        Ok(is_sitemap.then_some(Source { at, host, page: None }))
+    }
+
+    /// How many redirects in a row the one from this page is, and whether the first of them is from a seed.
+    fn chain_to(&self, page: &PageRecord) -> Result<(u8, bool), StoreError> {
+        let mut redirects = 1_u8;
+        let (mut url, mut via) = (page.url.clone(), page.via);
+        loop {
+            let Some(hop) = via else { return Ok((redirects, page.depth == 0)) };
+            let before = page_store::record_of(&**self.frontier.store(), hop.host, hop.page)?;
+            let Some(before) = before.filter(|before| before.redirect.as_deref() == Some(url.as_str()))
+            else {
+                return Ok((redirects, false));
+            };
+            redirects = redirects.saturating_add(1);
+            if redirects == u8::MAX {
+                return Ok((redirects, false));
+            }
+            (url, via) = (before.url, before.via);
+        }
+    }
+
+    fn admit_again(&mut self, url: &CrawlUrl, way: Way, before: LinkOutcome) -> Result<Now, CommitError> {
+        let Way { own, item, is_redirect, barred } = way;
+        if let Some(outcome) = barred {
+            return Ok(Now::LeftOut(outcome, Some("noimageindex".to_owned())));
+        }
+        if before == LinkOutcome::Resource
+            && !self.settings.changed.iter().any(|(key, value)| *key == "scope.resources" && value == "true")
+        {
+            return Ok(Now::LeftOut(before, None));
+        }
+        if is_redirect {
+            if u32::from(item.redirects) > self.settings.max_redirects {
+                return Ok(Now::LeftOut(LinkOutcome::TooManyRedirects, None));
+            }
+            if item.seed {
+                self.widen_scope(url, item.depth)?;
+            }
+        }
+        if let Some(outcome) = self.scope.judge(url, item.depth) {
+            return Ok(Now::LeftOut(outcome, None));
+        }
+        let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));
+        let host = match own {
+            Some(own) => match self.host_within_budgets(own, &item, url)? {
+                Ok(host) => host,
+                Err(held) => return Ok(Now::LeftOut(held.budget.outcome(), Some(held.evidence(url)))),
+            },
+            None => self.frontier.host_id(url.host())?,
+        };
+        let priority = if is_redirect || item.seed { Priority::First } else { Priority::Link };
+        let fingerprint: Fingerprint = url.fingerprint(&self.key);
+        let has_been_queued = before.is_trap();
+        // What was held back in its queue is known: only the whole seen set tells.
+        let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
+            Admitted::Queued | Admitted::Untested => None,
+            Admitted::Held(held) => Some(held),
+            Admitted::Seen if has_been_queued => self.frontier.requeue_held(host, item),
+            Admitted::Seen => return Ok(Now::Known),
+        };
+        self.touch(64);
+        Ok(match held {
+            Some(held) => Now::LeftOut(held.budget.outcome(), Some(held.evidence(url))),
+            None => Now::Admitted,
+        })
+    }
+
+    /// Commits what waits. Only while nothing is under way: the loop isn't left meanwhile.
+    fn commit_here(&mut self) -> Result<(), CommitError> {
+        let Some(mut committing) = self.begin_commit(self.clock.now())? else { return Ok(()) };
+        committing.write();
+        self.committed(Ok(committing))
+    }
+}
+
+fn unreadable(error: ViewError) -> CommitError {
+    match error {
+        ViewError::Store(error) => error.into(),
+        error => StoreError::Form { tree: Tree::Ledger.name(), detail: error.to_string() }.into(),
+    }
+}

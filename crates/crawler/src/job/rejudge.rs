@@ -1,0 +1,63 @@
+//! Which settings that leave URLs out are different from those by which that was last judged.
+
+use super::JobError;
+use crate::config::{LedgerLevel, Settings, differences, read_record_text, read_settings_in_force, value_of};
+use crate::engine::JUDGED_BY;
+use crate::record::{LinkOutcome, RunSettings};
+use crate::store::{Store, StoreError, Tree};
+
+/// What the start of a run finds out about URLs that earlier runs left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rejudged {
+    /// The keys that are different now and left URLs out before, each with its value in this run; none where nothing is judged again.
+    pub changed: Vec<(&'static str, String)>,
+    /// A run had `--ledger off`: what it left out isn't on record, and can't be judged again.
+    pub is_unrecorded: bool,
+}
+
+/// Compares the settings of a run with those before. Cost: one look-up where they are the same.
+pub(super) fn changed<S: Store>(
+    store: &S,
+    run: &RunSettings,
+    settings: &Settings,
+) -> Result<Rejudged, JobError> {
+    let judged_by = store.get(Tree::Meta, JUDGED_BY.as_bytes())?;
+    if judged_by.as_deref() == Some(run.settings.as_bytes()) {
+        return Ok(Rejudged::default());
+    }
+    let all = all_runs(store)?;
+    let is_unrecorded = all.iter().flatten().any(|before| before.ledger.level == LedgerLevel::Off);
+    let before = match &judged_by {
+        Some(digest) => {
+            let key = [RunSettings::PREFIX.as_bytes(), digest].concat();
+            let text = store.get(Tree::Meta, &key)?.unwrap_or_default();
+            vec![read_settings_in_force(&String::from_utf8_lossy(&text)).ok()]
+        }
+        // Nothing says by which: all that there were count.
+        None => all,
+    };
+    let mut keys: Vec<&'static str> = LinkOutcome::BY_SETTINGS.iter().flat_map(|left| left.keys()).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.retain(|key| {
+        before.iter().any(|before| match before {
+            Some(before) => differences(before, settings).contains(key),
+            // Unreadable: by another version.
+            None => true,
+        })
+    });
+    let changed = keys.into_iter().map(|key| (key, value_of(settings, key))).collect();
+    Ok(Rejudged { changed, is_unrecorded })
+}
+
+/// The settings of every run, and those that the crawl began with; none where they can't be read.
+fn all_runs<S: Store>(store: &S) -> Result<Vec<Option<Settings>>, StoreError> {
+    let mut all = Vec::new();
+    for pair in store.scan(Tree::Meta, RunSettings::PREFIX.as_bytes()) {
+        all.push(read_settings_in_force(&String::from_utf8_lossy(&pair?.1)).ok());
+    }
+    if let Some(text) = store.get(Tree::Meta, b"settings")? {
+        all.push(read_record_text(&String::from_utf8_lossy(&text)).ok().map(|(settings, _)| settings));
+    }
+    Ok(all)
+}
