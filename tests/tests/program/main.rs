@@ -18,6 +18,7 @@ mod memory;
 mod pace;
 mod plan;
 mod rebinding;
+mod rejudge;
 mod robot_directives;
 mod robots_change;
 mod robots_fields;

@@ -87,8 +87,7 @@ fn closed_ways(
     let mut open: HashMap<Fingerprint, bool> = HashMap::new();
     for link in page.links()? {
         if let Some(print) = print(rules, &link.to).filter(|print| found.contains_key(print)) {
-            let queued =
-                matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested)
+            let queued = matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested)
                     // Other settings of a later run may have let it in.
                     || !link.outcome.keys().is_empty();
             *open.entry(print).or_default() |= queued && !link.nofollow;

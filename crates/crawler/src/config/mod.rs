@@ -28,8 +28,8 @@ pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, Origin, load};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
-    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml, value_of,
-    without_places,
+    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml,
+    value_of, without_places,
 };
 pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};

@@ -71,7 +71,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Judges again what was left out by settings that are different now. Memory: some megabytes; commits as it goes. A stop ends it
     /// early: the next run with these settings begins again.
-    pub(super) fn rejudge(&mut self, run: &RunSettings, stop: &watch::Receiver<Stop>) -> Result<(), CommitError> {
+    pub(super) fn rejudge(
+        &mut self,
+        run: &RunSettings,
+        stop: &watch::Receiver<Stop>,
+    ) -> Result<(), CommitError> {
         let Some(view) = self.left_out.take().filter(|_| !self.settings.changed.is_empty()) else {
             return Ok(self.put_judged_by(run)?);
         };

@@ -12,12 +12,12 @@ mod swap;
 
 pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
+pub use self::rejudge::Rejudged;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{
     consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache, scope,
 };
-pub use self::rejudge::Rejudged;
 pub use self::seed::{Planted, plant};
 pub(crate) use self::swap::whole_database;
 

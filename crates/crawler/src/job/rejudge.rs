@@ -36,7 +36,8 @@ pub(super) fn changed<S: Store>(
         // Nothing says by which: all that there were count.
         None => all,
     };
-    let mut keys: Vec<&'static str> = LinkOutcome::BY_SETTINGS.iter().flat_map(|left| left.keys()).copied().collect();
+    let mut keys: Vec<&'static str> =
+        LinkOutcome::BY_SETTINGS.iter().flat_map(|left| left.keys()).copied().collect();
     keys.sort_unstable();
     keys.dedup();
     keys.retain(|key| {

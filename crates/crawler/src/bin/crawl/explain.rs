@@ -1,12 +1,12 @@
 //! `crawl explain`: the story of one URL.
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 use crawler::url::CrawlUrl;
 
 use crate::exit::{self, Stop};
+use crate::place::directory_first;
 use crate::show::{finish, open, told};
 use crate::terminal::Talk;
 
@@ -16,23 +16,24 @@ use crate::terminal::Talk;
 Exit codes: 0 it was fetched, or nothing stands against it; 1 robots.txt, a directive, the scope or a limit does.
 
 Examples:
-  crawl explain https://example.org/private/ crawl-data
-  crawl explain https://example.org/a crawl-data --json | jq -r .answer")]
+  crawl explain crawl-data https://example.org/private/
+  crawl explain crawl-data https://example.org/a --json | jq -r .answer")]
 pub(crate) struct ExplainArgs {
+    /// Directory of the crawl
+    dir: String,
     /// The URL; also one that the crawl never met
     url: String,
-    /// Directory of the crawl
-    dir: PathBuf,
 }
 
 /// Tells the story of a URL.
 pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    let url = CrawlUrl::parse(&args.url).map_err(|error| {
-        let text = crawler::clean::clean(&args.url);
+    let (dir, url) = directory_first(&args.dir, &args.url);
+    let url = CrawlUrl::parse(url).map_err(|error| {
+        let text = crawler::clean::clean(url);
         Stop::new(exit::USAGE, format!("{text} is no URL that can be crawled: {error}"))
     })?;
-    let view = open(&args.dir)?;
+    let view = open(&dir)?;
     let story = view.explain(&url).map_err(|error| told(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if talk.json { story.write_json(&mut out) } else { story.write_text(&mut out) };

@@ -14,6 +14,7 @@ mod logging;
 mod man;
 mod options;
 mod page_check;
+mod place;
 mod plan;
 mod progress;
 mod repair;

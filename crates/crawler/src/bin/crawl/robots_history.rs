@@ -1,13 +1,13 @@
 //! `crawl robots log` and `crawl robots diff`: what a site's robots.txt was in the course of a crawl.
 
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 use clap::Args;
 use crawler::store::SledStore;
 use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
+use crate::place::directory_first;
 use crate::show::{finish, open, told};
 use crate::terminal::Talk;
 
@@ -15,25 +15,25 @@ use crate::terminal::Talk;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Example:
-  crawl robots log https://example.org crawl-data")]
+  crawl robots log crawl-data https://example.org")]
 pub(crate) struct RobotsLogArgs {
+    /// Directory of the crawl
+    dir: String,
     /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
     origin: String,
-    /// Directory of the crawl
-    dir: PathBuf,
 }
 
 /// Options of `robots diff`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  crawl robots diff https://example.org crawl-data
-  crawl robots diff example.org crawl-data 1 3")]
+  crawl robots diff crawl-data https://example.org
+  crawl robots diff crawl-data example.org 1 3")]
 pub(crate) struct RobotsDiffArgs {
+    /// Directory of the crawl
+    dir: String,
     /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
     origin: String,
-    /// Directory of the crawl
-    dir: PathBuf,
     /// The older answer: its number in the log, or the beginning of its digest [default: the one before the last change]
     #[arg(requires = "b")]
     a: Option<String>,
@@ -80,9 +80,10 @@ pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
     }
 }
 
-fn open_at(dir: &Path, origin: &str, talk: Talk) -> anyhow::Result<(View<SledStore>, String)> {
+fn open_at(first: &str, second: &str, talk: Talk) -> anyhow::Result<(View<SledStore>, String)> {
     crate::logging::start(talk, None);
-    let view = open(dir)?;
+    let (dir, origin) = directory_first(first, second);
+    let view = open(&dir)?;
     let found = view.robots_origin(origin).map_err(|error| told(&error))?;
     let origin = found.ok_or_else(|| {
         let text = crawler::clean::clean(origin);

@@ -71,8 +71,7 @@ impl RunArgs {
                 overrides.set(path, path_text(file));
             }
         }
-        let texts =
-            [("agent.product", &self.agent), ("robots.dialect", &self.dialect)];
+        let texts = [("agent.product", &self.agent), ("robots.dialect", &self.dialect)];
         for (path, text) in texts {
             if let Some(text) = text {
                 overrides.set(path, text.as_str());

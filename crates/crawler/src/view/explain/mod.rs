@@ -9,6 +9,7 @@ pub use self::now::{HostNow, RobotsNow};
 
 use serde::Serialize;
 
+use self::words::Facts;
 use super::cell::Moment;
 use super::ledger::ledger_row;
 use super::open::{View, ViewError};
@@ -99,13 +100,23 @@ impl<S: Store> View<S> {
             (None, None) => decisions.iter().rev().find_map(|(_, decision)| decision.via.clone()),
         };
         let is_seed = record.is_some() || queued.is_some();
+        let last_via = via.clone();
         let found = self.path_to(url, via, is_seed)?;
-        let depth = match (&record, &queued, found.len()) {
+        let source = match last_via.as_deref().map(CrawlUrl::parse) {
+            Some(Ok(source)) if record.is_none() && queued.is_none() => self.record_of(&source)?,
+            _ => None,
+        };
+        let depth = match (&record, &queued, &source) {
             (Some(record), ..) => record.depth,
             (_, Some(queued), _) => queued.depth,
-            (.., steps) => u32::try_from(steps.saturating_sub(1)).unwrap_or(u32::MAX),
+            (.., Some(page)) if page.redirect.as_deref() == Some(url.as_str()) => page.depth,
+            (.., Some(page)) => page.depth.saturating_add(1),
+            (None, None, None) => u32::try_from(found.len().saturating_sub(1)).unwrap_or(u32::MAX),
         };
         let scope = self.scope_now(url, depth, settings.as_ref())?;
+        let mut hints = self.hints(url, depth, settings.as_ref())?;
+        hints.is_barred = source
+            .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
         let redirects = self.redirects_from(record.as_ref())?;
         let mut story = Story {
             v: 1,
@@ -124,7 +135,13 @@ impl<S: Store> View<S> {
         };
         let last_skip = last_skip.map(|(_, decision)| decision.clone());
         let is_perhaps_unlisted = fate == Fate::Unseen && self.has_unlisted_links()?;
-        story.conclude(record.as_ref(), last_skip.as_ref(), is_perhaps_unlisted);
+        story.conclude(&Facts {
+            record: record.as_ref(),
+            skip: last_skip.as_ref(),
+            decisions: &decisions,
+            hints: &hints,
+            is_perhaps_unlisted,
+        });
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
         let mut urls = PageUrls::default();
         story.page = match record {

@@ -5,10 +5,12 @@ use serde::Serialize;
 use super::super::cell::Moment;
 use super::super::hosts::{queued, seconds};
 use super::super::open::{View, ViewError};
-use crate::config::{CliOverrides, Settings, load, read_record};
+use crate::config::{CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
+use crate::engine::{END, EndRecord, JUDGED_BY};
 use crate::frontier::stored_host;
-use crate::record::RobotsEvidence;
+use crate::record::{LinkOutcome, RobotsEvidence, RunSettings};
 use crate::robots_history;
+use crate::scope::Scope;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -31,6 +33,39 @@ pub struct RobotsNow {
     pub versions: u64,
 }
 
+impl RobotsNow {
+    /// True where no usable answer could be had: pages wait until one can.
+    pub fn is_deferred(&self) -> bool {
+        self.access == "defer"
+    }
+}
+
+/// What would let a URL in, by the settings in force.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    /// The narrowest wider scope that it lies in.
+    pub(super) wider: Option<&'static str>,
+    /// An `--exclude` matches it.
+    pub(super) is_excluded: bool,
+    /// Links from a seed to it.
+    pub(super) depth: u32,
+    /// It is a resource of a page under noimageindex.
+    pub(super) is_barred: bool,
+    /// The crawl keeps no bodies.
+    pub(super) is_unarchived: bool,
+    /// The limit that ended the last run: its name and value.
+    pub(super) limit: Option<String>,
+}
+
+impl Hints {
+    /// What would let in what lies outside.
+    pub(super) fn wider(&self) -> Vec<String> {
+        let wider =
+            self.wider.map(|mode| format!("`crawl resume DIR --scope {mode}`, where a page links to it"));
+        wider.into_iter().chain(["the URL in the seed file of a new crawl".to_owned()]).collect()
+    }
+}
+
 /// The state of a host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostNow {
@@ -51,10 +86,19 @@ pub struct HostNow {
 }
 
 impl<S: Store> View<S> {
-    /// The settings of the crawl, as far as `crawl.toml` still says them.
+    /// The settings of the last run; of a crawl without them on record, those of `crawl.toml`.
     pub(in crate::view) fn crawl_settings(&self) -> Option<Settings> {
+        if let Ok(Some(settings)) = self.last_settings() {
+            return Some(settings);
+        }
         let file = self.dir()?.settings();
         load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings)
+    }
+
+    fn last_settings(&self) -> Result<Option<Settings>, ViewError> {
+        let Some(digest) = self.store().get(Tree::Meta, JUDGED_BY.as_bytes())? else { return Ok(None) };
+        let text = self.store().get(Tree::Meta, &[RunSettings::PREFIX.as_bytes(), &digest].concat())?;
+        Ok(text.and_then(|text| read_settings_in_force(&String::from_utf8_lossy(&text)).ok()))
     }
 
     pub(super) fn robots_now(
@@ -94,6 +138,41 @@ impl<S: Store> View<S> {
         depth: u32,
         settings: Option<&Settings>,
     ) -> Result<Option<String>, ViewError> {
+        let Some(scope) = self.scope_of(settings)? else { return Ok(None) };
+        Ok(scope.judge(url, depth).map(|outcome| outcome.as_str().to_owned()))
+    }
+
+    /// What would let a URL at this depth in.
+    pub(super) fn hints(
+        &self,
+        url: &CrawlUrl,
+        depth: u32,
+        settings: Option<&Settings>,
+    ) -> Result<Hints, ViewError> {
+        let end = self.store().get(Tree::Meta, END.as_bytes())?;
+        let end = end.and_then(|value| serde_json::from_slice::<EndRecord>(&value).ok());
+        let mut hints = Hints { depth, limit: end.and_then(|end| end.limit), ..Hints::default() };
+        let Some(settings) = settings else { return Ok(hints) };
+        hints.is_unarchived = !settings.warc.enabled;
+        let excluded = regex::RegexSet::new(&settings.scope.exclude);
+        hints.is_excluded = excluded.is_ok_and(|set| set.is_match(url.as_str()));
+        for (mode, name) in
+            [(ScopeMode::Host, "host"), (ScopeMode::Domain, "domain"), (ScopeMode::Any, "any")]
+        {
+            let mut wider = settings.clone();
+            wider.scope.mode = mode;
+            if let Some(scope) = self.scope_of(Some(&wider))?
+                && !matches!(scope.judge(url, depth), Some(LinkOutcome::OtherHost | LinkOutcome::OtherPath))
+            {
+                hints.wider = Some(name);
+                break;
+            }
+        }
+        Ok(hints)
+    }
+
+    /// The boundary that these settings give the crawl, with its seeds.
+    fn scope_of(&self, settings: Option<&Settings>) -> Result<Option<Scope>, ViewError> {
         #[derive(serde::Deserialize)]
         struct Added {
             urls: Vec<String>,
@@ -110,7 +189,7 @@ impl<S: Store> View<S> {
             let seed = CrawlUrl::parse(seed).map_err(|error| ViewError::record(Tree::Meta, &error))?;
             scope.add_seed(&seed);
         }
-        Ok(scope.judge(url, depth).map(|outcome| outcome.as_str().to_owned()))
+        Ok(Some(scope))
     }
 
     pub(super) fn host_now(&self, url: &CrawlUrl) -> Result<Option<HostNow>, ViewError> {

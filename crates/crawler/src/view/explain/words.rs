@@ -3,55 +3,60 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use meta::{Because, Origin};
-
+use super::super::cell::Moment;
 use super::super::json;
+use super::now::Hints;
 use super::{Fate, Story, moment};
 use crate::clean::clean;
-use crate::record::{Decision, Layer, PageRecord};
+use crate::record::{Decision, Layer, LinkOutcome, PageRecord};
+
+/// What the conclusion is drawn from, besides the story itself.
+pub(super) struct Facts<'a> {
+    pub(super) record: Option<&'a PageRecord>,
+    /// The last decision that left it out.
+    pub(super) skip: Option<&'a Decision>,
+    /// All decisions about it, in order.
+    pub(super) decisions: &'a [(u64, Decision)],
+    pub(super) hints: &'a Hints,
+    /// Pages may link to it whose links are stored nowhere.
+    pub(super) is_perhaps_unlisted: bool,
+}
+
+/// What a site's robots.txt has to say for an answer to change.
+const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, read by a new crawl";
+const AS_SEED: &str = "the URL in the seed file of a new crawl";
+const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` asks for it again";
 
 impl Story {
     /// Draws the conclusion: the answer in one sentence, whether a rule stands against the URL, and what would change it.
-    pub(super) fn conclude(
-        &mut self,
-        record: Option<&PageRecord>,
-        skip: Option<&Decision>,
-        is_perhaps_unlisted: bool,
-    ) {
-        let denied = self.robots.as_ref().is_some_and(|robots| !robots.allowed);
+    pub(super) fn conclude(&mut self, facts: &Facts<'_>) {
         match self.fate {
-            Fate::Fetched | Fate::Redirected | Fate::Error => self.answered(record),
+            Fate::Fetched | Fate::Redirected | Fate::Error => self.answered(facts),
             Fate::Failed => {
+                let record = facts.record;
                 let kind = record.and_then(|record| record.error.clone()).unwrap_or_default();
                 let detail = record.and_then(|record| record.detail.clone()).unwrap_or_default();
                 let tries = record.map_or(0, |record| record.tries);
                 self.answer = format!("not fetched: every one of {tries} tries failed: {kind} {detail}");
-                self.may("a new crawl tries it again; --retries and --timeout say how often and how long");
+                self.may(format!("an answer from its host: {ASKED_AGAIN}"));
             }
-            Fate::Queued => {
-                let host = self.host.as_ref();
-                let wait = moment(host.map(|host| host.next_at));
-                let why = host.map_or("", |host| host.wait_reason);
-                self.answer =
-                    format!("not fetched yet: it waits in its host's queue, not before {wait} ({why})");
-                if denied {
-                    self.answer.push_str("; the robots.txt that is stored now denies it");
-                    self.allowed = false;
-                }
-                self.may("`crawl resume DIR` goes on with it");
-            }
+            Fate::Queued => self.queued(facts.hints),
             Fate::Parked => {
                 let why = self.host.as_ref().and_then(|host| host.parked.clone()).unwrap_or_default();
                 self.answer =
                     format!("not fetched: its host was left alone ({why}); it still waits in the queue");
-                self.may(
-                    "`crawl resume DIR` asks the host again, with a higher limit where it was one of ours",
-                );
+                self.may(if let Some(pages) = why.strip_prefix("max-pages-per-host ") {
+                    format!("`crawl resume DIR` with a --max-pages-per-host above {pages}")
+                } else if why.ends_with("over max-crawl-delay") {
+                    "`crawl resume DIR` with a greater --max-crawl-delay".to_owned()
+                } else {
+                    "`crawl resume DIR` asks the host again".to_owned()
+                });
             }
-            Fate::LeftOut => self.left_out(skip),
+            Fate::LeftOut => self.left_out(facts),
             Fate::Unseen => {
-                self.unseen(denied);
-                if is_perhaps_unlisted {
+                self.unseen(facts.hints);
+                if facts.is_perhaps_unlisted {
                     self.may(
                         "if only pages link to it that may be neither indexed nor followed: a link from another page; the links \
                          of those are counted (`not_listed` in `crawl show DIR ledger`) and stored nowhere",
@@ -71,18 +76,53 @@ impl Story {
         self.change.push(what.into());
     }
 
-    fn answered(&mut self, record: Option<&PageRecord>) {
-        let Some(record) = record else { return };
+    fn queued(&mut self, hints: &Hints) {
+        let host = self.host.as_ref();
+        let wait = moment(host.map(|host| host.next_at));
+        let why = host.map_or("", |host| host.wait_reason);
+        self.answer = format!("not fetched yet: it waits in its host's queue, not before {wait} ({why})");
+        match &self.robots {
+            Some(robots) if robots.is_deferred() => {
+                let more = format!(
+                    "its robots.txt can't be had ({}), and no page is asked for before it can",
+                    robots.says.reason
+                );
+                let origin = robots.origin.clone();
+                self.add(&more);
+                self.may(format!(
+                    "a usable answer for {origin}/robots.txt: `crawl resume DIR` asks for it again"
+                ));
+            }
+            Some(robots) if !robots.allowed => {
+                let more = format!("the robots.txt of {} denies it: {}", robots.fetched_at, robots.says);
+                self.add(&more);
+                self.allowed = false;
+                self.may(OTHER_ROBOTS);
+            }
+            _ => match hints.limit.as_deref().and_then(|limit| limit.split_once(' ')) {
+                Some((name @ ("max-pages" | "max-bytes"), value)) => {
+                    self.may(format!("`crawl resume DIR` with a --{name} above {value}"));
+                }
+                _ => self.may("`crawl resume DIR` goes on with it"),
+            },
+        }
+    }
+
+    fn answered(&mut self, facts: &Facts<'_>) {
+        let Some(record) = facts.record else { return };
         let status = record.status.unwrap_or_default();
         let line = match (record.robots.line, &record.robots.rule) {
-            (Some(line), Some(rule)) => format!("line {line} of robots.txt, `{rule}`, allows it"),
-            _ => format!("no line of robots.txt stands against it ({})", record.robots.reason),
+            (Some(line), Some(rule)) => format!("line {line} of robots.txt, `{rule}`, allowed it"),
+            _ => format!("no line of robots.txt stood against it ({})", record.robots.reason),
         };
         let place = record.redirect.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
         self.answer = format!("fetched with status {status}{place}: {line}");
         match self.fate {
-            Fate::Error => self.may("the site's matter: a page at this address; a new crawl asks again"),
-            Fate::Redirected => self.may("nothing on our side: what it leads to has a story of its own"),
+            Fate::Error => self.may(format!("a page at this address: {ASKED_AGAIN}")),
+            Fate::Redirected => {
+                let to = record.redirect.as_deref().unwrap_or("the target");
+                self.may(format!("nothing: `crawl explain DIR {to}` says what became of the target"));
+            }
             _ => {}
         }
         if self.fate != Fate::Fetched {
@@ -95,100 +135,127 @@ impl Story {
             say(record.followed, "followed"),
         ];
         self.add(&effects.join(", "));
-        for (allowed, what) in [
-            (record.indexed, "be indexed"),
-            (record.archived, "be archived"),
-            (record.followed, "have its links followed"),
+        if let Some(withdrawn) = &record.withdrawn {
+            let more =
+                format!("its content was withdrawn at {}: {}", Moment(withdrawn.at), withdrawn.because);
+            self.add(&more);
+            self.may(format!("to be kept: the page without that: {ASKED_AGAIN}"));
+            return;
+        }
+        for (allowed, decision, what) in [
+            (record.indexed, "not_indexed", "be indexed"),
+            (record.archived, "not_archived", "be archived"),
+            (record.followed, "not_followed", "have its links followed"),
         ] {
-            if allowed {
-                continue;
-            }
-            let (unread, said): (Vec<_>, Vec<_>) =
-                record.directives.iter().partition(|because| because.source.origin == Origin::Unread);
-            let sources = |because: &[&Because]| {
-                let sources: BTreeSet<_> = because.iter().map(|because| because.source.to_string()).collect();
-                Vec::from_iter(sources).join("; ")
-            };
-            if said.is_empty() && unread.is_empty() && what == "be archived" {
-                self.may("to be archived: a crawl with --warc");
-            }
-            if !said.is_empty() {
-                self.may(format!("to {what}: the author's word, now: {}", sources(&said)));
-            }
-            if !unread.is_empty() && !what.contains("links") {
-                self.may(format!("to {what}: a response that can be read whole, now: {}", sources(&unread)));
+            if !allowed {
+                self.kept_out(facts, record, decision, what);
             }
         }
     }
 
-    fn left_out(&mut self, skip: Option<&Decision>) {
-        let Some(skip) = skip else { return };
+    /// Why something wasn't done with a page, by the decision on record, or else by what is stored with the page.
+    fn kept_out(&mut self, facts: &Facts<'_>, record: &PageRecord, decision: &str, what: &str) {
+        let entered = facts.decisions.iter().rev().map(|(_, entry)| entry);
+        // Those of earlier visits don't count.
+        let mut of_last = entered.take_while(|entry| entry.decision != "fetched");
+        if let Some(entry) = of_last.find(|entry| entry.decision == decision) {
+            let without = if entry.layer == Layer::Consent {
+                "a page or site that permits it"
+            } else {
+                "a page without it"
+            };
+            self.may(format!("to {what}: {without} ({}): {ASKED_AGAIN}", entry.evidence));
+        } else if let Some(original) = record.duplicate_of.as_ref().filter(|_| what == "be archived") {
+            self.may(format!("to {what}: nothing: the body is archived as that of {original}"));
+        } else if what == "be archived" && facts.hints.is_unarchived {
+            self.may("to be archived: a new crawl with --warc");
+        } else {
+            let sources: BTreeSet<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
+            let sources = Vec::from_iter(sources).join("; ");
+            self.may(format!("to {what}: a page without what it says now ({sources}): {ASKED_AGAIN}"));
+        }
+    }
+
+    fn left_out(&mut self, facts: &Facts<'_>) {
+        let Some(skip) = facts.skip else { return };
+        let hints = facts.hints;
         self.allowed = false;
         let evidence = skip.evidence.to_string();
         let on = skip.via.as_ref().map(|via| format!(", linked from {via}")).unwrap_or_default();
+        let in_file = |key: &str| vec![format!("a greater {key} in DIR/crawl.toml, then `crawl resume DIR`")];
         let (why, change) = match (skip.layer, skip.reason.as_str()) {
-            (Layer::Robots, _) => (
-                format!("robots.txt forbids it: {evidence}"),
-                "the site's word: another robots.txt".to_owned(),
-            ),
+            (Layer::Robots, _) => {
+                let has_line = skip.evidence.robots.as_ref().is_some_and(|robots| robots.line.is_some());
+                let why = if has_line { "robots.txt forbids it" } else { "the site is closed by its robots.txt" };
+                (format!("{why}: {evidence}"), vec![OTHER_ROBOTS.to_owned()])
+            }
             (_, "nofollow_page") => (
                 format!("the page that links to it forbids to follow its links: {evidence}"),
-                "a link from a page without nofollow, or the URL in the seed file".to_owned(),
+                vec![
+                    "that page without nofollow: `crawl resume DIR --revisit 0s` reads it again".to_owned(),
+                    AS_SEED.to_owned(),
+                ],
             ),
             (_, "nofollow_rel") => (
                 format!("the link to it says not to be followed: {evidence}"),
-                "a link without rel=nofollow, ugc or sponsored, or the URL in the seed file".to_owned(),
+                vec![
+                    "a link without nofollow, ugc or sponsored: `crawl resume DIR --revisit 0s` reads the page again"
+                        .to_owned(),
+                    AS_SEED.to_owned(),
+                ],
             ),
-            (_, "other_host") => (
-                "its host doesn't belong to the crawl".to_owned(),
-                "a seed on that host, or --scope domain or any".to_owned(),
+            (_, "other_host") => ("its host doesn't belong to the crawl".to_owned(), hints.wider()),
+            (_, "other_path") => ("it lies outside the paths of the seeds".to_owned(), hints.wider()),
+            (_, "pattern") if hints.is_excluded => (
+                "--exclude leaves it out".to_owned(),
+                vec!["`crawl resume DIR --exclude` with patterns that don't match it".to_owned()],
             ),
-            (_, "other_path") => (
-                "it lies outside the paths of the seeds".to_owned(),
-                "a seed at or above it, or --scope host".to_owned(),
+            (_, "pattern") => (
+                "no --include matches it".to_owned(),
+                vec!["`crawl resume DIR --include` with a pattern that matches it".to_owned()],
             ),
-            (_, "pattern") => {
-                ("--include or --exclude leaves it out".to_owned(), "other patterns".to_owned())
+            (_, "too_deep") => (
+                format!("it lies deeper than --max-depth: {evidence}"),
+                vec![format!("`crawl resume DIR --max-depth {}`", hints.depth)],
+            ),
+            (_, "too_long") => {
+                ("it is longer than limits.max_url_length".to_owned(), in_file("limits.max_url_length"))
             }
-            (_, "too_deep") => {
-                (format!("it lies deeper than --max-depth: {evidence}"), "a greater --max-depth".to_owned())
+            (_, "too_many_redirects") => {
+                ("too many redirects in a row lead to it".to_owned(), in_file("limits.max_redirects"))
             }
-            (_, "too_long") => (
-                "it is longer than limits.max_url_length".to_owned(),
-                "a greater limits.max_url_length in the TOML".to_owned(),
+            (_, "resource") if !hints.is_barred && evidence != "form" => (
+                format!("it is a resource of a page ({evidence}), no page"),
+                vec!["`crawl resume DIR --resources`".to_owned()],
             ),
-            (_, "too_many_redirects") => (
-                "too many redirects in a row lead to it".to_owned(),
-                "a greater limits.max_redirects in the TOML".to_owned(),
-            ),
-            (_, "resource") => {
-                (format!("it is a resource of a page ({evidence}), no page"), "--resources".to_owned())
-            }
             (Layer::Consent, _) => (
                 format!("its site denies every purpose of this crawl: {evidence}"),
-                "the site's word, or other purposes of the crawl".to_owned(),
+                vec!["a new crawl with another --purpose that the site permits".to_owned()],
             ),
+            (Layer::Trap, reason) => {
+                let key = LinkOutcome::by_settings(reason).and_then(|outcome| outcome.keys().first());
+                let change = key.map_or_else(|| vec![AS_SEED.to_owned()], |key| in_file(key));
+                (format!("{} by trap: {evidence}", reason.replace('_', " ")), change)
+            }
             (layer, reason) => (
                 format!("{} by {}: {evidence}", reason.replace('_', " "), layer.as_str()),
-                format!("see the limits of layer `{}` in docs/limits.md", layer.as_str()),
+                vec![AS_SEED.to_owned()],
             ),
         };
         self.answer = format!("not fetched: {why}{on}");
-        self.may(change);
-        if let Some(robots) = self.robots.as_ref().filter(|_| skip.layer == Layer::Robots) {
-            if robots.allowed {
-                self.may(format!(
-                    "the robots.txt of {} allows it now: a new crawl would fetch it",
-                    robots.fetched_at
-                ));
-            } else {
-                self.may(format!("robots.txt is asked for again after {}", robots.expires));
-            }
+        self.change.extend(change);
+        if let Some(robots) = self.robots.as_ref().filter(|_| skip.layer == Layer::Robots)
+            && robots.allowed
+        {
+            self.may(format!("the robots.txt of {} allows it: a new crawl fetches it", robots.fetched_at));
         }
     }
 
-    fn unseen(&mut self, denied: bool) {
+    fn unseen(&mut self, hints: &Hints) {
         let mut against = Vec::new();
+        let deferred = self.robots.as_ref().filter(|robots| robots.is_deferred());
+        let deferred = deferred.map(|robots| format!("its robots.txt can't be had ({})", robots.says.reason));
+        let denied = deferred.is_none() && self.robots.as_ref().is_some_and(|robots| !robots.allowed);
         if let Some(robots) = &self.robots
             && denied
         {
@@ -207,16 +274,19 @@ impl Story {
             }
             Some(_) => {}
         }
-        for reason in &against {
+        for reason in deferred.iter().chain(&against) {
             self.add(reason);
         }
         if denied {
-            self.may("the site's word: another robots.txt");
+            self.may(OTHER_ROBOTS);
         }
         if self.scope.is_some() {
-            self.may("a wider --scope, other --include and --exclude, or the URL in the seed file");
+            self.change.extend(hints.wider());
         } else {
-            self.may("a link to it from a page of the crawl, or the URL in the seed file");
+            self.may(
+                "a link to it from a page of the crawl: `crawl resume DIR --revisit 0s` reads them again",
+            );
+            self.may(AS_SEED);
         }
     }
 
@@ -282,11 +352,15 @@ impl Story {
     fn write_now(&self, out: &mut Page<'_, impl Write>) -> io::Result<()> {
         match &self.robots {
             Some(robots) => {
-                let word = if robots.allowed { "allowed" } else { "not allowed" };
+                let word = match robots.allowed {
+                    _ if robots.is_deferred() => "can't be had, and no page is asked for before it can",
+                    true => "allowed",
+                    false => "not allowed",
+                };
                 out.line("  robots.txt  ", &format!("{word}: {}", robots.says))?;
                 let versions = if robots.versions > 1 {
                     format!(
-                        ", answer {} of {}: crawl robots log {}",
+                        ", answer {} of {}: crawl robots log DIR {}",
                         robots.versions, robots.versions, robots.origin
                     )
                 } else {
@@ -306,7 +380,7 @@ impl Story {
         out.line("  scope       ", &scope)?;
         if let Some(page) = &self.page {
             let kind = page.content_type.as_deref().unwrap_or("no content type");
-            let text = format!("status {}, {kind}, {} octets, depth {}", page.status, page.bytes, page.depth);
+            let text = format!("status {}, {kind}, {} bytes, depth {}", page.status, page.bytes, page.depth);
             out.line("  page        ", &text)?;
             for said in &page.directives {
                 out.line("  directive   ", &said.to_string())?;

@@ -1,0 +1,21 @@
+//! A crawl's directory and what is asked about it, in either order: the directory first, or last as in older versions.
+
+use std::path::{Path, PathBuf};
+
+/// Which of two arguments is the directory of a crawl; the other one follows. The one that holds a crawl, else the one that is a
+/// directory, else the one that is no URL or origin; where nothing tells them apart, the first.
+pub(crate) fn directory_first<'a>(first: &'a str, second: &'a str) -> (PathBuf, &'a str) {
+    let holds_crawl = |text: &str| {
+        let dir = Path::new(text);
+        dir.join("crawl.toml").is_file() || dir.join("db").is_dir()
+    };
+    let is_dir = |text: &str| Path::new(text).is_dir();
+    let is_no_url = |text: &str| !text.contains("://");
+    let tests: [&dyn Fn(&str) -> bool; 3] = [&holds_crawl, &is_dir, &is_no_url];
+    let is_swapped = tests.iter().find_map(|test| match (test(first), test(second)) {
+        (true, false) => Some(false),
+        (false, true) => Some(true),
+        _ => None,
+    });
+    if is_swapped == Some(true) { (second.into(), first) } else { (first.into(), second) }
+}

@@ -1,0 +1,261 @@
+//! Limits and scope that change from one run to the next: what they left out is judged again, and nothing is fetched twice.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use whole_program::program::{Crawl, Output};
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::Scene;
+
+/// One setting that leaves a URL out, and the change that lets it in.
+struct Case {
+    sites: Sites,
+    seed: &'static str,
+    /// Options of the first run.
+    first: &'static [&'static str],
+    /// Keys of the first run that have no option.
+    file: &'static str,
+    url: &'static str,
+    reason: &'static str,
+    /// What `crawl explain` says that it takes.
+    says: &'static str,
+    /// Options of the second run.
+    second: &'static [&'static str],
+    /// A line of `crawl.toml` that is changed before it.
+    edit: Option<(&'static str, &'static str)>,
+}
+
+fn page(sites: Sites, path: &str, body: &str) -> Sites {
+    sites.page("a.test", path, Answer::html(body))
+}
+
+fn chain() -> Sites {
+    let sites = page(Sites::new(), "/", "<a href=/one>1</a>");
+    let sites = page(page(sites, "/one", "<a href=/two>2</a>"), "/two", "<a href=/three>3</a>");
+    page(sites, "/three", "end")
+}
+
+fn one_link(path: &str) -> Sites {
+    page(page(Sites::new(), "/", &format!("<a href='{path}'>x</a>")), path, "x")
+}
+
+fn two_hosts(host: &str) -> Sites {
+    let front = format!("<a href=http://{host}/x>x</a>");
+    page(Sites::new(), "/", &front).page(host, "/x", Answer::html("x"))
+}
+
+fn variants(paths: &[&str], body: &str) -> Sites {
+    let links: String = paths.iter().map(|path| format!("<a href='{path}'>x</a>")).collect();
+    paths.iter().fold(page(Sites::new(), "/", &links), |sites, path| page(sites, path, body))
+}
+
+const SEED: &str = "http://a.test/";
+
+fn case(sites: Sites, url: &'static str, reason: &'static str, says: &'static str) -> Case {
+    Case { sites, seed: SEED, first: &[], file: "", url, reason, says, second: &[], edit: None }
+}
+
+fn cases() -> Vec<Case> {
+    let option = |first, second, case: Case| Case { first, second, ..case };
+    let key = |file, from, to, case: Case| Case { file, edit: Some((from, to)), ..case };
+    vec![
+        option(
+            &["--max-depth", "1"],
+            &["--max-depth", "2"],
+            case(chain(), "http://a.test/two", "too_deep", "crawl resume DIR --max-depth 2"),
+        ),
+        option(
+            &[],
+            &["--scope", "any"],
+            case(two_hosts("b.test"), "http://b.test/x", "other_host", "crawl resume DIR --scope any"),
+        ),
+        option(
+            &[],
+            &["--scope", "domain"],
+            case(
+                two_hosts("www.a.test"),
+                "http://www.a.test/x",
+                "other_host",
+                "crawl resume DIR --scope domain",
+            ),
+        ),
+        Case {
+            sites: page(page(Sites::new(), "/in/", "<a href=/out/x>x</a>"), "/out/x", "x"),
+            seed: "http://a.test/in/",
+            ..option(
+                &["--scope", "prefix"],
+                &["--scope", "host"],
+                case(Sites::new(), "http://a.test/out/x", "other_path", "crawl resume DIR --scope host"),
+            )
+        },
+        option(
+            &["--exclude", "/x$"],
+            &["--exclude", "/y$"],
+            case(one_link("/x"), "http://a.test/x", "pattern", "crawl resume DIR --exclude"),
+        ),
+        option(
+            &["--include", "test/$"],
+            &["--include", "test/", "--include", "/x$"],
+            case(one_link("/x"), "http://a.test/x", "pattern", "crawl resume DIR --include"),
+        ),
+        option(
+            &[],
+            &["--resources"],
+            case(
+                page(Sites::new(), "/", "<img src=/x.png>").page(
+                    "a.test",
+                    "/x.png",
+                    Answer::content("image/png", "\u{89}PNG"),
+                ),
+                "http://a.test/x.png",
+                "resource",
+                "crawl resume DIR --resources",
+            ),
+        ),
+        key(
+            "[limits]\nmax_url_length = 64\n",
+            "max_url_length = 64",
+            "max_url_length = 640",
+            case(
+                one_link("/a-name-that-is-longer-than-the-limit-of-64-bytes-in-a-url"),
+                "http://a.test/a-name-that-is-longer-than-the-limit-of-64-bytes-in-a-url",
+                "too_long",
+                "limits.max_url_length in DIR/crawl.toml",
+            ),
+        ),
+        key(
+            "[limits]\nmax_redirects = 1\n",
+            "max_redirects = 1",
+            "max_redirects = 2",
+            case(
+                page(page(Sites::new(), "/", "<a href=/r1>r</a>"), "/end", "x")
+                    .page("a.test", "/r1", Answer::redirect(301, "/r2"))
+                    .page("a.test", "/r2", Answer::redirect(302, "/end")),
+                "http://a.test/end",
+                "too_many_redirects",
+                "limits.max_redirects in DIR/crawl.toml",
+            ),
+        ),
+        key(
+            "[traps]\ndepth = 1\n",
+            "depth = 1",
+            "depth = 2",
+            case(chain(), "http://a.test/two", "trap_depth", "traps.depth in DIR/crawl.toml"),
+        ),
+        key(
+            "[traps]\nsegments = 3\n",
+            "segments = 3",
+            "segments = 9",
+            case(
+                one_link("/a/b/c/d"),
+                "http://a.test/a/b/c/d",
+                "trap_segments",
+                "traps.segments in DIR/crawl.toml",
+            ),
+        ),
+        key(
+            "[traps]\nrepeats = 2\n",
+            "repeats = 2",
+            "repeats = 9",
+            case(
+                one_link("/q/q/q/q/x"),
+                "http://a.test/q/q/q/q/x",
+                "trap_repeats",
+                "traps.repeats in DIR/crawl.toml",
+            ),
+        ),
+        key(
+            "[traps]\nurls_per_host = 2\n",
+            "urls_per_host = 2",
+            "urls_per_host = 9",
+            case(
+                variants(&["/one", "/two"], "x"),
+                "http://a.test/two",
+                "trap_host",
+                "traps.urls_per_host in DIR/crawl.toml",
+            ),
+        ),
+    ]
+}
+
+fn explain(scene: &Scene, url: &str, code: i32) -> Value {
+    scene.look("explain", &[url, "--json"]).expect(code).json().remove(0)
+}
+
+fn start(case: &Case) -> Scene {
+    let scene = Scene::new(case.sites.clone());
+    std::fs::write(scene.seeds(), format!("{}\n", case.seed)).expect("the seed file can be written");
+    let config = scene.path("first.toml");
+    std::fs::write(&config, case.file).expect("the settings can be written");
+    let run = scene.crawl().args(["--config"]).args([&config]).args(case.first).run();
+    assert!(matches!(run.code, Some(0 | 10)), "{run}");
+    scene
+}
+
+fn edit(scene: &Scene, from: &str, to: &str) {
+    let path = scene.out().join("crawl.toml");
+    let text = std::fs::read_to_string(&path).expect("the settings are there");
+    let quoted = |line: &str| line.replacen("= ", "= \"", 1) + "\"";
+    let changed = if text.contains(&quoted(from)) {
+        text.replacen(&quoted(from), &quoted(to), 1)
+    } else {
+        text.replacen(from, to, 1)
+    };
+    assert_ne!(changed, text, "{from} is in crawl.toml: {text}");
+    std::fs::write(path, changed).expect("the settings can be written");
+}
+
+/// How often each page was asked for.
+fn asked(scene: &Scene) -> BTreeMap<String, usize> {
+    let mut asked = BTreeMap::new();
+    for url in scene.server.pages() {
+        *asked.entry(url).or_default() += 1;
+    }
+    asked
+}
+
+fn admitted(scene: &Scene) -> Vec<Value> {
+    scene.table("ledger").into_iter().filter(|row| row["decision"] == "admitted").collect()
+}
+
+#[test]
+fn what_a_changed_setting_left_out_is_fetched_and_nothing_else_again() {
+    for case in cases() {
+        let (url, reason) = (case.url, case.reason);
+        let scene = start(&case);
+        let skipped = scene.table("skipped");
+        assert!(skipped.iter().any(|row| row["url"] == url && row["reason"] == reason), "{url}: {skipped:?}");
+        let story = explain(&scene, url, 1);
+        assert_eq!(story["fate"], "left_out", "{url}");
+        let change = story["change"].to_string();
+        assert!(change.contains(case.says), "{reason}: {change}");
+        assert!(!asked(&scene).contains_key(url));
+
+        if let Some((from, to)) = case.edit {
+            edit(&scene, from, to);
+        }
+        let resumed = scene.resume().args(case.second).run();
+        assert!(matches!(resumed.code, Some(0 | 10)), "{reason}: {resumed}");
+        assert!(resumed.stderr.contains("judged again"), "{reason}: {resumed}");
+        let pages = asked(&scene);
+        assert_eq!(pages.get(url), Some(&1), "{reason}: {pages:?}");
+        assert!(pages.values().all(|count| *count == 1), "{reason}: {pages:?}");
+        assert_eq!(explain(&scene, url, 0)["fate"], "fetched", "{reason}");
+        assert!(scene.table("skipped").iter().all(|row| row["url"] != url), "{reason}");
+        let entered = admitted(&scene);
+        assert!(
+            entered.iter().any(|row| row["url"] == url && row["reason"] == reason),
+            "{reason}: {entered:?}"
+        );
+        scene.look("audit", &[]).expect(0);
+
+        let before = scene.server.count();
+        let again = scene.resume().args(case.second).run();
+        assert!(!again.stderr.contains("judged again"), "{reason}: {again}");
+        assert_eq!(scene.server.count(), before, "{reason}: nothing is new");
+        assert_eq!(admitted(&scene).len(), entered.len(), "{reason}");
+    }
+}
