@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use whole_program::program::{Crawl, Output};
-use whole_program::rules::Rules;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
@@ -178,6 +176,57 @@ fn cases() -> Vec<Case> {
                 "traps.urls_per_host in DIR/crawl.toml",
             ),
         ),
+        key(
+            "[traps]\nquery_variants = 1\n",
+            "query_variants = 1",
+            "query_variants = 9",
+            case(
+                variants(&["/p?x=1", "/p?x=2"], "x"),
+                "http://a.test/p?x=2",
+                "trap_query",
+                "traps.query_variants in DIR/crawl.toml",
+            ),
+        ),
+        key(
+            "[traps]\nshape_variants = 1\n",
+            "shape_variants = 1",
+            "shape_variants = 9",
+            case(
+                variants(&["/p/1", "/p/2"], "x"),
+                "http://a.test/p/2",
+                "trap_shape",
+                "traps.shape_variants in DIR/crawl.toml",
+            ),
+        ),
+        // Held back when it was to be asked for: it is known already.
+        key(
+            "[traps]\nsame_pages = 2\n",
+            "same_pages = 2",
+            "same_pages = 99",
+            case(
+                variants(&["/p?x=1", "/p?x=2", "/p?x=3", "/p?x=4", "/p?x=5"], "always the same words"),
+                "http://a.test/p?x=5",
+                "trap_same",
+                "traps.same_pages in DIR/crawl.toml",
+            ),
+        ),
+        Case {
+            first: &["--scope", "any"],
+            second: &["--scope", "any"],
+            ..key(
+                "[traps]\nhosts_per_domain = 1\n",
+                "hosts_per_domain = 1",
+                "hosts_per_domain = 9",
+                case(
+                    page(Sites::new(), "/", "<a href=http://x.b.test/>x</a><a href=http://y.b.test/>y</a>")
+                        .page("x.b.test", "/", Answer::html("x"))
+                        .page("y.b.test", "/", Answer::html("y")),
+                    "http://y.b.test/",
+                    "trap_domain",
+                    "traps.hosts_per_domain in DIR/crawl.toml",
+                ),
+            )
+        },
     ]
 }
 
@@ -258,4 +307,67 @@ fn what_a_changed_setting_left_out_is_fetched_and_nothing_else_again() {
         assert_eq!(scene.server.count(), before, "{reason}: nothing is new");
         assert_eq!(admitted(&scene).len(), entered.len(), "{reason}");
     }
+}
+
+#[test]
+fn a_kill_in_the_middle_loses_nothing_and_admits_nothing_twice() {
+    const LINKS: usize = 4_000;
+    let links: String = (0..LINKS).map(|n| format!("<a href=/deep/{}-{n}/x>x</a>", "y".repeat(60))).collect();
+    let sites = page(page(Sites::new(), "/", "<a href=/list>l</a>"), "/list", &links);
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--max-depth", "1"]).run().expect(10);
+    assert_eq!(scene.table("skipped").len(), LINKS);
+    let mut between = 0;
+    for after in [60, 90, 120, 150, 180, 210, 240, 300] {
+        let run = scene.resume().args(["--max-depth", "2", "--max-pages", "3"]).start();
+        std::thread::sleep(Duration::from_millis(after));
+        run.kill();
+        let so_far = admitted(&scene).len();
+        between += usize::from(so_far > 0 && so_far < LINKS);
+        if so_far == LINKS {
+            break;
+        }
+    }
+    scene.resume().args(["--max-depth", "2", "--max-pages", "3"]).run();
+    let entered = admitted(&scene);
+    let urls: std::collections::BTreeSet<_> = entered.iter().map(|row| row["url"].to_string()).collect();
+    assert_eq!((entered.len(), urls.len()), (LINKS, LINKS), "each once; {between} kills came in the middle");
+    let waits = scene.table("queue").len() + scene.table("pages").len() - 2;
+    assert!(waits + scene.table("errors").len() >= LINKS, "{waits} URLs wait or were answered");
+    assert!(scene.table("skipped").iter().all(|row| row["reason"] != "too_deep"));
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn a_resume_says_what_a_ledger_that_was_off_cannot_tell() {
+    let scene = Scene::new(chain());
+    scene.crawl().args(["--max-depth", "1", "--ledger", "off"]).run();
+    let resumed = scene.resume().args(["--max-depth", "2"]).run();
+    assert!(resumed.stderr.contains("a run with --ledger off kept no record"), "{resumed}");
+    assert!(!asked(&scene).contains_key("http://a.test/two"));
+    let same = scene.resume().args(["--max-depth", "2"]).run();
+    assert!(!same.stderr.contains("--ledger off"), "{same}");
+}
+
+#[test]
+fn a_link_that_its_page_forbids_by_now_stays_out() {
+    let scene = Scene::new(chain());
+    scene.crawl().args(["--max-depth", "1"]).run();
+    let nofollow = "<meta name=robots content=nofollow><a href=/two>2</a>";
+    scene.server.change("a.test", "/one", Answer::html(nofollow));
+    scene.resume().args(["--max-depth", "1", "--revisit", "0s"]).run();
+    scene.resume().args(["--max-depth", "2"]).run();
+    assert!(!asked(&scene).contains_key("http://a.test/two"));
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn what_is_left_out_for_another_reason_now_says_so() {
+    let scene = Scene::new(chain());
+    scene.crawl().args(["--max-depth", "1"]).run();
+    scene.resume().args(["--max-depth", "2", "--exclude", "/two"]).run();
+    let skipped = scene.table("skipped");
+    let row = skipped.iter().find(|row| row["url"] == "http://a.test/two").expect("it is left out");
+    assert_eq!(row["reason"], "pattern");
+    assert!(!asked(&scene).contains_key("http://a.test/two"));
 }
