@@ -4,6 +4,7 @@
 //! What was done before a kill is done: a URL that was admitted waits or has a record, and isn't among those left out any more. That
 //! everything was judged is on record (`judged_by` in tree `meta`) with the last of them; until then the next run begins again.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -31,7 +32,8 @@ const AT_ONCE: usize = 1_000;
 struct Source {
     at: Via,
     host: String,
-    page: Option<(PageRecord, Vec<LinkRecord>)>,
+    /// Its record, and its links by their targets.
+    page: Option<(PageRecord, HashMap<String, Vec<LinkRecord>>)>,
 }
 
 /// How a URL was found.
@@ -164,12 +166,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let is_open = |link: &&LinkRecord| {
             let is_known =
                 matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
-            link.to == url.as_str() && !link.nofollow && (is_known || !link.outcome.keys().is_empty())
+            !link.nofollow && (is_known || !link.outcome.keys().is_empty())
         };
         if !page.followed {
             return Ok(None);
         }
-        let mut ways = links.iter().filter(is_open).peekable();
+        let mut ways = links.get(url.as_str()).into_iter().flatten().filter(is_open).peekable();
         if ways.peek().is_none() {
             return Ok(None);
         }
@@ -197,7 +199,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             } else {
                 Vec::new()
             };
-            return Ok(Some(Source { at, host, page: Some((record, links)) }));
+            let mut by_target: HashMap<String, Vec<LinkRecord>> = HashMap::new();
+            for link in links {
+                by_target.entry(link.to.clone()).or_default().push(link);
+            }
+            return Ok(Some(Source { at, host, page: Some((record, by_target)) }));
         }
         let value = store.get(Tree::Sitemaps, &link_key(at.host, at.page))?;
         let is_sitemap = value.map(|value| SitemapRecord::read(&value)).transpose()?.is_some();
