@@ -9,6 +9,7 @@ mod crawl;
 mod demo;
 mod directives;
 mod duplicates;
+mod explain;
 mod export;
 mod gates;
 mod ledger;

@@ -19,7 +19,7 @@ row! {
         fetched_at: Moment,
         /// The final status; null if there was no response.
         status: Option<u16>,
-        /// BLAKE3 of the body.
+        /// BLAKE3 of the body; of an answer that left a stored version in force (304), of that one's.
         digest: Option<String>,
         /// How long it holds, in seconds.
         lifetime: f64,
@@ -56,9 +56,18 @@ impl fmt::Display for Warned {
 impl<S: Store> View<S> {
     /// The rows of table `robots`, by origin and time.
     pub fn robots(&self) -> impl Iterator<Item = Result<RobotsRow, ViewError>> + '_ {
-        self.store().scan(Tree::Robots, &[]).map(|pair| {
+        let mut rules: Option<(String, Option<String>)> = None;
+        self.store().scan(Tree::Robots, &[]).map(move |pair| {
             let (_, value) = pair?;
-            RobotsRecord::read(&value).map(robots_row).map_err(ViewError::packed(Tree::Robots))
+            let mut record = RobotsRecord::read(&value).map_err(ViewError::packed(Tree::Robots))?;
+            if record.access == "rules" {
+                rules = Some((record.origin.clone(), record.digest.clone()));
+            } else if record.access == "stored"
+                && let Some((_, digest)) = rules.as_ref().filter(|(origin, _)| *origin == record.origin)
+            {
+                record.digest = record.digest.or_else(|| digest.clone());
+            }
+            Ok(robots_row(record))
         })
     }
 }

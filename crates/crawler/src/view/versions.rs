@@ -38,7 +38,7 @@ pub struct Answer {
     pub access: String,
     /// Why, in words.
     pub reason: String,
-    /// Digest of the body.
+    /// Digest of the body; of an answer that left a stored version in force (304), that one's.
     pub digest: Option<String>,
     /// Octets of the body.
     pub bytes: u64,
@@ -78,17 +78,33 @@ pub struct Difference {
 pub struct Which(pub String);
 
 impl<S: Store> View<S> {
-    /// The origin that a text means: an origin or URL, or a host's name alone. None if nothing is stored of it.
-    pub fn robots_origin(&self, text: &str) -> Result<Option<String>, ViewError> {
-        let as_url = |text: &str| CrawlUrl::parse(text).map(|url| url.origin().to_string()).ok();
-        let candidates =
-            [as_url(text), as_url(&format!("https://{text}/")), as_url(&format!("http://{text}/"))];
-        for origin in candidates.into_iter().flatten() {
-            if self.store().last(Tree::Robots, &RobotsRecord::prefix(&origin))?.is_some() {
-                return Ok(Some(origin));
+    /// The origins that a text means of which something is stored: an origin or URL means that one, a host's name (with or without a
+    /// port) all of that host, in order. Cost of a name: a pass over the stored answers.
+    pub fn robots_origins(&self, text: &str) -> Result<Vec<String>, ViewError> {
+        if text.contains("://") {
+            let Ok(url) = CrawlUrl::parse(text) else { return Ok(Vec::new()) };
+            let origin = url.origin().to_string();
+            let last = self.store().last(Tree::Robots, &RobotsRecord::prefix(&origin))?;
+            return Ok(last.map(|_| origin).into_iter().collect());
+        }
+        let as_url = |scheme: &str| CrawlUrl::parse(&format!("{scheme}://{text}/")).ok();
+        let wanted: Vec<CrawlUrl> = ["https", "http"].into_iter().filter_map(as_url).collect();
+        let has_port = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let mut origins: Vec<String> = Vec::new();
+        for pair in self.store().scan(Tree::Robots, &[]) {
+            let record = RobotsRecord::read(&pair?.1).map_err(ViewError::packed(Tree::Robots))?;
+            if origins.last() == Some(&record.origin) {
+                continue;
+            }
+            let Ok(url) = CrawlUrl::parse(&record.origin) else { continue };
+            let is_wanted = wanted.iter().any(|wanted| {
+                if has_port { wanted.origin() == url.origin() } else { wanted.host() == url.host() }
+            });
+            if is_wanted && !origins.contains(&record.origin) {
+                origins.push(record.origin);
             }
         }
-        Ok(None)
+        Ok(origins)
     }
 
     /// Every answer of an origin, the oldest first.
@@ -211,7 +227,7 @@ fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
         let now = among(&versions[..=index]);
         let changed = version.access != "defer"
             && before
-                .zip(now)
+                .zip(now.as_ref())
                 .is_some_and(|(before, now)| !before.is_same(&now.access, now.digest.as_deref()));
         answers.push(Answer {
             v: 1,
@@ -221,7 +237,11 @@ fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
             status: version.status,
             access: version.access.clone(),
             reason: version.reason.clone(),
-            digest: version.digest.clone(),
+            // A 304 has no body: the version in force is the one before.
+            digest: version
+                .digest
+                .clone()
+                .or_else(|| now.filter(|_| version.access == "stored").and_then(|in_force| in_force.digest)),
             bytes: version.bytes,
             expires: Moment(version.expires),
             changed,

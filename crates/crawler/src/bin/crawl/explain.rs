@@ -28,7 +28,7 @@ pub(crate) struct ExplainArgs {
 /// Tells the story of a URL.
 pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    let (dir, url) = directory_first(&args.dir, &args.url);
+    let (dir, url) = directory_first(&args.dir, &args.url, "crawl explain DIR URL")?;
     let url = CrawlUrl::parse(url).map_err(|error| {
         let text = crawler::clean::clean(url);
         Stop::new(exit::USAGE, format!("{text} is no URL that can be crawled: {error}"))

@@ -2,9 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::exit::{self, Stop};
+
 /// Which of two arguments is the directory of a crawl; the other one follows. The one that holds a crawl, else the one that is a
-/// directory, else the one that is no URL or origin; where nothing tells them apart, the first.
-pub(crate) fn directory_first<'a>(first: &'a str, second: &'a str) -> (PathBuf, &'a str) {
+/// directory, else the one that is no URL or origin; where nothing tells them apart, the first. `usage` is the command's order; it is
+/// told where both are URLs.
+pub(crate) fn directory_first<'a>(
+    first: &'a str,
+    second: &'a str,
+    usage: &str,
+) -> anyhow::Result<(PathBuf, &'a str)> {
     let holds_crawl = |text: &str| {
         let dir = Path::new(text);
         dir.join("crawl.toml").is_file() || dir.join("db").is_dir()
@@ -17,5 +24,10 @@ pub(crate) fn directory_first<'a>(first: &'a str, second: &'a str) -> (PathBuf, 
         (false, true) => Some(true),
         _ => None,
     });
-    if is_swapped == Some(true) { (second.into(), first) } else { (first.into(), second) }
+    if is_swapped.is_none() && !is_no_url(first) {
+        let (first, second) = (crawler::clean::clean(first), crawler::clean::clean(second));
+        let what = format!("neither {first} nor {second} is the directory of a crawl: `{usage}`");
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    Ok(if is_swapped == Some(true) { (second.into(), first) } else { (first.into(), second) })
 }

@@ -19,7 +19,7 @@ Example:
 pub(crate) struct RobotsLogArgs {
     /// Directory of the crawl
     dir: String,
-    /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
+    /// The host's name, with or without a port; or scheme, host and port, as in <https://example.org:8443>, or a URL there
     origin: String,
 }
 
@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct RobotsDiffArgs {
     /// Directory of the crawl
     dir: String,
-    /// Scheme, host and port, as in <https://example.org:8443>; or a URL there, or the host's name
+    /// The host's name, with or without a port; or scheme, host and port, as in <https://example.org:8443>, or a URL there
     origin: String,
     /// The older answer: its number in the log, or the beginning of its digest [default: the one before the last change]
     #[arg(requires = "b")]
@@ -43,28 +43,42 @@ pub(crate) struct RobotsDiffArgs {
 
 /// Lists the answers of an origin.
 pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
-    let (view, origin) = open_at(&args.dir, &args.origin, talk)?;
-    let answers = view.robots_log(&origin).map_err(|error| told(&error))?;
+    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots log DIR ORIGIN", talk)?;
+    let mut logs = Vec::with_capacity(origins.len());
+    for origin in &origins {
+        logs.push((origin, view.robots_log(origin).map_err(|error| told(&error))?));
+    }
     write(|out| {
-        if !talk.json {
-            writeln!(
-                out,
-                "{:>4}  {:<24}  {:<9}  {:<12}  {:>7}  why",
-                "no", "fetched", "meaning", "digest", "octets"
-            )?;
+        for (origin, answers) in &logs {
+            if !talk.json {
+                if logs.len() > 1 {
+                    writeln!(out, "{}", crawler::clean::clean(origin))?;
+                }
+                writeln!(
+                    out,
+                    "{:>4}  {:<24}  {:<9}  {:<12}  {:>7}  why",
+                    "no", "fetched", "meaning", "digest", "bytes"
+                )?;
+            }
+            for answer in answers {
+                if talk.json { answer.write_json(out)? } else { answer.write_text(out)? }
+            }
         }
-        answers
-            .iter()
-            .try_for_each(|answer| if talk.json { answer.write_json(out) } else { answer.write_text(out) })
+        Ok(())
     })
 }
 
 /// Compares two answers of an origin.
 pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
-    let (view, origin) = open_at(&args.dir, &args.origin, talk)?;
+    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots diff DIR ORIGIN [A B]", talk)?;
+    let [origin] = &origins[..] else {
+        let what =
+            format!("several origins have a robots.txt on record, name one of them: {}", origins.join(" "));
+        return Err(Stop::new(exit::USAGE, crawler::clean::clean(&what).into_owned()).into());
+    };
     let pair = args.a.clone().zip(args.b.clone()).map(|(a, b)| [Which(a), Which(b)]);
     let named = pair.is_some();
-    match view.robots_diff(&origin, pair.as_ref()).map_err(|error| told(&error))? {
+    match view.robots_diff(origin, pair.as_ref()).map_err(|error| told(&error))? {
         Some(difference) => {
             write(|out| if talk.json { difference.write_json(out) } else { difference.write_text(out) })
         }
@@ -80,19 +94,22 @@ pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
     }
 }
 
-fn open_at(first: &str, second: &str, talk: Talk) -> anyhow::Result<(View<SledStore>, String)> {
+fn open_at(
+    first: &str,
+    second: &str,
+    usage: &str,
+    talk: Talk,
+) -> anyhow::Result<(View<SledStore>, Vec<String>)> {
     crate::logging::start(talk, None);
-    let (dir, origin) = directory_first(first, second);
+    let (dir, origin) = directory_first(first, second, usage)?;
     let view = open(&dir)?;
-    let found = view.robots_origin(origin).map_err(|error| told(&error))?;
-    let origin = found.ok_or_else(|| {
+    let found = view.robots_origins(origin).map_err(|error| told(&error))?;
+    if found.is_empty() {
         let text = crawler::clean::clean(origin);
-        Stop::new(
-            exit::USAGE,
-            format!("nothing is stored of a robots.txt of {text}; `crawl show DIR robots` lists all"),
-        )
-    })?;
-    Ok((view, origin))
+        let what = format!("nothing is stored of a robots.txt of {text}; `crawl show DIR robots` lists all");
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    Ok((view, found))
 }
 
 /// Writes to standard output.

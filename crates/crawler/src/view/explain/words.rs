@@ -87,10 +87,10 @@ impl Story {
                     "its robots.txt can't be had ({}), and no page is asked for before it can",
                     robots.says.reason
                 );
-                let origin = robots.origin.clone();
+                let (origin, expires) = (robots.origin.clone(), robots.expires);
                 self.add(&more);
                 self.may(format!(
-                    "a usable answer for {origin}/robots.txt: `crawl resume DIR` asks for it again"
+                    "a usable answer for {origin}/robots.txt: a new crawl asks for it at once, `crawl resume DIR` from {expires} on"
                 ));
             }
             Some(robots) if !robots.allowed => {

@@ -45,6 +45,11 @@ fn the_log_tells_when_other_rules_were_in_force() {
         (6, "allow_all", true),
     ];
     assert_eq!(found, expected);
+    // The version in force is named where no body came.
+    assert!(log[1].digest.is_some());
+    assert_eq!((&log[2].digest, &log[3].digest), (&None, &log[1].digest));
+    let row = view.robots().map(Result::unwrap).find(|row| row.access == "stored").unwrap();
+    assert_eq!(row.digest, log[1].digest);
     assert_eq!(view.robots_log("http://b.test").unwrap(), []);
 }
 
@@ -84,7 +89,7 @@ fn an_origin_is_found_by_url_origin_or_host() {
         ("b.test", false),
         ("", false),
     ] {
-        let origin = view.robots_origin(text).unwrap();
-        assert_eq!(origin.as_deref(), found.then_some("http://a.test"), "{text:?}");
+        let origins = view.robots_origins(text).unwrap();
+        assert_eq!(origins, Vec::from_iter(found.then_some("http://a.test")), "{text:?}");
     }
 }

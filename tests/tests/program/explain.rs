@@ -1,0 +1,371 @@
+//! `crawl explain`: each thing that it says would change the answer is done, and the answer changes. (What a resume with another limit
+//! or scope changes is in `rejudge.rs`.)
+
+use serde_json::Value;
+use whole_program::program::{Crawl, Output};
+use whole_program::rules::Rules;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::Scene;
+
+fn html(body: &str) -> Answer {
+    Answer::html(body.as_bytes().to_vec())
+}
+
+/// A front page that links to `/x`.
+fn site(body: &str) -> Sites {
+    Sites::new().page("a.test", "/", html("<a href=/x>x</a>")).page("a.test", "/x", html(body))
+}
+
+const X: &str = "http://a.test/x";
+
+fn story(scene: &Scene, url: &str) -> Value {
+    let shown = scene.look("explain", &[url, "--json"]);
+    assert!(matches!(shown.code, Some(0 | 1)), "{shown}");
+    shown.json().remove(0)
+}
+
+fn fate(scene: &Scene, url: &str) -> String {
+    story(scene, url)["fate"].as_str().expect("a fate").to_owned()
+}
+
+/// Checks that one of the suggestions holds these words, and gives the answer.
+#[track_caller]
+fn says(scene: &Scene, url: &str, words: &str) -> String {
+    let story = story(scene, url);
+    assert!(story["change"].to_string().contains(words), "{words}: {story}");
+    story["answer"].as_str().expect("an answer").to_owned()
+}
+
+fn revisit(scene: &Scene) -> Output {
+    scene.resume().args(["--revisit", "0s"]).run()
+}
+
+/// A new crawl of the same server, from one seed.
+fn anew(scene: &Scene, seed: &str, arguments: &[&str]) -> Vec<String> {
+    let seeds = scene.path("anew.txt");
+    std::fs::write(&seeds, format!("{seed}\n")).expect("the seed file can be written");
+    let out = scene.path("anew");
+    if out.exists() {
+        std::fs::remove_dir_all(&out).expect("the crawl before it can go");
+    }
+    Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])
+        .args([std::path::Path::new("--seed"), &seeds, std::path::Path::new("--out"), &out])
+        .args(scene.server.resolve())
+        .args(arguments)
+        .run();
+    let pages = Crawl::new(["export"]).args([&out]).args(["--table", "pages", "--format", "jsonl"]).run();
+    let fetched = pages.json().into_iter().filter(|row| row["status"] == 200);
+    fetched.map(|row| row["url"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn has(pages: &[String], url: &str) -> bool {
+    pages.iter().any(|page| page == url)
+}
+
+#[test]
+fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
+    let scene = Scene::new(site("x"));
+    scene.server.change("a.test", "/x", Answer::status(404));
+    scene.crawl().run();
+    assert_eq!(fate(&scene, X), "error");
+    says(&scene, X, "a page at this address: `crawl resume DIR --revisit 0s` asks for it again");
+    scene.server.change("a.test", "/x", html("x"));
+    revisit(&scene);
+    assert_eq!(fate(&scene, X), "fetched");
+
+    let scene = Scene::new(site("x"));
+    scene.crawl().args(["--max-pages", "1"]).run();
+    // A port where nobody listens.
+    let file = scene.out().join("crawl.toml");
+    let text = std::fs::read_to_string(&file).expect("the settings are there");
+    let port = scene.server.address().port();
+    scene.resume().args(["--resolve", "a.test:127.0.0.1:1", "--retries", "0", "--max-pages", "none"]).run();
+    assert!(text.contains(&port.to_string()));
+    if fate(&scene, X) == "failed" {
+        says(&scene, X, "an answer from its host: `crawl resume DIR --revisit 0s` asks for it again");
+        let again = scene.resume().args(["--revisit", "0s", "--max-pages", "none"]).run();
+        assert_eq!(fate(&scene, X), "fetched", "{again} {:#?}", story(&scene, X));
+    }
+}
+
+#[test]
+fn what_waits_is_gone_on_with() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().args(["--max-pages", "1"]).run().expect(10);
+    assert_eq!(fate(&scene, X), "queued");
+    says(&scene, X, "`crawl resume DIR` with a --max-pages above 1");
+    scene.resume().run();
+    assert_eq!(fate(&scene, X), "queued", "the same limit changes nothing");
+    scene.resume().args(["--max-pages", "2"]).run();
+    assert_eq!(fate(&scene, X), "fetched");
+
+    let scene = Scene::new(site("x"));
+    scene.crawl_every("1s").args(["--max-time", "700ms"]).run().expect(10);
+    let url = "http://a.test/";
+    assert_eq!(fate(&scene, url), "queued");
+    says(&scene, url, "`crawl resume DIR` goes on with it");
+    scene.resume().args(["--max-time", "none"]).run().expect(0);
+    assert_eq!(fate(&scene, url), "fetched");
+}
+
+#[test]
+fn hosts_that_were_left_alone_are_asked_again_with_a_greater_limit() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().args(["--max-pages-per-host", "1"]).run().expect(10);
+    assert_eq!(fate(&scene, X), "parked");
+    says(&scene, X, "`crawl resume DIR` with a --max-pages-per-host above 1");
+    scene.resume().args(["--max-pages-per-host", "2"]).run();
+    assert_eq!(fate(&scene, X), "fetched");
+
+    let slow = Answer::content("text/plain", "User-agent: *\nCrawl-delay: 2\n");
+    let scene = Scene::new(site("x").page("a.test", "/robots.txt", slow));
+    scene.crawl().args(["--max-crawl-delay", "1s"]).run();
+    let url = "http://a.test/";
+    assert_eq!(fate(&scene, url), "parked");
+    let answer = says(&scene, url, "`crawl resume DIR` with a greater --max-crawl-delay");
+    assert!(answer.contains("crawl-delay 2 s is over max-crawl-delay"), "{answer}");
+    scene.resume().args(["--max-crawl-delay", "3s"]).run();
+    assert_eq!(fate(&scene, url), "fetched");
+}
+
+#[test]
+fn a_robots_txt_that_fails_is_no_denial() {
+    let busy = Answer::status(503).header("Retry-After", "1");
+    let scene = Scene::new(site("x").page("a.test", "/robots.txt", busy.clone()));
+    scene.server.change("a.test", "/robots.txt", busy);
+    scene.crawl().args(["--max-time", "900ms"]).run();
+    let url = "http://a.test/";
+    let before = story(&scene, url);
+    assert_eq!(
+        (before["fate"].as_str(), before["allowed"].as_bool()),
+        (Some("queued"), Some(true)),
+        "{before}"
+    );
+    let answer = before["answer"].as_str().expect("an answer");
+    assert!(
+        !answer.contains("denies") && answer.contains("can't be had") && answer.contains("503"),
+        "{answer}"
+    );
+    let text = scene.look("explain", &[url]).stdout;
+    assert!(!text.contains("not allowed"), "{text}");
+    says(
+        &scene,
+        url,
+        "a usable answer for http://a.test/robots.txt: a new crawl asks for it at once, `crawl resume DIR` from",
+    );
+    let other = story(&scene, "http://a.test/never");
+    let answer = other["answer"].as_str().expect("an answer");
+    assert!(answer.contains("can't be had") && !answer.contains("forbid"), "{answer}");
+    scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default()));
+    let asked = scene.server.count();
+    scene.resume().args(["--max-time", "none"]).run();
+    assert_eq!((scene.server.count(), fate(&scene, url)), (asked, "queued".to_owned()), "it isn't time yet");
+    assert!(has(&anew(&scene, url, &[]), url));
+}
+
+#[test]
+fn nothing_is_said_of_a_robots_txt_that_was_never_asked_for() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().args(["--max-time", "1ms"]).run();
+    let waits = story(&scene, "http://a.test/");
+    if waits["robots"].is_null() {
+        let answer = waits["answer"].as_str().expect("an answer");
+        assert!(!answer.contains("robots"), "{answer}");
+    }
+    let stranger = story(&scene, "http://b.test/");
+    let answer = stranger["answer"].as_str().expect("an answer");
+    assert!(answer.contains("nothing is stored of its robots.txt") && !answer.contains("forbid"), "{answer}");
+}
+
+#[test]
+fn what_robots_txt_forbids_a_new_crawl_reads_again() {
+    let denies = || Answer::robots(Rules::default().deny("/x"));
+    let scene = Scene::new(site("x").page("a.test", "/robots.txt", denies()));
+    scene.crawl().run();
+    assert_eq!(fate(&scene, X), "left_out");
+    let answer = says(&scene, X, "the site: a robots.txt that allows it, read by a new crawl");
+    assert!(answer.contains("robots.txt forbids it: line 2"), "{answer}");
+    assert!(!has(&anew(&scene, "http://a.test/", &[]), X));
+    scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default()));
+    assert!(has(&anew(&scene, "http://a.test/", &[]), X));
+    // Known to no page: the same, with the URL as a seed.
+    let unseen = "http://a.test/x/unseen";
+    says(&scene, unseen, "the site: a robots.txt that allows it, read by a new crawl");
+
+    let scene = Scene::new(site("x").page("a.test", "/robots.txt", Answer::status(403)));
+    scene.crawl().run();
+    let url = "http://a.test/";
+    let answer = says(&scene, url, "the site: a robots.txt that allows it, read by a new crawl");
+    assert!(answer.contains("the site is closed by its robots.txt") && answer.contains("403"), "{answer}");
+}
+
+#[test]
+fn links_that_forbid_to_be_followed_need_other_pages_or_a_seed() {
+    let head = "<meta name=robots content=nofollow>";
+    for (front, words) in [
+        (
+            "<a href=/x rel=nofollow>x</a>".to_owned(),
+            "a link without nofollow, ugc or sponsored: `crawl resume DIR --revisit 0s`",
+        ),
+        (format!("{head}<a href=/x>x</a>"), "that page without nofollow: `crawl resume DIR --revisit 0s`"),
+    ] {
+        let scene = Scene::new(site("x"));
+        scene.server.change("a.test", "/", html(&front));
+        scene.crawl().run();
+        assert_eq!(fate(&scene, X), "left_out");
+        says(&scene, X, words);
+        says(&scene, X, "the URL in the seed file of a new crawl");
+        assert!(has(&anew(&scene, X, &[]), X));
+        scene.server.change("a.test", "/", html("<a href=/x>x</a>"));
+        revisit(&scene);
+        assert_eq!(fate(&scene, X), "fetched");
+    }
+}
+
+#[test]
+fn what_lies_outside_needs_a_seed_or_a_wider_scope() {
+    let scene = Scene::new(site("x").page("b.test", "/y", html("y")));
+    std::fs::write(scene.seeds(), "http://a.test/\n").expect("the seed file can be written");
+    scene.server.change("a.test", "/", html("<a href=http://b.test/y>y</a>"));
+    scene.crawl().run();
+    let url = "http://b.test/y";
+    says(&scene, url, "the URL in the seed file of a new crawl");
+    assert!(has(&anew(&scene, url, &[]), url));
+    // Met by no page, and outside: both are said, and both are needed.
+    let unseen = "http://b.test/z";
+    scene.server.change("b.test", "/z", html("z"));
+    says(&scene, unseen, "`crawl resume DIR --scope any`, where a page links to it");
+    scene.server.change("a.test", "/", html("<a href=http://b.test/z>z</a>"));
+    scene.resume().args(["--scope", "any", "--revisit", "0s"]).run();
+    assert_eq!(fate(&scene, unseen), "fetched");
+}
+
+#[test]
+fn what_was_never_met_needs_a_link_or_a_seed() {
+    let scene = Scene::new(site("x").page("a.test", "/new", html("n")));
+    scene.crawl().run();
+    let url = "http://a.test/new";
+    assert_eq!(fate(&scene, url), "unseen");
+    says(
+        &scene,
+        url,
+        "a link to it from a page of the crawl: `crawl resume DIR --revisit 0s` reads them again",
+    );
+    says(&scene, url, "the URL in the seed file of a new crawl");
+    assert!(has(&anew(&scene, url, &[]), url));
+    scene.server.change("a.test", "/x", html("<a href=/new>n</a>"));
+    revisit(&scene);
+    assert_eq!(fate(&scene, url), "fetched");
+}
+
+#[test]
+fn what_only_unlisted_links_lead_to_needs_a_link_elsewhere() {
+    let none = "<meta name=robots content='noindex,nofollow'><a href=/new>n</a>";
+    let scene = Scene::new(site(none).page("a.test", "/new", html("n")));
+    scene.crawl().run();
+    let url = "http://a.test/new";
+    assert_eq!(fate(&scene, url), "unseen");
+    says(&scene, url, "a link from another page");
+    scene.server.change("a.test", "/", html("<a href=/x>x</a><a href=/new>n</a>"));
+    revisit(&scene);
+    assert_eq!(fate(&scene, url), "fetched");
+}
+
+#[test]
+fn a_redirect_names_the_target_that_has_its_own_answer() {
+    let scene = Scene::new(site("x").page("a.test", "/end", html("e")));
+    scene.server.change("a.test", "/x", Answer::redirect(301, "/end"));
+    scene.crawl().run();
+    assert_eq!(fate(&scene, X), "redirected");
+    says(&scene, X, "`crawl explain DIR http://a.test/end` says what became of the target");
+    assert_eq!(fate(&scene, "http://a.test/end"), "fetched");
+}
+
+#[test]
+fn what_a_directive_forbade_is_done_once_the_page_says_otherwise() {
+    for (word, column, words) in [
+        ("noindex", "indexed", "to be indexed: a page without it"),
+        ("noarchive", "archived", "to be archived: a page without it"),
+        ("nofollow", "followed", "to have its links followed: a page without it"),
+    ] {
+        // Another directive that has nothing to do with it isn't named.
+        let scene = Scene::new(site(&format!(
+            "<meta name=robots content='{word}'><meta name=robots content=nosnippet>x"
+        )));
+        scene.crawl().run();
+        assert_eq!(story(&scene, X)["page"][column], false, "{word}");
+        says(&scene, X, words);
+        let change = story(&scene, X)["change"].to_string();
+        assert!(!change.contains("nosnippet"), "{change}");
+        scene.server.change("a.test", "/x", html("x"));
+        revisit(&scene);
+        assert_eq!(story(&scene, X)["page"][column], true, "{word}");
+    }
+}
+
+#[test]
+fn without_warc_nothing_else_is_blamed() {
+    let scene = Scene::new(site("<meta name=robots content=nosnippet>x"));
+    scene.crawl().args(["--no-warc"]).run();
+    says(&scene, X, "to be archived: a new crawl with --warc");
+    let change = story(&scene, X)["change"].to_string();
+    assert!(!change.contains("nosnippet"), "{change}");
+    anew(&scene, "http://a.test/", &["--warc"]);
+    let out = scene.path("anew");
+    let shown = Crawl::new(["explain"]).args([&out]).args([X, "--json"]).run().json().remove(0);
+    assert_eq!(shown["page"]["archived"], true);
+}
+
+#[test]
+fn withdrawn_content_names_what_withdrew_it() {
+    let scene = Scene::new(site("x"));
+    scene.crawl().run();
+    scene.server.change("a.test", "/x", html("<meta name=robots content=noindex>x"));
+    revisit(&scene);
+    let answer = says(
+        &scene,
+        X,
+        "to be kept: the page without that: `crawl resume DIR --revisit 0s` asks for it again",
+    );
+    assert!(answer.contains("its content was withdrawn at") && answer.contains("noindex"), "{answer}");
+    scene.server.change("a.test", "/x", html("x again"));
+    revisit(&scene);
+    let page = story(&scene, X)["page"].clone();
+    assert_eq!((&page["indexed"], &page["archived"]), (&Value::Bool(true), &Value::Bool(true)), "{page}");
+}
+
+#[test]
+fn another_purpose_that_the_site_permits_is_served() {
+    let denies =
+        Answer::content("text/plain", "User-agent: *\nContent-Signal: ai-train=no, search=yes\nAllow: /\n");
+    let scene = Scene::new(site("x").page("a.test", "/robots.txt", denies));
+    scene.crawl().args(["--purpose", "ai-train"]).run();
+    let url = "http://a.test/";
+    assert_eq!(fate(&scene, url), "left_out");
+    says(&scene, url, "a new crawl with another --purpose that the site permits");
+    assert!(has(&anew(&scene, url, &["--purpose", "search"]), url));
+}
+
+#[test]
+fn explain_and_robots_take_the_directory_first_or_last() {
+    let scene =
+        Scene::new(site("x").page("a.test", "/robots.txt", Answer::robots(Rules::default().deny("/y"))));
+    scene.crawl().run();
+    let out = scene.out();
+    let out = out.to_str().expect("a path of text");
+    for (command, subject) in
+        [(&["explain"][..], X), (&["robots", "log"], "a.test"), (&["robots", "diff"], "http://a.test/")]
+    {
+        let first = Crawl::new(command).args([out, subject]).run();
+        let last = Crawl::new(command).args([subject, out]).run();
+        assert_eq!(first.expect(0).stdout, last.expect(0).stdout, "{command:?}");
+        let nowhere = scene.path("nowhere");
+        let nowhere = nowhere.to_str().expect("a path of text");
+        let missing = Crawl::new(command).args([nowhere, X]).run();
+        assert!(missing.stderr.contains("nowhere"), "{missing}");
+        assert_eq!(Crawl::new(command).args([X, nowhere]).run().stderr, missing.stderr);
+    }
+    let neither = Crawl::new(["explain", X, X]).run();
+    assert!(neither.code != Some(0) && neither.stderr.contains("crawl explain DIR URL"), "{neither}");
+}
