@@ -46,7 +46,8 @@ fn two_hosts(host: &str) -> Sites {
 }
 
 fn variants(paths: &[&str], body: &str) -> Sites {
-    let links: String = paths.iter().map(|path| format!("<a href='{path}'>x</a>")).collect();
+    let links: Vec<String> = paths.iter().map(|path| format!("<a href='{path}'>x</a>")).collect();
+    let links = links.concat();
     paths.iter().fold(page(Sites::new(), "/", &links), |sites, path| page(sites, path, body))
 }
 
@@ -310,9 +311,12 @@ fn what_a_changed_setting_left_out_is_fetched_and_nothing_else_again() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the kill has to come while it judges")]
 fn a_kill_in_the_middle_loses_nothing_and_admits_nothing_twice() {
     const LINKS: usize = 6_000;
-    let links: String = (0..LINKS).map(|n| format!("<a href=/deep/{}-{n}/x>x</a>", "y".repeat(60))).collect();
+    let name = "y".repeat(60);
+    let links: Vec<String> = (0..LINKS).map(|n| format!("<a href=/deep/{name}-{n}/x>x</a>")).collect();
+    let links = links.concat();
     let sites = page(page(Sites::new(), "/", "<a href=/list>l</a>"), "/list", &links);
     let scene = Scene::new(sites);
     scene.crawl().args(["--max-depth", "1"]).run().expect(10);

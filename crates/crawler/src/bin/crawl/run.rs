@@ -21,7 +21,6 @@ const TOLD: usize = 20;
 
 /// Options of a crawl.
 #[derive(Clone, Debug, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArgs {
     /// File with one URL a line, - for standard input; blank lines and # comments are skipped
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
