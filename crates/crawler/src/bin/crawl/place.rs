@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::{self, Stop};
 
 /// Which of two arguments is the directory of a crawl; the other one follows. The one that holds a crawl, else the one that is a
-/// directory, else the one that is no URL or origin; where nothing tells them apart, the first. `usage` is the command's order; it is
+/// directory, else the one that is no URL, else the one with a slash; where nothing tells them apart, the first. `usage` is the command's order; it is
 /// told where both are URLs.
 pub(crate) fn directory_first<'a>(
     first: &'a str,
@@ -18,7 +18,8 @@ pub(crate) fn directory_first<'a>(
     };
     let is_dir = |text: &str| Path::new(text).is_dir();
     let is_no_url = |text: &str| !text.contains("://");
-    let tests: [&dyn Fn(&str) -> bool; 3] = [&holds_crawl, &is_dir, &is_no_url];
+    let is_path = |text: &str| text.contains('/') && is_no_url(text);
+    let tests: [&dyn Fn(&str) -> bool; 4] = [&holds_crawl, &is_dir, &is_no_url, &is_path];
     let is_swapped = tests.iter().find_map(|test| match (test(first), test(second)) {
         (true, false) => Some(false),
         (false, true) => Some(true),
