@@ -5,7 +5,7 @@
 
 mod age;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use crate::consent::consent_lines;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::Errand;
 use crate::origin_cache::{Kind, OriginCache};
-use crate::record::{RobotsClocks, RobotsRecord, Uncommitted};
+use crate::record::{RobotsClocks, RobotsRecord, Size, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -49,6 +49,8 @@ pub struct Entry {
     pub signals: RobotsSignals,
     /// How old it was, and when, by clocks that nobody sets.
     aged: Option<Aged>,
+    /// What the record takes, once it was measured.
+    record_size: OnceLock<Size>,
 }
 
 impl Entry {
@@ -66,6 +68,11 @@ impl Entry {
             + self.digest.as_ref().map_or(0, |digest| block(digest.capacity()))
             + block(size_of::<RobotsRecord>())
             + self.record.memory()
+    }
+
+    /// What the record takes encoded. Cost: the first time that of encoding it, half a megabyte at most: not for the engine's loop.
+    pub(crate) fn record_size(&self) -> Size {
+        *self.record_size.get_or_init(|| Size::of(&*self.record))
     }
 }
 
@@ -207,6 +214,7 @@ impl<S: Store> RobotsCache<S> {
             expires: record.expires,
             digest: body.map_or_else(|| record.digest.clone(), |body| body.digest.clone()),
             record,
+            record_size: OnceLock::new(),
         }))
     }
 
@@ -394,6 +402,7 @@ impl<S: Store> RobotsCache<S> {
             record,
             digest: rules_digest,
             aged: Some(Aged { age: Duration::ZERO, mono: now.mono }),
+            record_size: OnceLock::new(),
         };
         Ok(self.keep(&name, entry))
     }

@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::consent::denials;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decision, Evidence, Layer, Size};
+use crate::record::{Decision, Evidence, Layer};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -24,7 +24,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let now = self.clock.now();
         let ended = request.map_or(now, |request| request.ended);
-        let SiteFileAnswer { file, url, record, status, failure } = answer;
+        let SiteFileAnswer { file, url, record, size, status, failure } = answer;
         if let Some(error) = &failure {
             gap = self.gap_after_failure(&lease, error, request, gap, now);
         } else if let Some(pause) = self.pause_after(&lease, status.unwrap_or_default(), request, now) {
@@ -53,7 +53,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             via: None,
         });
         if let Some(record) = record {
-            self.touch(Size::of(&record).encoded);
+            self.touch(size.encoded);
             self.batch.site_files.push(record);
         }
         self.give_back(permit, false, None, gap);

@@ -201,7 +201,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
         self.enter_robots(lease, &record, &host, entry.digest.as_ref())?;
-        self.touch(Size::of(&record).encoded);
+        self.touch(entry.record_size().encoded);
         self.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {

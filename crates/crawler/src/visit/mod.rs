@@ -337,20 +337,21 @@ async fn ask_file<F: Fetch, S: Store>(
             })
         };
         let step = known.consent.answered(file, &asked_for, &answer, ended.wall, may_ask)?;
-        Ok((step, answer))
+        let record = match step {
+            consent::Step::Known(record) => Some(record),
+            consent::Step::Again => None,
+        };
+        let size = record.as_ref().map(Size::of).unwrap_or_default();
+        Ok((record, size, answer))
     };
-    let (step, answer) = reading(octets, read).await?;
-    let record = match step {
-        consent::Step::Known(record) => Some(record),
-        consent::Step::Again => None,
-    };
-    let held = record.as_ref().map(Size::of).unwrap_or_default();
-    let held = context.pages.desk.hold(4096 + held.until_committed());
+    let (record, size, answer) = reading(octets, read).await?;
+    let held = context.pages.desk.hold(4096 + size.until_committed());
     let response = answer.as_ref().ok();
     let answer = SiteFileAnswer {
         file,
         url: url.clone(),
         record,
+        size,
         status: response.map(|response| response.status),
         failure: answer.err(),
     };

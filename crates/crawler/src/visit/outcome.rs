@@ -11,7 +11,7 @@ use crate::clock::Now;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
 use crate::frontier::{Booking, Errand};
 use crate::pace::Delay;
-use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
+use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord, Size};
 use crate::robots_cache::Entry;
 use crate::url::CrawlUrl;
 
@@ -127,6 +127,8 @@ pub struct SiteFileAnswer {
     pub url: CrawlUrl,
     /// The version to be stored; none where it has to be asked for again.
     pub record: Option<Arc<SiteFileRecord>>,
+    /// What that record takes encoded; 0 without one.
+    pub(crate) size: Size,
     /// The status, if there was a response.
     pub status: Option<u16>,
     /// Why there was no usable response.

@@ -12,7 +12,7 @@ use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
 use crate::frontier::{Errand, Lease};
 use crate::pace::{Delay, Why};
-use crate::record::{RobotsEvidence, Size};
+use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, Step};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -92,7 +92,13 @@ async fn request<F: Fetch, S: Store>(
     let asking =
         if is_before { Errand { origin, url, hops: Vec::new(), judged: false } } else { errand.clone() };
     let robots = Arc::clone(context);
-    let read = move || robots.robots.answered(&asking, &answer, ended);
+    let read = move || {
+        let step = robots.robots.answered(&asking, &answer, ended)?;
+        if let Step::Known(entry) = &step {
+            entry.record_size();
+        }
+        Ok(step)
+    };
     let (event, entry) = match reading(octets, read).await? {
         Step::Known(entry) if is_before => {
             let errand = Errand { judged: true, ..errand };
@@ -111,7 +117,7 @@ async fn request<F: Fetch, S: Store>(
             return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
         }
     };
-    let held = Size::of(&*entry.record).until_committed() + entry.memory();
+    let held = entry.record_size().until_committed() + entry.memory();
     let held = context.pages.desk.hold(4096 + held);
     let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
     Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
@@ -193,7 +199,7 @@ fn refused<F: Fetch, S: Store>(
     now: Now,
 ) -> Result<Outcome, StoreError> {
     let entry = refusal(context, errand, reason, now)?;
-    let held = context.pages.desk.hold(4096 + Size::of(&entry.record).until_committed());
+    let held = context.pages.desk.hold(4096 + entry.record_size().until_committed());
     let half_rate = entry.half_rate;
     Ok(Outcome { half_rate, ..answered(request, held, Event::Robots(entry)) })
 }
