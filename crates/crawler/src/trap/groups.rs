@@ -46,9 +46,31 @@ struct Group {
     pages: u32,
     fresh: u32,
     same: u32,
-    /// The last marks that were new.
-    marks: [u32; MARKS],
-    marked: usize,
+    /// The last marks that were new. Most groups have no page yet, and no memory for marks.
+    #[serde(with = "marks")]
+    marks: Option<Box<[u32; MARKS]>>,
+    marked: u8,
+}
+
+/// The stored form of marks: all of them, 0 where there are none.
+mod marks {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::MARKS;
+
+    pub(super) fn serialize<S: Serializer>(
+        marks: &Option<Box<[u32; MARKS]>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        marks.as_deref().unwrap_or(&[0; MARKS]).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Box<[u32; MARKS]>>, D::Error> {
+        let marks = <[u32; MARKS]>::deserialize(deserializer)?;
+        Ok((marks != [0; MARKS]).then(|| Box::new(marks)))
+    }
 }
 
 /// The groups of one host. A host that is put away keeps them whole.
@@ -197,7 +219,7 @@ fn stored(groups: &[Group]) -> Vec<StoredGroup> {
 
 impl Group {
     fn new(key: u64, depth: u32) -> Self {
-        Self { key, count: 1, depth, pages: 0, fresh: 0, same: 0, marks: [0; MARKS], marked: 0 }
+        Self { key, count: 1, depth, pages: 0, fresh: 0, same: 0, marks: None, marked: 0 }
     }
 
     fn restore(&StoredGroup(key, count, depth, pages, fresh, same): &StoredGroup) -> Self {
@@ -247,13 +269,15 @@ impl Group {
         // The marks aren't stored: after a restart the first page can't be compared.
         let is_first_again = self.marked == 0 && self.pages > 0;
         self.pages = self.pages.saturating_add(1);
-        if self.marks[..self.marked.min(MARKS)].contains(&mark) {
+        let marked = usize::from(self.marked);
+        let marks = self.marks.get_or_insert_default();
+        if marks[..marked.min(MARKS)].contains(&mark) {
             self.same = self.same.saturating_add(1);
             return true;
         }
-        self.marks[self.marked % MARKS] = mark;
+        marks[marked % MARKS] = mark;
         // Counts on beyond the ring, without ever coming back to 0.
-        self.marked = if self.marked + 1 == 2 * MARKS { MARKS } else { self.marked + 1 };
+        self.marked = if marked + 1 == 2 * MARKS { MARKS as u8 } else { self.marked + 1 };
         if !is_first_again {
             self.same = 0;
             self.fresh = self.fresh.saturating_add(1);

@@ -214,3 +214,26 @@ fn the_folders_of_a_host_are_few_and_the_one_that_grows_is_among_them() {
     }
     assert!(groups.exhausted(&RULES, "/found/abc").is_some());
 }
+
+/// A group as idle hosts have it in the database: the fields of form 1, in this order.
+#[derive(serde::Serialize)]
+struct StoredWhole(u64, u32, u32, u32, u32, u32, [u32; MARKS], u64);
+
+#[test]
+fn marks_take_memory_for_groups_with_pages_alone_and_are_stored_as_ever() {
+    let mut group = Group::new(300, 2);
+    assert_eq!(size_of_val(&group), 40, "ten thousand hosts have 80 of them each");
+    assert!(group.marks.is_none());
+    let bytes = |group: &Group| postcard::to_stdvec(group).unwrap();
+    let plain = StoredWhole(300, 1, 2, 0, 0, 0, [0; MARKS], 0);
+    assert_eq!(bytes(&group), postcard::to_stdvec(&plain).unwrap());
+    let read: Group = postcard::from_bytes(&bytes(&group)).unwrap();
+    assert!(read.marks.is_none());
+
+    assert!(!group.page(900));
+    assert!(group.page(900));
+    let marked = StoredWhole(300, 1, 2, 2, 1, 1, [900, 0, 0, 0, 0, 0, 0, 0], 1);
+    assert_eq!(bytes(&group), postcard::to_stdvec(&marked).unwrap());
+    let mut read: Group = postcard::from_bytes(&bytes(&group)).unwrap();
+    assert!(read.page(900) && !read.page(901), "what was said before counts after the host was put away");
+}
