@@ -200,5 +200,6 @@ fn hostile_codings() {
     for bomb in [&GZIP_BOMB, &ZLIB_BOMB, &ZSTD_BOMB, &NESTED_BOMB, &MEMBERS] {
         LazyLock::force(bomb);
     }
-    run(&Plan::new("codings", SCENARIOS));
+    // Hosts whose robots.txt can't be decoded wait for another try of it.
+    run(&Plan { exit: 13, ..Plan::new("codings", SCENARIOS) });
 }

@@ -453,5 +453,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 #[test]
 fn hostile_header_sections() {
-    run(&Plan::new("head", SCENARIOS));
+    // Hosts that ask for an hour still have URLs.
+    run(&Plan { exit: 13, ..Plan::new("head", SCENARIOS) });
 }

@@ -1,14 +1,14 @@
 //! Hundreds of hosts whose robots.txt and consent files are as large as they may be: what is kept of each has one budget, and what
 //! doesn't fit is read again from the database.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use whole_program::hostile::Expect::{Answers, AtMost, Never, Robots, Skips};
 use whole_program::hostile::http::{answer, page, text, typed};
 use whole_program::hostile::{Ask, Expect, Scenario, Serve};
 
-use crate::crawl::{Plan, run};
+use crate::crawl::{Plan, run_alone};
 
 /// A robots.txt is read up to here.
 const MOST: usize = 500 << 10;
@@ -82,13 +82,6 @@ fn hosts(
     (1..=count).map(host).collect::<Vec<_>>().leak()
 }
 
-/// One of these crawls at a time: each takes all processors for a while.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Everything is as by default, the delay too: the hosts all begin at once. Large files are read in turn, on whatever processors there
 /// are: the limit is against hanging.
 fn plan(name: &'static str, scenarios: &'static [Scenario]) -> Plan {
@@ -105,28 +98,25 @@ const READ: &[Expect] =
 
 #[test]
 fn two_hundred_hosts_with_thousands_of_content_signals() {
-    let _alone = alone();
     LazyLock::force(&SIGNALS);
     let serve = Serve::Answer(|ask| robots(ask, &SIGNALS));
-    run(&plan("content-signals", hosts(200, "signals", serve, SEEDS, READ)));
+    run_alone(&plan("content-signals", hosts(200, "signals", serve, SEEDS, READ)));
 }
 
 #[test]
 fn four_hundred_hosts_with_half_a_megabyte_of_rules() {
-    let _alone = alone();
     LazyLock::force(&RULES);
     let serve = Serve::Answer(|ask| robots(ask, &RULES));
-    run(&plan("rules", hosts(400, "rules", serve, SEEDS, READ)));
+    run_alone(&plan("rules", hosts(400, "rules", serve, SEEDS, READ)));
 }
 
 #[test]
 fn four_hundred_hosts_with_the_largest_consent_files() {
-    let _alone = alone();
     LazyLock::force(&TDM);
     LazyLock::force(&AI);
     assert!(TDM.len() <= MOST && AI.len() <= MOST, "{} {}", TDM.len(), AI.len());
     let expect = &[AtMost(6), Answers("/open", 200)];
     let scenarios = hosts(400, "consent", Serve::Answer(files), &["/open"], expect);
     let plan = plan("consent-files", scenarios);
-    run(&Plan { options: &["--adaptive", "1", "--purpose", "search,tdm,ai-train"], ..plan });
+    run_alone(&Plan { options: &["--adaptive", "1", "--purpose", "search,tdm,ai-train"], ..plan });
 }

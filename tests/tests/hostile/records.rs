@@ -103,6 +103,7 @@ fn crawl(name: &str, kinds: &[Kind], limit: Duration) -> Crawled {
         // Made before the clock runs.
         LazyLock::force(answer);
     }
+    let _alone = crate::crawl::alone();
     let web = HostileWeb::start(&scenarios);
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = |name: &str| directory.path().join(name);
