@@ -46,7 +46,9 @@ fn hosts_that_are_only_known_take_next_to_no_memory() {
     let any = format!("*:{}", scene.server.address());
     let most = pages.to_string();
     let command = scene.crawl().args(["--scope", "any", "--resolve", &any, "--max-pages", &most]);
-    let (output, peak) = run(command.args(["--no-warc"]));
+    std::fs::write(scene.path("all.toml"), "[traps]\nhosts_per_page = \"none\"\n").unwrap();
+    let config = scene.path("all.toml");
+    let (output, peak) = run(command.args(["--no-warc", "--config"]).args([config]));
     output.expect(10);
     let (again, resumed) = run(scene.resume().args(["--max-pages", &most]));
     again.expect(10);

@@ -215,6 +215,23 @@ fn cases() -> Vec<Case> {
             first: &["--scope", "any"],
             second: &["--scope", "any"],
             ..key(
+                "[traps]\nhosts_per_page = 1\n",
+                "hosts_per_page = 1",
+                "hosts_per_page = 9",
+                case(
+                    page(Sites::new(), "/", "<a href=http://x.test/>x</a><a href=http://y.test/>y</a>")
+                        .page("x.test", "/", Answer::html("x"))
+                        .page("y.test", "/", Answer::html("y")),
+                    "http://y.test/",
+                    "trap_page",
+                    "traps.hosts_per_page in DIR/crawl.toml",
+                ),
+            )
+        },
+        Case {
+            first: &["--scope", "any"],
+            second: &["--scope", "any"],
+            ..key(
                 "[traps]\nhosts_per_domain = 1\n",
                 "hosts_per_domain = 1",
                 "hosts_per_domain = 9",

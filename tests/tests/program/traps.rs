@@ -1,6 +1,6 @@
 //! Spaces of URLs without end, under the default budgets: the crawl ends by itself, and says what it held back and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -107,14 +107,45 @@ fn names_under_a_wildcard_have_a_budget() {
     crawl.args(["--max-pages", "2"]).run().expect(10);
     let resume = |pages| scene.resume().args(scene.server.resolve()).args(["--max-pages", pages]).run();
     resume("4").expect(10);
-    resume("none").expect(0);
+    resume("none").expect(10);
     assert_eq!(scene.server.pages().len(), 1 + 5, "the seed's host doesn't count");
     let hosts = scene.table("hosts");
     assert_eq!(hosts.len(), 1 + 5, "names that are held back leave nothing behind: {hosts:?}");
-    resume("none").expect(0);
+    resume("none").expect(10);
     assert_eq!(scene.server.pages().len(), 1 + 5);
     let skipped = scene.table("skipped");
     assert_eq!(skipped.len(), 1);
     assert_eq!(skipped[0]["reason"], "trap_domain");
     assert_eq!(skipped[0]["detail"], "traps.hosts_per_domain 5: maze.test has 5 hosts already");
+}
+
+#[test]
+fn a_page_that_names_hosts_without_end_makes_some_known_alone() {
+    let hosts = |from: usize| -> String {
+        (from..from + 8).map(|n| format!("<a href='http://www.domain-{n}.test/'>{n}</a>")).collect()
+    };
+    let mut sites = Sites::new()
+        .page("a.test", "/", Answer::html(format!("{}<a href=/b>on</a>", hosts(0))))
+        .page("a.test", "/b", Answer::html(hosts(4)));
+    for n in 0..12 {
+        sites = sites.page(&format!("www.domain-{n}.test"), "/", Answer::html(format!("{n}")));
+    }
+    let scene = Scene::new(sites);
+    std::fs::write(scene.seeds(), "http://a.test/\n").unwrap();
+    std::fs::write(scene.path("study.toml"), "[traps]\nhosts_per_page = 5\n").unwrap();
+    let config = scene.path("study.toml");
+    let run = scene.crawl().args(["--scope", "any", "--config"]).args([config]).run();
+    run.expect(10);
+    assert!(run.stdout.starts_with("complete within limits"), "{run}");
+    // The first page makes 0 to 4 known. Of the second one's, 4 is known already; 5 to 9 are new, 10 and 11 too many.
+    let known: Vec<_> =
+        scene.table("hosts").iter().map(|row| row["host"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(known.len(), 1 + 10, "{known:?}");
+    let skipped = scene.table("skipped");
+    let urls: BTreeSet<_> = skipped.iter().map(|row| row["url"].as_str().unwrap()).collect();
+    assert_eq!(urls, BTreeSet::from(["http://www.domain-10.test/", "http://www.domain-11.test/"]));
+    assert!(skipped.iter().all(|row| {
+        row["reason"] == "trap_page"
+            && row["detail"] == "traps.hosts_per_page 5: the page names 5 hosts already that weren't known"
+    }));
 }

@@ -84,6 +84,7 @@ pub const KEYS: &[Key] = &[
     toml_only("traps.repeats", Kind::Text),
     toml_only("traps.urls_per_host", Kind::Text),
     toml_only("traps.hosts_per_domain", Kind::Text),
+    toml_only("traps.hosts_per_page", Kind::Text),
     toml_only("traps.query_variants", Kind::Text),
     toml_only("traps.shape_variants", Kind::Text),
     toml_only("traps.same_pages", Kind::Text),

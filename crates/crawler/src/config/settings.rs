@@ -325,6 +325,9 @@ pub struct TrapSettings {
     /// Hosts of one registrable domain, without those that a seed names. Default: 1,000.
     #[serde(with = "units::limit")]
     pub hosts_per_domain: Option<u64>,
+    /// Hosts that one page makes known. Default: 1,000.
+    #[serde(with = "units::limit")]
+    pub hosts_per_page: Option<u64>,
     /// URLs that differ in the query alone. Default: 10,000, and 4 for each page of theirs that said something new.
     #[serde(with = "units::limit")]
     pub query_variants: Option<u64>,
@@ -344,6 +347,7 @@ impl Default for TrapSettings {
             repeats: Some(3),
             urls_per_host: Some(1_000_000),
             hosts_per_domain: Some(1_000),
+            hosts_per_page: Some(1_000),
             query_variants: Some(10_000),
             shape_variants: Some(100_000),
             same_pages: Some(200),

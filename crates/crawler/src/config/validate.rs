@@ -115,6 +115,7 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("traps.repeats", traps.repeats.map(u64::from)),
         ("traps.urls_per_host", traps.urls_per_host),
         ("traps.hosts_per_domain", traps.hosts_per_domain),
+        ("traps.hosts_per_page", traps.hosts_per_page),
         ("traps.query_variants", traps.query_variants),
         ("traps.shape_variants", traps.shape_variants),
         ("traps.same_pages", traps.same_pages),

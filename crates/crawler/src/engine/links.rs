@@ -34,6 +34,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
         let mut records = Vec::with_capacity(visited.links.len());
+        self.domains.begin_page(0);
         for link in &visited.links {
             let (outcome, held) = match &link.target {
                 Ok((url, fingerprint)) => {

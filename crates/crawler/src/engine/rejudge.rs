@@ -25,6 +25,9 @@ use crate::view::{SkippedRow, View, ViewError};
 /// Key in tree `meta`: the digest of the settings by which everything that was left out was judged last.
 pub(crate) const JUDGED_BY: &str = "judged_by";
 
+/// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts begin anew.
+const PAGES_COUNTED: usize = 65_536;
+
 /// Rows between two looks at whether the crawl is to stop.
 const AT_ONCE: usize = 1_000;
 
@@ -34,6 +37,14 @@ struct Source {
     host: String,
     /// Its record, and its links by their targets.
     page: Option<(PageRecord, HashMap<String, Vec<LinkRecord>>)>,
+}
+
+/// What is remembered from row to row.
+#[derive(Default)]
+struct Before {
+    source: Option<Source>,
+    /// Hosts that each page has made known by this judging, for `traps.hosts_per_page`.
+    new_hosts: HashMap<Via, u64>,
 }
 
 /// How a URL was found.
@@ -81,9 +92,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let Some(view) = self.left_out.take().filter(|_| !self.settings.changed.is_empty()) else {
             return Ok(self.put_judged_by(run)?);
         };
-        let mut source = None;
+        let mut before = Before::default();
         for (number, row) in view.left_out().map_err(unreadable)?.enumerate() {
-            self.judge_row(&row.map_err(unreadable)?, &mut source)?;
+            self.judge_row(&row.map_err(unreadable)?, &mut before)?;
             if self.batch_due(self.clock.now()) {
                 self.commit_here()?;
             }
@@ -94,15 +105,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(self.put_judged_by(run)?)
     }
 
-    fn judge_row(&mut self, row: &SkippedRow, source: &mut Option<Source>) -> Result<(), CommitError> {
+    fn judge_row(&mut self, row: &SkippedRow, known: &mut Before) -> Result<(), CommitError> {
         let Some(before) = LinkOutcome::by_settings(&row.reason) else { return Ok(()) };
         let changed = |key: &&str| self.settings.changed.iter().find(|(changed, _)| changed == key).cloned();
         let Some((key, value)) = before.keys().iter().find_map(changed) else { return Ok(()) };
         let Ok(url) = CrawlUrl::parse(&row.url) else { return Ok(()) };
-        let Some(way) = self.way_to(&url, row, source)? else { return Ok(()) };
+        let Some(way) = self.way_to(&url, row, &mut known.source)? else { return Ok(()) };
         let via = row.via.clone();
         let now = self.clock.now();
-        let decision = match self.admit_again(&url, way, before)? {
+        let page = way.item.via;
+        let have = page.and_then(|page| known.new_hosts.get(&page)).copied();
+        self.domains.begin_page(have.unwrap_or_default());
+        let judged = self.admit_again(&url, way, before)?;
+        if let Some(page) = page.filter(|_| self.domains.of_page() > 0) {
+            if known.new_hosts.len() >= PAGES_COUNTED {
+                known.new_hosts.clear();
+            }
+            known.new_hosts.insert(page, self.domains.of_page());
+        }
+        let decision = match judged {
             Now::Known => return Ok(()),
             Now::LeftOut(outcome, _) if outcome == before => return Ok(()),
             Now::LeftOut(outcome, held) => Decision {

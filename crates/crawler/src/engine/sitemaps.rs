@@ -260,6 +260,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return self.queue_children(record, sitemap, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
+        self.domains.begin_page(0);
         for entry in sitemap.urls {
             let fingerprint = entry.url.fingerprint(&self.key);
             match self.admit_from_sitemap(lease, record, via, &entry.url, fingerprint)? {

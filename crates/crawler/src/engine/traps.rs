@@ -11,7 +11,8 @@ use crate::trap::{Held, by_form};
 use crate::url::CrawlUrl;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// The host of a URL that was found on a page of `own`, unless the URL's form or the number of its domain's hosts holds it back.
+    /// The host of a URL that was found on a page of `own`, unless the URL's form, or the number of
+    /// hosts of its domain or of that page, holds it back.
     pub(super) fn host_within_budgets(
         &mut self,
         own: (&str, HostId),
@@ -30,7 +31,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(Ok(host));
         }
         if !queued.seed
-            && let Some(held) = self.domains.judge(self.settings.traps.hosts_per_domain, url.host())
+            && let Some(held) = self.domains.judge(&self.settings.traps, url.host())
         {
             return Ok(Err(held));
         }

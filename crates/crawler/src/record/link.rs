@@ -57,6 +57,8 @@ pub enum LinkOutcome {
     SitemapHost,
     /// A redirect back into the chain of redirects that it belongs to.
     RedirectLoop,
+    /// Held back: its page names enough new hosts.
+    TrapPage,
 }
 
 impl LinkOutcome {
@@ -87,11 +89,12 @@ impl LinkOutcome {
             Self::TrapSame => "trap_same",
             Self::SitemapHost => "sitemap_other_host",
             Self::RedirectLoop => "redirect_loop",
+            Self::TrapPage => "trap_page",
         }
     }
 
     /// What the settings of a crawl leave out, which a later run with others may judge again.
-    pub const BY_SETTINGS: [Self; 15] = [
+    pub const BY_SETTINGS: [Self; 16] = [
         Self::Resource,
         Self::OtherHost,
         Self::OtherPath,
@@ -104,6 +107,7 @@ impl LinkOutcome {
         Self::TrapRepeats,
         Self::TrapHost,
         Self::TrapDomain,
+        Self::TrapPage,
         Self::TrapQuery,
         Self::TrapShape,
         Self::TrapSame,
@@ -125,6 +129,7 @@ impl LinkOutcome {
             Self::TrapRepeats => &["traps.repeats"],
             Self::TrapHost => &["traps.urls_per_host"],
             Self::TrapDomain => &["traps.hosts_per_domain"],
+            Self::TrapPage => &["traps.hosts_per_page"],
             Self::TrapQuery => &["traps.query_variants"],
             Self::TrapShape => &["traps.shape_variants"],
             Self::TrapSame => &["traps.same_pages"],

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::TrapSettings;
 use crate::record::LinkOutcome;
 use crate::scope::domain;
 use crate::url::CrawlUrl;
@@ -41,6 +42,8 @@ pub enum Budget {
     ShapeVariants,
     /// Pages in a row that said nothing new.
     SamePages,
+    /// Hosts that one page makes known.
+    HostsPerPage,
 }
 
 impl Budget {
@@ -55,6 +58,7 @@ impl Budget {
             Self::QueryVariants => "traps.query_variants",
             Self::ShapeVariants => "traps.shape_variants",
             Self::SamePages => "traps.same_pages",
+            Self::HostsPerPage => "traps.hosts_per_page",
         }
     }
 
@@ -69,6 +73,7 @@ impl Budget {
             Self::QueryVariants => LinkOutcome::TrapQuery,
             Self::ShapeVariants => LinkOutcome::TrapShape,
             Self::SamePages => LinkOutcome::TrapSame,
+            Self::HostsPerPage => LinkOutcome::TrapPage,
         }
     }
 }
@@ -109,6 +114,7 @@ impl Held {
             }
             Budget::UrlsPerHost => format!("{host} has {count} URLs already"),
             Budget::HostsPerDomain => format!("{} has {count} hosts already", domain(host)),
+            Budget::HostsPerPage => format!("the page names {count} hosts already that weren't known"),
             Budget::QueryVariants => format!(
                 "{count} URLs differ from {host}{path} in the query alone; {fresh} of {pages} pages said something new"
             ),
@@ -129,22 +135,39 @@ impl Held {
     }
 }
 
-/// Hosts by registrable domain, those that a seed names left out. 16 octets a domain.
+/// New hosts by registrable domain, those that a seed names not counted, and of the page that is read. 16 bytes a domain.
 ///
-/// Not stored: the hosts are, and it is counted again from them.
+/// Not stored: the hosts are, and those of a domain are counted again from them.
 #[derive(Debug, Default)]
 pub struct Domains {
     hosts: HashMap<u64, u64>,
+    /// Hosts that the links of the page under way have made known.
+    of_page: u64,
 }
 
 impl Domains {
+    /// The links that are judged from now on stand on another page, which has made so many hosts known before.
+    pub fn begin_page(&mut self, have: u64) {
+        self.of_page = have;
+    }
+
+    /// Hosts that the links of this page have made known.
+    pub fn of_page(&self) -> u64 {
+        self.of_page
+    }
+
     /// Counts a host that became known.
     pub fn add(&mut self, host: &str) {
+        self.of_page += 1;
         *self.hosts.entry(key::hash(b'd', domain(host).as_bytes())).or_default() += 1;
     }
 
     /// Says why a host that isn't known yet stays unknown.
-    pub fn judge(&self, most: Option<u64>, host: &str) -> Option<Held> {
+    pub fn judge(&self, rules: &TrapSettings, host: &str) -> Option<Held> {
+        if let Some(most) = rules.hosts_per_page.filter(|most| self.of_page >= *most) {
+            return Some(Held::new(Budget::HostsPerPage, most, self.of_page));
+        }
+        let most = rules.hosts_per_domain;
         let have = self.hosts.get(&key::hash(b'd', domain(host).as_bytes())).copied().unwrap_or_default();
         most.filter(|most| have >= *most).map(|most| Held::new(Budget::HostsPerDomain, most, have))
     }
@@ -156,17 +179,37 @@ mod tests {
 
     #[test]
     fn hosts_of_one_domain_have_a_budget() {
+        let rules = TrapSettings { hosts_per_domain: Some(3), ..TrapSettings::default() };
         let mut domains = Domains::default();
         for n in 0..3 {
-            assert_eq!(domains.judge(Some(3), &format!("h{n}.maze.co.uk")), None);
+            assert_eq!(domains.judge(&rules, &format!("h{n}.maze.co.uk")), None);
             domains.add(&format!("h{n}.maze.co.uk"));
         }
-        let held = domains.judge(Some(3), "another.maze.co.uk").unwrap();
+        let held = domains.judge(&rules, "another.maze.co.uk").unwrap();
         assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerDomain, 3, 3));
         let url = CrawlUrl::parse("http://another.maze.co.uk/").unwrap();
         assert_eq!(held.evidence(&url), "traps.hosts_per_domain 3: maze.co.uk has 3 hosts already");
-        assert_eq!(domains.judge(Some(3), "other.co.uk"), None, "another registrable domain");
-        assert_eq!(domains.judge(None, "another.maze.co.uk"), None);
+        assert_eq!(domains.judge(&rules, "other.co.uk"), None, "another registrable domain");
+        let none = TrapSettings { hosts_per_domain: None, ..rules };
+        assert_eq!(domains.judge(&none, "another.maze.co.uk"), None);
+    }
+
+    #[test]
+    fn hosts_that_one_page_makes_known_have_a_budget() {
+        let rules = TrapSettings { hosts_per_page: Some(2), ..TrapSettings::default() };
+        let mut domains = Domains::default();
+        domains.add("a.test");
+        assert_eq!(domains.judge(&rules, "c.test"), None);
+        domains.add("b.test");
+        let held = domains.judge(&rules, "c.test").unwrap();
+        assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerPage, 2, 2));
+        let url = CrawlUrl::parse("http://c.test/").unwrap();
+        assert_eq!(
+            held.evidence(&url),
+            "traps.hosts_per_page 2: the page names 2 hosts already that weren't known"
+        );
+        domains.begin_page(0);
+        assert_eq!(domains.judge(&rules, "c.test"), None, "another page");
     }
 
     #[test]

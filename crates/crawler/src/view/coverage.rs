@@ -63,8 +63,10 @@ pub(super) type HeldBackBy = HashMap<String, HeldBack>;
 
 /// Counts a URL that was left out.
 pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
-    // URLs of hosts outside are many, and say nothing about the hosts inside; what waits is counted by the queue.
-    if row.host.is_empty() || matches!(row.reason.as_str(), "other_host" | "parked") {
+    // URLs of hosts outside, and of hosts that a budget leaves unknown, are many, and say nothing about the hosts inside; what
+    // waits is counted by the queue.
+    let is_elsewhere = matches!(row.reason.as_str(), "other_host" | "trap_domain" | "trap_page" | "parked");
+    if row.host.is_empty() || is_elsewhere {
         return;
     }
     let held = by.entry(row.host.clone()).or_default();

@@ -118,6 +118,11 @@ fn of_page(hit: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a reason of table `skipped` is a limit of ours.
+pub(super) fn is_limit(reason: &str) -> bool {
+    of_skip(reason).is_some()
+}
+
 /// The limit behind a reason of table `skipped`.
 fn of_skip(reason: &str) -> Option<&'static str> {
     Some(match reason {
@@ -129,6 +134,7 @@ fn of_skip(reason: &str) -> Option<&'static str> {
         "trap_repeats" => "traps.repeats",
         "trap_host" => "traps.urls_per_host",
         "trap_domain" => "traps.hosts_per_domain",
+        "trap_page" => "traps.hosts_per_page",
         "trap_query" => "traps.query_variants",
         "trap_shape" => "traps.shape_variants",
         "trap_same" => "traps.same_pages",
@@ -176,6 +182,7 @@ mod tests {
             Skip::TrapRepeats,
             Skip::TrapHost,
             Skip::TrapDomain,
+            Skip::TrapPage,
             Skip::TrapQuery,
             Skip::TrapShape,
             Skip::TrapSame,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::cell::Moment;
 use super::coverage::{HeldBack, HeldBackBy, Status, hold_back, statement};
 use super::hosts::{queued, seconds};
-use super::limits::{Reached, cut_by};
+use super::limits::{Reached, cut_by, is_limit};
 use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
@@ -320,7 +320,9 @@ impl Summary {
             return Status::Incomplete;
         }
         let of_sitemaps = self.limits.iter().any(|limit| limit.what.starts_with("sitemap."));
-        if self.hosts_complete_within_limits > 0 || of_sitemaps {
+        // Its host may be unknown: a budget of hosts leaves nothing else behind.
+        let of_urls = self.skipped.iter().any(|reason| is_limit(&reason.what));
+        if self.hosts_complete_within_limits > 0 || of_sitemaps || of_urls {
             return Status::CompleteWithinLimits;
         }
         Status::Complete

@@ -8,6 +8,7 @@ const RULES: TrapSettings = TrapSettings {
     repeats: None,
     urls_per_host: None,
     hosts_per_domain: None,
+    hosts_per_page: None,
     query_variants: Some(1_000),
     shape_variants: Some(2_000),
     same_pages: Some(50),
