@@ -17,7 +17,7 @@ use meta::consent::tdm::{FILE_LIMIT, Reservation, TdmFile};
 use meta::consent::{AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, Signal, Statement, ai_block_hint};
 use meta::{Origin as Place, Source};
 use robots::memory::block;
-use robots::{Options, Robots};
+use robots::{Options, Robots, StatusClass};
 
 use self::asking::{Asking, Turn};
 use crate::fetch::{FetchError, Response};
@@ -324,17 +324,17 @@ impl<S: Store> ConsentCache<S> {
             body: None,
         };
         match answer {
-            Ok(response) => match response.status {
-                200..=299 if response.body.len() <= FILE_LIMIT && response.truncated.is_none() => {
+            Ok(response) => match StatusClass::of(response.status) {
+                StatusClass::Success if response.body.len() <= FILE_LIMIT && response.truncated.is_none() => {
                     "read".clone_into(&mut record.reason);
                     record.body = Some(String::from_utf8_lossy(&response.body).into_owned());
                 }
-                200..=299 => {
+                StatusClass::Success => {
                     // What it says isn't known: it denies what it could deny.
                     record.unreachable = true;
                     "larger than 512 KiB: not read".clone_into(&mut record.reason);
                 }
-                301 | 302 | 303 | 307 | 308 => {
+                StatusClass::Redirect => {
                     let target =
                         response.header("location").and_then(|to| CrawlUrl::join(url.as_url(), to).ok());
                     let target = target.filter(|to| to.origin() == origin && hops < HOPS && to != url);
@@ -345,14 +345,14 @@ impl<S: Store> ConsentCache<S> {
                         _ => "redirects to where it isn't followed".clone_into(&mut record.reason),
                     }
                 }
-                408 | 429 | 500..=599 if tries + 1 < TRIES => {
+                class if class.may_pass() && tries + 1 < TRIES => {
                     again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
                 }
-                408 | 429 | 500..=599 => {
+                class if class.says_nothing() || class == StatusClass::NotModified => {
                     record.unreachable = true;
                     record.reason = format!("unreachable: status {}", response.status);
                 }
-                status => record.reason = format!("status {status}: says nothing"),
+                _ => record.reason = format!("status {}: says nothing", response.status),
             },
             Err(_) if tries + 1 < TRIES => {
                 again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 /// Why a host isn't asked yet.
@@ -155,15 +156,14 @@ impl HostPace {
         rules: &PaceRules,
         jitter: f64,
     ) -> Option<Delay> {
-        let is_server_error = (500..600).contains(&status);
-        self.server_errors = if is_server_error { self.server_errors.saturating_add(1) } else { 0 };
-        let is_pushback = matches!(status, 429 | 503);
-        if is_pushback || self.server_errors >= SERVER_ERRORS {
+        let class = StatusClass::of(status);
+        self.server_errors = if class.is_server_error() { self.server_errors.saturating_add(1) } else { 0 };
+        if class.is_pushback() || self.server_errors >= SERVER_ERRORS {
             self.pushbacks = self.pushbacks.saturating_add(1);
         } else {
             self.pushbacks = 0;
         }
-        if is_pushback && self.pushbacks.is_multiple_of(3) {
+        if class.is_pushback() && self.pushbacks.is_multiple_of(3) {
             self.slowed = (self.slowed + 1).min(10);
         }
         let asked = retry_after.map(|length| Delay { length, why: Why::RetryAfter });
@@ -289,6 +289,16 @@ mod tests {
         assert_eq!(pace.slowed, 0, "three 429 or 503 slow the host, other errors don't");
         pace.answered_badly();
         assert_eq!((pace.pushbacks, pace.server_errors), (0, 0));
+    }
+
+    #[test]
+    fn rfc9110_15_a_status_that_is_none_counts_as_a_server_error() {
+        let mut pace = HostPace::default();
+        let pauses = [600, 777, 500, 999, 600].map(|status| pace.answered(status, None, &RULES, 0.0));
+        assert_eq!(
+            pauses.map(|pause| pause.map(|pause| pause.length)),
+            [None, None, None, None, Some(secs(60))]
+        );
     }
 
     proptest::proptest! {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Boot, Clock};
@@ -52,10 +53,10 @@ impl Noted {
 fn pause(status: u16, retry_after: Option<Duration>) -> Option<Delay> {
     let own = Delay { length: BACK_OFF_FIRST, why: Why::BackOff };
     let asked = retry_after.map(|length| Delay { length, why: Why::RetryAfter });
-    match status {
-        429 | 503 => Some(asked.map_or(own, |asked| own.or_longer(asked))),
-        _ => asked,
+    if StatusClass::of(status).is_pushback() {
+        return Some(asked.map_or(own, |asked| own.or_longer(asked)));
     }
+    asked
 }
 
 /// The file.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use meta::consent::RobotsSignals;
 use robots::access::{self, Access, BadRedirect, Failure, Head, History, Judgement, Outcome, Policy};
 use robots::memory::block;
-use robots::{Agent, Options, Robots};
+use robots::{Agent, Options, Robots, StatusClass};
 
 use self::age::{Aged, Dated};
 use crate::clock::{Clock, Now};
@@ -258,7 +258,7 @@ impl<S: Store> RobotsCache<S> {
         now: Now,
     ) -> Result<Step, StoreError> {
         if let Ok(response) = answer
-            && matches!(response.status, 301 | 302 | 303 | 307 | 308)
+            && StatusClass::of(response.status).is_redirect()
         {
             return match next_hop(errand, response) {
                 Ok(hop) => Ok(Step::Hop(hop)),

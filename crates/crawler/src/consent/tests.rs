@@ -146,6 +146,50 @@ fn what_cannot_be_had_denies_after_three_tries_and_what_is_not_there_says_nothin
     }
 }
 
+/// What becomes of a file that is answered with this status as often as it is asked for, and how often that is.
+fn meaning(status: u16) -> (&'static str, u8) {
+    let site = Site::new(&[Purpose::Tdm], "", false);
+    let answer =
+        Ok(response(status, &[("location", "/elsewhere")], r#"[{"location":"/","tdm-reservation":0}]"#));
+    for tries in 1.. {
+        let Some(record) = site.answer(TDM, &answer, 1) else {
+            if site.asks("/x", 1).as_deref() != Some(TDM) {
+                return ("redirect", tries);
+            }
+            continue;
+        };
+        let said = site.said("/x", 2);
+        let meaning = match said.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["tdm allow"] => "read",
+            ["tdm deny"] if record.unreachable => "denies",
+            [] => "silent",
+            _ => panic!("{said:?}"),
+        };
+        return (meaning, tries);
+    }
+    unreachable!("a file has few tries")
+}
+
+#[test]
+fn each_status_of_a_file_of_consent_means_what_the_documents_say() {
+    let document = include_str!("../../../../docs/politeness.md");
+    let section = document.split("\n## What a status means\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let mut told = 0;
+    for line in section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| status")) {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [statuses, _, _, _, expected, repeat, _] = cells[..] else { panic!("{line}") };
+        for range in statuses.split(',').next().unwrap().split(' ') {
+            let (from, to) = range.split_once('-').unwrap_or((range, range));
+            for status in from.parse::<u16>().unwrap()..=to.parse().unwrap() {
+                let tries = if repeat == "yes" { TRIES } else { 1 };
+                assert_eq!(meaning(status), (expected, tries), "{status}");
+                told += 1;
+            }
+        }
+    }
+    assert_eq!(told, 800);
+}
+
 #[test]
 fn redirects_are_followed_within_the_origin_where_robots_txt_allows_and_five_times() {
     let site = Site::new(&[Purpose::Tdm], "User-agent: *\nDisallow: /closed\n", false);

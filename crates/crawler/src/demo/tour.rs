@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use robots::StatusClass;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -115,7 +116,7 @@ fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decisio
 }
 
 fn visited(record: PageRecord) -> Row {
-    let page = record.status.is_some_and(|status| (200..300).contains(&status));
+    let page = record.status.is_some_and(|status| StatusClass::of(status).is_success());
     Row {
         url: record.url,
         fetched: record.status,

@@ -1,6 +1,7 @@
 //! What the engine enters in the ledger: each request once, what robots.txt and the page said, starts and ends.
 
 use jiff::Timestamp;
+use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use super::{End, Engine, Summary};
@@ -139,7 +140,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let record = &visited.record;
         let PageRecord { indexed, archived, followed, .. } = *record;
         let status = visited.status.unwrap_or_default();
-        let is_page = matches!(status, 200..300 | 304);
+        let is_page = matches!(StatusClass::of(status), StatusClass::Success | StatusClass::NotModified);
         let evidence = Evidence {
             request: self.made.take(),
             robots: Some(record.robots.clone()),

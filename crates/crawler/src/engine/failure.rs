@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use robots::StatusClass;
+
 use super::Engine;
 use super::settle::Gap;
 use crate::clock::Now;
@@ -79,7 +81,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let pause = match (error.status, blames(error)) {
             (Some(status), _) => {
                 // Of other statuses it is waited for already, as after any response.
-                let retry_after = request.retry_after.filter(|_| matches!(status, 429 | 503));
+                let retry_after = request.retry_after.filter(|_| StatusClass::of(status).is_pushback());
                 self.pause_after(lease, status, Some(Requested { retry_after, ..request }), now)
             }
             (None, Blame::Page) => {

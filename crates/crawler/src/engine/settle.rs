@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use robots::StatusClass;
+
 use super::{Engine, redirect, sitemaps};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
@@ -270,7 +272,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(pause) = self.pause_after(&lease, status, request, now) {
             gap = gap.or_later(ended, pause);
         }
-        if matches!(status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
+        let class = StatusClass::of(status);
+        if class.may_pass()
             && let Some(again) = self.again(item)
         {
             let evidence = Evidence { robots: Some(visited.record.robots), ..Evidence::default() };
@@ -293,13 +296,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             links.clear();
         }
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
-        match status {
-            200..300 if visited.record.error.is_none() => {
+        match class {
+            StatusClass::Success if visited.record.error.is_none() => {
                 counts.pages += 1;
                 self.totals.pages += 1;
             }
-            304 => self.totals.unchanged += 1,
-            300..400 if visited.record.error.is_none() => self.totals.redirects += 1,
+            StatusClass::NotModified if visited.keeps_links => self.totals.unchanged += 1,
+            StatusClass::Redirect | StatusClass::OtherRedirection if visited.record.error.is_none() => {
+                self.totals.redirects += 1;
+            }
             _ => {
                 counts.errors += 1;
                 self.totals.failed += 1;

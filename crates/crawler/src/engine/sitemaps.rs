@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use robots::StatusClass;
+
 use super::Engine;
 use super::links::Judged;
 use super::settle::Gap;
@@ -187,7 +189,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 robots = Some(read.robots.clone());
                 record.status = Some(read.status);
                 record.bytes = read.bytes;
-                again = matches!(read.status, 408 | 421 | 425 | 429 | 500 | 502 | 503 | 504)
+                again = StatusClass::of(read.status).may_pass()
                     && u32::from(record.tries) <= self.settings.retries;
                 self.sitemap_answered(&lease, &mut record, *read, now)?;
             }

@@ -6,6 +6,7 @@
 
 use jiff::fmt::rfc2822::{self, DateTimePrinter};
 use meta::Origin;
+use robots::StatusClass;
 
 use super::page::TELLING_HEADERS;
 use super::{About, LinkRecord, PageRecord};
@@ -14,7 +15,7 @@ use crate::extract::Rel;
 impl PageRecord {
     /// True if nothing that tells of the content may be kept or shown.
     pub fn is_withheld(&self) -> bool {
-        let is_success = self.status.is_some_and(|status| (200..300).contains(&status));
+        let is_success = self.status.is_some_and(|status| StatusClass::of(status).is_success());
         self.withheld
             || !self.indexed && (is_success || self.directives.iter().any(|said| said.directive == "noindex"))
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use robots::StatusClass;
 
 use super::archive::Archive;
 use super::salvage::Salvage;
@@ -302,9 +303,9 @@ impl Rebuild<'_> {
         if !self.frontier.know(host, page)? {
             return Ok(());
         }
-        match record.status {
-            Some(200..300) => self.totals.pages += 1,
-            Some(300..400) => self.totals.redirects += 1,
+        match record.status.map(StatusClass::of) {
+            Some(StatusClass::Success) => self.totals.pages += 1,
+            Some(class) if class.leads_elsewhere() => self.totals.redirects += 1,
             _ => self.totals.failed += 1,
         }
         self.totals.indexed += u64::from(record.indexed);

@@ -9,6 +9,7 @@ use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use jiff::Timestamp;
+use robots::StatusClass;
 use serde::Deserialize;
 
 /// Answers that are remembered before all are forgotten.
@@ -63,7 +64,7 @@ pub(super) struct PageUrl {
 impl PageUrl {
     /// True if nothing that tells of the content may be shown at this time.
     pub(super) fn is_withheld(&self, now: Timestamp) -> bool {
-        let is_success = self.status.is_some_and(|status| (200..300).contains(&status));
+        let is_success = self.status.is_some_and(|status| StatusClass::of(status).is_success());
         self.withheld || !self.indexed && is_success || self.unavailable_after.is_some_and(|date| date <= now)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BinaryHeap};
 
+use robots::StatusClass;
 use serde::Serialize;
 
 use super::cell::Moment;
@@ -237,7 +238,7 @@ impl<S: Store> View<S> {
             summary.indexed += u64::from(record.indexed);
             summary.noindex += u64::from(record.is_withheld() && record.error.is_none());
             summary.archived += u64::from(record.archived);
-            let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
+            let is_success = record.status.is_some_and(|status| StatusClass::of(status).is_success());
             summary.followed += u64::from(record.followed && is_success);
             if let (Some(limit), Ok(url)) = (cut_by(&record), CrawlUrl::parse(&record.url)) {
                 held_back.entry(url.host().to_owned()).or_default().cut(limit);

@@ -1,6 +1,7 @@
 //! Links as a page has them, and which of them its author lets us follow.
 
 use meta::{Origin, Source, Warning};
+use robots::StatusClass;
 use serde::Serialize;
 
 use super::kept::Kept;
@@ -55,7 +56,7 @@ impl FoundLink {
 
 /// Where a response redirects to; the reference as written, of any length, where that is no http URL.
 pub(super) fn redirect_target(url: &CrawlUrl, response: &Response) -> Option<Result<CrawlUrl, String>> {
-    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
+    if !StatusClass::of(response.status).is_redirect() {
         return None;
     }
     let location = response.header("location")?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
 use meta::{Because, Directives, Effects, Refresh, Source, Warning};
+use robots::StatusClass;
 use url::Url;
 
 use super::found::{
@@ -116,7 +117,8 @@ pub(super) struct Page {
 pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested: Requested) -> Visited {
     let Page { url, item, robots, noindex, said, previous } = page;
     let url = &url;
-    let ok = (200..300).contains(&response.status);
+    let class = StatusClass::of(response.status);
+    let ok = class.is_success();
     let mut document = Document::of(response.lines(), &response.body);
     document.is_cut = response.truncated.is_some();
     let mut kept = Kept::new(&rules.limits);
@@ -139,6 +141,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let judgement = rules.policy.judge(said.robots.iter().chain(&consent));
     let effects = judgement.limit(directives.effects());
     let Effects { store_text, store_body, enqueue_links } = effects;
+    // The part that didn't come may say noindex.
+    let store_text = store_text && class != StatusClass::Partial;
 
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
@@ -162,7 +166,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         links.extend(more);
     }
     directives.warnings.extend(html.as_ref().and_then(|page| rel_warning(&page.links)));
-    let warc = (rules.archive && store_text && store_body && response.status != 304)
+    let warc = (rules.archive && store_text && store_body && class != StatusClass::NotModified)
         .then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
         Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response, &document),
@@ -181,7 +185,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         status: Some(response.status),
         error: match lie {
             Some(_) => Some("mime".to_owned()),
-            None => (response.status >= 400).then(|| format!("http_{}", response.status)),
+            None => (class.is_error() || class == StatusClass::NotModified && previous.is_none())
+                .then(|| format!("http_{}", response.status)),
         },
         detail: lie.map(|found| kept.header(&format!("sent as {}, but it is {found}", document.computed))),
         content_type,

@@ -1,6 +1,7 @@
 //! Visits of a URL that was visited before: what is asked, and what becomes of the earlier record.
 
 use meta::Effects;
+use robots::StatusClass;
 
 use super::page::Visited;
 use crate::record::{PageRecord, Withdrawn};
@@ -24,17 +25,18 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 }
 
 /// Joins a visit with the record of the one before: an unchanged page keeps it, a changed one replaces it, and what may
-/// no longer be kept is withdrawn, captures in the archive included. An error that may pass changes nothing stored.
+/// no longer be kept is withdrawn, captures in the archive included. An answer that says nothing of the page changes nothing stored.
 pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
     let Visited { mut record, links, warc, status: response_status, mark, denials, .. } = visited;
     let visits_before = previous.visits_before + 1;
-    let status = record.status.unwrap_or_default();
-    if status == 304 || matches!(status, 408 | 429 | 500..) {
+    let class = StatusClass::of(record.status.unwrap_or_default());
+    let is_unchanged = class == StatusClass::NotModified;
+    if is_unchanged || class.says_nothing() {
         // Only what restricts further is taken over from such an answer.
         let mut kept = PageRecord { visits_before, robots: record.robots.clone(), ..previous };
-        if status == 304 {
+        if is_unchanged {
             kept.checked_at = Some(at);
             if kept
                 .unavailable_after
@@ -44,10 +46,10 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             }
         }
         let mut withdrawn = Vec::new();
-        if status == 304 && !(effects.store_text && effects.store_body) && kept.holds_content() {
+        if is_unchanged && !(effects.store_text && effects.store_body) && kept.holds_content() {
             kept.directives.extend(record.directives.iter().cloned());
             withdrawn = kept.withdraw(effects, at, &because);
-        } else if status == 304 && !effects.enqueue_links && kept.is_withheld() && kept.followed {
+        } else if is_unchanged && !effects.enqueue_links && kept.is_withheld() && kept.followed {
             kept.directives.extend(record.directives.iter().cloned());
             kept.followed = false;
         }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use robots::StatusClass;
+
 use super::ask::{Answered, ask};
 use super::{Event, Held, Outcome, VisitContext, local};
 use crate::clean::clean_within;
@@ -67,7 +69,7 @@ async fn read<F, S>(
     let url = url.clone();
     let limits = context.pages.sitemap_limits;
     tokio::task::spawn_blocking(move || {
-        let ok = (200..300).contains(&response.status);
+        let ok = StatusClass::of(response.status).is_success();
         let is_cut = response.truncated.is_some();
         let sitemap = ok.then(|| sitemap::read(&response.body, is_cut, url.as_url(), &limits));
         SitemapRead {

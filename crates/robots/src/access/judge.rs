@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Head;
+use crate::StatusClass;
 use crate::field::Field;
 use crate::hardened::has_field;
 
@@ -199,11 +200,11 @@ struct Table<'a> {
 impl Table<'_> {
     fn answer(&self, head: &Head, body: &[u8]) -> Judgement {
         let status = head.status;
-        match status {
+        match StatusClass::of(status) {
             // Nobody asked for a part of the file.
-            206 => self.unreachable("206 unasked", None),
-            200..=299 => self.body(head, body),
-            304 => match self.history.good_copy {
+            StatusClass::Partial => self.unreachable("206 unasked", None),
+            StatusClass::Success => self.body(head, body),
+            StatusClass::NotModified => match self.history.good_copy {
                 Some(_) => self.fresh(
                     Access::Stored { half_rate: false },
                     "not modified: 304".to_owned(),
@@ -212,15 +213,25 @@ impl Table<'_> {
                 ),
                 None => self.unreachable("304 without a copy", None),
             },
-            300..=399 => self.settled(Access::DenyAll, format!("redirects: {status} without target"), DAY),
-            401 | 403 if self.policy.on_forbidden == OnForbidden::Rfc9309 => self.unavailable(status),
+            StatusClass::Redirect | StatusClass::OtherRedirection => {
+                self.settled(Access::DenyAll, format!("redirects: {status} without target"), DAY)
+            }
+            StatusClass::Forbidden if self.policy.on_forbidden == OnForbidden::Rfc9309 => {
+                self.unavailable(status)
+            }
             // Deviation: RFC 9309 section 2.3.1.3 would allow everything.
-            401 | 403 | 402 | 407 | 451 => self.settled(Access::DenyAll, format!("closed: {status}"), DAY),
-            408 | 421 | 425 | 429 | 500..=599 => {
+            StatusClass::Forbidden | StatusClass::Closed => {
+                self.settled(Access::DenyAll, format!("closed: {status}"), DAY)
+            }
+            StatusClass::TryAgain
+            | StatusClass::TooManyRequests
+            | StatusClass::Overloaded
+            | StatusClass::ServerError
+            | StatusClass::OtherServerError => {
                 self.unreachable(&status.to_string(), head.asked_wait(self.now))
             }
-            400..=499 => self.unavailable(status),
-            _ => self.unreachable(&format!("status {status}"), None),
+            StatusClass::Unavailable => self.unavailable(status),
+            StatusClass::Invalid => self.unreachable(&format!("status {status}"), None),
         }
     }
 

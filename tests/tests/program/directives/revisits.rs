@@ -96,6 +96,70 @@ fn a_page_that_turns_noindex_or_none_keeps_of_its_links_no_more_than_one_that_al
     scene.look("audit", &[]).expect(0);
 }
 
+/// A status of a revisit, and whether the page that is stored stays.
+const ANSWERS: &[(u16, bool)] = &[
+    (206, true),
+    (408, true),
+    (421, true),
+    (425, true),
+    (501, true),
+    (403, false),
+    (404, false),
+    (410, false),
+];
+
+#[test]
+fn a_status_that_says_nothing_of_a_page_leaves_what_is_stored_of_it() {
+    let names: Vec<String> = ANSWERS.iter().map(|(status, _)| format!("s{status}")).collect();
+    let mut sites = Sites::new()
+        .page("a.test", "/", front(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+        .page("a.test", "/seen", Answer::html("s"));
+    for (name, (status, _)) in names.iter().zip(ANSWERS) {
+        let later = Answer { status: *status, ..Answer::html("<title>another</title>") };
+        let path = format!("/{name}");
+        sites = sites.page("a.test", &path, page(name, "")).page("a.test", &path, later);
+    }
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    revisit(&scene);
+    let pages = scene.table("pages");
+    for (name, (status, stays)) in names.iter().zip(ANSWERS) {
+        let row = pages.iter().find(|row| row["url"] == format!("{HOST}/{name}").as_str()).expect(name);
+        let stored = if *stays { 200 } else { u64::from(*status) };
+        assert_eq!((&row["status"], row["error"].is_null()), (&stored.into(), *stays), "{row}");
+        assert_eq!(row["title"].as_str(), stays.then_some(&*format!("zq-{name}-title-qz")), "{row}");
+        assert_eq!(links_of(&scene, name).len(), if *stays { 2 } else { 0 }, "{name}");
+    }
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn a_part_that_nobody_asked_for_and_unchanged_where_nothing_is_stored_are_errors() {
+    let sites = Sites::new()
+        .page("a.test", "/", front(&["part", "unchanged"]))
+        .page("a.test", "/seen", Answer::html("s"))
+        .page("a.test", "/part", Answer { status: 206, ..page("part", "") })
+        .page("a.test", "/unchanged", Answer::status(304));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let pages = scene.table("pages");
+    for (name, error) in [("part", "http_206"), ("unchanged", "http_304")] {
+        let row = pages.iter().find(|row| row["url"] == format!("{HOST}/{name}").as_str()).expect(name);
+        assert_eq!(
+            (&row["error"], &row["archived"], &row["indexed"]),
+            (&error.into(), &false.into(), &false.into())
+        );
+        assert_eq!(links_of(&scene, name).len(), 0, "{name}");
+    }
+    assert_eq!(found(&scene, "part"), Vec::<String>::new(), "what the missing part says isn't known");
+    let totals = &scene.look("show", &["--json"]).expect(0).json()[0]["totals"];
+    assert_eq!(
+        (&totals["pages"], &totals["failed"], &totals["redirects"]),
+        (&2.into(), &2.into(), &0.into())
+    );
+    scene.look("audit", &[]).expect(0);
+}
+
 #[test]
 fn targets_that_a_page_lists_no_more_leave_the_databases_free_space_too() {
     let linked = |head: &str| Answer::html(format!("{head}<a href=http://else.test/zq-out-qz>o</a>"));

@@ -7,6 +7,7 @@ mod words;
 pub use self::find::Step;
 pub use self::now::{HostNow, RobotsNow};
 
+use robots::StatusClass;
 use serde::Serialize;
 
 use self::words::Facts;
@@ -207,9 +208,9 @@ impl<S: Store> View<S> {
 }
 
 fn fate(record: Option<&PageRecord>, queued: bool, host: Option<&HostNow>, skipped: bool) -> Fate {
-    match record.map(|record| record.status) {
-        Some(Some(200..300)) => Fate::Fetched,
-        Some(Some(300..400)) => Fate::Redirected,
+    match record.map(|record| record.status.map(StatusClass::of)) {
+        Some(Some(StatusClass::Success)) => Fate::Fetched,
+        Some(Some(class)) if class.leads_elsewhere() => Fate::Redirected,
         Some(Some(_)) => Fate::Error,
         Some(None) => Fate::Failed,
         None if queued && host.is_some_and(|host| host.parked.is_some()) => Fate::Parked,
