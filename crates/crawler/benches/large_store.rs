@@ -19,7 +19,7 @@ use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl, Settlemen
 use crawler::job::{CrawlDir, FORMAT};
 use crawler::pace::{Delay, Why};
 use crawler::record::{
-    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade,
+    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsAccess,
     RobotsEvidence, RobotsRecord,
 };
 use crawler::store::{SledStore, Store, Tree, Write};
@@ -316,7 +316,7 @@ fn robots_txt(url: &CrawlUrl, now: Now) -> RobotsRecord {
         origin: url.origin().to_string(),
         fetched_at: now.wall,
         status: Some(200),
-        access: "rules".to_owned(),
+        access: RobotsAccess::Rules,
         reason: "status 200".to_owned(),
         expires: now_at(now, now.mono + Duration::from_secs(24 * 3600)).wall,
         digest: None,

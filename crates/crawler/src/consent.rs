@@ -22,7 +22,7 @@ use robots::{Options, Robots, StatusClass};
 use self::asking::{Asking, Turn};
 use crate::fetch::{FetchError, Response};
 use crate::origin_cache::{Kind, OriginCache};
-use crate::record::{RobotsConsent, SiteFile, SiteFileRecord, Uncommitted};
+use crate::record::{RobotsAccess, RobotsConsent, SiteFile, SiteFileRecord, Uncommitted};
 use crate::robots_cache::Entry;
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -225,7 +225,7 @@ impl<S: Store> ConsentCache<S> {
 
     /// Whether the robots.txt closes AI crawlers out; once for each version.
     fn hint(&self, robots: &Entry) -> Option<Statement> {
-        let digest = robots.digest.clone().filter(|_| robots.record.access == "rules")?;
+        let digest = robots.digest.clone().filter(|_| robots.record.access == RobotsAccess::Rules)?;
         if let Some(hint) = self.held.get::<Option<Statement>>(Kind::AiBlockHint, &digest) {
             return Option::clone(&hint);
         }

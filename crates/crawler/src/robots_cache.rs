@@ -20,7 +20,7 @@ use crate::consent::consent_lines;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::Errand;
 use crate::origin_cache::{Kind, OriginCache};
-use crate::record::{RobotsClocks, RobotsRecord, Size, Uncommitted};
+use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Size, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -194,23 +194,26 @@ impl<S: Store> RobotsCache<S> {
     /// The last version, read.
     fn stored(&self, name: &str, now: Now) -> Result<Option<Entry>, StoreError> {
         let Some(record) = self.last(name)? else { return Ok(None) };
-        let body = match record.access.as_str() {
-            "stored" => self.good_copy(name)?,
-            _ => None,
-        };
-        let robots = match record.access.as_str() {
-            "rules" => self.parse(&record.octets(), name),
-            "stored" => self.parse(&body.as_ref().map(|body| body.octets()).unwrap_or_default(), name),
-            "allow_all" => Robots::allow_all(record.reason.as_str()).with_dialect(self.options.dialect),
-            _ => Robots::deny_all(record.reason.as_str()).with_dialect(self.options.dialect),
+        let body = if record.access == RobotsAccess::Stored { self.good_copy(name)? } else { None };
+        let robots = match record.access {
+            RobotsAccess::Rules => self.parse(&record.octets(), name),
+            RobotsAccess::Stored => {
+                self.parse(&body.as_ref().map(|body| body.octets()).unwrap_or_default(), name)
+            }
+            RobotsAccess::AllowAll => {
+                Robots::allow_all(record.reason.as_str()).with_dialect(self.options.dialect)
+            }
+            RobotsAccess::DenyAll | RobotsAccess::Defer | RobotsAccess::Other(_) => {
+                Robots::deny_all(record.reason.as_str()).with_dialect(self.options.dialect)
+            }
         };
         let lines = record.consent_lines.clone().unwrap_or_else(|| consent_lines(&robots));
         Ok(Some(Entry {
             aged: self.aged(&record, now),
             robots,
             signals: RobotsSignals::new(&lines),
-            deferred: record.access == "defer",
-            half_rate: record.access == "stored" && record.failures > 0,
+            deferred: record.access == RobotsAccess::Defer,
+            half_rate: record.access == RobotsAccess::Stored && record.failures > 0,
             expires: record.expires,
             digest: body.map_or_else(|| record.digest.clone(), |body| body.digest.clone()),
             record,
@@ -226,7 +229,7 @@ impl<S: Store> RobotsCache<S> {
         let versions =
             self.store.scan(Tree::Robots, &RobotsRecord::prefix(name)).collect::<Result<Vec<_>, _>>()?;
         let records = versions.iter().rev().filter_map(|(_, value)| RobotsRecord::read(value).ok());
-        Ok(records.into_iter().find(|record| record.access == "rules").map(Arc::new))
+        Ok(records.into_iter().find(|record| record.access == RobotsAccess::Rules).map(Arc::new))
     }
 
     fn parse(&self, body: &[u8], origin: &str) -> Robots {
@@ -238,7 +241,7 @@ impl<S: Store> RobotsCache<S> {
         let name = origin.to_string();
         let Some(record) = self.last(&name)? else { return Ok(Vec::new()) };
         let dated = Dated { record: &record, aged: self.age_of_last(&name, &record, now) };
-        if record.access != "rules" || !dated.remaining(now).is_zero() {
+        if record.access != RobotsAccess::Rules || !dated.remaining(now).is_zero() {
             return Ok(Vec::new());
         }
         let field =
@@ -329,7 +332,7 @@ impl<S: Store> RobotsCache<S> {
             origin: name.clone(),
             fetched_at: now.wall,
             status: response.map(|response| response.status),
-            access: String::new(),
+            access: access.into(),
             reason: reason.to_string(),
             expires,
             digest: None,
@@ -354,7 +357,6 @@ impl<S: Store> RobotsCache<S> {
             Access::Rules => {
                 let robots =
                     self.parse(response.map(|response| &response.body[..]).unwrap_or_default(), &name);
-                "rules".clone_into(&mut record.access);
                 record.warnings = robots
                     .warnings()
                     .iter()
@@ -364,21 +366,12 @@ impl<S: Store> RobotsCache<S> {
                 robots
             }
             Access::Stored { .. } => {
-                "stored".clone_into(&mut record.access);
                 let copy = self.good_copy(&name)?;
                 rules_digest = copy.as_ref().and_then(|copy| copy.digest.clone());
                 self.parse(&copy.map(|copy| copy.octets()).unwrap_or_default(), &name)
             }
-            Access::AllowAll => {
-                "allow_all".clone_into(&mut record.access);
-                Robots::allow_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
-            }
-            Access::DenyAll => {
-                "deny_all".clone_into(&mut record.access);
-                Robots::deny_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
-            }
-            Access::Defer => {
-                "defer".clone_into(&mut record.access);
+            Access::AllowAll => Robots::allow_all(Arc::clone(&reason)).with_dialect(self.options.dialect),
+            Access::DenyAll | Access::Defer => {
                 Robots::deny_all(Arc::clone(&reason)).with_dialect(self.options.dialect)
             }
         };

@@ -2,25 +2,24 @@
 
 use robots::{Agent, Options, Robots};
 
-use crate::record::RobotsRecord;
+use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
 
 /// What was in force for an origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InForce {
-    /// What the answer meant: `rules`, `stored`, `allow_all` or `deny_all`.
-    pub access: String,
+    /// What the answer meant: never that nothing may be fetched until one comes.
+    pub access: RobotsAccess,
     /// Digest of the version with the rules, where there are rules.
     pub digest: Option<String>,
 }
 
 impl InForce {
     /// True if this decides as the other does: the same rules, or none of the same kind.
-    pub fn is_same(&self, access: &str, digest: Option<&str>) -> bool {
-        let has_rules = |access: &str| matches!(access, "rules" | "stored");
-        match (has_rules(&self.access), has_rules(access)) {
+    pub fn is_same(&self, access: &RobotsAccess, digest: Option<&str>) -> bool {
+        match (self.access.has_rules(), access.has_rules()) {
             (true, true) => self.digest.as_deref() == digest,
-            (false, false) => self.access == access,
+            (false, false) => self.access == *access,
             _ => false,
         }
     }
@@ -35,24 +34,26 @@ pub fn versions<S: Store>(store: &S, origin: &str) -> Result<Vec<RobotsRecord>, 
 pub fn in_force<S: Store>(store: &S, origin: &str) -> Result<Option<InForce>, StoreError> {
     let Some((_, value)) = store.last(Tree::Robots, &RobotsRecord::prefix(origin))? else { return Ok(None) };
     let last = read(&value)?;
-    match last.access.as_str() {
-        "rules" | "allow_all" | "deny_all" => Ok(Some(of(&last))),
-        _ => Ok(among(&versions(store, origin)?)),
+    match last.access {
+        RobotsAccess::Rules | RobotsAccess::AllowAll | RobotsAccess::DenyAll => Ok(Some(of(&last))),
+        RobotsAccess::Stored | RobotsAccess::Defer | RobotsAccess::Other(_) => {
+            Ok(among(&versions(store, origin)?))
+        }
     }
 }
 
 /// As [`in_force`], at the end of these versions.
 pub fn among(versions: &[RobotsRecord]) -> Option<InForce> {
-    let last = versions.iter().rev().find(|version| version.access != "defer")?;
-    if last.access != "stored" {
+    let last = versions.iter().rev().find(|version| version.access != RobotsAccess::Defer)?;
+    if last.access != RobotsAccess::Stored {
         return Some(of(last));
     }
-    let rules = versions.iter().rev().find(|version| version.access == "rules");
+    let rules = versions.iter().rev().find(|version| version.access == RobotsAccess::Rules);
     Some(InForce { access: last.access.clone(), digest: rules.and_then(|version| version.digest.clone()) })
 }
 
 fn of(version: &RobotsRecord) -> InForce {
-    let digest = version.digest.clone().filter(|_| version.access == "rules");
+    let digest = version.digest.clone().filter(|_| version.access == RobotsAccess::Rules);
     InForce { access: version.access.clone(), digest }
 }
 
@@ -66,11 +67,15 @@ pub fn rules(versions: &[RobotsRecord], agent: &Agent, options: &Options) -> Opt
     let last = versions.last()?;
     let parse =
         |version: &RobotsRecord| Robots::parse(&version.octets(), agent, options, Some(&version.origin));
-    let robots = match last.access.as_str() {
-        "rules" => parse(last),
-        "stored" => versions.iter().rev().find(|version| version.access == "rules").map(parse)?,
-        "allow_all" => Robots::allow_all(last.reason.as_str()).with_dialect(options.dialect),
-        _ => Robots::deny_all(last.reason.as_str()).with_dialect(options.dialect),
+    let robots = match last.access {
+        RobotsAccess::Rules => parse(last),
+        RobotsAccess::Stored => {
+            versions.iter().rev().find(|version| version.access == RobotsAccess::Rules).map(parse)?
+        }
+        RobotsAccess::AllowAll => Robots::allow_all(last.reason.as_str()).with_dialect(options.dialect),
+        RobotsAccess::DenyAll | RobotsAccess::Defer | RobotsAccess::Other(_) => {
+            Robots::deny_all(last.reason.as_str()).with_dialect(options.dialect)
+        }
     };
     Some((robots, last.clone()))
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crawler::ledger;
-use crawler::record::{Layer, RobotsRecord, StoredKind};
+use crawler::record::{Layer, RobotsAccess, RobotsRecord, StoredKind};
 use crawler::store::{Store, Tree};
 
 /// What has to be read of a file at least (section 2.5): 500 KiB.
@@ -97,7 +97,9 @@ fn said(record: &RobotsRecord, copy: Option<&RobotsRecord>, token: &str) -> Opti
         // Redirects that lead nowhere count as unavailable.
         Some(300..=499) => Some(Rules::default()),
         // Unreachable for long: a copy may be used.
-        _ => copy.filter(|_| record.access == "stored").map(|copy| Rules::read(&copy.octets(), token)),
+        _ => copy
+            .filter(|_| record.access == RobotsAccess::Stored)
+            .map(|copy| Rules::read(&copy.octets(), token)),
     }
 }
 
@@ -119,7 +121,7 @@ pub(crate) fn judge<S: Store>(store: &S, token: &str) -> (u64, Vec<String>) {
             if entry.evidence.stored.as_ref().is_some_and(|stored| stored.kind == StoredKind::Robots) {
                 let version = versions.get_mut(&entry.url).and_then(Iterator::next).expect("its version");
                 in_force.insert(entry.url.clone(), said(&version, copies.get(&entry.url), token));
-                if version.access == "rules" {
+                if version.access == RobotsAccess::Rules {
                     copies.insert(entry.url, version);
                 }
                 continue;

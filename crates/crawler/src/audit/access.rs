@@ -6,8 +6,8 @@
 use jiff::fmt::rfc2822;
 
 use super::{AuditError, AuditRules, Check};
-use crate::record::RobotsRecord;
 use crate::record::robots::digest;
+use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 
 const HOUR: f64 = 3600.0;
@@ -57,11 +57,13 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
     let status = record.status;
     let words = || status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
     let refused = |why: &str| Err(format!("{} was taken for {}: {why}", words(), record.access));
-    match (record.access.as_str(), status) {
+    match (&record.access, status) {
         // Stricter is always right.
-        ("deny_all" | "defer", _) | ("rules", Some(200..=205 | 207..=299)) | ("stored", Some(304)) => Ok(()),
-        ("rules", _) => refused("only a 2xx answer has rules"),
-        ("stored", _) if is_unreachable(status) && status != Some(429) => {
+        (RobotsAccess::DenyAll | RobotsAccess::Defer, _)
+        | (RobotsAccess::Rules, Some(200..=205 | 207..=299))
+        | (RobotsAccess::Stored, Some(304)) => Ok(()),
+        (RobotsAccess::Rules, _) => refused("only a 2xx answer has rules"),
+        (RobotsAccess::Stored, _) if is_unreachable(status) && status != Some(429) => {
             let since =
                 |at: Option<jiff::Timestamp>| at.map(|at| record.fetched_at.duration_since(at).as_secs_f64());
             let failing = since(record.first_failure).unwrap_or_default();
@@ -73,15 +75,15 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
                 _ => refused("there is no copy of the last 30 days"),
             }
         }
-        ("allow_all", Some(401 | 403))
+        (RobotsAccess::AllowAll, Some(401 | 403))
             if rules.settings.robots.on_forbidden == robots::access::OnForbidden::Rfc9309 =>
         {
             Ok(())
         }
-        ("allow_all", Some(401 | 402 | 403 | 407 | 451)) => refused("it closes the site"),
-        ("allow_all", Some(400..=499)) if !is_unreachable(status) => Ok(()),
-        ("allow_all", Some(200..=205 | 207..=299)) if is_no_robots_txt(record) => Ok(()),
-        ("allow_all", Some(200..=205 | 207..=299)) => refused("its body is a robots.txt"),
+        (RobotsAccess::AllowAll, Some(401 | 402 | 403 | 407 | 451)) => refused("it closes the site"),
+        (RobotsAccess::AllowAll, Some(400..=499)) if !is_unreachable(status) => Ok(()),
+        (RobotsAccess::AllowAll, Some(200..=205 | 207..=299)) if is_no_robots_txt(record) => Ok(()),
+        (RobotsAccess::AllowAll, Some(200..=205 | 207..=299)) => refused("its body is a robots.txt"),
         _ => refused("it allows nothing"),
     }
 }
@@ -101,12 +103,14 @@ fn is_no_robots_txt(record: &RobotsRecord) -> bool {
 
 fn lifetime(record: &RobotsRecord) -> Result<(), String> {
     let holds = record.expires.duration_since(record.fetched_at).as_secs_f64();
-    let most = match (record.access.as_str(), record.status) {
-        ("rules", _) | ("stored", Some(304)) => freshness(record).unwrap_or(DAY).clamp(HOUR / 6.0, DAY),
-        ("allow_all", Some(200..=299)) if !record.octets().trim_ascii().is_empty() => 6.0 * HOUR,
-        ("allow_all", _) => DAY,
+    let most = match (&record.access, record.status) {
+        (RobotsAccess::Rules, _) | (RobotsAccess::Stored, Some(304)) => {
+            freshness(record).unwrap_or(DAY).clamp(HOUR / 6.0, DAY)
+        }
+        (RobotsAccess::AllowAll, Some(200..=299)) if !record.octets().trim_ascii().is_empty() => 6.0 * HOUR,
+        (RobotsAccess::AllowAll, _) => DAY,
         // An hour and a tenth of it by chance, or as long as it asks to be left in peace.
-        ("stored", _) if values(record, "retry-after").next().is_none() => 1.1 * HOUR,
+        (RobotsAccess::Stored, _) if values(record, "retry-after").next().is_none() => 1.1 * HOUR,
         _ => return Ok(()),
     };
     if holds > most + ROUNDING {

@@ -11,7 +11,7 @@ use super::clocks::{Moment, Span};
 use super::requests::{Asked, Log};
 use super::said::signals_of;
 use super::{AuditError, AuditRules, Check};
-use crate::record::{RepairRecord, RobotsRecord};
+use crate::record::{RepairRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -56,7 +56,7 @@ impl Known {
 struct Version {
     known: Known,
     expires: Timestamp,
-    access: String,
+    access: RobotsAccess,
     reason: String,
     /// Its key in the tree `robots`.
     key: Vec<u8>,
@@ -66,7 +66,7 @@ struct Version {
 
 impl Version {
     fn defers(&self) -> bool {
-        self.access == "defer"
+        self.access == RobotsAccess::Defer
     }
 
     /// For how long it holds, in seconds.
@@ -143,13 +143,16 @@ impl<S: Store> Versions<'_, S> {
             versions.sort_by_key(|(version, _)| version.known.fetched_at);
         }
         for (version, retry) in &mut versions {
-            match version.access.as_str() {
-                "rules" => {
+            match version.access {
+                RobotsAccess::Rules => {
                     good = Some(version.key.clone());
                     version.body.clone_from(&good);
                 }
-                "stored" => version.body.clone_from(&good),
-                _ => {}
+                RobotsAccess::Stored => version.body.clone_from(&good),
+                RobotsAccess::AllowAll
+                | RobotsAccess::DenyAll
+                | RobotsAccess::Defer
+                | RobotsAccess::Other(_) => {}
             }
             let known = version.known;
             retries.extend(retry.map(|seconds| Retry { origin: origin.clone(), known, seconds }));
@@ -174,11 +177,13 @@ impl<S: Store> Versions<'_, S> {
             return Ok(Some(Rc::clone(said)));
         }
         let key = version.key.clone();
-        let rules = match (version.access.as_str(), &version.body) {
-            ("rules" | "stored", Some(body)) => self.parse(body, asked)?,
-            ("rules" | "stored", None) => Robots::deny_all("no copy"),
-            ("allow_all", _) => Robots::allow_all(version.reason.as_str()),
-            _ => Robots::deny_all(version.reason.as_str()),
+        let rules = match (&version.access, &version.body) {
+            (RobotsAccess::Rules | RobotsAccess::Stored, Some(body)) => self.parse(body, asked)?,
+            (RobotsAccess::Rules | RobotsAccess::Stored, None) => Robots::deny_all("no copy"),
+            (RobotsAccess::AllowAll, _) => Robots::allow_all(version.reason.as_str()),
+            (RobotsAccess::DenyAll | RobotsAccess::Defer | RobotsAccess::Other(_), _) => {
+                Robots::deny_all(version.reason.as_str())
+            }
         };
         let said = Rc::new(Said { signals: signals_of(&rules), rules });
         if self.said.len() >= PARSED {

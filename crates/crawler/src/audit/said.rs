@@ -9,7 +9,7 @@ use meta::consent::{ConsentLines, RobotsLine, RobotsSignals};
 use robots::Robots;
 
 use super::{AuditError, AuditRules};
-use crate::record::{PageRecord, RobotsRecord};
+use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -48,7 +48,7 @@ impl<'a, S: Store> RobotsSaid<'a, S> {
             let record =
                 RobotsRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
             let is_this = RobotsRecord::key_of(origin, at) == record.key();
-            if record.access == "rules" {
+            if record.access == RobotsAccess::Rules {
                 good = Some(record);
             }
             if is_this {

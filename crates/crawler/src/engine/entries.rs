@@ -12,8 +12,8 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
 use crate::record::{
-    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsRecord,
-    SitemapRecord, Versions, link_key, packed_size,
+    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsAccess,
+    RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -237,12 +237,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             via: None,
         };
         let before = robots_history::in_force(&**self.frontier.store(), &record.origin)?;
-        let after = digest.cloned().filter(|_| matches!(record.access.as_str(), "rules" | "stored"));
+        let after = digest.cloned().filter(|_| record.access.has_rules());
         let versions = Versions { before: before.as_ref().and_then(|before| before.digest.clone()), after };
         let evidence = Evidence { versions: Some(versions.clone()), ..Evidence::default().with_request(own) };
         self.decide(about_origin(format!("robots_{}", record.access), record.reason.clone(), evidence));
         if let Some(before) = before
-            && record.access != "defer"
+            && record.access != RobotsAccess::Defer
             && !before.is_same(&record.access, versions.after.as_deref())
         {
             let words = format!("{} before, {} now: {}", before.access, record.access, record.reason);

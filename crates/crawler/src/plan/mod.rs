@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use robots::IntervalReason;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::clean::clean_to;
 use crate::clock::Now;
-use crate::record::RobotsEvidence;
+use crate::record::{RobotsAccess, RobotsEvidence};
 use crate::robots_cache::{Entry, Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::{CrawlUrl, Origin};
@@ -150,8 +150,9 @@ pub struct HostPlan {
 pub struct OriginPlan {
     /// Scheme, host and port.
     pub origin: String,
-    /// What its robots.txt means: `rules stored allow_all deny_all defer`, or `unknown`.
-    pub access: String,
+    /// What its robots.txt means; `unknown` in JSON where it was never asked for.
+    #[serde(serialize_with = "or_unknown")]
+    pub access: Option<RobotsAccess>,
     /// Why, in words.
     pub reason: String,
     /// The status of robots.txt.
@@ -347,13 +348,20 @@ fn least_duration(origins: &[DraftOrigin], basis: &Basis) -> Duration {
 fn closed(origins: &[DraftOrigin]) -> Option<String> {
     let mut records = origins.iter().map(|origin| origin.entry.as_ref().map(|entry| &entry.record));
     let first = records.clone().next()??;
-    if !records.all(|record| record.is_some_and(|it| matches!(it.access.as_str(), "defer" | "deny_all"))) {
+    if !records.all(|record| {
+        record.is_some_and(|it| matches!(it.access, RobotsAccess::Defer | RobotsAccess::DenyAll))
+    }) {
         return None;
     }
     // One that was unreachable for long closes its site.
-    let is_unreachable = first.access == "defer" || first.first_failure.is_some();
+    let is_unreachable = first.access == RobotsAccess::Defer || first.first_failure.is_some();
     let why = if is_unreachable { "is unreachable" } else { "closes the whole site" };
     Some(format!("robots.txt {why}: {}", first.reason))
+}
+
+#[expect(clippy::ref_option, reason = "the form that serde calls")]
+fn or_unknown<S: Serializer>(access: &Option<RobotsAccess>, serializer: S) -> Result<S::Ok, S::Error> {
+    access.as_ref().map_or("unknown", RobotsAccess::as_str).serialize(serializer)
 }
 
 /// Requests for robots.txt that its own host got: one, and those that it redirected to itself.
@@ -375,7 +383,7 @@ impl OriginPlan {
         let timing = entry.map(|entry| entry.robots.timing());
         Self {
             origin,
-            access: entry.map_or_else(|| "unknown".to_owned(), |entry| entry.record.access.clone()),
+            access: entry.map(|entry| entry.record.access.clone()),
             reason: entry.map_or_else(|| "never asked for".to_owned(), |entry| entry.record.reason.clone()),
             status: entry.and_then(|entry| entry.record.status),
             rules,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{HostPlan, OriginPlan, Plan};
 use crate::clean::clean_to;
+use crate::record::RobotsAccess;
 
 /// Widest line.
 const WIDTH: usize = 160;
@@ -59,17 +60,17 @@ impl HostPlan {
 impl OriginPlan {
     fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         line(out, &format!("  {}", self.origin))?;
-        let words = match self.access.as_str() {
-            "rules" => "robots.txt was read",
-            "stored" => "robots.txt is unreachable; using the cached copy",
-            "allow_all" => "everything may be fetched",
-            "deny_all" => "nothing may be fetched",
-            "defer" => "robots.txt is unreachable: nothing is fetched until it is answered",
-            _ => "robots.txt isn't known",
+        let words = match &self.access {
+            Some(RobotsAccess::Rules) => "robots.txt was read",
+            Some(RobotsAccess::Stored) => "robots.txt is unreachable; using the cached copy",
+            Some(RobotsAccess::AllowAll) => "everything may be fetched",
+            Some(RobotsAccess::DenyAll) => "nothing may be fetched",
+            Some(RobotsAccess::Defer) => "robots.txt is unreachable: nothing is fetched until it is answered",
+            Some(RobotsAccess::Other(_)) | None => "robots.txt isn't known",
         };
         item(out, "access", &format!("{words} ({})", self.reason))?;
         match &self.rules[..] {
-            [] if self.access == "rules" => item(out, "rules", "no applicable rules")?,
+            [] if self.access == Some(RobotsAccess::Rules) => item(out, "rules", "no applicable rules")?,
             rules => many(
                 out,
                 "rules",

@@ -14,6 +14,7 @@ mod stored;
 mod uncommitted;
 mod withdrawal;
 mod withheld;
+mod words;
 
 pub use self::decision::{Decision, Layer};
 pub(crate) use self::encoded::{Size, packed_size, text_size};
@@ -25,7 +26,7 @@ pub use self::link::{LinkOutcome, LinkRecord, decode_links, encode_links};
 pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
 pub(crate) use self::page::{BAD_JSON_LD, TELLING_HEADERS};
 pub use self::repair::RepairRecord;
-pub use self::robots::{RobotsClocks, RobotsConsent, RobotsRecord};
+pub use self::robots::{RobotsAccess, RobotsClocks, RobotsConsent, RobotsRecord};
 pub use self::run_settings::RunSettings;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
@@ -33,6 +34,7 @@ pub use self::stored::{Seal, Stored, StoredKind};
 pub(crate) use self::uncommitted::Uncommitted;
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
+pub use self::words::OtherWord;
 
 use crate::frontier::HostId;
 use crate::url::Fingerprint;

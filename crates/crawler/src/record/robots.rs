@@ -2,11 +2,53 @@
 
 use jiff::Timestamp;
 use meta::consent::ConsentLines;
+use robots::access::Access;
 use robots::memory::{block, list, texts};
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
 use super::{RecordError, text_size};
 use crate::clock::Boot;
+
+words! {
+    /// What an answer to a request for a robots.txt meant.
+    RobotsAccess {
+        /// The body that came is obeyed.
+        Rules = "rules",
+        /// A stored body is obeyed.
+        Stored = "stored",
+        /// Everything may be fetched.
+        AllowAll = "allow_all",
+        /// Nothing may be fetched.
+        DenyAll = "deny_all",
+        /// Nothing may be fetched until a usable answer comes.
+        Defer = "defer",
+    }
+}
+
+impl RobotsAccess {
+    /// True where the rules of a body are obeyed.
+    pub fn has_rules(&self) -> bool {
+        matches!(self, Self::Rules | Self::Stored)
+    }
+
+    /// Bytes of memory beyond its own size.
+    fn memory(&self) -> usize {
+        if let Self::Other(word) = self { block(word.memory()) } else { 0 }
+    }
+}
+
+impl From<Access> for RobotsAccess {
+    fn from(access: Access) -> Self {
+        match access {
+            Access::Rules => Self::Rules,
+            Access::Stored { .. } => Self::Stored,
+            Access::AllowAll => Self::AllowAll,
+            Access::DenyAll => Self::DenyAll,
+            Access::Defer => Self::Defer,
+        }
+    }
+}
 
 /// A robots.txt as it was answered; JSON, compressed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +61,8 @@ pub struct RobotsRecord {
     pub fetched_at: Timestamp,
     /// The final status; none if there was no response.
     pub status: Option<u16>,
-    /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
-    pub access: String,
+    /// What it meant.
+    pub access: RobotsAccess,
     /// Why, in words.
     pub reason: String,
     /// Until when it holds.
@@ -116,7 +158,7 @@ impl RobotsRecord {
         let headers = self.headers.iter().map(|(name, value)| text(name) + text(value)).sum::<usize>();
         let warnings = self.warnings.iter().map(|(_, words)| text(words)).sum::<usize>();
         text(&self.origin)
-            + text(&self.access)
+            + self.access.memory()
             + text(&self.reason)
             + optional(&self.digest)
             + optional(&self.body)
@@ -178,7 +220,7 @@ mod tests {
             origin: "http://a.test".to_owned(),
             fetched_at: Timestamp::UNIX_EPOCH,
             status: Some(200),
-            access: "rules".to_owned(),
+            access: RobotsAccess::Rules,
             reason: "status 200".to_owned(),
             expires: Timestamp::UNIX_EPOCH,
             digest: None,

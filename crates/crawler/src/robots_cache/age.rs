@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use robots::access::History;
 
 use crate::clock::Now;
-use crate::record::RobotsRecord;
+use crate::record::{RobotsAccess, RobotsRecord};
 
 /// An age at a moment of the run's own clock.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +47,7 @@ impl Dated<'_> {
 
     /// Whether the end of its time allows more than it does, or only another try.
     fn keeps_waiting(self) -> bool {
-        self.record.failures > 0 || matches!(self.record.access.as_str(), "defer" | "deny_all")
+        self.record.failures > 0 || matches!(self.record.access, RobotsAccess::Defer | RobotsAccess::DenyAll)
     }
 
     /// How long it holds yet, by the clock that counts.

@@ -119,7 +119,7 @@ fn the_twelve_hours_until_a_stored_copy_serves_are_hours_of_the_runs_clock() {
             assert!(entry.deferred, "{jumped}, after {} h: {}", hours - 24, entry.record.reason);
         }
         let entry = asked.answered(None, "", at(36 * HOUR, jumped));
-        assert_eq!(entry.record.access, "stored", "{jumped}: {}", entry.record.reason);
+        assert_eq!(entry.record.access, RobotsAccess::Stored, "{jumped}: {}", entry.record.reason);
         assert!(!entry.robots.verdict("/x").allowed && entry.half_rate);
     }
 }
@@ -131,8 +131,8 @@ fn a_stored_copy_ages_by_the_runs_clock_too() {
     // Somebody sets the wall clock back by 20 days, and the site is out of reach from the 15th day to the 31st.
     let back = -20 * 24 * HOUR;
     asked.answered(None, "", at(15 * 24 * HOUR, back));
-    assert_eq!(asked.answered(None, "", at(16 * 24 * HOUR, back)).record.access, "stored");
-    assert_eq!(asked.answered(None, "", at(31 * 24 * HOUR, back)).record.access, "deny_all");
+    assert_eq!(asked.answered(None, "", at(16 * 24 * HOUR, back)).record.access, RobotsAccess::Stored);
+    assert_eq!(asked.answered(None, "", at(31 * 24 * HOUR, back)).record.access, RobotsAccess::DenyAll);
 }
 
 #[tokio::test(start_paused = true)]

@@ -100,7 +100,7 @@ fn what_left_memory_before_its_commit_is_asked_for_once_all_the_same() {
     assert!(!known(&cache, "a.test", 1).unwrap().robots.verdict("/closed").allowed);
     // Confirmed before that is committed: the copy that isn't stored yet is the one in force.
     let later = answer(&cache, "a.test", 304, "", 25 * 3_600);
-    assert_eq!(later.record.access, "stored");
+    assert_eq!(later.record.access, RobotsAccess::Stored);
     assert!(!later.robots.verdict("/closed").allowed && later.digest.is_some());
     assert_eq!(says(&known(&cache, "a.test", 25 * 3_600 + 1).unwrap()), says(&later));
     // A visit that was cut off: nothing of it is known.

@@ -4,7 +4,7 @@ use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredUrl, stored_queue};
-use crate::record::RobotsRecord;
+use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -86,7 +86,7 @@ impl<S: Store> View<S> {
             *last = Some((origin, record));
         }
         let Some((_, Some(record))) = last else { return Ok(None) };
-        let Some(kind) = record.failure.as_ref().filter(|_| record.access == "defer") else {
+        let Some(kind) = record.failure.as_ref().filter(|_| record.access == RobotsAccess::Defer) else {
             return Ok(None);
         };
         Ok(Some(ErrorRow {

@@ -11,7 +11,7 @@ use super::robots::Warned;
 use crate::config::read_record;
 use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
-use crate::record::{PageRecord, RobotsRecord};
+use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::Fingerprint;
 
@@ -121,7 +121,7 @@ pub struct OwnRobots {
     /// When it was last answered.
     pub fetched_at: Moment,
     /// What the answer meant.
-    pub access: String,
+    pub access: RobotsAccess,
     /// Why.
     pub reason: String,
     /// What is wrong with it.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::record::RobotsRecord;
+use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 
 row! {
@@ -28,7 +28,7 @@ row! {
         /// What a linter says about it.
         warnings: Vec<Warned>,
         /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
-        access: String,
+        access: RobotsAccess,
         /// Why, in words.
         reason: String,
         /// The URLs asked, where it was redirected.
@@ -60,9 +60,9 @@ impl<S: Store> View<S> {
         self.store().scan(Tree::Robots, &[]).map(move |pair| {
             let (_, value) = pair?;
             let mut record = RobotsRecord::read(&value).map_err(ViewError::packed(Tree::Robots))?;
-            if record.access == "rules" {
+            if record.access == RobotsAccess::Rules {
                 rules = Some((record.origin.clone(), record.digest.clone()));
-            } else if record.access == "stored"
+            } else if record.access == RobotsAccess::Stored
                 && let Some((_, digest)) = rules.as_ref().filter(|(origin, _)| *origin == record.origin)
             {
                 record.digest = record.digest.or_else(|| digest.clone());

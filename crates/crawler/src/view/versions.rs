@@ -13,7 +13,7 @@ use super::open::{View, ViewError};
 use crate::clean::clean;
 use crate::config::Settings;
 use crate::frontier::stored_queue_of;
-use crate::record::{Layer, RobotsRecord};
+use crate::record::{Layer, RobotsAccess, RobotsRecord};
 use crate::robots_history::{among, rules, versions};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -34,8 +34,8 @@ pub struct Answer {
     pub fetched_at: Moment,
     /// The final status.
     pub status: Option<u16>,
-    /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
-    pub access: String,
+    /// What it meant.
+    pub access: RobotsAccess,
     /// Why, in words.
     pub reason: String,
     /// Digest of the body; of an answer that left a stored version in force (304), that one's.
@@ -123,7 +123,7 @@ impl<S: Store> View<S> {
         let places = match pair {
             Some([before, after]) => before.place(&answers).zip(after.place(&answers)),
             None => answers.iter().rposition(|answer| answer.changed).and_then(|after| {
-                let before = (0..after).rev().find(|place| answers[*place].access != "defer")?;
+                let before = (0..after).rev().find(|place| answers[*place].access != RobotsAccess::Defer)?;
                 Some((before, after))
             }),
         };
@@ -225,7 +225,7 @@ fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
     for (index, version) in versions.iter().enumerate() {
         let before = among(&versions[..index]);
         let now = among(&versions[..=index]);
-        let changed = version.access != "defer"
+        let changed = version.access != RobotsAccess::Defer
             && before
                 .zip(now.as_ref())
                 .is_some_and(|(before, now)| !before.is_same(&now.access, now.digest.as_deref()));
@@ -238,10 +238,9 @@ fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
             access: version.access.clone(),
             reason: version.reason.clone(),
             // A 304 has no body: the version in force is the one before.
-            digest: version
-                .digest
-                .clone()
-                .or_else(|| now.filter(|_| version.access == "stored").and_then(|in_force| in_force.digest)),
+            digest: version.digest.clone().or_else(|| {
+                now.filter(|_| version.access == RobotsAccess::Stored).and_then(|in_force| in_force.digest)
+            }),
             bytes: version.bytes,
             expires: Moment(version.expires),
             changed,
@@ -252,10 +251,15 @@ fn answers(versions: &[RobotsRecord]) -> Vec<Answer> {
 
 /// The text of the rules that were in force at the end of these versions; empty where there were none.
 fn body(versions: &[RobotsRecord]) -> String {
-    let rules = match versions.last().map(|version| version.access.as_str()) {
-        Some("stored") => versions.iter().rev().find(|version| version.access == "rules"),
-        Some("rules") => versions.last(),
-        _ => None,
+    let rules = match versions.last().map(|version| &version.access) {
+        Some(RobotsAccess::Stored) => {
+            versions.iter().rev().find(|version| version.access == RobotsAccess::Rules)
+        }
+        Some(RobotsAccess::Rules) => versions.last(),
+        Some(
+            RobotsAccess::AllowAll | RobotsAccess::DenyAll | RobotsAccess::Defer | RobotsAccess::Other(_),
+        )
+        | None => None,
     };
     rules.map(|version| String::from_utf8_lossy(&version.octets()).into_owned()).unwrap_or_default()
 }

@@ -411,5 +411,5 @@ pub(crate) fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
 }
 
 fn rules_digest(entry: &Entry) -> Option<String> {
-    matches!(entry.record.access.as_str(), "rules" | "stored").then(|| entry.digest.clone()).flatten()
+    entry.record.access.has_rules().then(|| entry.digest.clone()).flatten()
 }

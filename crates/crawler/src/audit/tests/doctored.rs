@@ -9,7 +9,7 @@ use flate2::{Compression, GzBuilder};
 use super::*;
 use crate::ledger::{Head, Ledger};
 use crate::record::LinkOutcome::{Pattern, Queued, RelNofollow};
-use crate::record::SiteFile;
+use crate::record::{RobotsAccess, SiteFile};
 
 /// The output that is changed.
 struct Output {
@@ -254,7 +254,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
     ),
     (
         "robots.txt: 403 taken for allow_all",
-        |o| o.robots(CLOSED, |r| "allow_all".clone_into(&mut r.access)),
+        |o| o.robots(CLOSED, |r| r.access = RobotsAccess::AllowAll),
         "robots_access",
     ),
     (
@@ -262,25 +262,25 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         |o| {
             o.robots(CLOSED, |r| {
                 r.status = Some(404);
-                "allow_all".clone_into(&mut r.access);
+                r.access = RobotsAccess::AllowAll;
             });
         },
         "seals",
     ),
     (
         "robots.txt: 503 taken for allow_all",
-        |o| o.robots(BROKEN, |r| "allow_all".clone_into(&mut r.access)),
+        |o| o.robots(BROKEN, |r| r.access = RobotsAccess::AllowAll),
         "robots_access",
     ),
     (
         "robots.txt: 503 taken for a copy",
-        |o| o.robots(BROKEN, |r| "stored".clone_into(&mut r.access)),
+        |o| o.robots(BROKEN, |r| r.access = RobotsAccess::Stored),
         "robots_access",
     ),
     ("robots.txt: 429 taken for rules", |o| o.robots(SITE, |r| r.status = Some(429)), "robots_access"),
     (
         "robots.txt: rules taken for allow_all",
-        |o| o.robots(SITE, |r| "allow_all".clone_into(&mut r.access)),
+        |o| o.robots(SITE, |r| r.access = RobotsAccess::AllowAll),
         "robots_access",
     ),
     ("robots.txt: when it was fetched", |o| o.robots(SITE, |r| r.fetched_at = at(2.0).wall), "seals"),

@@ -88,7 +88,7 @@ fn robots_txt(second: f64, body: &str, access: &str) -> RobotsRecord {
         origin: SITE.to_owned(),
         fetched_at,
         status: Some(200),
-        access: access.to_owned(),
+        access: access.into(),
         reason: access.to_owned(),
         expires: fetched_at + SignedDuration::from_hours(24),
         digest: None,

@@ -1,6 +1,7 @@
 //! Each rule of pace and of robots.txt, broken.
 
 use super::*;
+use crate::record::RobotsAccess;
 
 #[test]
 fn each_rule_of_pace_that_is_broken_is_told() {
@@ -37,7 +38,7 @@ fn each_rule_of_pace_that_is_broken_is_told() {
 #[test]
 fn each_rule_of_robots_txt_that_is_broken_is_told() {
     assert_eq!(broken_by(|r| r.asked("/denied", 9.0, 2.0)), ["denied"]);
-    assert_eq!(broken_by(|r| r.robots[0].access = "defer".to_owned()), ["denied"]);
+    assert_eq!(broken_by(|r| r.robots[0].access = RobotsAccess::Defer), ["denied"]);
     assert_eq!(broken_by(|r| r.robots[0].fetched_at = at(5.0).wall), ["robots_known"]);
     assert_eq!(broken_by(|r| r.robots[0].expires = at(5.0).wall), ["robots_known"]);
     assert_eq!(

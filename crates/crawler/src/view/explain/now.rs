@@ -8,7 +8,7 @@ use super::super::open::{View, ViewError};
 use crate::config::{CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
 use crate::engine::{END, EndRecord, JUDGED_BY};
 use crate::frontier::stored_host;
-use crate::record::{LinkOutcome, RobotsEvidence, RunSettings};
+use crate::record::{LinkOutcome, RobotsAccess, RobotsEvidence, RunSettings};
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
@@ -23,8 +23,8 @@ pub struct RobotsNow {
     pub allowed: bool,
     /// The line that says so.
     pub says: RobotsEvidence,
-    /// What the last answer meant: `rules`, `stored`, `allow_all`, `deny_all` or `defer`.
-    pub access: String,
+    /// What the last answer meant.
+    pub access: RobotsAccess,
     /// When it was fetched.
     pub fetched_at: Moment,
     /// Until when it holds.
@@ -36,7 +36,7 @@ pub struct RobotsNow {
 impl RobotsNow {
     /// True where no usable answer could be had: pages wait until one can.
     pub fn is_deferred(&self) -> bool {
-        self.access == "defer"
+        self.access == RobotsAccess::Defer
     }
 }
 

@@ -222,7 +222,7 @@ fn robots(origin: &str, second: i64, access: &str) -> RobotsRecord {
         origin: origin.to_owned(),
         fetched_at: at(second),
         status: Some(200),
-        access: access.to_owned(),
+        access: access.into(),
         reason: "status 200".to_owned(),
         expires: at(second + 86_400),
         digest: Some("blake3:11".to_owned()),

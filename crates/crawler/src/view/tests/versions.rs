@@ -1,6 +1,7 @@
 //! The log of an origin's robots.txt, and the difference between two answers.
 
 use super::*;
+use crate::record::RobotsAccess;
 use crate::view::Which;
 
 fn version(second: i64, access: &str, body: Option<&str>) -> RobotsRecord {
@@ -48,7 +49,7 @@ fn the_log_tells_when_other_rules_were_in_force() {
     // The version in force is named where no body came.
     assert!(log[1].digest.is_some());
     assert_eq!((&log[2].digest, &log[3].digest), (&None, &log[1].digest));
-    let row = view.robots().map(Result::unwrap).find(|row| row.access == "stored").unwrap();
+    let row = view.robots().map(Result::unwrap).find(|row| row.access == RobotsAccess::Stored).unwrap();
     assert_eq!(row.digest, log[1].digest);
     assert_eq!(view.robots_log("http://b.test").unwrap(), []);
 }
