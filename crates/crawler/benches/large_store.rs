@@ -289,7 +289,7 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
         at: now.wall,
         url: url.to_owned(),
         host: CrawlUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default(),
-        decision: decision.to_owned(),
+        decision: decision.into(),
         layer,
         reason: "bench".to_owned(),
         evidence,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::EngineSettings;
+use crawler::record::Decided;
 use crawler::store::MemoryStore;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::request_log::Request;
@@ -21,7 +22,7 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u
     assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
     log.sort_by_key(|request| request.start);
     let decisions = crawl.decisions.lock().expect("nobody panicked");
-    let paused = decisions.iter().filter(|decision| decision.decision == "paused");
+    let paused = decisions.iter().filter(|decision| decision.decision == Decided::Paused);
     (log, summary.totals.bytes, paused.map(|decision| decision.reason.clone()).collect())
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crawler::engine::End;
 use crawler::page_store;
+use crawler::record::Decided;
 use crawler::store::MemoryStore;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::rules::Rules;
@@ -55,7 +56,7 @@ async fn a_panic_costs_its_url_alone_and_is_told() {
     assert_eq!(asked, ["/robots.txt", "/", "/1", "/2", "/3"]);
     assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
     let decisions = crawl.decisions.lock().unwrap().clone();
-    let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == "failed").collect();
+    let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((told[0].url.as_str(), told[0].reason.as_str()), ("http://a.test/2", "internal"));
     let records = page_store::scan(&*store).map(|page| page.unwrap().record().unwrap());
@@ -89,6 +90,6 @@ async fn a_panic_over_a_robots_txt_elsewhere_holds_up_its_site_until_the_next_tr
     let of_b = asked("b.test").len();
     assert_eq!(of_b, 1 + 4 + 2, "its robots.txt, its pages, the rules of the other one twice");
     let decisions = crawl.decisions.lock().unwrap().clone();
-    let failed: Vec<_> = decisions.iter().filter(|decision| decision.decision == "failed").collect();
+    let failed: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
     assert_eq!(failed.len(), 1, "{failed:#?}");
 }

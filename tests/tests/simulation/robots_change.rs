@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::commit::CommitError;
 use crawler::engine::End;
-use crawler::record::Decision;
+use crawler::record::{Decided, Decision};
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::request_log::{Purpose, Request};
@@ -100,13 +100,14 @@ async fn a_changed_robots_re_judges_what_is_queued() {
         "allowed when it was queued, then denied"
     );
 
-    let change: Vec<_> = decisions.iter().filter(|decision| decision.decision == "robots_changed").collect();
+    let change: Vec<_> =
+        decisions.iter().filter(|decision| decision.decision == Decided::RobotsChanged).collect();
     let versions = change.last().and_then(|change| change.evidence.versions.clone()).expect("both versions");
     assert_eq!(change.iter().map(|change| change.url.as_str()).collect::<Vec<_>>(), ["http://a.test"]);
     assert!(versions.before.is_some() && versions.before != versions.after);
     let denied = |folder: &str| {
         let within = format!("http://{HOST}/{folder}/");
-        let skips = decisions.iter().filter(|d| d.decision == "skipped" && d.url.starts_with(&within));
+        let skips = decisions.iter().filter(|d| d.decision == Decided::Skipped && d.url.starts_with(&within));
         let mut skips: Vec<_> =
             skips.map(|d| (d.url.clone(), d.evidence.robots.clone().expect("the line"))).collect();
         skips.sort_by(|a, b| a.0.cmp(&b.0));

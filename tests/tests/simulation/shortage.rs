@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::engine::{End, EngineSettings, Summary};
 use crawler::page_store;
-use crawler::record::{Decision, PageRecord, SiteFileRecord};
+use crawler::record::{Decided, Decision, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
 use jiff::Timestamp;
 use meta::consent::Purpose;
@@ -65,7 +65,7 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
         assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
         let told = local(&crawl);
         assert!((1..=2).contains(&told.len()), "seed {seed}: {told:#?}");
-        assert!(told.iter().all(|entry| entry.decision == "paused"), "seed {seed}: {told:#?}");
+        assert!(told.iter().all(|entry| entry.decision == Decided::Paused), "seed {seed}: {told:#?}");
         // All hosts at once in the first moment, then one request at a time, ever more rarely.
         assert!(sim.refused() < 2 * 6 + 16, "seed {seed}: {} requests weren't made", sim.refused());
         let waited = crawl.waited.lock().expect("nobody panicked").clone();

@@ -4,13 +4,10 @@ use super::{AuditError, AuditRules, Check, TOLD};
 use crate::frontier::stored_queue;
 use crate::ledger;
 use crate::page_store;
-use crate::record::{LinkOutcome, RepairRecord};
+use crate::record::{Decided, LinkOutcome, RepairRecord};
 use crate::sorter::{self, SortError, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
-
-/// Decisions that say what became of a URL.
-const ENDS: [&str; 5] = ["skipped", "failed", "quarantined", "blocked", "refused"];
 
 /// Kinds of what is known of a URL, by its fingerprint.
 const ACCOUNTED: u8 = 0;
@@ -39,7 +36,8 @@ pub(super) fn judge<S: Store>(
         let Ok(block) = ledger::read(&value) else { continue };
         for entry in block.decisions {
             entries += 1;
-            if ENDS.contains(&entry.decision.as_str()) {
+            // What says what became of a URL.
+            if matches!(entry.decision, Decided::Skipped | Decided::Failed) {
                 known.add_url(&entry.url, &[ACCOUNTED])?;
             }
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{AuditError, AuditRules, Check, content};
 use crate::ledger;
 use crate::page_store::scan_with_links;
-use crate::record::{Decision, EffectsTaken, Layer, RepairRecord};
+use crate::record::{Decided, Decision, EffectsTaken, Layer, RepairRecord};
 use crate::store::{Store, Tree};
 
 pub(super) fn judge<S: Store>(
@@ -71,8 +71,8 @@ impl Ledger {
     fn take(&mut self, entry: Decision, check: &mut Check) {
         self.entries += 1;
         let Decision { at, url, decision, layer, evidence, via, .. } = entry;
-        match decision.as_str() {
-            "fetched" => {
+        match decision {
+            Decided::Fetched => {
                 let effects = evidence.effects;
                 if matches!(effects, Some(EffectsTaken { indexed: false, followed: false, .. })) {
                     self.closed.insert(hash(&url));
@@ -80,11 +80,11 @@ impl Ledger {
                     self.closed.remove(&hash(&url));
                 }
             }
-            "not_listed" => {
+            Decided::NotListed => {
                 self.counted.insert(hash(&url));
             }
             // What was queued before the page was closed may be left out by others later.
-            "skipped" if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
+            Decided::Skipped if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
                 if let Some(via) =
                     via.filter(|via| !self.closed.is_empty() && self.closed.contains(&hash(via)))
                 {

@@ -11,7 +11,7 @@ use super::table::Table;
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
 use crate::ledger;
-use crate::record::{Decision, Layer, RepairRecord, RequestMade};
+use crate::record::{Decided, Decision, Layer, RepairRecord, RequestMade};
 use crate::sorter::{self, SortError, Sorted, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Origin};
@@ -194,7 +194,7 @@ impl Reading {
     fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
         let Decision { at, url, host, decision, layer, evidence, .. } = entry;
         let clock = evidence.clock;
-        if decision == "paused"
+        if decision == Decided::Paused
             && let Some(pause) = &evidence.pause
         {
             let reason = pause.reason.to_string();
@@ -206,7 +206,7 @@ impl Reading {
             run.last = run.last.max(mono);
         }
         if layer == Layer::Robots
-            && decision.starts_with("robots_")
+            && decision.is_about_robots()
             && let Some(mono) = ended.or(clock)
         {
             let moment = Moment { run: self.run, mono, wall: at };

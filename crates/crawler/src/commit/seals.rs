@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::CommitError;
 use crate::page_store::{Change, NewLinks};
-use crate::record::{Decision, Evidence, Layer, LinkRecord, PageRecord, Seal, Stored, StoredKind};
+use crate::record::{Decided, Decision, Evidence, Layer, LinkRecord, PageRecord, Seal, Stored, StoredKind};
 
 /// The digests of one commit.
 #[derive(Debug, Default)]
@@ -56,8 +56,8 @@ impl Seals {
         let mut free: HashMap<(StoredKind, &str), Vec<usize>> = HashMap::new();
         for (index, entry) in decisions.iter().enumerate().rev() {
             let kind = match entry.layer {
-                Layer::Fetch if entry.decision == "fetched" => StoredKind::Page,
-                Layer::Robots if entry.decision.starts_with("robots_") => StoredKind::Robots,
+                Layer::Fetch if entry.decision == Decided::Fetched => StoredKind::Page,
+                Layer::Robots if entry.decision.is_about_robots() => StoredKind::Robots,
                 _ => continue,
             };
             free.entry((kind, entry.url.as_str())).or_default().push(index);
@@ -85,7 +85,7 @@ fn changed(url: String, at: Timestamp, stored: Stored) -> Decision {
         at,
         url,
         host,
-        decision: "stored".to_owned(),
+        decision: Decided::Stored,
         layer: Layer::Fetch,
         reason: "record".to_owned(),
         evidence,

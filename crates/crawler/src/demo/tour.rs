@@ -18,7 +18,7 @@ use crate::engine::Stop;
 use crate::job::{Job, JobError, origin_cache, robots_cache};
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decision, PageRecord};
+use crate::record::{Decided, Decision, PageRecord};
 use crate::robots_cache::Known;
 use crate::store::{SledStore, Store, Tree};
 use crate::url::CrawlUrl;
@@ -81,8 +81,10 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
     let mut rows = BTreeMap::new();
     for pair in store.scan(Tree::Ledger, &[]) {
         let (_, value) = pair.map_err(JobError::from)?;
-        for decision in
-            ledger::read(&value)?.decisions.into_iter().filter(|decision| decision.decision == "skipped")
+        for decision in ledger::read(&value)?
+            .decisions
+            .into_iter()
+            .filter(|decision| decision.decision == Decided::Skipped)
         {
             let row = left(&cache, decision)?;
             rows.insert(row.url.clone(), row);

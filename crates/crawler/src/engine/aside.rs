@@ -12,7 +12,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl};
 use crate::origin_cache::Kind;
 use crate::pace::Why;
-use crate::record::{Evidence, Layer};
+use crate::record::{Decided, Evidence, Layer};
 use crate::store::Store;
 
 /// So many URLs of a host are put back one after the other at most. Then it pauses as a whole, until robots.txt is asked for
@@ -60,7 +60,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
             let words = format!("{origin}: {why}; its URLs wait behind those of the host's other origins");
             let evidence = Evidence::from(words);
-            self.decided(&lease, now, "put_back", Layer::Robots, Why::RobotsUnreachable.as_str(), evidence);
+            self.decided(
+                &lease,
+                now,
+                Decided::PutBack,
+                Layer::Robots,
+                Why::RobotsUnreachable.as_str(),
+                evidence,
+            );
         }
         self.give_back(permit, true, None, gap);
         self.frontier.requeue(lease.host, item);

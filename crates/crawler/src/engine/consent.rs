@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::consent::denials;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decision, Evidence, Layer};
+use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -37,16 +37,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             (None, None, None) => String::new(),
         };
         let decision = match &record {
-            Some(record) if record.unreachable => "file_unreachable",
-            Some(_) => "file_known",
-            None => "retry",
+            Some(record) if record.unreachable => Decided::FileUnreachable,
+            Some(_) => Decided::FileKnown,
+            None => Decided::Retry,
         };
         let evidence = Evidence::from(words).with_request(self.made.take());
         self.decide(Decision {
             at: ended.wall,
             url: url.to_string(),
             host: lease.url.host().to_owned(),
-            decision: decision.to_owned(),
+            decision,
             layer: Layer::Consent,
             reason: file.path().to_owned(),
             evidence,
@@ -65,7 +65,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.skipped += 1;
         self.totals.skipped += 1;
-        self.decided(&lease, now, "skipped", Layer::Consent, "consent", denials(statements));
+        self.decided(&lease, now, Decided::Skipped, Layer::Consent, "consent", denials(statements));
         self.give_back(permit, true, None, gap);
     }
 }

@@ -12,7 +12,7 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
 use crate::record::{
-    Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsAccess,
+    Decided, Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsAccess,
     RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
 };
 use crate::robots_history;
@@ -33,9 +33,6 @@ pub struct EndRecord {
 
 /// Key of [`EndRecord`].
 pub(crate) const END: &str = "end";
-
-/// The decision about the links of a page that are counted and not listed.
-pub(crate) const UNLISTED: &str = "not_listed";
 
 /// Directives that keep a page's content out; what goes on behind the word isn't compared.
 const AGAINST_INDEX: [&str; 4] = ["noindex", "none", "unavailable_after", "document-state"];
@@ -68,7 +65,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         &mut self,
         lease: &Lease,
         now: Now,
-        decision: &str,
+        decision: Decided,
         layer: Layer,
         reason: &str,
         evidence: impl Into<Evidence>,
@@ -113,10 +110,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let evidence = Evidence::default().with_request(Some(request));
             let entry = match self.made_for.take() {
                 Some(url) => {
-                    let entry = about(lease, now, "asked", Layer::Robots, "robots_txt", evidence);
+                    let entry = about(lease, now, Decided::Asked, Layer::Robots, "robots_txt", evidence);
                     Decision { url: url.to_string(), ..entry }
                 }
-                None => about(lease, now, "asked", Layer::Fetch, "request", evidence),
+                None => about(lease, now, Decided::Asked, Layer::Fetch, "request", evidence),
             };
             self.decide(entry);
         }
@@ -127,7 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.settings.ledger == LedgerLevel::Full {
             let name = self.frontier.name(lease.host).to_owned();
             let why = delay.why.as_str();
-            let entry = about(lease, now, "waits", Layer::Pace, why, delay.into());
+            let entry = about(lease, now, Decided::Waits, Layer::Pace, why, delay.into());
             self.decide(Decision { url: name, ..entry });
         }
     }
@@ -148,18 +145,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             to: record.redirect.clone(),
             ..Evidence::default()
         };
-        let entry = about(lease, now, "fetched", Layer::Fetch, &format!("http_{status}"), evidence);
+        let entry = about(lease, now, Decided::Fetched, Layer::Fetch, &format!("http_{status}"), evidence);
         self.decide(entry);
         let archive = self.context.pages.archive;
         for (allowed, decision, kinds, expected) in [
-            (indexed, "not_indexed", &AGAINST_INDEX[..], is_page),
+            (indexed, Decided::NotIndexed, &AGAINST_INDEX[..], is_page),
             (
                 archived,
-                "not_archived",
+                Decided::NotArchived,
                 &AGAINST_ARCHIVE[..],
                 is_page && archive && record.duplicate_of.is_none(),
             ),
-            (followed, "not_followed", &AGAINST_FOLLOW[..], is_page),
+            (followed, Decided::NotFollowed, &AGAINST_FOLLOW[..], is_page),
         ] {
             if !allowed && let Some((layer, reason, evidence)) = cause(visited, kinds, expected) {
                 let entry = about(lease, now, decision, layer, &reason, evidence);
@@ -179,7 +176,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at,
             url: record.url.clone(),
             host,
-            decision: UNLISTED.to_owned(),
+            decision: Decided::NotListed,
             layer: Layer::Directive,
             reason: "none".to_owned(),
             evidence: format!("{count} {}", if count == 1 { "link" } else { "links" }).into(),
@@ -200,7 +197,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let layer = if outcome == LinkOutcome::Queued { Layer::Scope } else { Layer::Seen };
-        let entry = about(lease, now, "link", layer, outcome.as_str(), Evidence::default());
+        let entry = about(lease, now, Decided::Link, layer, outcome.as_str(), Evidence::default());
         let via = Some(lease.url.to_string());
         self.decide(Decision { url: url.to_owned(), host: host.to_owned(), via, ..entry });
     }
@@ -223,10 +220,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
         if let Some(request) = elsewhere {
             let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
-            let entry = about(lease, now, "asked", Layer::Robots, "robots_elsewhere", evidence);
+            let entry = about(lease, now, Decided::Asked, Layer::Robots, "robots_elsewhere", evidence);
             self.decide(Decision { url: url.to_string(), ..entry });
         }
-        let about_origin = |decision: String, reason: String, evidence: Evidence| Decision {
+        let about_origin = |decision: Decided, reason: String, evidence: Evidence| Decision {
             at: record.fetched_at,
             url: record.origin.clone(),
             host: host.to_owned(),
@@ -240,14 +237,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let after = digest.cloned().filter(|_| record.access.has_rules());
         let versions = Versions { before: before.as_ref().and_then(|before| before.digest.clone()), after };
         let evidence = Evidence { versions: Some(versions.clone()), ..Evidence::default().with_request(own) };
-        self.decide(about_origin(format!("robots_{}", record.access), record.reason.clone(), evidence));
+        self.decide(about_origin(Decided::from(&record.access), record.reason.clone(), evidence));
         if let Some(before) = before
             && record.access != RobotsAccess::Defer
             && !before.is_same(&record.access, versions.after.as_deref())
         {
             let words = format!("{} before, {} now: {}", before.access, record.access, record.reason);
             let evidence = Evidence { versions: Some(versions), ..Evidence::from(words) };
-            self.decide(about_origin("robots_changed".to_owned(), "other_version".to_owned(), evidence));
+            self.decide(about_origin(Decided::RobotsChanged, "other_version".to_owned(), evidence));
         }
         Ok(())
     }
@@ -257,7 +254,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let evidence = Evidence { to: Some(errand.url.to_string()), ..Evidence::default() };
         let words = whose(&errand.origin.to_string());
         let evidence = evidence.with_words(words).with_request(self.made.take());
-        let entry = about(lease, now, "redirected", Layer::Robots, "robots_txt", evidence);
+        let entry = about(lease, now, Decided::Redirected, Layer::Robots, "robots_txt", evidence);
         let url = errand.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
         self.decide(Decision { url, ..entry });
     }
@@ -265,12 +262,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a request that was cut off: it may have reached its host.
     pub(super) fn enter_cut_off(&mut self, lease: &Lease, now: Now) {
         let words = "the request may have reached the host; the URL stays queued";
-        self.decide(about(lease, now, "cut_off", Layer::Stop, "stopped", words.into()));
+        self.decide(about(lease, now, Decided::CutOff, Layer::Stop, "stopped", words.into()));
     }
 
     /// Enters the start of a run.
     pub(super) fn enter_start(&mut self, now: Now) -> Result<(), CommitError> {
-        let (decision, pace) = (if self.totals.runs > 1 { "resumed" } else { "started" }, self.settings.pace);
+        let (decision, pace) =
+            (if self.totals.runs > 1 { Decided::Resumed } else { Decided::Started }, self.settings.pace);
         let words = format!(
             "run {}; delay {} s, adaptive {}, max-delay {} s{}",
             self.totals.runs,
@@ -305,18 +303,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Some((name, value)) => Evidence::limit(name, value).with_words(words),
             None => words.into(),
         };
-        self.enter_run("ended", reason, evidence, now);
+        self.enter_run(Decided::Ended, reason, evidence, now);
         self.put_end(&EndRecord { end: reason.to_owned(), limit, at: now.wall })?;
         self.touch(64);
         Ok(true)
     }
 
-    fn enter_run(&mut self, decision: &str, reason: &str, evidence: Evidence, now: Now) {
+    fn enter_run(&mut self, decision: Decided, reason: &str, evidence: Evidence, now: Now) {
         self.decide(Decision {
             at: now.wall,
             url: String::new(),
             host: String::new(),
-            decision: decision.to_owned(),
+            decision,
             layer: Layer::Stop,
             reason: reason.to_owned(),
             evidence: evidence.with_clock(now.mono),
@@ -338,7 +336,7 @@ fn whose(origin: &str) -> String {
 fn about(
     lease: &Lease,
     now: Now,
-    decision: &str,
+    decision: Decided,
     layer: Layer,
     reason: &str,
     evidence: Evidence,
@@ -347,7 +345,7 @@ fn about(
         at: now.wall,
         url: lease.url.to_string(),
         host: lease.url.host().to_owned(),
-        decision: decision.to_owned(),
+        decision,
         layer,
         reason: reason.to_owned(),
         evidence,

@@ -10,7 +10,7 @@ use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, Work};
 use crate::pace::{Delay, Why};
-use crate::record::Layer;
+use crate::record::{Decided, Layer};
 use crate::store::Store;
 use crate::visit::Requested;
 
@@ -40,7 +40,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 _ => self.settings.max_bandwidth.map(|most| most.to_string()),
             };
             let evidence = format!("{} a second over all hosts; told once", most.unwrap_or_default());
-            self.decided(lease, now, "paused", Layer::Pace, why.as_str(), evidence);
+            self.decided(lease, now, Decided::Paused, Layer::Pace, why.as_str(), evidence);
         }
     }
 

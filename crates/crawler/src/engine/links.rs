@@ -5,7 +5,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Lease, Priority, QueuedUrl, Via};
-use crate::record::{Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::store::{Store, Tree};
 use crate::trap::Held;
 use crate::url::{CrawlUrl, Fingerprint};
@@ -158,7 +158,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at: now.wall,
             url,
             host,
-            decision: "skipped".to_owned(),
+            decision: Decided::Skipped,
             layer,
             reason: outcome.as_str().to_owned(),
             evidence: evidence.into(),

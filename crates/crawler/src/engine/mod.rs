@@ -33,8 +33,8 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
+pub(crate) use self::entries::END;
 pub use self::entries::EndRecord;
-pub(crate) use self::entries::{END, UNLISTED};
 use self::group::{Committing, GROUP_TIME};
 use self::progress::{Done, Pages};
 use self::quota::Quotas;

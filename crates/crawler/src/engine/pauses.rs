@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Engine;
 use crate::fetch::Fetch;
 use crate::pauses::{Noted, PauseLog};
-use crate::record::{Decision, Evidence, Layer};
+use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, StoreError};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -36,7 +36,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 at: now.wall,
                 url: host.clone(),
                 host,
-                decision: "paused".to_owned(),
+                decision: Decided::Paused,
                 layer: Layer::Pace,
                 reason: wait.why.as_str().to_owned(),
                 evidence: Evidence::from(wait).with_words(words),

@@ -16,7 +16,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Priority, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
-    Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, RunSettings, SitemapRecord, link_key,
+    Decided, Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, RunSettings, SitemapRecord, link_key,
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -130,7 +130,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 at: now.wall,
                 host: url.host().to_owned(),
                 url: url.to_string(),
-                decision: "skipped".to_owned(),
+                decision: Decided::Skipped,
                 layer: layer_of(outcome),
                 reason: outcome.as_str().to_owned(),
                 evidence: held.or_else(|| row.detail.clone()).unwrap_or_default().into(),
@@ -142,7 +142,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     at: now.wall,
                     host: url.host().to_owned(),
                     url: url.to_string(),
-                    decision: "admitted".to_owned(),
+                    decision: Decided::Admitted,
                     layer: layer_of(before),
                     reason: before.as_str().to_owned(),
                     evidence: Evidence::limit(key, value),

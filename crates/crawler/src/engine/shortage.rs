@@ -12,7 +12,7 @@ use crate::commit::CommitError;
 use crate::fetch::{Fetch, FetchError};
 use crate::frontier::{HostId, Lease, Permit, Work};
 use crate::pace::{Delay, Why};
-use crate::record::{Evidence, Layer, RobotsEvidence};
+use crate::record::{Decided, Evidence, Layer, RobotsEvidence};
 use crate::store::Store;
 use crate::url::CrawlUrl;
 use crate::visit::{Event, Held, Outcome, Requested};
@@ -169,14 +169,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if request.is_some() {
             let words = format!("{}; asked again, {}s at the longest", error.detail, patience.as_secs_f64());
             let evidence = Evidence::from(wait).with_words(words).with_request(self.made.take());
-            self.decided(&lease, now, "paused", Layer::Fetch, "local", evidence);
+            self.decided(&lease, now, Decided::Paused, Layer::Fetch, "local", evidence);
         } else if begins {
             let words = format!(
                 "{}; nothing is asked until a connection can be made, for {}s at the longest",
                 error.detail,
                 patience.as_secs_f64()
             );
-            self.decided(&lease, now, "paused", Layer::Fetch, "local", words);
+            self.decided(&lease, now, Decided::Paused, Layer::Fetch, "local", words);
         }
         match &lease.work {
             Work::Visit(item) if gives_up => {

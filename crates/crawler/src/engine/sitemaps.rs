@@ -13,8 +13,8 @@ use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Frontier, HostId, Lease, Permit, Priority, QueuedUrl, Via};
 use crate::record::{
-    Decision, Evidence, Layer, LinkOutcome, RobotsEvidence, SitemapFound, SitemapRecord, SitemapState,
-    link_key,
+    Decided, Decision, Evidence, Layer, LinkOutcome, RobotsEvidence, SitemapFound, SitemapRecord,
+    SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
 use crate::sitemap::{Fault, Form, Sitemap};
@@ -256,7 +256,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // A sitemap that is read once more counts anew.
         (record.queued, record.seen, record.refused) = (0, 0, sitemap.bad);
         if let Some(fault @ (Fault::Octets | Fault::Urls | Fault::Elements)) = &sitemap.fault {
-            self.decided(lease, now, "cut", Layer::Limit, fault.as_str(), fault.to_string());
+            self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
         }
         if sitemap.form == Form::Index {
             return self.queue_children(record, sitemap, now);
@@ -353,7 +353,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at: now.wall,
             url: url.to_string(),
             host: url.host().to_owned(),
-            decision: "skipped".to_owned(),
+            decision: Decided::Skipped,
             layer,
             reason: outcome.as_str().to_owned(),
             evidence: held.unwrap_or_else(|| "sitemap".to_owned()).into(),
@@ -367,7 +367,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at: self.clock.now().wall,
             url: crate::clean::clean_to(url, 2_048),
             host: host.to_owned(),
-            decision: "sitemap_refused".to_owned(),
+            decision: Decided::SitemapRefused,
             layer,
             reason: reason.to_owned(),
             evidence,
@@ -402,7 +402,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at: now.wall,
             url: lease.url.to_string(),
             host: lease.url.host().to_owned(),
-            decision: format!("sitemap_{}", record.state.as_str()),
+            decision: record.state.into(),
             layer: Layer::Fetch,
             reason: reason.unwrap_or(record.found.as_str()).to_owned(),
             evidence,

@@ -5,7 +5,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, QueuedUrl};
-use crate::record::{Decision, Layer};
+use crate::record::{Decided, Decision, Layer};
 use crate::store::{Store, StoreError};
 use crate::trap::{Held, by_form};
 use crate::url::CrawlUrl;
@@ -48,7 +48,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 at: now.wall,
                 url: url.to_string(),
                 host: self.frontier.name(id).to_owned(),
-                decision: "skipped".to_owned(),
+                decision: Decided::Skipped,
                 layer: Layer::Trap,
                 reason: held.budget.outcome().as_str().to_owned(),
                 evidence: held.evidence(&url).into(),

@@ -10,7 +10,7 @@ use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
 use crate::page_store;
-use crate::record::{Archived, Decision, Layer, PageRecord, Withdrawal, link_key, withhold_links};
+use crate::record::{Archived, Decided, Decision, Layer, PageRecord, Withdrawal, link_key, withhold_links};
 use crate::store::{Store, Tree, Write};
 use crate::url::Fingerprint;
 
@@ -34,7 +34,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             at: withdrawn.at,
             url: record.url.clone(),
             host: self.frontier.name(host).to_owned(),
-            decision: "withdrawn".to_owned(),
+            decision: Decided::Withdrawn,
             layer: Layer::Directive,
             reason: if record.indexed { "body" } else { "content" }.to_owned(),
             evidence: withdrawn.because.clone().into(),

@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
 use crate::pace::{Delay, Why};
-use crate::record::{Decision, Layer};
+use crate::record::{Decided, Decision, Layer};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
 use crate::store::Store;
@@ -47,7 +47,7 @@ pub fn plant<S: Store>(
                 at: now,
                 url: url.to_string(),
                 host: url.host().to_owned(),
-                decision: "skipped".to_owned(),
+                decision: Decided::Skipped,
                 layer: Layer::Scope,
                 reason: outcome.as_str().to_owned(),
                 evidence: "a seed".into(),
@@ -66,7 +66,7 @@ pub fn plant<S: Store>(
         at: now,
         url: bad.text.clone(),
         host: String::new(),
-        decision: "skipped".to_owned(),
+        decision: Decided::Skipped,
         layer: Layer::Scope,
         reason: "unusable_seed".to_owned(),
         evidence: format!("line {} of the seed file {}", bad.line_no, bad.why).into(),

@@ -161,7 +161,7 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
     if host != host_of(url) {
         to.text(Column::Host, Texts::Origins, host);
     }
-    to.text(Column::Decision, Texts::Words, decision);
+    to.text(Column::Decision, Texts::Words, decision.as_str());
     to.number(Column::Layer, Layer::ALL.iter().position(|known| known == layer).unwrap_or_default() as u64);
     to.text(Column::Reason, Texts::Words, reason);
     if let Some(via) = via {
@@ -302,7 +302,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     let url = get_url(from, Column::UrlOrigin, Column::UrlPath)?;
     let host =
         if has(part::HOST) { from.text(Column::Host, Texts::Origins)? } else { host_of(&url) }.to_owned();
-    let decision = from.text(Column::Decision, Texts::Words)?.to_owned();
+    let decision = from.text(Column::Decision, Texts::Words)?.into();
     let layer =
         usize::try_from(from.number(Column::Layer)?).ok().and_then(|place| Layer::ALL.get(place).copied());
     let layer = layer.ok_or(Bad::Form)?;

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::Boot;
 use crate::record::{
-    DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade, RobotsEvidence,
-    RunSettings, Seal, Stored, StoredKind, Versions,
+    Decided, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
+    RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
 
@@ -72,10 +72,16 @@ prop_compose! {
     }
 }
 
+/// A word of a vocabulary, or another one.
+fn word<T: ToString>(known: &[T]) -> impl Strategy<Value = String> + use<T> {
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    prop_oneof![proptest::sample::select(known), "[a-z]{0,8}"]
+}
+
 prop_compose! {
-    fn entry()(at in time(), url in url(), host in "(a|b\\.test|)", decision in "[a-z]{0,8}", layer in 0..Layer::ALL.len(),
+    fn entry()(at in time(), url in url(), host in "(a|b\\.test|)", decision in word(&Decided::ALL), layer in 0..Layer::ALL.len(),
             reason in "[a-z]{0,8}", evidence in evidence(), via in proptest::option::of(url())) -> Decision {
-        Decision { at, url, host, decision, layer: Layer::ALL[layer], reason, evidence, via }
+        Decision { at, url, host, decision: decision.as_str().into(), layer: Layer::ALL[layer], reason, evidence, via }
     }
 }
 
@@ -124,7 +130,7 @@ fn numbered(number: u64) -> Decision {
         at: Timestamp::from_millisecond(1_700_000_000_000 + number.cast_signed()).unwrap(),
         host: format!("h{}.test", number % 3),
         url,
-        decision: "skipped".to_owned(),
+        decision: Decided::Skipped,
         layer: Layer::Robots,
         reason: "robots_txt".to_owned(),
         evidence: Evidence::from(format!("evidence {number}")),
@@ -330,7 +336,7 @@ fn digests_of_a_page_take_little_more_than_their_bits() {
                 let stored = with.then(|| Box::new(stored));
                 let evidence = Evidence { stored, ..Evidence::default() };
                 let url = format!("http://a.test/{number}");
-                let (at, host, decision) = (Timestamp::UNIX_EPOCH, "a.test".to_owned(), "fetched".to_owned());
+                let (at, host, decision) = (Timestamp::UNIX_EPOCH, "a.test".to_owned(), Decided::Fetched);
                 let reason = "http_200".to_owned();
                 Decision { at, url, host, decision, layer: Layer::Fetch, reason, evidence, via: None }
             })

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
+use super::{Decided, Evidence};
 
 /// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,8 +81,8 @@ pub struct Decision {
     pub url: String,
     /// The host.
     pub host: String,
-    /// What was decided: `skipped`, `closed`, `paused`, `retry`, `parked` ...
-    pub decision: String,
+    /// What was decided.
+    pub decision: Decided,
     /// Who decided.
     pub layer: Layer,
     /// Why: one word of a fixed vocabulary.
@@ -98,6 +98,6 @@ pub struct Decision {
 impl Decision {
     /// True for the entry that begins a run.
     pub fn begins_a_run(&self) -> bool {
-        self.layer == Layer::Stop && matches!(self.decision.as_str(), "started" | "resumed")
+        self.layer == Layer::Stop && matches!(self.decision, Decided::Started | Decided::Resumed)
     }
 }

@@ -1,5 +1,6 @@
 //! The records that a crawl leaves in its database, each with its schema version `v`.
 
+mod decided;
 mod decision;
 mod encoded;
 pub(crate) mod evidence;
@@ -16,6 +17,7 @@ mod withdrawal;
 mod withheld;
 mod words;
 
+pub use self::decided::Decided;
 pub use self::decision::{Decision, Layer};
 pub(crate) use self::encoded::{Size, packed_size, text_size};
 pub use self::evidence::{

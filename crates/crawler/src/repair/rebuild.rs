@@ -23,8 +23,8 @@ use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
 use crate::page_store;
 use crate::record::{
-    Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RobotsRecord,
-    RunSettings, withhold_links,
+    Archived, Decided, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord,
+    RobotsRecord, RunSettings, withhold_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -485,7 +485,7 @@ impl Rebuild<'_> {
             at: self.now.wall,
             url: String::new(),
             host: String::new(),
-            decision: "repaired".to_owned(),
+            decision: Decided::Repaired,
             layer: Layer::Stop,
             reason: "repair".to_owned(),
             evidence: Evidence::from(evidence),

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use crate::record::{Evidence, RobotsAccess};
+use crate::record::{Decided, Evidence, RobotsAccess};
 
 /// The type of a column, as users of the tables know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ plain! {
     Number: f64;
     Boolean: bool;
     Time: Moment;
-    Text: RobotsAccess;
+    Text: Decided, RobotsAccess;
 }
 
 impl Field for Evidence {

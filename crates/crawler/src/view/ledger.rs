@@ -4,7 +4,7 @@ use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::ledger;
-use crate::record::{Decision, Evidence};
+use crate::record::{Decided, Decision, Evidence};
 use crate::store::{Pair, Store, Tree};
 
 row! {
@@ -19,7 +19,7 @@ row! {
         /// The host; empty where the URL has none.
         host: String,
         /// What was decided.
-        decision: String,
+        decision: Decided,
         /// Who decided.
         layer: &'static str,
         /// Why: one word of a fixed vocabulary.

@@ -11,7 +11,7 @@ use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store;
-use crate::record::{Decision, Layer, link_key};
+use crate::record::{Decided, Decision, Layer, link_key};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -80,11 +80,11 @@ impl<S: Store> View<S> {
             let (first, decisions) = block?;
             for (seq, decision) in (first..).zip(decisions) {
                 let kind = if is_end(&decision) {
-                    if decision.decision == "failed" { Met::FAILED } else { Met::DENIED }
-                } else if matches!(decision.decision.as_str(), "skipped" | "sitemap_refused") {
+                    if decision.decision == Decided::Failed { Met::FAILED } else { Met::DENIED }
+                } else if matches!(decision.decision, Decided::Skipped | Decided::SitemapRefused) {
                     Met::SKIPPED
                 } else {
-                    if decision.decision == "parked" {
+                    if decision.decision == Decided::Parked {
                         parked_at.insert(decision.host, decision.at);
                     }
                     continue;
@@ -129,9 +129,9 @@ impl<S: Store> View<S> {
 
 /// A decision that ends a URL's way, other than those about a link to it.
 fn is_end(decision: &Decision) -> bool {
-    match decision.decision.as_str() {
-        "failed" => true,
-        "skipped" => decision.layer == Layer::Robots,
+    match decision.decision {
+        Decided::Failed => true,
+        Decided::Skipped => decision.layer == Layer::Robots,
         _ => false,
     }
 }
@@ -227,7 +227,7 @@ impl<S: Store> Left<'_, S> {
     fn row(&mut self, seq: u64) -> Result<Option<SkippedRow>, ViewError> {
         let Some(decision) = self.decision(seq)? else { return Ok(None) };
         // Refused from one place, and taken from another.
-        if decision.decision == "sitemap_refused"
+        if decision.decision == Decided::SitemapRefused
             && let Ok(url) = CrawlUrl::parse(&decision.url)
             && let Some(host) = self.ids.of(self.view, &url)?
         {

@@ -13,7 +13,7 @@ use super::open::{View, ViewError};
 use crate::clean::clean;
 use crate::config::Settings;
 use crate::frontier::stored_queue_of;
-use crate::record::{Layer, RobotsAccess, RobotsRecord};
+use crate::record::{Decided, Layer, RobotsAccess, RobotsRecord};
 use crate::robots_history::{among, rules, versions};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -194,7 +194,9 @@ impl<S: Store> View<S> {
         }
         for block in self.decision_blocks() {
             let denied = block?.1.into_iter().filter(|decision| {
-                decision.host == host && decision.layer == Layer::Robots && decision.decision == "skipped"
+                decision.host == host
+                    && decision.layer == Layer::Robots
+                    && decision.decision == Decided::Skipped
             });
             denied.filter_map(|decision| CrawlUrl::parse(&decision.url).ok()).for_each(|url| judge(&url));
         }

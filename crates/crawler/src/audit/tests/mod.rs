@@ -66,7 +66,7 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
         at: now.wall,
         url: url.to_owned(),
         host: "a.test".to_owned(),
-        decision: decision.to_owned(),
+        decision: decision.into(),
         layer,
         reason: "test".to_owned(),
         evidence,

@@ -16,9 +16,8 @@ use super::ledger::ledger_row;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};
-use crate::engine::UNLISTED;
 use crate::ledger;
-use crate::record::{Decision, PageRecord};
+use crate::record::{Decided, Decision, PageRecord};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
@@ -93,7 +92,7 @@ impl<S: Store> View<S> {
         let settings = self.crawl_settings();
         let robots = self.robots_now(url, settings.as_ref())?;
         let host = self.host_now(url)?;
-        let last_skip = decisions.iter().rev().find(|(_, decision)| decision.decision == "skipped");
+        let last_skip = decisions.iter().rev().find(|(_, decision)| decision.decision == Decided::Skipped);
         let fate = fate(record.as_ref(), queued.is_some(), host.as_ref(), last_skip.is_some());
         let via = match (&record, &queued) {
             (Some(record), _) => self.page_url(record.via)?,
@@ -180,8 +179,8 @@ impl<S: Store> View<S> {
         let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
         for pair in self.store().scan(Tree::Ledger, &[]) {
             let pair = pair?;
-            if ledger::may_say(&pair.1, UNLISTED).map_err(bad)?
-                && super::ledger::decisions(&pair)?.1.iter().any(|entry| entry.decision == UNLISTED)
+            if ledger::may_say(&pair.1, Decided::NotListed.as_str()).map_err(bad)?
+                && super::ledger::decisions(&pair)?.1.iter().any(|entry| entry.decision == Decided::NotListed)
             {
                 return Ok(true);
             }

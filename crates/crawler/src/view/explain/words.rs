@@ -8,7 +8,7 @@ use super::super::json;
 use super::now::Hints;
 use super::{Fate, Story, moment};
 use crate::clean::clean;
-use crate::record::{Decision, Layer, LinkOutcome, PageRecord};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord};
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
@@ -143,31 +143,33 @@ impl Story {
             return;
         }
         for (allowed, decision, what) in [
-            (record.indexed, "not_indexed", "be indexed"),
-            (record.archived, "not_archived", "be archived"),
-            (record.followed, "not_followed", "have its links followed"),
+            (record.indexed, Decided::NotIndexed, "be indexed"),
+            (record.archived, Decided::NotArchived, "be archived"),
+            (record.followed, Decided::NotFollowed, "have its links followed"),
         ] {
             if !allowed {
-                self.kept_out(facts, record, decision, what);
+                self.kept_out(facts, record, &decision, what);
             }
         }
     }
 
     /// Why something wasn't done with a page, by the decision on record, or else by what is stored with the page.
-    fn kept_out(&mut self, facts: &Facts<'_>, record: &PageRecord, decision: &str, what: &str) {
+    fn kept_out(&mut self, facts: &Facts<'_>, record: &PageRecord, decision: &Decided, what: &str) {
         let entered = facts.decisions.iter().rev().map(|(_, entry)| entry);
         // Those of earlier visits don't count.
-        let mut of_last = entered.take_while(|entry| entry.decision != "fetched");
-        if let Some(entry) = of_last.find(|entry| entry.decision == decision) {
+        let mut of_last = entered.take_while(|entry| entry.decision != Decided::Fetched);
+        if let Some(entry) = of_last.find(|entry| entry.decision == *decision) {
             let without = if entry.layer == Layer::Consent {
                 "a page or site that permits it"
             } else {
                 "a page without it"
             };
             self.may(format!("to {what}: {without} ({}): {ASKED_AGAIN}", entry.evidence));
-        } else if let Some(original) = record.duplicate_of.as_ref().filter(|_| what == "be archived") {
+        } else if let Some(original) =
+            record.duplicate_of.as_ref().filter(|_| *decision == Decided::NotArchived)
+        {
             self.may(format!("to {what}: nothing: the body is archived as that of {original}"));
-        } else if what == "be archived" && facts.hints.is_unarchived {
+        } else if *decision == Decided::NotArchived && facts.hints.is_unarchived {
             self.may("to be archived: a new crawl with --warc");
         } else {
             let sources: BTreeSet<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
@@ -331,7 +333,7 @@ impl Story {
             let reason = row.reason.replace('_', " ");
             out.line(
                 "  ",
-                &format!("{}  {} ({}): {reason}", row.at, row.decision.replace('_', " "), row.layer),
+                &format!("{}  {} ({}): {reason}", row.at, row.decision.as_str().replace('_', " "), row.layer),
             )?;
             if let Some(evidence) = &row.evidence {
                 out.line("      ", &evidence.to_string())?;

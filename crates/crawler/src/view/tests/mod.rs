@@ -127,7 +127,7 @@ impl Crawl {
             at: at(self.second),
             url: url.to_owned(),
             host,
-            decision: decision.to_owned(),
+            decision: decision.into(),
             layer,
             reason: reason.to_owned(),
             evidence: "evidence".into(),

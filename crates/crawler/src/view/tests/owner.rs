@@ -37,7 +37,7 @@ fn enter(
         at,
         url: if is_of_run { String::new() } else { format!("http://a.test{path}") },
         host: if is_of_run { String::new() } else { "a.test".to_owned() },
-        decision: decision.to_owned(),
+        decision: decision.into(),
         layer,
         reason: reason.to_owned(),
         evidence: Evidence::default().with_request(request),

@@ -1,0 +1,124 @@
+//! What was decided: the word of an entry of the ledger.
+
+use super::words::words;
+use super::{RobotsAccess, SitemapState};
+
+words! {
+    /// What was decided. `docs/outputs.md` lists the words.
+    Decided {
+        /// An answer came.
+        Fetched = "fetched",
+        /// A page's content may not be kept.
+        NotIndexed = "not_indexed",
+        /// A page's body may not be archived.
+        NotArchived = "not_archived",
+        /// A page's links may not be followed.
+        NotFollowed = "not_followed",
+        /// A page's links are counted and not listed.
+        NotListed = "not_listed",
+        /// A record was changed without a visit.
+        Stored = "stored",
+        /// Content left database and archive.
+        Withdrawn = "withdrawn",
+        /// A record was saved by a repair.
+        Repaired = "repaired",
+        /// The URL isn't requested.
+        Skipped = "skipped",
+        /// A URL that was skipped before waits now.
+        Admitted = "admitted",
+        /// No usable answer; it is asked for again.
+        Retry = "retry",
+        /// No usable answer; it is given up.
+        Failed = "failed",
+        /// The host rests.
+        Paused = "paused",
+        /// The URLs of an origin wait behind the others of its host.
+        PutBack = "put_back",
+        /// The host is left alone for the rest of the run.
+        Parked = "parked",
+        /// The body of a robots.txt is obeyed.
+        RobotsRules = "robots_rules",
+        /// A stored robots.txt is obeyed.
+        RobotsStored = "robots_stored",
+        /// There is no robots.txt that forbids anything.
+        RobotsAllowAll = "robots_allow_all",
+        /// The site is closed.
+        RobotsDenyAll = "robots_deny_all",
+        /// robots.txt can't be had now.
+        RobotsDefer = "robots_defer",
+        /// Other rules than before.
+        RobotsChanged = "robots_changed",
+        /// robots.txt leads to another URL.
+        Redirected = "redirected",
+        /// A request that no other entry tells of.
+        Asked = "asked",
+        /// A sitemap was read.
+        SitemapRead = "sitemap_read",
+        /// A sitemap leads elsewhere.
+        SitemapRedirects = "sitemap_redirects",
+        /// A sitemap can't be had, or isn't one.
+        SitemapFailed = "sitemap_failed",
+        /// A sitemap isn't asked for.
+        SitemapRefused = "sitemap_refused",
+        /// A sitemap was read in part.
+        Cut = "cut",
+        /// What a site's file about uses says is known.
+        FileKnown = "file_known",
+        /// A site's file about uses can't be had.
+        FileUnreachable = "file_unreachable",
+        /// The first run began.
+        Started = "started",
+        /// A later run began.
+        Resumed = "resumed",
+        /// A run ended.
+        Ended = "ended",
+        /// A request was under way when a run was stopped.
+        CutOff = "cut_off",
+        /// A link was queued, or known already.
+        Link = "link",
+        /// The gap before a host's next request.
+        Waits = "waits",
+    }
+}
+
+impl Decided {
+    /// True for entries about an origin's robots.txt, changes included.
+    pub fn is_about_robots(&self) -> bool {
+        matches!(
+            self,
+            Self::RobotsRules
+                | Self::RobotsStored
+                | Self::RobotsAllowAll
+                | Self::RobotsDenyAll
+                | Self::RobotsDefer
+                | Self::RobotsChanged
+        )
+    }
+}
+
+/// What an answer for a robots.txt meant, as a decision.
+impl From<&RobotsAccess> for Decided {
+    fn from(access: &RobotsAccess) -> Self {
+        match access {
+            RobotsAccess::Rules => Self::RobotsRules,
+            RobotsAccess::Stored => Self::RobotsStored,
+            RobotsAccess::AllowAll => Self::RobotsAllowAll,
+            RobotsAccess::DenyAll => Self::RobotsDenyAll,
+            RobotsAccess::Defer => Self::RobotsDefer,
+            RobotsAccess::Other(word) => Self::from(&*format!("robots_{}", word.as_str())),
+        }
+    }
+}
+
+/// What became of a sitemap, as a decision. One that waits, or is denied, has other entries.
+impl From<SitemapState> for Decided {
+    fn from(state: SitemapState) -> Self {
+        match state {
+            SitemapState::Read => Self::SitemapRead,
+            SitemapState::Redirects => Self::SitemapRedirects,
+            SitemapState::Failed => Self::SitemapFailed,
+            SitemapState::Denied => Self::SitemapRefused,
+            SitemapState::Waits => Self::Asked,
+        }
+    }
+}
