@@ -176,7 +176,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             ..link(&closed, own, LinkOutcome::RelNofollow)
         });
         let skipped = |url: &CrawlUrl, layer, reason: &str| Decision {
-            reason: reason.to_owned(),
+            reason: reason.into(),
             via: Some(lease.url.to_string()),
             ..decision(now, url.as_str(), "skipped", layer, Evidence::default())
         };
@@ -291,7 +291,7 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
         host: CrawlUrl::parse(url).map(|url| url.host().to_owned()).unwrap_or_default(),
         decision: decision.into(),
         layer,
-        reason: "bench".to_owned(),
+        reason: "bench".into(),
         evidence,
         via: None,
     }

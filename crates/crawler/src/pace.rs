@@ -43,6 +43,29 @@ pub enum Why {
 }
 
 impl Why {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Configured,
+        Self::CrawlDelay,
+        Self::RequestRate,
+        Self::Adaptive,
+        Self::RetryAfter,
+        Self::BackOff,
+        Self::VisitTime,
+        Self::RobotsUnreachable,
+        Self::RobotsElsewhere,
+        Self::SharedAddress,
+        Self::MaxRate,
+        Self::MaxBandwidth,
+        Self::Restart,
+        Self::LocalShortage,
+    ];
+
+    /// The one of this name.
+    pub fn of_word(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.as_str() == name)
+    }
+
     /// The name in records and progress lines.
     pub fn as_str(self) -> &'static str {
         match self {

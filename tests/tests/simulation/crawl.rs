@@ -15,7 +15,7 @@ use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
 use crawler::plan::{Plan, Planner};
-use crawler::record::{Decision, RobotsEvidence};
+use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::visit::VisitContext;
@@ -182,6 +182,7 @@ impl<S: Store> Crawl<S> {
                 judged.push((url, *evidence, allowed));
             }
             CrawlEvent::Decided(decision) => {
+                assert!(has_known_words(&decision), "words that no document lists: {decision:?}");
                 decisions.lock().unwrap_or_else(PoisonError::into_inner).push(*decision);
             }
             CrawlEvent::Committed(_) => {
@@ -261,6 +262,13 @@ impl<S: Store> Crawl<S> {
         let about = decisions.iter().filter(|decision| decision.url == url);
         about.map(|d| format!("{} {} {} {:?}", d.at, d.decision, d.reason, d.evidence)).collect()
     }
+}
+
+/// Says whether decision and reason are of the words that docs/outputs.md lists; robots.txt gives its reasons in sentences.
+fn has_known_words(decision: &Decision) -> bool {
+    let is_sentence = decision.layer == Layer::Robots && decision.decision.is_about_robots();
+    !matches!(decision.decision, Decided::Other(_))
+        && (is_sentence || !matches!(decision.reason, Reason::Plain(PlainReason::Other(_))))
 }
 
 fn settings() -> Settings {

@@ -23,7 +23,7 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u
     log.sort_by_key(|request| request.start);
     let decisions = crawl.decisions.lock().expect("nobody panicked");
     let paused = decisions.iter().filter(|decision| decision.decision == Decided::Paused);
-    (log, summary.totals.bytes, paused.map(|decision| decision.reason.clone()).collect())
+    (log, summary.totals.bytes, paused.map(|decision| decision.reason.to_string()).collect())
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::engine::End;
 use crawler::page_store;
-use crawler::record::Decided;
+use crawler::record::{Decided, PlainReason};
 use crawler::store::MemoryStore;
 use whole_program::oracle::{Promise, assert_polite};
 use whole_program::rules::Rules;
@@ -58,7 +58,7 @@ async fn a_panic_costs_its_url_alone_and_is_told() {
     let decisions = crawl.decisions.lock().unwrap().clone();
     let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].url.as_str(), told[0].reason.as_str()), ("http://a.test/2", "internal"));
+    assert_eq!((told[0].url.as_str(), &told[0].reason), ("http://a.test/2", &PlainReason::Internal.into()));
     let records = page_store::scan(&*store).map(|page| page.unwrap().record().unwrap());
     let kinds: BTreeMap<_, _> = records.map(|page| (page.url, page.error)).collect();
     let kind = |path: &str| kinds[&format!("http://a.test{path}")].as_deref();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::engine::EngineSettings;
 use crawler::plan::{HostPlan, Plan};
-use crawler::record::{Decided, RobotsEvidence};
+use crawler::record::{Decided, PlainReason, RobotsEvidence};
 use crawler::store::MemoryStore;
 use whole_program::request_log::Request;
 use whole_program::rules::Rules;
@@ -64,7 +64,8 @@ struct Done {
 impl Done {
     fn of(crawl: &Crawl<MemoryStore>) -> Self {
         let decisions = crawl.decisions.lock().unwrap_or_else(PoisonError::into_inner);
-        let denied = decisions.iter().filter(|d| d.decision == Decided::Skipped && d.reason == "robots_txt");
+        let denied =
+            decisions.iter().filter(|d| d.decision == Decided::Skipped && d.reason == PlainReason::RobotsTxt);
         let denied = denied.map(|d| (d.url.clone(), by(d.evidence.robots.as_ref().expect("the evidence"))));
         let denied = denied.collect();
         drop(decisions);

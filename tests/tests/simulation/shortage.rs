@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::{End, EngineSettings, Summary};
+use crawler::fetch::ErrorKind;
 use crawler::page_store;
 use crawler::record::{Decided, Decision, PageRecord, SiteFileRecord};
 use crawler::store::{MemoryStore, Store, Tree};
@@ -30,7 +31,11 @@ fn seeds() -> u64 {
 /// The entries of the ledger about this machine's own shortage.
 fn local<S: Store>(crawl: &Crawl<S>) -> Vec<Decision> {
     let decisions = crawl.decisions.lock().expect("nobody panicked");
-    decisions.iter().filter(|decision| decision.reason == "local").cloned().collect()
+    decisions
+        .iter()
+        .filter(|decision| decision.reason == crawler::record::Reason::Failure(ErrorKind::Local))
+        .cloned()
+        .collect()
 }
 
 fn failed_as_local<S: Store>(store: &S) -> Vec<String> {

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 
 use super::CommitError;
 use crate::page_store::{Change, NewLinks};
-use crate::record::{Decided, Decision, Evidence, Layer, LinkRecord, PageRecord, Seal, Stored, StoredKind};
+use crate::record::{
+    Decided, Decision, Evidence, Layer, LinkRecord, PageRecord, PlainReason, Seal, Stored, StoredKind,
+};
 
 /// The digests of one commit.
 #[derive(Debug, Default)]
@@ -87,7 +89,7 @@ fn changed(url: String, at: Timestamp, stored: Stored) -> Decision {
         host,
         decision: Decided::Stored,
         layer: Layer::Fetch,
-        reason: "record".to_owned(),
+        reason: PlainReason::Record.into(),
         evidence,
         via: None,
     }

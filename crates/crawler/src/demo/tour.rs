@@ -18,7 +18,7 @@ use crate::engine::Stop;
 use crate::job::{Job, JobError, origin_cache, robots_cache};
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, Decision, PageRecord};
+use crate::record::{Decided, Decision, PageRecord, PlainReason};
 use crate::robots_cache::Known;
 use crate::store::{SledStore, Store, Tree};
 use crate::url::CrawlUrl;
@@ -100,7 +100,7 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
 /// A URL that was left alone: by robots.txt, whose line is read off the stored file again, or by another layer.
 fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decision) -> Result<Row, TourError> {
     let verdict = match CrawlUrl::parse(&decision.url) {
-        Ok(url) if decision.reason == "robots_txt" => {
+        Ok(url) if decision.reason == PlainReason::RobotsTxt => {
             match cache.lookup(&url.origin(), Now::of_day(decision.at)).map_err(JobError::from)? {
                 Known::Fresh(entry) | Known::Stale(entry) => Some(entry.robots.verdict(url.path_and_query())),
                 Known::Missing => None,
@@ -112,7 +112,7 @@ fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decisio
     Ok(Row {
         url: decision.url,
         line: verdict.and_then(|verdict| verdict.line),
-        reason: rule.unwrap_or_else(|| decision.reason.replace('_', " ")),
+        reason: rule.unwrap_or_else(|| decision.reason.as_str().replace('_', " ")),
         ..Row::default()
     })
 }

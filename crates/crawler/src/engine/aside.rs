@@ -60,14 +60,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
             let words = format!("{origin}: {why}; its URLs wait behind those of the host's other origins");
             let evidence = Evidence::from(words);
-            self.decided(
-                &lease,
-                now,
-                Decided::PutBack,
-                Layer::Robots,
-                Why::RobotsUnreachable.as_str(),
-                evidence,
-            );
+            self.decided(&lease, now, Decided::PutBack, Layer::Robots, Why::RobotsUnreachable, evidence);
         }
         self.give_back(permit, true, None, gap);
         self.frontier.requeue(lease.host, item);

@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::consent::denials;
 use crate::fetch::Fetch;
 use crate::frontier::Permit;
-use crate::record::{Decided, Decision, Evidence, Layer};
+use crate::record::{Decided, Decision, Evidence, Layer, PlainReason, Reason};
 use crate::store::Store;
 use crate::visit::{Requested, SiteFileAnswer};
 
@@ -48,7 +48,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host: lease.url.host().to_owned(),
             decision,
             layer: Layer::Consent,
-            reason: file.path().to_owned(),
+            reason: Reason::File(file),
             evidence,
             via: None,
         });
@@ -65,7 +65,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.skipped += 1;
         self.totals.skipped += 1;
-        self.decided(&lease, now, Decided::Skipped, Layer::Consent, "consent", denials(statements));
+        self.decided(
+            &lease,
+            now,
+            Decided::Skipped,
+            Layer::Consent,
+            PlainReason::Consent,
+            denials(statements),
+        );
         self.give_back(permit, true, None, gap);
     }
 }

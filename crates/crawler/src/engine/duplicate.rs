@@ -4,7 +4,7 @@ use super::Engine;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::Lease;
-use crate::record::{Decided, Evidence, Layer, PageRecord};
+use crate::record::{Decided, Evidence, Layer, PageRecord, PlainReason};
 use crate::store::Store;
 use crate::url::CrawlUrl;
 use crate::visit::Visited;
@@ -27,7 +27,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             to: Some(original.to_string()),
             ..Evidence::from(format!("same digest as its {how}"))
         };
-        self.decided(lease, now, Decided::NotArchived, Layer::Dedup, "duplicate", evidence);
+        self.decided(lease, now, Decided::NotArchived, Layer::Dedup, PlainReason::Duplicate, evidence);
     }
 
     /// Tells whether a page with this digest is in the archive, or waits to be committed to it.

@@ -12,8 +12,8 @@ use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
 use crate::record::{
-    Decided, Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, RequestMade, RobotsAccess,
-    RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
+    Decided, Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, PlainReason, Reason,
+    RequestMade, RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -67,7 +67,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
         decision: Decided,
         layer: Layer,
-        reason: &str,
+        reason: impl Into<Reason>,
         evidence: impl Into<Evidence>,
     ) {
         let via = match &lease.work {
@@ -110,10 +110,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let evidence = Evidence::default().with_request(Some(request));
             let entry = match self.made_for.take() {
                 Some(url) => {
-                    let entry = about(lease, now, Decided::Asked, Layer::Robots, "robots_txt", evidence);
+                    let entry =
+                        about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsTxt, evidence);
                     Decision { url: url.to_string(), ..entry }
                 }
-                None => about(lease, now, Decided::Asked, Layer::Fetch, "request", evidence),
+                None => about(lease, now, Decided::Asked, Layer::Fetch, PlainReason::Request, evidence),
             };
             self.decide(entry);
         }
@@ -123,8 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_gap(&mut self, lease: &Lease, now: Now, delay: crate::pace::Delay) {
         if self.settings.ledger == LedgerLevel::Full {
             let name = self.frontier.name(lease.host).to_owned();
-            let why = delay.why.as_str();
-            let entry = about(lease, now, Decided::Waits, Layer::Pace, why, delay.into());
+            let entry = about(lease, now, Decided::Waits, Layer::Pace, delay.why, delay.into());
             self.decide(Decision { url: name, ..entry });
         }
     }
@@ -145,7 +145,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             to: record.redirect.clone(),
             ..Evidence::default()
         };
-        let entry = about(lease, now, Decided::Fetched, Layer::Fetch, &format!("http_{status}"), evidence);
+        let entry = about(lease, now, Decided::Fetched, Layer::Fetch, Reason::Http(status), evidence);
         self.decide(entry);
         let archive = self.context.pages.archive;
         for (allowed, decision, kinds, expected) in [
@@ -159,7 +159,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             (followed, Decided::NotFollowed, &AGAINST_FOLLOW[..], is_page),
         ] {
             if !allowed && let Some((layer, reason, evidence)) = cause(visited, kinds, expected) {
-                let entry = about(lease, now, decision, layer, &reason, evidence);
+                let entry = about(lease, now, decision, layer, reason, evidence);
                 self.decide(entry);
             }
         }
@@ -178,7 +178,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host,
             decision: Decided::NotListed,
             layer: Layer::Directive,
-            reason: "none".to_owned(),
+            reason: PlainReason::None.into(),
             evidence: format!("{count} {}", if count == 1 { "link" } else { "links" }).into(),
             via: None,
         });
@@ -197,7 +197,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let layer = if outcome == LinkOutcome::Queued { Layer::Scope } else { Layer::Seen };
-        let entry = about(lease, now, Decided::Link, layer, outcome.as_str(), Evidence::default());
+        let entry = about(lease, now, Decided::Link, layer, outcome, Evidence::default());
         let via = Some(lease.url.to_string());
         self.decide(Decision { url: url.to_owned(), host: host.to_owned(), via, ..entry });
     }
@@ -220,10 +220,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
         if let Some(request) = elsewhere {
             let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
-            let entry = about(lease, now, Decided::Asked, Layer::Robots, "robots_elsewhere", evidence);
+            let entry =
+                about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
             self.decide(Decision { url: url.to_string(), ..entry });
         }
-        let about_origin = |decision: Decided, reason: String, evidence: Evidence| Decision {
+        let about_origin = |decision: Decided, reason: Reason, evidence: Evidence| Decision {
             at: record.fetched_at,
             url: record.origin.clone(),
             host: host.to_owned(),
@@ -237,14 +238,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let after = digest.cloned().filter(|_| record.access.has_rules());
         let versions = Versions { before: before.as_ref().and_then(|before| before.digest.clone()), after };
         let evidence = Evidence { versions: Some(versions.clone()), ..Evidence::default().with_request(own) };
-        self.decide(about_origin(Decided::from(&record.access), record.reason.clone(), evidence));
+        self.decide(about_origin(Decided::from(&record.access), record.reason.as_str().into(), evidence));
         if let Some(before) = before
             && record.access != RobotsAccess::Defer
             && !before.is_same(&record.access, versions.after.as_deref())
         {
             let words = format!("{} before, {} now: {}", before.access, record.access, record.reason);
             let evidence = Evidence { versions: Some(versions), ..Evidence::from(words) };
-            self.decide(about_origin(Decided::RobotsChanged, "other_version".to_owned(), evidence));
+            self.decide(about_origin(Decided::RobotsChanged, PlainReason::OtherVersion.into(), evidence));
         }
         Ok(())
     }
@@ -254,7 +255,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let evidence = Evidence { to: Some(errand.url.to_string()), ..Evidence::default() };
         let words = whose(&errand.origin.to_string());
         let evidence = evidence.with_words(words).with_request(self.made.take());
-        let entry = about(lease, now, Decided::Redirected, Layer::Robots, "robots_txt", evidence);
+        let entry = about(lease, now, Decided::Redirected, Layer::Robots, PlainReason::RobotsTxt, evidence);
         let url = errand.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
         self.decide(Decision { url, ..entry });
     }
@@ -262,7 +263,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a request that was cut off: it may have reached its host.
     pub(super) fn enter_cut_off(&mut self, lease: &Lease, now: Now) {
         let words = "the request may have reached the host; the URL stays queued";
-        self.decide(about(lease, now, Decided::CutOff, Layer::Stop, "stopped", words.into()));
+        self.decide(about(lease, now, Decided::CutOff, Layer::Stop, PlainReason::Stopped, words.into()));
     }
 
     /// Enters the start of a run.
@@ -283,7 +284,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Box::new(run)
         });
         let evidence = Evidence { boot, run, ..words.into() };
-        self.enter_run(decision, "run", evidence, now);
+        self.enter_run(decision, PlainReason::Run, evidence, now);
         self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
     }
 
@@ -293,30 +294,31 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(false);
         }
         let (reason, limit) = match &summary.end {
-            End::Complete => ("complete", None),
-            End::Limit(limit) => ("limit", Some(limit.clone())),
-            End::Interrupted => ("interrupted", None),
-            End::Forced => ("forced", None),
+            End::Complete => (PlainReason::Complete, None),
+            End::Limit(limit) => (PlainReason::Limit, Some(limit.clone())),
+            End::Interrupted => (PlainReason::Interrupted, None),
+            End::Forced => (PlainReason::Forced, None),
         };
         let words = format!("{} URLs still queued", summary.queued);
         let evidence = match limit.as_deref().and_then(|limit| limit.split_once(' ')) {
             Some((name, value)) => Evidence::limit(name, value).with_words(words),
             None => words.into(),
         };
+        let end = reason.to_string();
         self.enter_run(Decided::Ended, reason, evidence, now);
-        self.put_end(&EndRecord { end: reason.to_owned(), limit, at: now.wall })?;
+        self.put_end(&EndRecord { end, limit, at: now.wall })?;
         self.touch(64);
         Ok(true)
     }
 
-    fn enter_run(&mut self, decision: Decided, reason: &str, evidence: Evidence, now: Now) {
+    fn enter_run(&mut self, decision: Decided, reason: PlainReason, evidence: Evidence, now: Now) {
         self.decide(Decision {
             at: now.wall,
             url: String::new(),
             host: String::new(),
             decision,
             layer: Layer::Stop,
-            reason: reason.to_owned(),
+            reason: reason.into(),
             evidence: evidence.with_clock(now.mono),
             via: None,
         });
@@ -338,7 +340,7 @@ fn about(
     now: Now,
     decision: Decided,
     layer: Layer,
-    reason: &str,
+    reason: impl Into<Reason>,
     evidence: Evidence,
 ) -> Decision {
     Decision {
@@ -347,7 +349,7 @@ fn about(
         host: lease.url.host().to_owned(),
         decision,
         layer,
-        reason: reason.to_owned(),
+        reason: reason.into(),
         evidence,
         via: None,
     }
@@ -355,21 +357,21 @@ fn about(
 
 /// What of a page's statements forbids something: a directive of these kinds, else what it says to its uses. None where
 /// nothing does and nothing is `expected` to.
-fn cause(visited: &Visited, kinds: &[&str], expected: bool) -> Option<(Layer, String, Evidence)> {
+fn cause(visited: &Visited, kinds: &[&str], expected: bool) -> Option<(Layer, Reason, Evidence)> {
     let record = &visited.record;
     let word = |directive: &str| directive.split([':', '=', ' ']).next().unwrap_or_default().to_owned();
     if let Some(said) = record.directives.iter().find(|said| kinds.contains(&word(&said.directive).as_str()))
     {
-        return Some((Layer::Directive, word(&said.directive), Evidence::directive(said)));
+        return Some((Layer::Directive, word(&said.directive).as_str().into(), Evidence::directive(said)));
     }
     match &visited.denials {
-        Some(denials) => return Some((Layer::Consent, "consent".to_owned(), denials.clone().into())),
+        Some(denials) => return Some((Layer::Consent, PlainReason::Consent.into(), denials.clone().into())),
         None if record.serves.is_empty() && expected => {
             let words = "no declared purpose is permitted by silence";
-            return Some((Layer::Consent, "consent".to_owned(), words.into()));
+            return Some((Layer::Consent, PlainReason::Consent.into(), words.into()));
         }
         None => {}
     }
     let said: Vec<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
-    expected.then(|| (Layer::Directive, "directive".to_owned(), Evidence::from(said.join("; "))))
+    expected.then(|| (Layer::Directive, PlainReason::Directive.into(), Evidence::from(said.join("; "))))
 }

@@ -11,7 +11,7 @@ use crate::commit::CommitError;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::record::{
-    Decided, Evidence, Layer, PageRecord, RobotsEvidence, SitemapRecord, SitemapState, link_key,
+    Decided, Evidence, Layer, PageRecord, PlainReason, RobotsEvidence, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Step;
 use crate::store::{Store, Tree};
@@ -40,7 +40,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let evidence = Evidence::from(evidence)
                 .with_words(format!("{error}, try {}", again.tries))
                 .with_request(self.made.take());
-            self.decided(&lease, now, Decided::Retry, Layer::Fetch, error.kind.as_str(), evidence);
+            self.decided(&lease, now, Decided::Retry, Layer::Fetch, error.kind, evidence);
             self.give_back(permit, true, Some(again), gap);
             return;
         }
@@ -61,7 +61,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
         let said =
             Evidence::from(evidence.clone()).with_words(error.detail.clone()).with_request(self.made.take());
-        self.decided(lease, now, Decided::Failed, layer, error.kind.as_str(), said);
+        self.decided(lease, now, Decided::Failed, layer, error.kind, said);
         let record = failure_record(lease, item, error, evidence, ended);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.errors += 1;
@@ -132,7 +132,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         self.pass_gates(lease, None);
         self.shortage.passed(lease, false);
-        self.decided(lease, now, Decided::Failed, Layer::Fetch, "internal", "the visit panicked");
+        self.decided(lease, now, Decided::Failed, Layer::Fetch, PlainReason::Internal, "the visit panicked");
         let error = FetchError::new(ErrorKind::Parse, "the visit panicked; please report it");
         match &lease.work {
             Work::Visit(item) => {

@@ -40,7 +40,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 _ => self.settings.max_bandwidth.map(|most| most.to_string()),
             };
             let evidence = format!("{} a second over all hosts; told once", most.unwrap_or_default());
-            self.decided(lease, now, Decided::Paused, Layer::Pace, why.as_str(), evidence);
+            self.decided(lease, now, Decided::Paused, Layer::Pace, why, evidence);
         }
     }
 

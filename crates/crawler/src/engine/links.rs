@@ -160,7 +160,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host,
             decision: Decided::Skipped,
             layer,
-            reason: outcome.as_str().to_owned(),
+            reason: outcome.into(),
             evidence: evidence.into(),
             via: Some(lease.url.to_string()),
         });

@@ -38,7 +38,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 host,
                 decision: Decided::Paused,
                 layer: Layer::Pace,
-                reason: wait.why.as_str().to_owned(),
+                reason: wait.why.into(),
                 evidence: Evidence::from(wait).with_words(words),
                 via: None,
             });

@@ -16,7 +16,8 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Priority, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
-    Decided, Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, RunSettings, SitemapRecord, link_key,
+    Decided, Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, Reason, RunSettings, SitemapRecord,
+    link_key,
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -106,7 +107,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn judge_row(&mut self, row: &SkippedRow, known: &mut Before) -> Result<(), CommitError> {
-        let Some(before) = LinkOutcome::by_settings(&row.reason) else { return Ok(()) };
+        let Reason::Link(before) = row.reason else { return Ok(()) };
+        if !before.is_by_settings() {
+            return Ok(());
+        }
         let changed = |key: &&str| self.settings.changed.iter().find(|(changed, _)| changed == key).cloned();
         let Some((key, value)) = before.keys().iter().find_map(changed) else { return Ok(()) };
         let Ok(url) = CrawlUrl::parse(&row.url) else { return Ok(()) };
@@ -132,7 +136,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 url: url.to_string(),
                 decision: Decided::Skipped,
                 layer: layer_of(outcome),
-                reason: outcome.as_str().to_owned(),
+                reason: outcome.into(),
                 evidence: held.or_else(|| row.detail.clone()).unwrap_or_default().into(),
                 via,
             },
@@ -144,7 +148,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     url: url.to_string(),
                     decision: Decided::Admitted,
                     layer: layer_of(before),
-                    reason: before.as_str().to_owned(),
+                    reason: before.into(),
                     evidence: Evidence::limit(key, value),
                     via,
                 }

@@ -13,8 +13,8 @@ use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work
 use crate::pace::{self, Delay, Why};
 use crate::page_store;
 use crate::record::{
-    Decided, Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, RobotsEvidence, Size,
-    packed_size,
+    Decided, Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, PlainReason, RobotsEvidence,
+    Size, packed_size,
 };
 use crate::robots_cache::Entry;
 use crate::store::Store;
@@ -78,7 +78,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 counts.skipped += 1;
                 self.totals.skipped += 1;
                 self.denied_later(&lease, now, &evidence.to_string());
-                self.decided(&lease, now, Decided::Skipped, Layer::Robots, "robots_txt", evidence);
+                self.decided(&lease, now, Decided::Skipped, Layer::Robots, PlainReason::RobotsTxt, evidence);
                 self.give_back(permit, true, None, gap);
             }
             Event::SiteFile(answer) => self.site_file(permit, *answer, outcome.request, gap),
@@ -116,7 +116,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn pause_host(&mut self, permit: Permit, wait: Delay, why: String, now: Now) {
         let lease = permit.lease().clone();
         let evidence = Evidence::from(wait).with_words(why);
-        self.decided(&lease, now, Decided::Paused, Layer::Pace, wait.why.as_str(), evidence);
+        self.decided(&lease, now, Decided::Paused, Layer::Pace, wait.why, evidence);
         let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
         self.give_back(permit, false, None, gap);
         if let Work::Errand(errand) = &lease.work {
@@ -167,7 +167,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if !matches!(outcome.event, Event::Page(_)) && gap.delay.why == Why::RetryAfter {
             let evidence = Evidence::from(gap.delay).with_words("for the whole host");
             let now = self.clock.now();
-            self.decided(lease, now, Decided::Paused, Layer::Pace, gap.delay.why.as_str(), evidence);
+            self.decided(lease, now, Decided::Paused, Layer::Pace, gap.delay.why, evidence);
         }
         gap
     }
@@ -226,7 +226,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host: self.frontier.name(host).to_owned(),
             decision: Decided::Parked,
             layer: Layer::Pace,
-            reason: "max_crawl_delay".to_owned(),
+            reason: PlainReason::MaxCrawlDelay.into(),
             evidence: Evidence { limit: Some(self.max_crawl_delay()), ..Evidence::from(asked) },
             via: None,
         });
@@ -281,7 +281,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let evidence = evidence
                 .with_words(format!("http_{status}, try {}", again.tries))
                 .with_request(self.made.take());
-            self.decided(&lease, now, Decided::Retry, Layer::Fetch, "status", evidence);
+            self.decided(&lease, now, Decided::Retry, Layer::Fetch, PlainReason::Status, evidence);
             self.give_back(permit, true, Some(again), gap);
             return Ok(());
         }
@@ -322,7 +322,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let reason = format!("max-pages-per-host {pages}");
             self.frontier.park(lease.host, &reason);
             let evidence = Evidence::limit("max-pages-per-host", pages.to_string());
-            self.decided(&lease, now, Decided::Parked, Layer::Limit, "max_pages_per_host", evidence);
+            self.decided(&lease, now, Decided::Parked, Layer::Limit, PlainReason::MaxPagesPerHost, evidence);
         }
         self.give_back(permit, true, None, gap);
         Ok(())
@@ -350,7 +350,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let pause = pace.answered(status, retry_after, &rules, jitter)?;
         self.hasten();
         let evidence = Evidence::from(pause).with_words(format!("status {status}"));
-        self.decided(lease, now, Decided::Paused, Layer::Pace, pause.why.as_str(), evidence);
+        self.decided(lease, now, Decided::Paused, Layer::Pace, pause.why, evidence);
         Some(pause)
     }
 

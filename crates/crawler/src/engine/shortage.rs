@@ -9,7 +9,7 @@ use super::Engine;
 use super::settle::Gap;
 use crate::clock::Now;
 use crate::commit::CommitError;
-use crate::fetch::{Fetch, FetchError};
+use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{HostId, Lease, Permit, Work};
 use crate::pace::{Delay, Why};
 use crate::record::{Decided, Evidence, Layer, RobotsEvidence};
@@ -169,14 +169,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if request.is_some() {
             let words = format!("{}; asked again, {}s at the longest", error.detail, patience.as_secs_f64());
             let evidence = Evidence::from(wait).with_words(words).with_request(self.made.take());
-            self.decided(&lease, now, Decided::Paused, Layer::Fetch, "local", evidence);
+            self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, evidence);
         } else if begins {
             let words = format!(
                 "{}; nothing is asked until a connection can be made, for {}s at the longest",
                 error.detail,
                 patience.as_secs_f64()
             );
-            self.decided(&lease, now, Decided::Paused, Layer::Fetch, "local", words);
+            self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, words);
         }
         match &lease.work {
             Work::Visit(item) if gives_up => {

@@ -13,8 +13,8 @@ use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Frontier, HostId, Lease, Permit, Priority, QueuedUrl, Via};
 use crate::record::{
-    Decided, Decision, Evidence, Layer, LinkOutcome, RobotsEvidence, SitemapFound, SitemapRecord,
-    SitemapState, link_key,
+    Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RobotsEvidence, SitemapFound,
+    SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
 use crate::sitemap::{Fault, Form, Sitemap};
@@ -68,7 +68,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.queue_sitemap(&url, record)?;
                 }
                 Err(_) => {
-                    self.refuse_sitemap(&text, root.host(), Layer::Scope, "not_http", Evidence::default());
+                    self.refuse_sitemap(
+                        &text,
+                        root.host(),
+                        Layer::Scope,
+                        LinkOutcome::NotHttp,
+                        Evidence::default(),
+                    );
                 }
             }
         }
@@ -85,7 +91,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn queue_sitemap(&mut self, url: &CrawlUrl, record: SitemapRecord) -> Result<(), CommitError> {
         if !self.scope.has_host(url) {
             let from = Evidence::from(record.from);
-            self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, "other_host", from);
+            self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, LinkOutcome::OtherHost, from);
             return Ok(());
         }
         let limits = self.settings.sitemap_limits;
@@ -96,15 +102,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let known = self.sitemaps.entry(host).or_default();
         let refused = if *known >= limits.per_host {
-            Some(("sitemaps_per_host", Evidence::limit("sitemap.per_host", limits.per_host.to_string())))
+            Some((
+                Reason::from(PlainReason::SitemapsPerHost),
+                Evidence::limit("sitemap.per_host", limits.per_host.to_string()),
+            ))
         } else if record.nesting > limits.nesting {
             Some((
-                "sitemap_nesting",
+                PlainReason::SitemapNesting.into(),
                 Evidence::limit("sitemap.nesting", limits.nesting.to_string())
                     .with_words(record.from.clone()),
             ))
         } else if u32::from(record.redirects) > self.settings.max_redirects {
-            Some(("too_many_redirects", Evidence::from(record.from.clone())))
+            Some((LinkOutcome::TooManyRedirects.into(), Evidence::from(record.from.clone())))
         } else {
             *known += 1;
             None
@@ -171,7 +180,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 record.state = SitemapState::Denied;
                 record.detail = Some(evidence.to_string());
                 let (url, host) = (lease.url.as_str(), lease.url.host());
-                self.refuse_sitemap(url, host, Layer::Robots, "robots_txt", evidence.into());
+                self.refuse_sitemap(url, host, Layer::Robots, PlainReason::RobotsTxt, evidence.into());
             }
             Event::Failed(error, evidence) => {
                 robots = Some(evidence);
@@ -236,7 +245,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 Err(text) => {
                     let host = lease.url.host();
-                    self.refuse_sitemap(&text, host, Layer::Scope, "not_http", record.url.clone().into());
+                    self.refuse_sitemap(
+                        &text,
+                        host,
+                        Layer::Scope,
+                        LinkOutcome::NotHttp,
+                        record.url.clone().into(),
+                    );
                     record.detail = Some(text);
                 }
             }
@@ -355,21 +370,28 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host: url.host().to_owned(),
             decision: Decided::Skipped,
             layer,
-            reason: outcome.as_str().to_owned(),
+            reason: outcome.into(),
             evidence: held.unwrap_or_else(|| "sitemap".to_owned()).into(),
             via: Some(lease.url.to_string()),
         });
     }
 
     /// Enters a sitemap that isn't asked for.
-    fn refuse_sitemap(&mut self, url: &str, host: &str, layer: Layer, reason: &str, evidence: Evidence) {
+    fn refuse_sitemap(
+        &mut self,
+        url: &str,
+        host: &str,
+        layer: Layer,
+        reason: impl Into<Reason>,
+        evidence: Evidence,
+    ) {
         self.decide(Decision {
             at: self.clock.now().wall,
             url: crate::clean::clean_to(url, 2_048),
             host: host.to_owned(),
             decision: Decided::SitemapRefused,
             layer,
-            reason: reason.to_owned(),
+            reason: reason.into(),
             evidence,
             via: None,
         });
@@ -404,7 +426,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host: lease.url.host().to_owned(),
             decision: record.state.into(),
             layer: Layer::Fetch,
-            reason: reason.unwrap_or(record.found.as_str()).to_owned(),
+            reason: reason.unwrap_or(record.found.as_str()).into(),
             evidence,
             via: Some(record.from.clone()),
         });

@@ -50,7 +50,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 host: self.frontier.name(id).to_owned(),
                 decision: Decided::Skipped,
                 layer: Layer::Trap,
-                reason: held.budget.outcome().as_str().to_owned(),
+                reason: held.budget.outcome().into(),
                 evidence: held.evidence(&url).into(),
                 via,
             });

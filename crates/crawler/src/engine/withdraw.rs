@@ -10,7 +10,9 @@ use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
 use crate::page_store;
-use crate::record::{Archived, Decided, Decision, Layer, PageRecord, Withdrawal, link_key, withhold_links};
+use crate::record::{
+    Archived, Decided, Decision, Layer, PageRecord, PlainReason, Withdrawal, link_key, withhold_links,
+};
 use crate::store::{Store, Tree, Write};
 use crate::url::Fingerprint;
 
@@ -36,7 +38,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             host: self.frontier.name(host).to_owned(),
             decision: Decided::Withdrawn,
             layer: Layer::Directive,
-            reason: if record.indexed { "body" } else { "content" }.to_owned(),
+            reason: if record.indexed { PlainReason::Body } else { PlainReason::Content }.into(),
             evidence: withdrawn.because.clone().into(),
             via: None,
         });

@@ -49,6 +49,11 @@ impl ErrorKind {
         Self::Local,
     ];
 
+    /// The kind of this name.
+    pub fn of_word(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().chain([Self::Parse]).find(|kind| kind.as_str() == name)
+    }
+
     /// Returns the name that records and reports carry.
     pub fn as_str(self) -> &'static str {
         match self {

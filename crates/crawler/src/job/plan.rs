@@ -18,6 +18,7 @@ use crate::engine::{Engine, EngineSettings, Stop};
 use crate::event::CrawlEvent;
 use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
+use crate::record::PlainReason;
 use crate::store::{MemoryStore, SledStore, Store};
 use crate::url::CrawlUrl;
 use crate::view::{SitemapSummary, View, ViewError};
@@ -118,7 +119,7 @@ pub fn plan_stored<S: Store>(
     }
     for skipped in view.skipped().map_err(read)? {
         let skipped = skipped.map_err(read)?;
-        if skipped.reason == "robots_txt" {
+        if skipped.reason == PlainReason::RobotsTxt {
             take(&skipped.url)?;
         }
     }

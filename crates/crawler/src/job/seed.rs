@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
 use crate::pace::{Delay, Why};
-use crate::record::{Decided, Decision, Layer};
+use crate::record::{Decided, Decision, Layer, PlainReason};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
 use crate::store::Store;
@@ -49,7 +49,7 @@ pub fn plant<S: Store>(
                 host: url.host().to_owned(),
                 decision: Decided::Skipped,
                 layer: Layer::Scope,
-                reason: outcome.as_str().to_owned(),
+                reason: outcome.into(),
                 evidence: "a seed".into(),
                 via: None,
             });
@@ -68,7 +68,7 @@ pub fn plant<S: Store>(
         host: String::new(),
         decision: Decided::Skipped,
         layer: Layer::Scope,
-        reason: "unusable_seed".to_owned(),
+        reason: PlainReason::UnusableSeed.into(),
         evidence: format!("line {} of the seed file {}", bad.line_no, bad.why).into(),
         via: None,
     }));

@@ -163,7 +163,7 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
     }
     to.text(Column::Decision, Texts::Words, decision.as_str());
     to.number(Column::Layer, Layer::ALL.iter().position(|known| known == layer).unwrap_or_default() as u64);
-    to.text(Column::Reason, Texts::Words, reason);
+    to.text(Column::Reason, Texts::Words, &reason.as_str());
     if let Some(via) = via {
         put_url(to, Column::ViaOrigin, Column::ViaPath, via);
     }
@@ -306,7 +306,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     let layer =
         usize::try_from(from.number(Column::Layer)?).ok().and_then(|place| Layer::ALL.get(place).copied());
     let layer = layer.ok_or(Bad::Form)?;
-    let reason = from.text(Column::Reason, Texts::Words)?.to_owned();
+    let reason = from.text(Column::Reason, Texts::Words)?.into();
     let via = if has(part::VIA) { Some(get_url(from, Column::ViaOrigin, Column::ViaPath)?) } else { None };
     let mut evidence = Evidence::default();
     if has(part::WORDS) {

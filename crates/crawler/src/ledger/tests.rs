@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::Boot;
 use crate::record::{
-    Decided, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
-    RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
+    Decided, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, PlainReason, Reason,
+    RequestMade, RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
 
@@ -80,8 +80,8 @@ fn word<T: ToString>(known: &[T]) -> impl Strategy<Value = String> + use<T> {
 
 prop_compose! {
     fn entry()(at in time(), url in url(), host in "(a|b\\.test|)", decision in word(&Decided::ALL), layer in 0..Layer::ALL.len(),
-            reason in "[a-z]{0,8}", evidence in evidence(), via in proptest::option::of(url())) -> Decision {
-        Decision { at, url, host, decision: decision.as_str().into(), layer: Layer::ALL[layer], reason, evidence, via }
+            reason in word(&Reason::all()), evidence in evidence(), via in proptest::option::of(url())) -> Decision {
+        Decision { at, url, host, decision: decision.as_str().into(), layer: Layer::ALL[layer], reason: reason.as_str().into(), evidence, via }
     }
 }
 
@@ -132,7 +132,7 @@ fn numbered(number: u64) -> Decision {
         url,
         decision: Decided::Skipped,
         layer: Layer::Robots,
-        reason: "robots_txt".to_owned(),
+        reason: PlainReason::RobotsTxt.into(),
         evidence: Evidence::from(format!("evidence {number}")),
         via: Some("http://h0.test/".to_owned()),
     }
@@ -224,11 +224,7 @@ fn rewrite(store: &MemoryStore, first: u64, fitting: bool, change: fn(&mut Vec<D
 fn whatever_is_done_to_the_chain_shows() {
     type Deed = fn(&MemoryStore, &[u64]);
     let deeds: [(&str, Deed, &str); 12] = [
-        (
-            "an entry edited",
-            |s, v| rewrite(s, v[1], false, |all| all[3].reason = "other".to_owned()),
-            "altered",
-        ),
+        ("an entry edited", |s, v| rewrite(s, v[1], false, |all| all[3].reason = "other".into()), "altered"),
         (
             "edited with its head",
             |s, v| rewrite(s, v[1], true, |all| all[3].evidence = Evidence::default()),
@@ -337,7 +333,7 @@ fn digests_of_a_page_take_little_more_than_their_bits() {
                 let evidence = Evidence { stored, ..Evidence::default() };
                 let url = format!("http://a.test/{number}");
                 let (at, host, decision) = (Timestamp::UNIX_EPOCH, "a.test".to_owned(), Decided::Fetched);
-                let reason = "http_200".to_owned();
+                let reason = Reason::Http(200);
                 Decision { at, url, host, decision, layer: Layer::Fetch, reason, evidence, via: None }
             })
             .collect();

@@ -1,9 +1,11 @@
 //! One decision with its reason and evidence: an entry of the ledger.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Decided, Evidence};
+use super::{Decided, Evidence, Reason};
 
 /// The layer that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,6 +74,12 @@ impl Layer {
     }
 }
 
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
 /// One decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -85,8 +93,8 @@ pub struct Decision {
     pub decision: Decided,
     /// Who decided.
     pub layer: Layer,
-    /// Why: one word of a fixed vocabulary.
-    pub reason: String,
+    /// Why.
+    pub reason: Reason,
     /// The line, tag, limit or figure that said so.
     #[serde(skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,

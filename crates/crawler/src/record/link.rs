@@ -93,6 +93,40 @@ impl LinkOutcome {
         }
     }
 
+    /// All outcomes.
+    pub const ALL: [Self; 25] = [
+        Self::Queued,
+        Self::Seen,
+        Self::Untested,
+        Self::PageNofollow,
+        Self::RelNofollow,
+        Self::Resource,
+        Self::OtherHost,
+        Self::OtherPath,
+        Self::Pattern,
+        Self::TooDeep,
+        Self::TooLong,
+        Self::TooManyRedirects,
+        Self::NotHttp,
+        Self::NoImageIndex,
+        Self::TrapDepth,
+        Self::TrapSegments,
+        Self::TrapRepeats,
+        Self::TrapHost,
+        Self::TrapDomain,
+        Self::TrapQuery,
+        Self::TrapShape,
+        Self::TrapSame,
+        Self::SitemapHost,
+        Self::RedirectLoop,
+        Self::TrapPage,
+    ];
+
+    /// The outcome of this name.
+    pub fn of_word(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == name)
+    }
+
     /// What the settings of a crawl leave out, which a later run with others may judge again.
     pub const BY_SETTINGS: [Self; 16] = [
         Self::Resource,
@@ -137,9 +171,9 @@ impl LinkOutcome {
         }
     }
 
-    /// The outcome of this name, where settings decide it.
-    pub fn by_settings(name: &str) -> Option<Self> {
-        Self::BY_SETTINGS.into_iter().find(|outcome| outcome.as_str() == name)
+    /// True where the settings of a crawl leave it out.
+    pub fn is_by_settings(self) -> bool {
+        Self::BY_SETTINGS.contains(&self)
     }
 
     /// True where a limit on a space of URLs without end holds it back.
@@ -229,13 +263,13 @@ mod tests {
     fn every_key_that_leaves_a_url_out_is_a_setting() {
         for outcome in LinkOutcome::BY_SETTINGS {
             assert!(outcome.is_skip() && !outcome.keys().is_empty(), "{outcome:?}");
-            assert_eq!(LinkOutcome::by_settings(outcome.as_str()), Some(outcome));
+            assert!(outcome.is_by_settings());
             for key in outcome.keys() {
                 assert!(crate::config::Key::by_path(key).is_some(), "{key}");
             }
         }
         assert!(LinkOutcome::TrapSame.is_trap() && !LinkOutcome::TooDeep.is_trap());
-        assert_eq!(LinkOutcome::by_settings("nofollow_rel"), None);
+        assert!(!LinkOutcome::RelNofollow.is_by_settings());
     }
 
     #[test]

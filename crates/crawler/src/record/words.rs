@@ -83,3 +83,79 @@ macro_rules! written_as_word {
 }
 
 pub(super) use {words, written_as_word};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fmt::Debug;
+
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use crate::record::{Decided, Layer, Reason, RobotsAccess};
+
+    /// Each word comes back as the same value, and is written as nothing but itself.
+    fn come_back<T>(words: &[T], of: impl Fn(&str) -> T)
+    where
+        T: Debug + PartialEq + ToString + Serialize + DeserializeOwned,
+    {
+        for value in words {
+            let word = value.to_string();
+            assert_eq!(of(&word), *value, "{word}");
+            let json = serde_json::to_string(value).unwrap();
+            assert_eq!(json, serde_json::to_string(&word).unwrap());
+            assert_eq!(serde_json::from_str::<T>(&json).unwrap(), *value);
+            assert_eq!(postcard::to_stdvec(value).unwrap(), postcard::to_stdvec(&word).unwrap());
+        }
+        let distinct: BTreeSet<_> = words.iter().map(ToString::to_string).collect();
+        assert_eq!(distinct.len(), words.len(), "each word is there once");
+    }
+
+    #[test]
+    fn every_word_comes_back_and_one_of_another_version_is_kept() {
+        let other = "a word of 2031";
+        let with = |mut known: Vec<Decided>| {
+            known.push(other.into());
+            known
+        };
+        come_back(&with(Decided::ALL.into()), |word| word.into());
+        come_back(&[RobotsAccess::ALL.to_vec(), vec![other.into()]].concat(), |word| word.into());
+        come_back(&[Reason::all(), vec![other.into()]].concat(), |word| word.into());
+        assert_eq!(
+            serde_json::from_str::<Decided>("\"cut\\u005foff\"").unwrap(),
+            Decided::CutOff,
+            "an escape"
+        );
+    }
+
+    /// The words that the row of a column lists.
+    fn documented(section: &str, column: &str) -> BTreeSet<String> {
+        let document = include_str!("../../../../docs/outputs.md");
+        let section =
+            document.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
+        let row = section.lines().find(|line| line.starts_with(&format!("| `{column}` |"))).unwrap();
+        row.rsplit('`').nth(1).unwrap().split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_words_are_those_that_the_documents_list() {
+        let texts = |words: Vec<String>| words.into_iter().collect::<BTreeSet<_>>();
+        let access = RobotsAccess::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(documented("robots", "access"), texts(access));
+        let layers = Layer::ALL.iter().map(|layer| layer.as_str().to_owned()).collect();
+        assert_eq!(documented("ledger", "layer"), texts(layers));
+
+        let document = include_str!("../../../../docs/outputs.md");
+        let table = |title: &str| -> BTreeSet<String> {
+            let rows =
+                document.split(title).nth(1).unwrap().lines().skip_while(|line| !line.starts_with('|'));
+            let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+            let cells = rows.map(|line| line.split('|').nth(1).unwrap());
+            cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned)).collect()
+        };
+        let decided = Decided::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(table("\n## Decisions\n"), texts(decided));
+        let reasons = Reason::all().iter().map(ToString::to_string).collect();
+        assert_eq!(table("\n## Reasons\n"), texts(reasons));
+    }
+}

@@ -23,8 +23,8 @@ use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, Why};
 use crate::page_store;
 use crate::record::{
-    Archived, Decided, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord,
-    RobotsRecord, RunSettings, withhold_links,
+    Archived, Decided, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, PlainReason,
+    RepairRecord, RobotsRecord, RunSettings, withhold_links,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -487,7 +487,7 @@ impl Rebuild<'_> {
             host: String::new(),
             decision: Decided::Repaired,
             layer: Layer::Stop,
-            reason: "repair".to_owned(),
+            reason: PlainReason::Repair.into(),
             evidence: Evidence::from(evidence),
             via: None,
         });

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use crate::record::{Decided, Evidence, RobotsAccess};
+use crate::record::{Decided, Evidence, Layer, Reason, RobotsAccess};
 
 /// The type of a column, as users of the tables know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ plain! {
     Number: f64;
     Boolean: bool;
     Time: Moment;
-    Text: Decided, RobotsAccess;
+    Text: Decided, Layer, Reason, RobotsAccess;
 }
 
 impl Field for Evidence {

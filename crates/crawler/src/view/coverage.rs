@@ -10,6 +10,7 @@ use super::hosts::queued;
 use super::summary::Counted;
 use crate::engine::EndRecord;
 use crate::frontier::HostRecord;
+use crate::record::{Layer, LinkOutcome, PlainReason};
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -65,15 +66,17 @@ pub(super) type HeldBackBy = HashMap<String, HeldBack>;
 pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
     // URLs of hosts outside, and of hosts that a budget leaves unknown, are many, and say nothing about the hosts inside; what
     // waits is counted by the queue.
-    let is_elsewhere = matches!(row.reason.as_str(), "other_host" | "trap_domain" | "trap_page" | "parked");
+    let elsewhere = [LinkOutcome::OtherHost, LinkOutcome::TrapDomain, LinkOutcome::TrapPage];
+    let is_elsewhere =
+        elsewhere.iter().any(|outcome| row.reason == *outcome) || row.reason == PlainReason::Parked;
     if row.host.is_empty() || is_elsewhere {
         return;
     }
     let held = by.entry(row.host.clone()).or_default();
-    *held.reasons.entry(row.reason.clone()).or_default() += 1;
+    *held.reasons.entry(row.reason.to_string()).or_default() += 1;
     // A loop has no end that a greater limit would reach.
-    if matches!(row.layer, "limit" | "trap") && row.reason != "redirect_loop" {
-        *held.limits.entry(row.reason.clone()).or_default() += 1;
+    if matches!(row.layer, Layer::Limit | Layer::Trap) && row.reason != LinkOutcome::RedirectLoop {
+        *held.limits.entry(row.reason.to_string()).or_default() += 1;
     }
 }
 

@@ -4,7 +4,7 @@ use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::ledger;
-use crate::record::{Decided, Decision, Evidence};
+use crate::record::{Decided, Decision, Evidence, Layer, Reason};
 use crate::store::{Pair, Store, Tree};
 
 row! {
@@ -21,9 +21,9 @@ row! {
         /// What was decided.
         decision: Decided,
         /// Who decided.
-        layer: &'static str,
+        layer: Layer,
         /// Why: one word of a fixed vocabulary.
-        reason: String,
+        reason: Reason,
         /// The line, tag, limit or figure that said so.
         evidence: Option<Evidence>,
         /// The page that the URL was found on.
@@ -71,7 +71,7 @@ pub(super) fn ledger_row(seq: u64, decision: Decision) -> LedgerRow {
         url: decision.url,
         host: decision.host,
         decision: decision.decision,
-        layer: decision.layer.as_str(),
+        layer: decision.layer,
         reason: decision.reason,
         evidence: (!decision.evidence.is_empty()).then_some(decision.evidence),
         via: decision.via,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::frontier::HostRecord;
-use crate::record::{BAD_JSON_LD, PageRecord};
+use crate::record::{BAD_JSON_LD, LinkOutcome, PageRecord, PlainReason, Reason};
 use crate::sitemap::Fault;
 
 /// Counts by name of the limit.
@@ -27,7 +27,7 @@ impl Reached {
     }
 
     /// Counts a URL that was left out for this reason.
-    pub(super) fn skipped(&mut self, reason: &str) {
+    pub(super) fn skipped(&mut self, reason: &Reason) {
         if let Some(name) = of_skip(reason) {
             self.add(name, 1);
         }
@@ -120,28 +120,44 @@ fn of_page(hit: &str) -> Option<&'static str> {
 
 /// Whether a reason of table `skipped` is a limit of ours.
 pub(super) fn is_limit(reason: &str) -> bool {
-    of_skip(reason).is_some()
+    of_skip(&Reason::from(reason)).is_some()
 }
 
 /// The limit behind a reason of table `skipped`.
-fn of_skip(reason: &str) -> Option<&'static str> {
-    Some(match reason {
-        "too_deep" => "limits.max_depth",
-        "too_long" => "limits.max_url_length",
-        "too_many_redirects" => "limits.max_redirects",
-        "trap_depth" => "traps.depth",
-        "trap_segments" => "traps.segments",
-        "trap_repeats" => "traps.repeats",
-        "trap_host" => "traps.urls_per_host",
-        "trap_domain" => "traps.hosts_per_domain",
-        "trap_page" => "traps.hosts_per_page",
-        "trap_query" => "traps.query_variants",
-        "trap_shape" => "traps.shape_variants",
-        "trap_same" => "traps.same_pages",
-        "sitemaps_per_host" => "sitemap.per_host",
-        "sitemap_nesting" => "sitemap.nesting",
+fn of_skip(reason: &Reason) -> Option<&'static str> {
+    let outcome = match reason {
+        Reason::Link(outcome) => outcome,
+        Reason::Plain(PlainReason::SitemapsPerHost) => return Some("sitemap.per_host"),
+        Reason::Plain(PlainReason::SitemapNesting) => return Some("sitemap.nesting"),
         _ => return None,
-    })
+    };
+    match outcome {
+        LinkOutcome::TooDeep => Some("limits.max_depth"),
+        LinkOutcome::TooLong => Some("limits.max_url_length"),
+        LinkOutcome::TooManyRedirects => Some("limits.max_redirects"),
+        LinkOutcome::TrapDepth => Some("traps.depth"),
+        LinkOutcome::TrapSegments => Some("traps.segments"),
+        LinkOutcome::TrapRepeats => Some("traps.repeats"),
+        LinkOutcome::TrapHost => Some("traps.urls_per_host"),
+        LinkOutcome::TrapDomain => Some("traps.hosts_per_domain"),
+        LinkOutcome::TrapPage => Some("traps.hosts_per_page"),
+        LinkOutcome::TrapQuery => Some("traps.query_variants"),
+        LinkOutcome::TrapShape => Some("traps.shape_variants"),
+        LinkOutcome::TrapSame => Some("traps.same_pages"),
+        LinkOutcome::Queued
+        | LinkOutcome::Seen
+        | LinkOutcome::Untested
+        | LinkOutcome::PageNofollow
+        | LinkOutcome::RelNofollow
+        | LinkOutcome::Resource
+        | LinkOutcome::OtherHost
+        | LinkOutcome::OtherPath
+        | LinkOutcome::Pattern
+        | LinkOutcome::NotHttp
+        | LinkOutcome::NoImageIndex
+        | LinkOutcome::SitemapHost
+        | LinkOutcome::RedirectLoop => None,
+    }
 }
 
 #[cfg(test)]
@@ -198,11 +214,11 @@ mod tests {
             );
         };
         of_pages.for_each(|word| key("limits_hit", word, of_page(word)));
-        of_urls.for_each(|word| key("skipped", word, of_skip(word)));
+        of_urls.for_each(|word| key("skipped", word, of_skip(&word.into())));
         for (_, place, word) in &rows {
             match place.as_str() {
                 "limits_hit" => assert!(of_page(word).is_some(), "{word}"),
-                "skipped" => assert!(of_skip(word).is_some(), "{word}"),
+                "skipped" => assert!(of_skip(&word.as_str().into()).is_some(), "{word}"),
                 "sitemap" => {
                     assert!(OF_SITEMAPS.iter().any(|(fault, _)| fault.as_str() == word), "{word}");
                 }

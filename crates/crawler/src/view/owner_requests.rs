@@ -8,7 +8,7 @@ use super::cell::Moment;
 use super::open::{View, ViewError};
 use super::owner::{Gaps, OwnerReport, Slow};
 use super::skipped::mark;
-use crate::record::{Decided, RequestMade};
+use crate::record::{Decided, PlainReason, RequestMade};
 use crate::sorter::{self, Sorter};
 use crate::store::Store;
 
@@ -36,8 +36,8 @@ impl<S: Store> View<S> {
                 }
                 let url = mark(self.key(), &decision.url).0.to_be_bytes();
                 match decision.decision {
-                    Decided::Paused => *report.pauses.entry(decision.reason.clone()).or_default() += 1,
-                    Decided::Skipped if decision.reason == "robots_txt" => {
+                    Decided::Paused => *report.pauses.entry(decision.reason.to_string()).or_default() += 1,
+                    Decided::Skipped if decision.reason == PlainReason::RobotsTxt => {
                         met.push_parts(&[&url, &time_key(decision.at), &[DENIED]])?;
                     }
                     _ => {}

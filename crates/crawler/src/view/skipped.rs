@@ -11,7 +11,7 @@ use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store;
-use crate::record::{Decided, Decision, Layer, link_key};
+use crate::record::{Decided, Decision, Layer, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -22,7 +22,7 @@ row! {
         /// The URL, or the reference as written where it is none.
         url: String,
         /// Why: one word of a fixed vocabulary.
-        reason: String,
+        reason: Reason,
         /// The line, tag, limit or figure that said so.
         detail: Option<String>,
         /// The page that it was found on, where that is known.
@@ -30,7 +30,7 @@ row! {
         /// When that was decided; null if the host was left alone and the ledger doesn't say when.
         at: Option<Moment>,
         /// Who decided.
-        layer: &'static str,
+        layer: Layer,
         /// The host; empty where the URL has none.
         host: String,
     }
@@ -263,7 +263,7 @@ fn skipped_row(decision: Decision) -> SkippedRow {
         detail: (!decision.evidence.is_empty()).then(|| decision.evidence.to_string()),
         via: decision.via,
         at: Some(Moment(decision.at)),
-        layer: decision.layer.as_str(),
+        layer: decision.layer,
         host: decision.host,
     }
 }
@@ -295,11 +295,11 @@ impl<S: Store> ParkedUrls<'_, S> {
         let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
         Ok(Some(SkippedRow {
             url: url.to_string(),
-            reason: "parked".to_owned(),
+            reason: PlainReason::Parked.into(),
             detail: Some(parked.clone()),
             via: self.urls.of(self.view, stored.url.via)?,
             at: self.parked_at.get(host).copied().map(Moment),
-            layer: Layer::Limit.as_str(),
+            layer: Layer::Limit,
             host: host.clone(),
         }))
     }

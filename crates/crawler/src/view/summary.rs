@@ -292,7 +292,7 @@ impl<S: Store> View<S> {
             let row = row?;
             hold_back(&mut by_host, &row);
             reached.skipped(&row.reason);
-            *reasons.entry(row.reason).or_default() += 1;
+            *reasons.entry(row.reason.to_string()).or_default() += 1;
         }
         Ok((most_frequent(reasons), by_host))
     }

@@ -483,11 +483,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
     ),
     // Ledger
     ("ledger: an entry taken out", |o| o.entry(|entries| drop(entries.remove(3))), "ledger"),
-    (
-        "ledger: an entry changed",
-        |o| o.entry(|entries| "allowed".clone_into(&mut entries[4].reason)),
-        "ledger",
-    ),
+    ("ledger: an entry changed", |o| o.entry(|entries| entries[4].reason = "allowed".into()), "ledger"),
     ("ledger: two entries exchanged", |o| o.entry(|entries| entries.swap(2, 3)), "ledger"),
     (
         "ledger: a request moved in time",

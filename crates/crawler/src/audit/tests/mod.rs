@@ -68,7 +68,7 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
         host: "a.test".to_owned(),
         decision: decision.into(),
         layer,
-        reason: "test".to_owned(),
+        reason: "test".into(),
         evidence,
         via: None,
     }

@@ -124,7 +124,7 @@ fn listener(display: Arc<Mutex<Display>>) -> Listener {
         CrawlEvent::Decided(decision) => tracing::debug!(
             url = decision.url,
             layer = ?decision.layer,
-            reason = decision.reason,
+            reason = %decision.reason,
             evidence = %decision.evidence,
             "{}",
             decision.decision

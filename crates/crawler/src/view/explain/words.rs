@@ -8,7 +8,7 @@ use super::super::json;
 use super::now::Hints;
 use super::{Fate, Story, moment};
 use crate::clean::clean;
-use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason};
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
@@ -185,20 +185,20 @@ impl Story {
         let evidence = skip.evidence.to_string();
         let on = skip.via.as_ref().map(|via| format!(", linked from {via}")).unwrap_or_default();
         let in_file = |key: &str| vec![format!("a greater {key} in DIR/crawl.toml, then `crawl resume DIR`")];
-        let (why, change) = match (skip.layer, skip.reason.as_str()) {
+        let (why, change) = match (skip.layer, &skip.reason) {
             (Layer::Robots, _) => {
                 let has_line = skip.evidence.robots.as_ref().is_some_and(|robots| robots.line.is_some());
                 let why = if has_line { "robots.txt forbids it" } else { "the site is closed by its robots.txt" };
                 (format!("{why}: {evidence}"), vec![OTHER_ROBOTS.to_owned()])
             }
-            (_, "nofollow_page") => (
+            (_, Reason::Link(LinkOutcome::PageNofollow)) => (
                 format!("the page that links to it forbids to follow its links: {evidence}"),
                 vec![
                     "that page without nofollow: `crawl resume DIR --revisit 0s` reads it again".to_owned(),
                     AS_SEED.to_owned(),
                 ],
             ),
-            (_, "nofollow_rel") => (
+            (_, Reason::Link(LinkOutcome::RelNofollow)) => (
                 format!("the link to it says not to be followed: {evidence}"),
                 vec![
                     "a link without nofollow, ugc or sponsored: `crawl resume DIR --revisit 0s` reads the page again"
@@ -206,27 +206,27 @@ impl Story {
                     AS_SEED.to_owned(),
                 ],
             ),
-            (_, "other_host") => ("its host doesn't belong to the crawl".to_owned(), hints.wider()),
-            (_, "other_path") => ("it lies outside the paths of the seeds".to_owned(), hints.wider()),
-            (_, "pattern") if hints.is_excluded => (
+            (_, Reason::Link(LinkOutcome::OtherHost)) => ("its host doesn't belong to the crawl".to_owned(), hints.wider()),
+            (_, Reason::Link(LinkOutcome::OtherPath)) => ("it lies outside the paths of the seeds".to_owned(), hints.wider()),
+            (_, Reason::Link(LinkOutcome::Pattern)) if hints.is_excluded => (
                 "--exclude leaves it out".to_owned(),
                 vec!["`crawl resume DIR --exclude` with patterns that don't match it".to_owned()],
             ),
-            (_, "pattern") => (
+            (_, Reason::Link(LinkOutcome::Pattern)) => (
                 "no --include matches it".to_owned(),
                 vec!["`crawl resume DIR --include` with a pattern that matches it".to_owned()],
             ),
-            (_, "too_deep") => (
+            (_, Reason::Link(LinkOutcome::TooDeep)) => (
                 format!("it lies deeper than --max-depth: {evidence}"),
                 vec![format!("`crawl resume DIR --max-depth {}`", hints.depth)],
             ),
-            (_, "too_long") => {
+            (_, Reason::Link(LinkOutcome::TooLong)) => {
                 ("it is longer than limits.max_url_length".to_owned(), in_file("limits.max_url_length"))
             }
-            (_, "too_many_redirects") => {
+            (_, Reason::Link(LinkOutcome::TooManyRedirects)) => {
                 ("too many redirects in a row lead to it".to_owned(), in_file("limits.max_redirects"))
             }
-            (_, "resource") if !hints.is_barred && evidence != "form" => (
+            (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred && evidence != "form" => (
                 format!("it is a resource of a page ({evidence}), no page"),
                 vec!["`crawl resume DIR --resources`".to_owned()],
             ),
@@ -235,12 +235,15 @@ impl Story {
                 vec!["a new crawl with another --purpose that the site permits".to_owned()],
             ),
             (Layer::Trap, reason) => {
-                let key = LinkOutcome::by_settings(reason).and_then(|outcome| outcome.keys().first());
+                let key = match reason {
+                    Reason::Link(outcome) => outcome.keys().first(),
+                    _ => None,
+                };
                 let change = key.map_or_else(|| vec![AS_SEED.to_owned()], |key| in_file(key));
-                (format!("{} by trap: {evidence}", reason.replace('_', " ")), change)
+                (format!("{} by trap: {evidence}", reason.as_str().replace('_', " ")), change)
             }
             (layer, reason) => (
-                format!("{} by {}: {evidence}", reason.replace('_', " "), layer.as_str()),
+                format!("{} by {}: {evidence}", reason.as_str().replace('_', " "), layer),
                 vec![AS_SEED.to_owned()],
             ),
         };
@@ -330,7 +333,7 @@ impl Story {
             out.line("  ", "nothing about this URL stands in the ledger")?;
         }
         for row in &self.decisions {
-            let reason = row.reason.replace('_', " ");
+            let reason = row.reason.as_str().replace('_', " ");
             out.line(
                 "  ",
                 &format!("{}  {} ({}): {reason}", row.at, row.decision.as_str().replace('_', " "), row.layer),

@@ -129,7 +129,7 @@ impl Crawl {
             host,
             decision: decision.into(),
             layer,
-            reason: reason.to_owned(),
+            reason: reason.into(),
             evidence: "evidence".into(),
             via: (layer != Layer::Robots).then(|| "http://a.test/".to_owned()),
         });

@@ -39,7 +39,7 @@ fn enter(
         host: if is_of_run { String::new() } else { "a.test".to_owned() },
         decision: decision.into(),
         layer,
-        reason: reason.to_owned(),
+        reason: reason.into(),
         evidence: Evidence::default().with_request(request),
         via: None,
     });
