@@ -30,7 +30,7 @@ pub use consent::Consent;
 pub use date::parse_date;
 pub use dialect::{Dialect, UnknownDialect};
 pub use directives::Directives;
-pub use effects::Effects;
+pub use effects::{Cause, Effect, Effects};
 pub use evidence::{Because, Origin, Source, Warning};
 pub use header::{Scope, Scoped, parse_header_line};
 pub use link::{NoFollow, RelEffects, link_rel};

@@ -261,9 +261,9 @@ proptest! {
         let merged = a.clone().merge(b.clone());
         prop_assert!(merged.permits_no_more_than(&a) && merged.permits_no_more_than(&b));
         let (ours, theirs): (Effects, Effects) = (merged.effects(), a.effects());
-        prop_assert!(ours.store_text <= theirs.store_text);
-        prop_assert!(ours.store_body <= theirs.store_body);
-        prop_assert!(ours.enqueue_links <= theirs.enqueue_links);
+        prop_assert!(ours.store_text.is_allowed() <= theirs.store_text.is_allowed());
+        prop_assert!(ours.store_body.is_allowed() <= theirs.store_body.is_allowed());
+        prop_assert!(ours.enqueue_links.is_allowed() <= theirs.enqueue_links.is_allowed());
         prop_assert!(merged.excerpt_limit().unwrap_or(usize::MAX) <= a.excerpt_limit().unwrap_or(usize::MAX));
         prop_assert!(merged.at(now()).permits_no_more_than(&a.at(now())));
     }
@@ -388,9 +388,8 @@ proptest! {
         for purpose in Purpose::ALL {
             prop_assert!(combine(&after).consent(purpose) >= before.consent(purpose));
         }
-        let all = Effects { store_text: true, store_body: true, enqueue_links: true };
-        let limited = Policy::default().judge(&after).limit(all);
-        prop_assert!(limited.store_body <= limited.store_text);
+        let limited = Policy::default().judge(&after).limit(Effects::default());
+        prop_assert!(limited.store_body.is_allowed() <= limited.store_text.is_allowed());
     }
 }
 

@@ -74,6 +74,58 @@ fn statements_are_kept_with_their_place_and_grades_limit_what_is_stored() {
 }
 
 #[test]
+fn what_is_kept_out_names_the_directive_or_statement_that_kept_it_out() {
+    const LATER: &str = "unavailable_after: 2999-01-01";
+    const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let tagged = |value: &str| page("m", &[]).header("X-Robots-Tag", value);
+    let own = |head: &str| Answer::html(format!("<head>{head}</head><p>m")).header("Last-Modified", DATE);
+    let links = ["/later", "/immediate", "/reference", "/both", "/dynamic", "/own", "/turns"];
+    let sites = Sites::new()
+        .page("a.test", "/", page("m", &links))
+        .page("a.test", "/later", tagged(&format!("nofollow, {LATER}")))
+        .page("a.test", "/immediate", tagged(LATER).header("Content-Signal", "use=immediate"))
+        .page("a.test", "/reference", tagged(LATER).header("Content-Signal", "use=reference"))
+        .page("a.test", "/both", tagged("noarchive, noindex"))
+        .page("a.test", "/dynamic", own("<meta name=document-state content=dynamic>"))
+        .page("a.test", "/own", own("<meta name=robots content=noindex>"))
+        .page("a.test", "/own", Answer::status(304))
+        .page("a.test", "/turns", page("m", &[]))
+        .page("a.test", "/turns", tagged(LATER).header("Content-Signal", "use=immediate"));
+    let scene = Scene::new(sites);
+    let causes = || {
+        let ledger = scene.table("ledger");
+        let kept_out = ledger.iter().filter(|entry| entry["decision"].as_str().unwrap().starts_with("not_"));
+        let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+        let words = kept_out.map(|e| {
+            let path = text(e, "url").trim_start_matches("http://a.test").to_owned();
+            format!("{path} {} {} {}", text(e, "decision"), text(e, "layer"), text(e, "reason"))
+        });
+        sorted(words.collect())
+    };
+    scene.crawl().run().expect(0);
+    let first = [
+        "/both not_archived directive noarchive",
+        "/both not_indexed directive noindex",
+        "/dynamic not_archived directive document-state",
+        "/dynamic not_indexed directive document-state",
+        "/immediate not_archived consent consent",
+        "/immediate not_indexed consent consent",
+        "/later not_followed directive nofollow",
+        "/own not_archived directive noindex",
+        "/own not_indexed directive noindex",
+        "/reference not_archived consent consent",
+    ];
+    assert_eq!(causes(), first);
+    scene.resume().args(["--revisit", "0s"]).run().expect(0);
+    let second: Vec<_> = causes().into_iter().filter(|cause| cause.starts_with("/own ")).collect();
+    assert_eq!(second, [first[7], first[7], first[8], first[8]], "unchanged, and so is what keeps it out");
+    let pages = scene.table("pages");
+    let because = record(&pages, "http://a.test/turns")["withdrawn_because"].as_str().unwrap();
+    assert!(because.starts_with("use immediate ") && !because.contains("unavailable_after"), "{because}");
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
 fn a_mining_crawl_asks_tdmrep_first_and_obeys_file_header_and_page() {
     let file = r#"[{"location":"/closed/*","tdm-reservation":1},{"location":"/open/*","tdm-reservation":0}]"#;
     let links = ["/closed/a", "/open/b", "/open/taken", "/said", "/silent"];

@@ -259,7 +259,7 @@ fn forbids(url: &str, at: Timestamp, record: &Record, reading: &Reading<'_>) -> 
         }
     }
     let directives = tags(&parsed, at, record, reading.rules)?;
-    (!directives.effects().store_body).then(|| words(&directives.because))
+    (!directives.effects().store_body.is_allowed()).then(|| words(&directives.because))
 }
 
 fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> Option<Directives> {

@@ -27,8 +27,11 @@ pub(super) fn allowed(record: &PageRecord, rules: &AuditRules, at: Timestamp) ->
     let words = by_words(record, rules, at);
     let judgement = rules.policy.judge(&record.consent);
     let text = words.text && !judgement.is_refused() && !record.withheld;
-    let effects = judgement.limit(meta::Effects { store_text: text, store_body: text, enqueue_links: true });
-    Allowed { text: effects.store_text, body: effects.store_body && words.body, links: words.links }
+    Allowed {
+        text: text && judgement.permits_text(),
+        body: text && words.body && judgement.permits_body(),
+        links: words.links,
+    }
 }
 
 /// As [`allowed`], by directives and header lines alone.

@@ -1,6 +1,7 @@
 //! What the engine enters in the ledger: each request once, what robots.txt and the page said, starts and ends.
 
 use jiff::Timestamp;
+use meta::{Cause, Effect, Effects};
 use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +34,6 @@ pub struct EndRecord {
 
 /// Key of [`EndRecord`].
 pub(crate) const END: &str = "end";
-
-/// Directives that keep a page's content out; what goes on behind the word isn't compared.
-const AGAINST_INDEX: [&str; 4] = ["noindex", "none", "unavailable_after", "document-state"];
-/// Those that keep its body out.
-const AGAINST_ARCHIVE: [&str; 6] =
-    ["noindex", "none", "unavailable_after", "document-state", "noarchive", "nocache"];
-/// Those that keep its links out.
-const AGAINST_FOLLOW: [&str; 2] = ["nofollow", "none"];
 
 /// URLs of pages that others were found on, remembered.
 const URLS_REMEMBERED: usize = 512;
@@ -148,17 +141,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let entry = about(lease, now, Decided::Fetched, Layer::Fetch, Reason::Http(status), evidence);
         self.decide(entry);
         let archive = self.context.pages.archive;
-        for (allowed, decision, kinds, expected) in [
-            (indexed, Decided::NotIndexed, &AGAINST_INDEX[..], is_page),
-            (
-                archived,
-                Decided::NotArchived,
-                &AGAINST_ARCHIVE[..],
-                is_page && archive && record.duplicate_of.is_none(),
-            ),
-            (followed, Decided::NotFollowed, &AGAINST_FOLLOW[..], is_page),
+        let Effects { store_text, store_body, enqueue_links } = &visited.effects;
+        let expects_body = is_page && archive && record.duplicate_of.is_none();
+        for (taken, decision, effect, expected) in [
+            (indexed, Decided::NotIndexed, store_text, is_page),
+            (archived, Decided::NotArchived, store_body, expects_body),
+            (followed, Decided::NotFollowed, enqueue_links, is_page),
         ] {
-            if !allowed && let Some((layer, reason, evidence)) = cause(visited, kinds, expected) {
+            if !taken && let Some((layer, reason, evidence)) = cause(visited, effect, expected) {
                 let entry = about(lease, now, decision, layer, reason, evidence);
                 self.decide(entry);
             }
@@ -355,23 +345,27 @@ fn about(
     }
 }
 
-/// What of a page's statements forbids something: a directive of these kinds, else what it says to its uses. None where
-/// nothing does and nothing is `expected` to.
-fn cause(visited: &Visited, kinds: &[&str], expected: bool) -> Option<(Layer, Reason, Evidence)> {
-    let record = &visited.record;
-    let word = |directive: &str| directive.split([':', '=', ' ']).next().unwrap_or_default().to_owned();
-    if let Some(said) = record.directives.iter().find(|said| kinds.contains(&word(&said.directive).as_str()))
-    {
-        return Some((Layer::Directive, word(&said.directive).as_str().into(), Evidence::directive(said)));
-    }
-    match &visited.denials {
-        Some(denials) => return Some((Layer::Consent, PlainReason::Consent.into(), denials.clone().into())),
-        None if record.serves.is_empty() && expected => {
-            let words = "no declared purpose is permitted by silence";
-            return Some((Layer::Consent, PlainReason::Consent.into(), words.into()));
+/// What forbids something, as an entry says it. None where nothing does and nothing is `expected` to.
+fn cause(visited: &Visited, effect: &Effect, expected: bool) -> Option<(Layer, Reason, Evidence)> {
+    match effect.cause() {
+        Some(Cause::Directive(because)) => {
+            let word = because.directive.split([':', '=', ' ']).next().unwrap_or_default();
+            Some((Layer::Directive, word.into(), Evidence::directive(because)))
         }
-        None => {}
+        Some(Cause::Consent) => Some(consent(visited)),
+        Some(Cause::Unstated) | None if !expected => None,
+        // It was refused at an earlier visit, of which the record is kept.
+        Some(Cause::Unstated) | None if visited.record.serves.is_empty() => Some(consent(visited)),
+        Some(Cause::Unstated) | None => {
+            let said = visited.record.directives.iter().map(|said| said.source.to_string());
+            let words = said.collect::<Vec<_>>().join("; ");
+            Some((Layer::Directive, PlainReason::Directive.into(), Evidence::from(words)))
+        }
     }
-    let said: Vec<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
-    expected.then(|| (Layer::Directive, PlainReason::Directive.into(), Evidence::from(said.join("; "))))
+}
+
+fn consent(visited: &Visited) -> (Layer, Reason, Evidence) {
+    let silence = || "no declared purpose is permitted by silence".to_owned();
+    let words = visited.denials.clone().unwrap_or_else(silence);
+    (Layer::Consent, PlainReason::Consent.into(), words.into())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use meta::Effects;
 use robots::StatusClass;
 
 use super::Engine;
@@ -108,6 +109,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let visited = Visited {
+            effects: Effects::default(),
             denials: None,
             record,
             links: Vec::new(),

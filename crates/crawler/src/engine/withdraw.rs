@@ -2,7 +2,6 @@
 //! `unavailable_after` has come. The record loses it with the next commit, and its captures leave the archive.
 
 use jiff::Timestamp;
-use meta::Effects;
 
 use super::Engine;
 use crate::clock::Now;
@@ -11,7 +10,8 @@ use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease};
 use crate::page_store;
 use crate::record::{
-    Archived, Decided, Decision, Layer, PageRecord, PlainReason, Withdrawal, link_key, withhold_links,
+    Archived, Decided, Decision, EffectsTaken, Layer, PageRecord, PlainReason, Withdrawal, link_key,
+    withhold_links,
 };
 use crate::store::{Store, Tree, Write};
 use crate::url::Fingerprint;
@@ -107,7 +107,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         now: Now,
         because: &str,
     ) {
-        let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
+        let nothing = EffectsTaken { indexed: false, archived: false, followed: record.followed };
         let captures = record.withdraw(nothing, now.wall, because);
         self.withdraw_captures(host, page, &record, captures);
         let blanks_links = self.withholds_links(host, page, &record, true);

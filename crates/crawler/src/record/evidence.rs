@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use meta::Effects;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
@@ -90,6 +91,16 @@ pub struct EffectsTaken {
     pub archived: bool,
     /// Its links may be queued.
     pub followed: bool,
+}
+
+impl From<&Effects> for EffectsTaken {
+    fn from(may: &Effects) -> Self {
+        Self {
+            indexed: may.store_text.is_allowed(),
+            archived: may.store_body.is_allowed(),
+            followed: may.enqueue_links.is_allowed(),
+        }
+    }
 }
 
 /// A directive and its source.

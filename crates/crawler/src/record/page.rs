@@ -7,7 +7,7 @@ use meta::Effects;
 use meta::consent::{Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
-use super::RobotsConsent;
+use super::{EffectsTaken, RobotsConsent};
 use crate::frontier::Via;
 
 /// The robots.txt line that let the request pass, or the reason why there was none.
@@ -251,18 +251,23 @@ impl PageRecord {
         self.indexed || self.archived || self.captures().next().is_some()
     }
 
+    /// What the directives on record forbid at this time, by their names.
+    pub fn effects(&self, now: Timestamp) -> Effects {
+        Effects::of(&self.directives, self.is_unavailable(now))
+    }
+
     /// Takes out what may not be stored any more; gives the captures that have to leave the archive.
-    pub fn withdraw(&mut self, keep: Effects, at: Timestamp, because: &str) -> Vec<Archived> {
-        if keep.store_text && keep.store_body {
+    pub fn withdraw(&mut self, keep: EffectsTaken, at: Timestamp, because: &str) -> Vec<Archived> {
+        if keep.indexed && keep.archived {
             return Vec::new();
         }
         let captures = self.captures().cloned().collect();
         self.earlier.clear();
         self.warc = None;
         self.archived = false;
-        if !keep.store_text {
+        if !keep.indexed {
             self.withhold();
-            self.followed &= keep.enqueue_links;
+            self.followed &= keep.followed;
             // They were recorded with what stood there; what is wrong with it is said in front.
             for warning in &mut self.directive_warnings {
                 warning.truncate(warning.find(": ").unwrap_or(warning.len()));

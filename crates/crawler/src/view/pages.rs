@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use meta::DocumentState;
 use meta::consent::Statement;
-use meta::{DocumentState, Effects};
 use serde::Serialize;
 
 use super::cell::Moment;
@@ -13,7 +13,7 @@ use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::HostId;
 use crate::page_store;
-use crate::record::{About, PageRecord};
+use crate::record::{About, EffectsTaken, PageRecord};
 use crate::store::Store;
 
 row! {
@@ -241,7 +241,7 @@ impl<S: Store> View<S> {
     /// whether or not a crawl has taken it out yet.
     pub(super) fn shown(&self, mut record: PageRecord) -> PageRecord {
         if record.is_unavailable(self.now()) && record.holds_content() {
-            let nothing = Effects { store_text: false, store_body: false, enqueue_links: record.followed };
+            let nothing = EffectsTaken { indexed: false, archived: false, followed: record.followed };
             record.withdraw(nothing, self.now(), "unavailable_after");
             record.withdrawn = None;
         }

@@ -21,7 +21,8 @@ use crate::extract::{
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
 use crate::record::{
-    About, Archived, BAD_JSON_LD, PageRecord, RobotsEvidence, Size, TELLING_HEADERS, packed_size,
+    About, Archived, BAD_JSON_LD, EffectsTaken, PageRecord, RobotsEvidence, Size, TELLING_HEADERS,
+    packed_size,
 };
 use crate::sitemap::SitemapLimits;
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -77,6 +78,8 @@ pub struct Visited {
     pub withdrawn: Vec<Archived>,
     /// The mark of what an HTML page says, for the trap guard. Never stored.
     pub mark: Option<u32>,
+    /// What may be done with the page, and what forbids the rest.
+    pub effects: Effects,
     /// What is denied by lines of robots.txt and statements of the page, in words. Never stored with it.
     pub denials: Option<String>,
 }
@@ -140,7 +143,8 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     consent.extend(page_statements(&headers, &directives, said.tdm.as_ref(), at));
     let judgement = rules.policy.judge(said.robots.iter().chain(&consent));
     let effects = judgement.limit(directives.effects());
-    let Effects { store_text, store_body, enqueue_links } = effects;
+    let EffectsTaken { indexed: store_text, archived: store_body, followed: enqueue_links } =
+        (&effects).into();
     // The part that didn't come may say noindex.
     let store_text = store_text && class != StatusClass::Partial;
 
@@ -269,10 +273,11 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
+    let withdrawn = Vec::new();
     let visited =
-        Visited { record, links, warc, status, keeps_links: false, withdrawn: Vec::new(), mark, denials };
+        Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, effects, denials };
     match previous {
-        Some(previous) => revisit::after(*previous, visited, effects),
+        Some(previous) => revisit::after(*previous, visited),
         None => visited,
     }
 }
@@ -421,7 +426,17 @@ mod tests {
     fn visited(record: PageRecord, links: Vec<FoundLink>) -> Visited {
         let status = record.status;
         let (withdrawn, mark, denials) = (Vec::new(), None, None);
-        Visited { record, links, warc: None, status, keeps_links: false, withdrawn, mark, denials }
+        Visited {
+            record,
+            links,
+            warc: None,
+            status,
+            keeps_links: false,
+            withdrawn,
+            mark,
+            effects: Effects::default(),
+            denials,
+        }
     }
 
     #[test]

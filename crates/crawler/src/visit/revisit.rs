@@ -1,10 +1,10 @@
 //! Visits of a URL that was visited before: what is asked, and what becomes of the earlier record.
 
-use meta::Effects;
+use meta::{Cause, Effects};
 use robots::StatusClass;
 
 use super::page::Visited;
-use crate::record::{PageRecord, Withdrawn};
+use crate::record::{EffectsTaken, PageRecord, Withdrawn};
 
 /// Header fields that make the request conditional.
 ///
@@ -26,10 +26,11 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 
 /// Joins a visit with the record of the one before: an unchanged page keeps it, a changed one replaces it, and what may
 /// no longer be kept is withdrawn, captures in the archive included. An answer that says nothing of the page changes nothing stored.
-pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) -> Visited {
+pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited { mut record, links, warc, status: response_status, mark, denials, .. } = visited;
+    let Visited { mut record, links, warc, status: response_status, mark, effects, denials, .. } = visited;
+    let may = EffectsTaken::from(&effects);
     let visits_before = previous.visits_before + 1;
     let class = StatusClass::of(record.status.unwrap_or_default());
     let is_unchanged = class == StatusClass::NotModified;
@@ -46,13 +47,14 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             }
         }
         let mut withdrawn = Vec::new();
-        if is_unchanged && !(effects.store_text && effects.store_body) && kept.holds_content() {
+        if is_unchanged && !(may.indexed && may.archived) && kept.holds_content() {
             kept.directives.extend(record.directives.iter().cloned());
-            withdrawn = kept.withdraw(effects, at, &because);
-        } else if is_unchanged && !effects.enqueue_links && kept.is_withheld() && kept.followed {
+            withdrawn = kept.withdraw(may, at, &because);
+        } else if is_unchanged && !may.followed && kept.is_withheld() && kept.followed {
             kept.directives.extend(record.directives.iter().cloned());
             kept.followed = false;
         }
+        let kept_effects = kept.effects(at);
         // The links stay as they were found; none are given, so that none are written.
         return Visited {
             record: kept,
@@ -62,6 +64,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
             keeps_links: true,
             withdrawn,
             mark: None,
+            effects: effects.or(kept_effects),
             denials,
         };
     }
@@ -69,26 +72,23 @@ pub(super) fn after(previous: PageRecord, visited: Visited, effects: Effects) ->
     record.via = previous.via.or(record.via);
     record.depth = previous.depth;
     let mut withdrawn = Vec::new();
-    if effects.store_text && effects.store_body {
+    if may.indexed && may.archived {
         record.earlier = previous.captures().cloned().collect();
     } else if previous.holds_content() {
         withdrawn = previous.captures().cloned().collect();
         record.withdrawn = Some(Withdrawn { at, because });
     }
     let status = response_status;
-    Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, denials }
+    Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, effects, denials }
 }
 
-/// The first word of the author that keeps content out, with its place.
+/// What keeps content out, with its place.
 fn word(visited: &Visited) -> String {
-    const KEEPERS: [&str; 6] =
-        ["noindex", "unavailable_after", "document-state", "noarchive", "nocache", "none"];
-    let directives = &visited.record.directives;
-    let directive = KEEPERS.iter().find_map(|keeper| {
-        directives.iter().find(|because| because.directive.split(':').next() == Some(*keeper))
-    });
-    match directive {
-        Some(because) => because.to_string(),
-        None => visited.denials.clone().unwrap_or_else(|| "no declared purpose may be served".to_owned()),
+    let Effects { store_text, store_body, .. } = &visited.effects;
+    match store_text.cause().or(store_body.cause()) {
+        Some(Cause::Directive(because)) => because.to_string(),
+        Some(Cause::Consent | Cause::Unstated) | None => {
+            visited.denials.clone().unwrap_or_else(|| "no declared purpose may be served".to_owned())
+        }
     }
 }

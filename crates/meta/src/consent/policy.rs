@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Combined, Consent, Grade, Purpose, Statement, combine};
-use crate::Effects;
+use crate::{Cause, Effects};
 
 /// Holds the purposes that the operator declared, and what silence means for each.
 ///
@@ -119,12 +119,24 @@ impl Judgement {
     /// denied: no body. Links are no use of content and stay as they are.
     #[must_use]
     pub fn limit(&self, effects: Effects) -> Effects {
-        let store_text = effects.store_text && !self.is_refused() && self.grade != Some(Grade::Immediate);
+        let consent = || Cause::Consent;
+        Effects {
+            store_text: effects.store_text.and(self.permits_text(), consent),
+            store_body: effects.store_body.and(self.permits_body(), consent),
+            ..effects
+        }
+    }
+
+    /// Tells whether text may be stored, as far as consent goes.
+    pub fn permits_text(&self) -> bool {
+        !self.is_refused() && self.grade != Some(Grade::Immediate)
+    }
+
+    /// Tells whether the body may be stored, as far as consent goes.
+    pub fn permits_body(&self) -> bool {
         let archive = self.answers.iter().find(|answer| answer.purpose == Purpose::Archive);
         let is_archive_denied = archive.is_some_and(|answer| answer.consent == Consent::Deny);
-        let store_body =
-            effects.store_body && store_text && !is_archive_denied && self.grade != Some(Grade::Reference);
-        Effects { store_text, store_body, ..effects }
+        self.permits_text() && !is_archive_denied && self.grade != Some(Grade::Reference)
     }
 }
 
@@ -134,7 +146,7 @@ mod tests {
 
     use super::*;
     use crate::consent::{Claim, Signal};
-    use crate::{Origin, Source};
+    use crate::{Effect, Origin, Source};
 
     fn statements(claims: &[Claim]) -> Vec<Statement> {
         let source = Source::new(Origin::Header, 0, "x", "y");
@@ -147,12 +159,13 @@ mod tests {
         claims.iter().map(statement).collect()
     }
 
-    const ALL: Effects = Effects { store_text: true, store_body: true, enqueue_links: true };
-
     fn limited(policy: &Policy, claims: &[Claim]) -> (bool, bool) {
-        let effects = policy.judge(&statements(claims)).limit(ALL);
-        assert!(effects.enqueue_links);
-        (effects.store_text, effects.store_body)
+        let effects = policy.judge(&statements(claims)).limit(Effects::default());
+        assert!(effects.enqueue_links.is_allowed());
+        for effect in [&effects.store_text, &effects.store_body] {
+            assert!(effect.cause().is_none_or(|cause| *cause == Cause::Consent));
+        }
+        (effects.store_text.is_allowed(), effects.store_body.is_allowed())
     }
 
     #[test]
@@ -194,7 +207,10 @@ mod tests {
     fn archiving_may_be_denied_alone() {
         let policy = Policy::default();
         assert_eq!(limited(&policy, &[Claim::Purpose(Purpose::Archive, Consent::Deny)]), (true, false));
-        let none = Effects { store_text: false, store_body: false, enqueue_links: false };
-        assert_eq!(policy.judge(&[]).limit(none), none);
+        let forbidden = || Effect::Forbidden(Cause::Unstated);
+        let none = Effects { store_text: forbidden(), store_body: forbidden(), enqueue_links: forbidden() };
+        assert_eq!(policy.judge(&[]).limit(none.clone()), none);
+        let refused = policy.judge(&statements(&[Claim::Use(Grade::Immediate)]));
+        assert_eq!(refused.limit(none.clone()), none, "what forbade it first stands");
     }
 }

@@ -1,5 +1,7 @@
 //! Pages whose authors keep their content out: what a repair may not bring back.
 
+use meta::{Cause, Effect};
+
 use super::{Rebuild, Result};
 use crate::commit::CommitError;
 use crate::record::{Archived, PageRecord, Withdrawal};
@@ -10,14 +12,10 @@ use crate::warc;
 impl Rebuild<'_> {
     /// Takes a response out of the new archive whose own words forbid to keep it, whatever let it be archived once. Says whether it did.
     pub(super) fn buried(&mut self, url: &CrawlUrl, place: &Archived, record: &PageRecord) -> Result<bool> {
-        const KEEPERS: [&str; 4] = ["noindex", "noarchive", "document-state", "unavailable_after"];
-        let forbids = |said: &&meta::Because| {
-            let word = said.directive.split(':').next().unwrap_or_default();
-            KEEPERS.contains(&word) && (word != "unavailable_after" || record.is_unavailable(self.now.wall))
-        };
-        let Some(because) = record.directives.iter().find(forbids).map(ToString::to_string) else {
+        let Effect::Forbidden(Cause::Directive(because)) = record.effects(self.now.wall).store_body else {
             return Ok(false);
         };
+        let because = because.to_string();
         let Archived { file, offset, length } = place.clone();
         let location = warc::Location { file, offset, length };
         warc::bury(&self.dir.warc(), &location, url.as_str(), self.now.wall, &because)?;

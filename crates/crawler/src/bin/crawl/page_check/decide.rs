@@ -101,8 +101,9 @@ impl Check {
 /// Lists the URLs that may be queued through the page, in order, each once.
 fn queued(page: &Extracted, directives: &Directives) -> Vec<String> {
     let mut seen = HashSet::new();
-    let may_queue =
-        |link: &&Link| directives.effects().enqueue_links && !link.nofollow && link.is_navigational();
+    let may_queue = |link: &&Link| {
+        directives.effects().enqueue_links.is_allowed() && !link.nofollow && link.is_navigational()
+    };
     let targets = page.links.iter().filter(may_queue).filter_map(|link| link.target.clone().ok());
     let urls = targets.filter(is_known).filter_map(|url| CrawlUrl::from_url(url).ok());
     urls.map(|url| url.as_str().to_owned()).filter(|url| seen.insert(url.clone())).collect()

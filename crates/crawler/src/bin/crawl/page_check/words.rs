@@ -63,10 +63,10 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
     writeln!(
         out,
         "so the text {} stored, the body {} stored",
-        told(effects.store_text),
-        told(effects.store_body)
+        told(effects.store_text.is_allowed()),
+        told(effects.store_body.is_allowed())
     )?;
-    match (effects.enqueue_links, checked.links.len()) {
+    match (effects.enqueue_links.is_allowed(), checked.links.len()) {
         (false, _) => writeln!(out, "and no link of this page may be queued")?,
         (true, count) => writeln!(out, "and links of this page may be queued: {count}")?,
     }
