@@ -139,9 +139,16 @@ fn a_part_that_nobody_asked_for_and_unchanged_where_nothing_is_stored_are_errors
         .page("a.test", "/", front(&["part", "unchanged"]))
         .page("a.test", "/seen", Answer::html("s"))
         .page("a.test", "/part", Answer { status: 206, ..page("part", "") })
-        .page("a.test", "/unchanged", Answer::status(304));
+        .page("a.test", "/unchanged", Answer::status(304))
+        .page(
+            "a.test",
+            "/sitemap.xml",
+            Answer { status: 206, ..Answer::content("text/plain", "http://a.test/named\n") },
+        )
+        .page("a.test", "/named", Answer::html("n"));
     let scene = Scene::new(sites);
-    scene.crawl().run().expect(0);
+    scene.crawl().args(["--sitemaps"]).run().expect(0);
+    assert!(scene.server.hits().iter().all(|hit| hit.request.path != "/named"), "a part of a sitemap");
     let pages = scene.table("pages");
     for (name, error) in [("part", "http_206"), ("unchanged", "http_304")] {
         let row = pages.iter().find(|row| row["url"] == format!("{HOST}/{name}").as_str()).expect(name);
