@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
@@ -103,4 +104,124 @@ fn what_does_not_fit_is_told_with_its_own_exit_code() {
     let broken: Vec<_> =
         report["checks"].as_array().unwrap().iter().filter(|c| c["violations"] != 0).collect();
     assert!(broken.iter().all(|check| check["name"] == "archive"), "{broken:?}");
+}
+
+/// Pages whose bodies are kept, cut, or not kept for one reason or another.
+fn kept_and_not() -> Sites {
+    let twin = "<link rel=canonical href=/one>the same text";
+    let long = |head: &str| format!("{head}<a href=/one>o</a>{}", "x ".repeat(20 << 10));
+    Sites::new()
+        .page(
+            "a.test",
+            "/",
+            Answer::html(
+                "<a href=/noindex>n</a><a href=/noarchive>k</a><a href=/one>o</a><a href=/long>l</a>\
+                 <a href=/unread>u</a><a href=/moved>m</a><a href=/missing>4</a>",
+            ),
+        )
+        .page("a.test", "/noindex", Answer::html("<meta name=robots content=noindex><a href=/one>o</a>"))
+        .page(
+            "a.test",
+            "/noarchive",
+            Answer::html("<title>k</title><a href=/two>t</a>").header("X-Robots-Tag", "noarchive"),
+        )
+        .page("a.test", "/one", Answer::html(twin))
+        .page("a.test", "/two", Answer::html(twin))
+        .page("a.test", "/long", Answer::html(long("<head><title>long</title></head><body>")))
+        // What is cut within its head may have held a word in the rest of it.
+        .page("a.test", "/unread", Answer::html(long("<title>long</title>")))
+        .page("a.test", "/moved", Answer::redirect(301, "/one"))
+}
+
+/// What the audit of a crawl couldn't derive again, by check, as `--json` says; and the text for people.
+fn not_derived(scene: &Scene, code: i32) -> ([serde_json::Value; 3], String) {
+    let report = scene.look("audit", &["--json"]).expect(code).json()[0].clone();
+    let of = |name: &str| {
+        let mut checks = report["checks"].as_array().expect("a list").iter();
+        let check = checks.find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"));
+        check["unchecked"].clone()
+    };
+    let checks = ["archived_words", "archived_digests", "archived_links"].map(of);
+    (checks, scene.look("audit", &[]).expect(code).stdout.clone())
+}
+
+#[test]
+fn what_cant_be_derived_again_is_counted_with_its_reason() {
+    let scene = Scene::new(kept_and_not());
+    scene.crawl().args(["--max-body", "16KiB"]).run().expect(10);
+    // Of /noindex and /unread no digest is stored.
+    let ([words, digests, links], text) = not_derived(&scene, 0);
+    assert_eq!(words, json!({"cut": 1, "duplicate": 1, "noarchive": 1, "noindex": 1, "unread": 1}));
+    assert_eq!(digests, json!({"duplicate": 1, "noarchive": 1}));
+    assert_eq!(links, words);
+    assert!(
+        text.contains("; 5 not checked: cut 1, duplicate 1, noarchive 1, noindex 1, unread 1\n"),
+        "{text}"
+    );
+    let line = "Not derived again, since bodies aren't kept or were cut: the directives of 5, digests of 2 and links of 5 pages.\n";
+    assert!(text.contains(line), "{text}");
+
+    // Nine answers, of which five stand in the archive: without its files nothing can be derived.
+    for entry in std::fs::read_dir(scene.out().join("warc")).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let ([words, digests, links], text) = not_derived(&scene, 14);
+    assert_eq!(words, json!({"duplicate": 1, "missing": 5, "noarchive": 1, "noindex": 1, "unread": 1}));
+    assert_eq!(digests, json!({"duplicate": 1, "missing": 5, "noarchive": 1}));
+    // Neither the redirect nor the 404 has any.
+    assert_eq!(links, json!({"duplicate": 1, "missing": 3, "noarchive": 1, "noindex": 1, "unread": 1}));
+    assert!(text.contains("the directives of 9, digests of 7 and links of 7 pages.\n"), "{text}");
+    // As well as without the directory.
+    std::fs::remove_dir(scene.out().join("warc")).unwrap();
+    let (without, _) = not_derived(&scene, 14);
+    assert_eq!(without[0], words);
+}
+
+#[test]
+fn a_crawl_without_an_archive_says_that_its_pages_cant_be_derived_again() {
+    let scene = Scene::new(kept_and_not());
+    scene.crawl().args(["--no-warc"]).run().expect(0);
+    let ([words, digests, links], _) = not_derived(&scene, 0);
+    assert_eq!(words, json!({"archive_off": 7, "noarchive": 1, "noindex": 1}));
+    assert_eq!(digests, json!({"archive_off": 7, "noarchive": 1}));
+    assert_eq!(links, json!({"archive_off": 5, "noarchive": 1, "noindex": 1}));
+}
+
+#[test]
+fn the_head_that_a_crawl_prints_is_the_one_that_show_has_and_audit_compares() {
+    let scene = Scene::new(sites());
+    let output = scene.crawl().run();
+    let ended = output.expect(0).stdout.clone();
+    let shown = scene.look("show", &["--json"]).expect(0).json()[0]["head"].clone();
+    let head = shown.as_str().expect("a head").to_owned();
+    assert_eq!(head.len(), 64);
+    let line = |text: &str| {
+        let mut lines = text.lines().filter(|line| line.contains(&head));
+        (lines.next().is_some(), lines.count())
+    };
+    assert_eq!(line(&ended), (true, 0), "{head}:\n{ended}");
+    let text = scene.look("show", &[]).expect(0).stdout.clone();
+    assert_eq!(line(&text), (true, 0), "{head}:\n{text}");
+
+    for right in [head.clone(), head[..16].to_owned(), head.to_ascii_uppercase()] {
+        scene.look("audit", &["--head", &right]).expect(0);
+    }
+    let other = if head.starts_with('0') { "1" } else { "0" }.to_owned() + &head[1..];
+    for wrong in [other.clone(), other[..16].to_owned()] {
+        let output = scene.look("audit", &["--head", &wrong]);
+        output.expect(14);
+        let told = format!("its head is {head}, not {wrong}: it was changed, or the crawl went on");
+        assert!(output.stdout.contains(&told), "{output}");
+    }
+    for bad in ["", "6f1ed002ab55958", "6f1ed002ab55958g", &"0".repeat(65), "0x6f1ed002ab559585"] {
+        let output = scene.look("audit", &["--head", bad]);
+        output.expect(2);
+        assert!(output.stderr.contains("16 to 64 hex digits are required"), "{output}");
+    }
+    // JSON has it as well, at the end of a run that goes on: another one.
+    let output = scene.resume().args(["--revisit", "0s", "--json"]).run();
+    let last = output.expect(0).json().last().expect("a line").clone();
+    assert_ne!(last["head"], shown);
+    assert_eq!(last["head"], scene.look("show", &["--json"]).expect(0).json()[0]["head"]);
+    scene.look("audit", &["--head", &head]).expect(14);
 }

@@ -1,4 +1,5 @@
-//! The archive, read again: each record is in its place, and each archived response allows to be kept by its own words.
+//! The archive, read again: each record is in its place, each archived response allows to be kept by its own words, and
+//! what the page's record says of it is what it gives once more. Pages without a response in the archive are counted, each with the reason.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -10,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::said::RobotsSaid;
 use super::seals::Captures;
-use super::{AuditError, AuditRules, Check, content};
+use super::settings::Run;
+use super::{AuditError, AuditRules, Check, content, kept};
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
@@ -19,7 +21,7 @@ use crate::sitemap::SitemapLimits;
 use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
-use crate::visit::{self, Desk, PageRules};
+use crate::visit::{self, Desk, PageRules, Visited};
 use crate::warc::{Reader, Record};
 
 /// What the database says of one place in the archive.
@@ -31,8 +33,65 @@ struct Place {
     may: bool,
     /// The record says that it is in the archive.
     archived: bool,
-    /// Number of the page whose last visit this is; its links are those of this response.
-    links_of: Option<u64>,
+    /// The page whose last visit this is: its record and links are those of this response.
+    last: Option<Last>,
+}
+
+/// What the record of a page says of its last visit.
+#[derive(Debug, Serialize, Deserialize)]
+struct Last {
+    number: u64,
+    digest: Option<String>,
+    /// Bytes of the body as decoded, as far as it was read.
+    bytes: u64,
+    /// A limit cut the body.
+    is_cut: bool,
+    has_links: bool,
+}
+
+/// What is derived from the bodies of pages.
+struct Derived {
+    words: Check,
+    digests: Check,
+    links: Check,
+}
+
+impl Derived {
+    fn new() -> Self {
+        Self {
+            words: Check::new(
+                "archived_words",
+                "each archived response, read again, forbids neither indexing nor archiving",
+            ),
+            digests: Check::new(
+                "archived_digests",
+                "the digest of each archived body is the one that its page record holds",
+            ),
+            links: Check::new(
+                "archived_links",
+                "each link that was queued stands in the archived page that it was found on, which lets it be followed",
+            ),
+        }
+    }
+
+    /// Counts a page whose body isn't there.
+    fn unchecked(&mut self, has_digest: bool, has_links: bool, reason: &'static str) {
+        self.words.unchecked(reason);
+        if has_digest {
+            self.digests.unchecked(reason);
+        }
+        if has_links {
+            self.links.unchecked(reason);
+        }
+    }
+
+    fn unchecked_last(&mut self, last: &Last, reason: &'static str) {
+        self.unchecked(last.digest.is_some(), last.has_links, reason);
+    }
+
+    fn checks(self) -> [Check; 3] {
+        [self.words, self.digests, self.links]
+    }
 }
 
 /// Kinds of what is sorted by place.
@@ -45,29 +104,24 @@ const BEHIND: usize = 1 + 8 + 1;
 /// What the database says of the archive's places, in the order of the archive.
 type Places = Peekable<Sorted>;
 
+/// Judges the files of `dir`; without one, as one that has none. Memory: one record of the archive.
 pub(super) fn judge<S: Store>(
     store: &S,
-    dir: &Path,
+    dir: Option<&Path>,
+    runs: &[Run],
     rules: &AuditRules,
     captures: &mut Captures,
     sealed: &mut Check,
 ) -> Result<Vec<Check>, AuditError> {
     let reading = Reading::new(rules);
-    let mut places = places(store, rules)?.peekable();
+    let mut derived = Derived::new();
+    let mut places = places(store, runs, rules, &mut derived)?.peekable();
     let mut records =
         Check::new("archive", "each record of the archive is whole, and belongs to a page that may be kept");
-    let mut words = Check::new(
-        "archived_words",
-        "each archived response, read again, forbids neither indexing nor archiving",
-    );
-    let mut links = Check::new(
-        "archived_links",
-        "each link that was queued stands in the archived page that it was found on, which lets it be followed",
-    );
     let mut taken = Check::new("withdrawn", "what was withdrawn is gone from the archive");
-    let mut files: Vec<_> = match std::fs::read_dir(dir) {
-        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        Err(_) => Vec::new(),
+    let mut files: Vec<_> = match dir.map(std::fs::read_dir) {
+        Some(Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        _ => Vec::new(),
     };
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
@@ -89,7 +143,7 @@ pub(super) fn judge<S: Store>(
                 }
             };
             let key = place_key(&file, record.offset);
-            missing(&mut places, Some(&key), &mut records)?;
+            missing(&mut places, Some(&key), &mut records, &mut derived)?;
             let (mut place, mut is_withdrawn) = (None, false);
             while let Some(told) =
                 places.next_if(|told| told.as_ref().is_ok_and(|told| told.starts_with(&key)))
@@ -108,21 +162,41 @@ pub(super) fn judge<S: Store>(
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
             } else if record.kind() == "response" {
-                judge_links(store, &file, &record, place.as_ref(), &reading, &mut links)?;
-                judge_response(&file, &record, place.as_ref(), &reading, &mut records, &mut words);
+                let visited = reading.again(&record, place.as_ref());
+                judge_response(
+                    &file,
+                    &record,
+                    visited.as_ref(),
+                    place.as_ref(),
+                    &reading,
+                    &mut records,
+                    &mut derived.words,
+                );
+                if let Some(place) = &place {
+                    judge_last(store, &file, &record, visited.as_ref(), place, &reading, &mut derived)?;
+                }
                 continue;
             }
             if let Some(place) = place {
+                if let Some(last) = &place.last {
+                    derived.unchecked_last(last, kept::MISSING);
+                }
                 records.broken(place.url, None, format!("no response in {file} at {}", record.offset));
             }
         }
     }
-    missing(&mut places, None, &mut records)?;
-    Ok(vec![records, words, links, taken])
+    missing(&mut places, None, &mut records, &mut derived)?;
+    let [words, digests, links] = derived.checks();
+    Ok(vec![records, words, digests, links, taken])
 }
 
 /// Tells of the captures that stand in the database before a place, or anywhere, and weren't met in the archive.
-fn missing(places: &mut Places, before: Option<&[u8]>, records: &mut Check) -> Result<(), AuditError> {
+fn missing(
+    places: &mut Places,
+    before: Option<&[u8]>,
+    records: &mut Check,
+    derived: &mut Derived,
+) -> Result<(), AuditError> {
     let is_before = |told: &[u8]| before.is_none_or(|before| told < before);
     while let Some(told) = places.next_if(|told| told.as_ref().map_or(true, |told| is_before(told))) {
         let told = told?;
@@ -130,6 +204,9 @@ fn missing(places: &mut Places, before: Option<&[u8]>, records: &mut Check) -> R
         if told.get(end + BEHIND - 1) == Some(&CAPTURE) {
             let (file, offset) = (String::from_utf8_lossy(&told[..end]), sorter::number(&told, end + 1, 8));
             let place = read_place(&told[end + BEHIND..])?;
+            if let Some(last) = &place.last {
+                derived.unchecked_last(last, kept::MISSING);
+            }
             records.broken(place.url, None, format!("no response in {file} at {offset}"));
         }
     }
@@ -147,6 +224,7 @@ fn read_place(octets: &[u8]) -> Result<Place, AuditError> {
 fn judge_response(
     file: &str,
     record: &Record,
+    visited: Option<&Visited>,
     place: Option<&Place>,
     reading: &Reading<'_>,
     records: &mut Check,
@@ -169,32 +247,62 @@ fn judge_response(
         records.broken(url, at, what);
     }
     words.case();
-    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, reading) {
+    if let Some(word) = forbids(url, at.unwrap_or(Timestamp::MIN), record, visited, reading) {
         words.broken(url, at, format!("{file} at {}: {word}", record.offset));
     }
 }
 
-/// Compares the stored links of a page with those of its archived response, read again.
+/// Compares what the record of a page says of its last visit with what its archived response gives, read again.
+fn judge_last<S: Store>(
+    store: &S,
+    file: &str,
+    record: &Record,
+    visited: Option<&Visited>,
+    place: &Place,
+    reading: &Reading<'_>,
+    derived: &mut Derived,
+) -> Result<(), AuditError> {
+    let Some(last) = &place.last else { return Ok(()) };
+    let Some(visited) = visited else {
+        derived.unchecked_last(last, kept::UNREADABLE);
+        return Ok(());
+    };
+    if last.is_cut {
+        // What was read of it is judged; what else it says nobody knows.
+        derived.unchecked(false, last.has_links, kept::CUT);
+    }
+    let at = Some(visited.record.fetched_at);
+    if let (Some(held), Some(found)) = (&last.digest, &visited.record.digest) {
+        derived.digests.case();
+        if held != found {
+            let what = format!("{file} at {}: its body has digest {found}, its record {held}", record.offset);
+            derived.digests.broken(&place.url, at, what);
+        }
+    } else if last.digest.is_some() {
+        // Its words, read again, keep its content out: that is told by its words.
+        derived.digests.unchecked(kept::NOINDEX);
+    }
+    judge_links(store, file, record, visited, &place.url, last.number, reading, &mut derived.links)
+}
+
+/// Compares the stored links of a page with those of its archived response.
+#[expect(clippy::too_many_arguments, reason = "the parts of one response")]
 fn judge_links<S: Store>(
     store: &S,
     file: &str,
     record: &Record,
-    place: Option<&Place>,
+    visited: &Visited,
+    url: &str,
+    number: u64,
     reading: &Reading<'_>,
     check: &mut Check,
 ) -> Result<(), AuditError> {
-    let Some((place, number)) = place.and_then(|place| Some((place, place.links_of?))) else { return Ok(()) };
     let stored = page_store::links_at_number(store, number)?;
     let mut queued =
         stored.iter().filter(|link| link.kind != "redirect" && !link.outcome.is_skip()).peekable();
     if queued.peek().is_none() {
         return Ok(());
     }
-    let Some(visited) =
-        CrawlUrl::parse(&place.url).ok().and_then(|url| visit::reread(&reading.pages, &url, record))
-    else {
-        return Ok(());
-    };
     let at = visited.record.fetched_at;
     let follows = content::by_words(&visited.record, reading.rules, at).links;
     // Whether one of the links to a target may be followed.
@@ -212,7 +320,7 @@ fn judge_links<S: Store>(
             Some(false) => "was queued through it, which the archived page forbids",
             None => "was queued through it, but doesn't stand in the archived page",
         };
-        check.broken(&place.url, Some(at), format!("{file} at {}: {} {what}", record.offset, link.to));
+        check.broken(url, Some(at), format!("{file} at {}: {} {what}", record.offset, link.to));
     }
     Ok(())
 }
@@ -241,16 +349,30 @@ impl<'a> Reading<'a> {
         };
         Self { rules, pages }
     }
+
+    /// Reads a response as the visit did, and no more of its body than the visit had of it. None where it is none to its URL.
+    fn again(&self, record: &Record, place: Option<&Place>) -> Option<Visited> {
+        let url = CrawlUrl::parse(record.field("WARC-Target-URI")?).ok()?;
+        let last = place.and_then(|place| place.last.as_ref());
+        let most = last.filter(|last| last.is_cut).map(|last| last.bytes);
+        visit::reread(&self.pages, &url, record, most)
+    }
 }
 
 /// What an archived response says that forbids to keep it: by the crawl's own reader, and where that takes it for no page, by its
 /// headers and whatever tags it can be read to have.
-fn forbids(url: &str, at: Timestamp, record: &Record, reading: &Reading<'_>) -> Option<String> {
+fn forbids(
+    url: &str,
+    at: Timestamp,
+    record: &Record,
+    visited: Option<&Visited>,
+    reading: &Reading<'_>,
+) -> Option<String> {
     let parsed = CrawlUrl::parse(url).ok()?;
     let words = |because: &[Because]| because.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    if let Some(visited) = visit::reread(&reading.pages, &parsed, record) {
-        let read = visited.record;
-        if !content::by_words(&read, reading.rules, at).body {
+    if let Some(visited) = visited {
+        let read = &visited.record;
+        if !content::by_words(read, reading.rules, at).body {
             return Some(words(&read.directives));
         }
         // What was read as a page has a charset.
@@ -287,19 +409,37 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
     Some(readings.resolve(&headers, agent, meta::Dialect::Strict, at, rules.closes_unread_head()))
 }
 
-fn places<S: Store>(store: &S, rules: &AuditRules) -> Result<Sorted, AuditError> {
+/// What the database says of the archive; the pages that it says nothing of are counted.
+fn places<S: Store>(
+    store: &S,
+    runs: &[Run],
+    rules: &AuditRules,
+    derived: &mut Derived,
+) -> Result<Sorted, AuditError> {
     let mut places = rules.sorter();
     let robots_said = RobotsSaid::new(store, rules);
+    let is_off = kept::archive_was_off(runs, rules);
     for page in page_store::scan(store) {
         let page = page?;
         let mut record = page.record()?;
         robots_said.complete(&mut record)?;
         let may = content::allowed(&record, rules, record.fetched_at).body;
+        let has_links = kept::has_links(&record);
+        if record.warc.is_none() && record.status.is_some() {
+            let reason = kept::why_not(&record, rules, is_off);
+            derived.unchecked(record.digest.is_some(), has_links, reason);
+        }
         for capture in record.captures() {
             // A capture of an earlier visit stays while the last one kept no body.
             let archived = record.archived || record.warc.as_ref() != Some(capture);
-            let links_of = (record.warc.as_ref() == Some(capture)).then_some(page.number);
-            let place = Place { url: record.url.clone(), length: capture.length, may, archived, links_of };
+            let last = (record.warc.as_ref() == Some(capture)).then(|| Last {
+                number: page.number,
+                digest: record.digest.clone(),
+                bytes: record.bytes,
+                is_cut: record.truncated.is_some(),
+                has_links,
+            });
+            let place = Place { url: record.url.clone(), length: capture.length, may, archived, last };
             let place =
                 postcard::to_stdvec(&place).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
             places.push_parts(&[&place_key(&capture.file, capture.offset), &[CAPTURE], &place])?;

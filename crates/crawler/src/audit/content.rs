@@ -51,7 +51,8 @@ pub(super) fn by_words(record: &PageRecord, rules: &AuditRules, at: Timestamp) -
     }
 }
 
-fn word(because: &Because) -> &str {
+/// The name of a directive.
+pub(super) fn word(because: &Because) -> &str {
     because.directive.split([':', '=']).next().unwrap_or_default().trim()
 }
 

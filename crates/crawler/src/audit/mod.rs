@@ -12,6 +12,7 @@ mod archive;
 mod clocks;
 mod content;
 mod hosts;
+mod kept;
 mod links;
 mod none;
 mod pace;
@@ -25,6 +26,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -117,6 +119,9 @@ pub struct Check {
     /// How many cases can't be judged, because they are of a version that entered no digests into the ledger.
     #[serde(skip_serializing_if = "is_none_lost")]
     pub unbound: u64,
+    /// How many cases can't be judged, because what they are to be derived from isn't kept: by the reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unchecked: BTreeMap<&'static str, u64>,
     /// Why nothing could be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unjudged: Option<String>,
@@ -133,6 +138,7 @@ impl Check {
             first: Vec::new(),
             lost: 0,
             unbound: 0,
+            unchecked: BTreeMap::new(),
             unjudged: None,
         }
     }
@@ -156,6 +162,11 @@ impl Check {
         } else {
             self.broken(subject, at, what);
         }
+    }
+
+    /// Counts a case of which nothing is kept that it could be judged by.
+    fn unchecked(&mut self, reason: &'static str) {
+        *self.unchecked.entry(reason).or_default() += 1;
     }
 
     /// Counts a case that has a margin in seconds; true if it kept the promise.
@@ -255,11 +266,9 @@ pub fn audit_step_by_step<S: Store>(
     checks.push(none::judge(store, rules, repair.as_ref())?);
     step("links");
     checks.push(links::judge(store, rules, repair.as_ref())?);
-    if let Some(warc) = warc {
-        step("the archive");
-        checks.extend(archive::judge(store, warc, rules, &mut captures, &mut sealed)?);
-        captures.judge(&mut sealed)?;
-    }
+    step("the archive");
+    checks.extend(archive::judge(store, warc, &runs, rules, &mut captures, &mut sealed)?);
+    captures.judge(&mut sealed)?;
     checks.push(sealed);
     step("what became of each URL");
     checks.push(accounts::judge(store, rules, repair.as_ref())?);

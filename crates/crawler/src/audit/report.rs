@@ -3,8 +3,15 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Report, TOLD};
+use super::{Check, Report, TOLD};
 use crate::clean::clean;
+
+impl Check {
+    /// Cases of which nothing is kept that they could be judged by.
+    fn not_checked(&self) -> u64 {
+        self.unchecked.values().sum()
+    }
+}
 
 impl Report {
     /// Writes the report for people, 100 columns or so. Text from the web is cleaned.
@@ -29,6 +36,11 @@ impl Report {
                     check.unbound
                 );
             }
+            if !check.unchecked.is_empty() {
+                let reasons = check.unchecked.iter().map(|(reason, count)| format!("{reason} {count}"));
+                let reasons = reasons.collect::<Vec<_>>().join(", ");
+                let _ = write!(verdict, "; {} not checked: {reasons}", check.not_checked());
+            }
             writeln!(out, "{:width$}  {:>10}  {margin:>12}  {verdict}", check.name, check.judged)?;
         }
         for check in self.checks.iter().filter(|check| check.violations > 0) {
@@ -49,6 +61,17 @@ impl Report {
         let unjudged = self.checks.iter().filter(|check| check.unjudged.is_some()).count();
         let lost: u64 = self.checks.iter().map(|check| check.lost).sum();
         writeln!(out)?;
+        let not_checked = |name: &str| {
+            self.checks.iter().filter(|check| check.name == name).map(Check::not_checked).sum::<u64>()
+        };
+        let [words, digests, links] =
+            ["archived_words", "archived_digests", "archived_links"].map(not_checked);
+        if words + digests + links > 0 {
+            writeln!(
+                out,
+                "Not derived again, since bodies aren't kept or were cut: the directives of {words}, digests of {digests} and links of {links} pages."
+            )?;
+        }
         match (broken, unjudged) {
             (0, 0) if lost > 0 => {
                 writeln!(out, "Nothing violated; {lost} cases can't be judged since the repair.")

@@ -285,7 +285,7 @@ impl Rebuild<'_> {
         let location =
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let response = warc::read(&self.dir.warc(), &location).ok()?;
-        let visited = visit::reread(&self.rules, url, &response)?;
+        let visited = visit::reread(&self.rules, url, &response, None)?;
         let links = visited.links.iter().map(|link| {
             link.record(match (&link.target, link.skip) {
                 (_, Some(skip)) => skip,

@@ -17,8 +17,13 @@ use crate::warc::Record;
 /// no response to this URL.
 ///
 /// What robots.txt said isn't known any more; that it let the request pass, and that the page may be kept, is shown by the record's
-/// being there.
-pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Option<Visited> {
+/// being there. Of the body as decoded `most` bytes are read: what the visit had of it, where that is known.
+pub(crate) fn reread(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    record: &Record,
+    most: Option<u64>,
+) -> Option<Visited> {
     let at: Timestamp = record.field("WARC-Date")?.parse().ok()?;
     let (head, body) = record.http()?;
     let line = std::str::from_utf8(head.split(|octet| *octet == b'\r').next()?).ok()?;
@@ -31,14 +36,18 @@ pub(crate) fn reread(rules: &PageRules, url: &CrawlUrl, record: &Record) -> Opti
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.filter_map(|(_, value)| std::str::from_utf8(value).ok()).collect();
     let encoding = (!codings.is_empty()).then(|| codings.join(","));
+    let mut whole = decode_body(encoding.as_deref(), body);
+    let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    let cut = (whole.len() > most).then_some(Truncation::DecodedLimit);
+    whole.truncate(most);
     let response = Response {
         status,
         version: "HTTP/1.1",
         headers,
         wire_body: Bytes::copy_from_slice(body),
-        body: decode_body(encoding.as_deref(), body),
+        body: whole,
         content_encoding: encoding,
-        truncated: record.field("WARC-Truncated").map(|_| Truncation::WireLimit),
+        truncated: cut.or_else(|| record.field("WARC-Truncated").map(|_| Truncation::WireLimit)),
         remote: None,
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,

@@ -345,6 +345,11 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "settings",
     ),
     // Pages
+    (
+        "page: its digest, and the ledger written anew",
+        |o| reseal(o, "/", |record| record.digest = Some("blake3:2".to_owned())),
+        "archived_digests",
+    ),
     ("page: its digest", |o| o.page("/", |r, _| r.digest = Some("blake3:2".to_owned())), "seals"),
     ("page: its status", |o| o.page("/b", |r, _| r.status = Some(404)), "seals"),
     ("page: its title", |o| o.page("/b", |r, _| r.title = Some("another".to_owned())), "seals"),
@@ -508,7 +513,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "ledger: digests written anew for a changed page, the head known",
         |o| {
             o.rules.head = Some(o.head().to_string()[..16].to_owned());
-            reseal(o);
+            reseal(o, "/b", another_title);
         },
         "head",
     ),
@@ -536,9 +541,9 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
 ];
 
 /// Changes a page, and writes a ledger that speaks of the page as it is now.
-fn reseal(o: &Output) {
-    o.page("/b", |record, _| record.title = Some("another".to_owned()));
-    let url = format!("{SITE}/b");
+fn reseal(o: &Output, path: &str, change: fn(&mut PageRecord)) {
+    o.page(path, |record, _| change(record));
+    let url = format!("{SITE}{path}");
     let pages = scan_with_links(&*o.store).map(Result::unwrap);
     let page = pages.into_iter().find(|page| page.record().unwrap().url == url).unwrap();
     let seal = crate::record::Seal::of(page.json());
@@ -549,11 +554,15 @@ fn reseal(o: &Output) {
     });
 }
 
+fn another_title(record: &mut PageRecord) {
+    record.title = Some("another".to_owned());
+}
+
 /// What nobody can notice, and why; `docs/politeness.md` says the same.
 const UNNOTICED: &[(&str, Doctor, &str)] = &[
     (
         "page changed and the whole ledger written anew",
-        |o| reseal(o),
+        |o| reseal(o, "/b", another_title),
         "nobody wrote the head down: the chain has no key",
     ),
     (

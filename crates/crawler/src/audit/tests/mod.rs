@@ -218,7 +218,7 @@ impl Records {
             is_part_of: "test".to_owned(),
             started_at: at(0.0).wall,
         };
-        let pages = self.pages.into_iter().map(|(record, links, body)| SettledPage {
+        let pages = self.pages.into_iter().map(|(mut record, links, body)| SettledPage {
             host: HostId(0),
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
             warc: body.map(|mut body| {
@@ -226,6 +226,8 @@ impl Records {
                 body.extend(
                     links.iter().map(|link| format!("<a href=\"{}\" rel=\"{}\">x</a>", link.to, link.rel)),
                 );
+                let digest = crate::record::robots::digest(body.as_bytes());
+                record.digest = record.digest.take().map(|_| digest);
                 encode(&Exchange {
                     url: &record.url,
                     request_head: b"GET / HTTP/1.1\r\n\r\n",
