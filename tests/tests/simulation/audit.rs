@@ -54,6 +54,10 @@ async fn an_engine_that_reads_less_than_it_should_is_caught_and_a_polite_one_is_
         "robots_access",
         "archived_links",
         "seals",
+        "settings",
+        "scope",
+        "limits",
+        "archived_digests",
         "RFC 9309",
     ] {
         assert!(judged[check] > 10, "{check}: {judged:?}");

@@ -8,14 +8,14 @@ use std::time::Duration;
 use crawler::audit::{AuditRules, Report, audit};
 use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
-use crawler::config::Settings;
+use crawler::config::{self, Record, Settings};
 use crawler::engine::{Engine, EngineSettings, Stop, Summary};
 use crawler::event::CrawlEvent;
 use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
 use crawler::plan::{Plan, Planner};
-use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
+use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence, RunSettings};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::visit::VisitContext;
@@ -82,6 +82,9 @@ impl<S: Store> Crawl<S> {
         let planted =
             job::plant(&store, &scope, &seeds, &[], KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
+        let record = Record { seeds: sim.web().seeds.clone(), ..Record::default() };
+        let begun = config::to_toml(&settings(), &record).expect("the settings can be written");
+        store.commit(vec![Write::put(Tree::Meta, "settings", begun)]).expect("the store works");
         let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
         Self {
             sim: sim.clone(),
@@ -126,13 +129,12 @@ impl<S: Store> Crawl<S> {
             *clock = clock.next_process(self.rebooted);
             *clock
         };
-        let mut settings = settings();
-        settings.consent.purpose.clone_from(&self.purposes);
-        settings.consent.silence_allows.clone_from(&self.purposes);
+        let mut settings = self.settings();
         let info = info();
         let archive = archive.map(|directory| (directory, &info, 1 << 30));
         let committer = Committer::open(Arc::clone(&self.store), archive)?;
         let seeds = seeds(&self.sim);
+        let begun_with = RunSettings::new(&settings, &seeds).expect("the settings can be written");
         let mut scope = job::scope(&settings).expect("no patterns");
         for seed in &seeds {
             scope.add_seed(seed);
@@ -164,6 +166,7 @@ impl<S: Store> Crawl<S> {
             frontier,
             max_wait: Duration::from_hours(2),
             jitter: self.jitter,
+            run: Some(begun_with),
             ..job::engine_settings(&settings, KEY)
         };
         let engine = (self.adjust)(engine);
@@ -199,6 +202,14 @@ impl<S: Store> Crawl<S> {
             .expect("the crawl ends by itself")
     }
 
+    /// What each run is started with.
+    fn settings(&self) -> Settings {
+        let mut settings = settings();
+        settings.consent.purpose.clone_from(&self.purposes);
+        settings.consent.silence_allows.clone_from(&self.purposes);
+        settings
+    }
+
     /// What the audit says of the crawl's records.
     pub(crate) fn audit(&self, archive: Option<&Path>) -> Vec<String> {
         let checks = self.audit_report(archive).checks;
@@ -215,7 +226,7 @@ impl<S: Store> Crawl<S> {
 
     /// The audit's own report.
     pub(crate) fn audit_report(&self, archive: Option<&Path>) -> Report {
-        let settings = settings();
+        let settings = self.settings();
         let rules = AuditRules {
             agent: robots::Agent::new(&settings.agent.product),
             options: settings.robots_options(),

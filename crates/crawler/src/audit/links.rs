@@ -1,121 +1,295 @@
-//! Every page came into the crawl by a way that was open: a seed, or a link that may be followed.
+//! Every page came into the crawl by a way that was open: a seed, a sitemap, a redirect, or a link that may be followed.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{AuditError, AuditRules, Check, TOLD};
 use crate::page_store::{self, StoredPage};
-use crate::record::{LinkOutcome, PageRecord, RepairRecord};
-use crate::sorter::{self, Sorted};
-use crate::store::Store;
+use crate::record::{LinkOutcome, PageRecord, RepairRecord, SitemapRecord};
+use crate::sorter::{self, Sorted, Sorter};
+use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
-/// Kinds of what is sorted by a fingerprint: a page, and a page that was found on it.
+/// Kinds of what is sorted by the fingerprint of a page or sitemap: what it is, the pages that were found on it, and those of its
+/// links that a later run let in.
 const PAGE: u8 = 0;
-const FOUND: u8 = 1;
+const SITEMAP: u8 = 1;
+const FOUND: u8 = 2;
+pub(super) const ADMITTED: u8 = 3;
 
+/// Links from the root of a site to a URL of its sitemap.
+const DEPTH_OF_SITEMAP: u32 = 1;
+
+/// A page that was visited again may have lost the link since.
+const VISITED_AGAIN: &str = "visited_again";
+
+/// Judges how each page was found. `admitted` holds what the ledger says of links that a later run let in. Cost: two passes over the
+/// pages. Memory: the pages that were found on one page.
 pub(super) fn judge<S: Store>(
     store: &S,
     rules: &AuditRules,
+    admitted: Sorter,
     repair: Option<&RepairRecord>,
 ) -> Result<Check, AuditError> {
-    let mut check =
-        Check::new("discovery", "every page is a seed, or was queued through a link that may be followed");
+    let mut check = Check::new(
+        "discovery",
+        "every page is a seed, or was found through a sitemap, a redirect, or a link of a stored page that lets it be followed, at the depth that follows from there",
+    );
     let seeds: HashSet<_> = rules.seeds.iter().filter_map(|seed| print(rules, seed)).collect();
-    let mut ways = rules.sorter();
+    let mut ways = admitted;
     for page in page_store::scan(store) {
         let page = page?;
         let record = page.record()?;
         check.case();
-        let number = page.number.to_be_bytes();
-        ways.push_parts(&[&page.page.0.to_be_bytes(), &[PAGE], &number])?;
+        let (number, depth) = (page.number.to_be_bytes(), record.depth.to_be_bytes());
+        let own = page.page.0.to_be_bytes();
+        ways.push_parts(&[&own, &[PAGE], &number])?;
+        // A page that was read again from the archive may not know any more where it was found.
+        let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
+        let at = Some(record.fetched_at);
         match record.via {
             Some(via) => {
-                ways.push_parts(&[&via.page.0.to_be_bytes(), &[FOUND], &page.page.0.to_be_bytes(), &number])?;
+                let host = CrawlUrl::parse(&record.url).map(|url| url.host().to_owned()).unwrap_or_default();
+                ways.push_parts(&[
+                    &via.page.0.to_be_bytes(),
+                    &[FOUND],
+                    &own,
+                    &number,
+                    &depth,
+                    &[u8::from(is_lost)],
+                    host.as_bytes(),
+                ])?;
             }
-            None if !seeds.contains(&page.page) && !is_from_sitemap(&record) => {
-                // A page that was read again from the archive doesn't know any more where it was found.
-                let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
-                let at = Some(record.fetched_at);
+            None if !seeds.contains(&page.page) => {
                 check.lost_or_broken(is_lost, &record.url, at, "neither a seed nor found on a page");
+            }
+            None if record.depth > 0 => {
+                let what = format!("a seed at depth {}", record.depth);
+                check.lost_or_broken(is_lost, &record.url, at, what);
             }
             None => {}
         }
     }
-    let mut found = found_by_page(ways.sorted()?, rules)?.peekable();
+    for pair in store.scan(Tree::Sitemaps, &[]) {
+        let record = SitemapRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Sitemaps)(&error))?;
+        if let Ok(url) = CrawlUrl::parse(&record.url)
+            && record.urls > 0
+        {
+            let hosts = [&[url.host().to_owned()], &record.speaks_for[..]].concat().join("\0");
+            let print = url.fingerprint(&rules.key).0.to_be_bytes();
+            ways.push_parts(&[&print, &[SITEMAP], hosts.as_bytes()])?;
+        }
+    }
+    let mut found = found_by_page(store, ways.sorted()?, rules, &mut check)?.peekable();
     for page in page_store::scan_with_links(store) {
         let page = page?;
-        let mut here: HashMap<Fingerprint, u64> = HashMap::new();
+        let mut here = Here::default();
         while let Some(record) = found.next_if(|record| {
             record.as_ref().map_or(true, |record| sorter::number(record, 0, 8) <= page.number)
         }) {
-            let record = record?;
-            here.insert(Fingerprint(sorter::number(&record, 8, 8)), sorter::number(&record, 16, 8));
+            here.take(&record?);
         }
-        for number in closed_ways(&page, &here, rules)? {
-            closed(store, number, &mut check)?;
+        if !here.found.is_empty() {
+            here.judge(store, &page, rules, repair, &mut check)?;
         }
     }
     Ok(check)
 }
 
-/// What was found on each page: the page's number, and fingerprint and number of the page that was found; by the first of these.
-fn found_by_page(ways: Sorted, rules: &AuditRules) -> Result<Sorted, AuditError> {
+/// What was found on each page, by the page's number; what was found in a sitemap, or nowhere, is judged.
+fn found_by_page<S: Store>(
+    store: &S,
+    ways: Sorted,
+    rules: &AuditRules,
+    check: &mut Check,
+) -> Result<Sorted, AuditError> {
     let mut by_page = rules.sorter();
-    let mut via = None;
+    let mut of = None;
+    let (mut page, mut hosts): (Option<u64>, Option<Vec<u8>>) = (None, None);
     for record in ways {
         let record = record?;
-        let page = sorter::number(&record, 0, 8);
-        if record.get(8) == Some(&PAGE) {
-            via = Some((page, sorter::number(&record, 9, 8)));
-        } else if let Some((_, number)) = via.filter(|(known, _)| *known == page) {
-            by_page.push_parts(&[&number.to_be_bytes(), &record[9..]])?;
+        let (print, rest) = (sorter::number(&record, 0, 8), record.get(9..).unwrap_or_default());
+        if of.replace(print) != Some(print) {
+            (page, hosts) = (None, None);
+        }
+        match (record.get(8), page) {
+            (Some(&PAGE), _) => page = Some(sorter::number(rest, 0, 8)),
+            (Some(&SITEMAP), _) => hosts = Some(rest.to_vec()),
+            (Some(&ADMITTED), Some(number)) => {
+                by_page.push_parts(&[&number.to_be_bytes(), &[ADMITTED], rest])?;
+            }
+            (Some(&FOUND), _) => {
+                let found = Found::read(rest);
+                let host = rest.get(Found::BYTES..).unwrap_or_default();
+                let is_spoken_for =
+                    hosts.as_ref().is_some_and(|hosts| hosts.split(|byte| *byte == 0).any(|known| known == host));
+                if is_spoken_for && found.depth == DEPTH_OF_SITEMAP {
+                    continue;
+                }
+                if let Some(number) = page {
+                    by_page.push_parts(&[&number.to_be_bytes(), &[FOUND], &rest[..Found::BYTES]])?;
+                } else {
+                    let what = match &hosts {
+                        Some(_) if is_spoken_for => "its depth isn't that of the URLs of a sitemap",
+                        Some(_) => "the sitemap that it was found in doesn't speak for its host",
+                        None => "what it was found on is neither a stored page nor a sitemap that was read",
+                    };
+                    tell(store, &found, found.is_lost, what, check)?;
+                }
+            }
+            _ => {}
         }
     }
     Ok(by_page.sorted()?)
 }
 
-/// The pages that were found on `page` and have links there of which none may be followed. A page that was visited again may have lost
-/// the link since.
-fn closed_ways(
-    page: &StoredPage,
-    found: &HashMap<Fingerprint, u64>,
-    rules: &AuditRules,
-) -> Result<Vec<u64>, AuditError> {
-    if found.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut open: HashMap<Fingerprint, bool> = HashMap::new();
-    for link in page.links()? {
-        if let Some(print) = print(rules, &link.to).filter(|print| found.contains_key(print)) {
-            let queued = matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested)
-                    // Other settings of a later run may have let it in.
-                    || !link.outcome.keys().is_empty();
-            *open.entry(print).or_default() |= queued && !link.nofollow;
-        }
-    }
-    let mut closed: Vec<_> =
-        open.into_iter().filter(|(_, open)| !open).map(|(print, _)| found[&print]).collect();
-    closed.sort_unstable();
-    Ok(closed)
+/// A page as far as it matters how it was found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    print: Fingerprint,
+    number: u64,
+    depth: u32,
+    /// A repair may have lost how it was found.
+    is_lost: bool,
 }
 
-fn closed<S: Store>(store: &S, number: u64, check: &mut Check) -> Result<(), AuditError> {
-    // Those behind are counted.
-    let record =
-        if check.first.len() < TOLD { page_store::record_at(store, number)? } else { PageRecord::default() };
-    check.broken(
-        record.url,
-        Some(record.fetched_at),
-        "the page that it was found on doesn't let it be followed",
-    );
+impl Found {
+    const BYTES: usize = 8 + 8 + 4 + 1;
+
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            print: Fingerprint(sorter::number(bytes, 0, 8)),
+            number: sorter::number(bytes, 8, 8),
+            depth: sorter::number(bytes, 16, 4) as u32,
+            is_lost: bytes.get(20) == Some(&1),
+        }
+    }
+}
+
+/// The ways from one page to another.
+#[derive(Debug, Default, Clone, Copy)]
+struct Ways {
+    by_link: bool,
+    by_redirect: bool,
+    /// A link that may not be followed.
+    closed: bool,
+    /// A link that settings left out, and that no later run let in.
+    skipped: Option<LinkOutcome>,
+}
+
+/// What was found on one page.
+#[derive(Debug, Default)]
+struct Here {
+    found: HashMap<Fingerprint, Found>,
+    admitted: HashSet<Fingerprint>,
+}
+
+impl Here {
+    fn take(&mut self, record: &[u8]) {
+        let rest = record.get(9..).unwrap_or_default();
+        if record.get(8) == Some(&ADMITTED) {
+            self.admitted.insert(Fingerprint(sorter::number(rest, 0, 8)));
+        } else {
+            let found = Found::read(rest);
+            self.found.insert(found.print, found);
+        }
+    }
+
+    fn judge<S: Store>(
+        self,
+        store: &S,
+        page: &StoredPage,
+        rules: &AuditRules,
+        repair: Option<&RepairRecord>,
+        check: &mut Check,
+    ) -> Result<(), AuditError> {
+        let record = page.record()?;
+        let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
+        let ways = self.ways(page, &record, rules)?;
+        let mut found: Vec<Found> = self.found.into_values().collect();
+        found.sort_unstable_by_key(|found| found.number);
+        for found in found {
+            let Ways { by_link, by_redirect, closed, skipped } =
+                ways.get(&found.print).copied().unwrap_or_default();
+            let is_lost = is_lost || found.is_lost;
+            let fits = |depth: Option<u32>| depth == Some(found.depth);
+            if by_link && fits(record.depth.checked_add(1)) || by_redirect && fits(Some(record.depth)) {
+                continue;
+            }
+            if by_link || by_redirect {
+                let what = format!("its depth is {}, that of the page that it was found on {}", found.depth, record.depth);
+                tell(store, &found, is_lost, &what, check)?;
+            } else if record.visits_before > 0 {
+                check.unchecked(VISITED_AGAIN);
+            } else if let Some(outcome) = skipped {
+                let what = format!(
+                    "the link that it was found through was skipped ({}), and the ledger has no entry that admits it",
+                    outcome.as_str()
+                );
+                tell(store, &found, is_lost, &what, check)?;
+            } else if closed {
+                let what = "the page that it was found on doesn't let it be followed";
+                tell(store, &found, false, what, check)?;
+            } else {
+                tell(store, &found, is_lost, "the page that it was found on has no link to it", check)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How the page leads to what was found on it.
+    fn ways(
+        &self,
+        page: &StoredPage,
+        record: &PageRecord,
+        rules: &AuditRules,
+    ) -> Result<HashMap<Fingerprint, Ways>, AuditError> {
+        let mut all: HashMap<Fingerprint, Ways> = HashMap::new();
+        let links = page.links()?;
+        for link in &links {
+            let Some(print) = print(rules, &link.to).filter(|print| self.found.contains_key(print)) else {
+                continue;
+            };
+            let ways = all.entry(print).or_default();
+            let is_redirect = link.kind == "redirect";
+            let is_closed = !is_redirect && (link.nofollow || !record.followed);
+            let is_queued =
+                matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
+            if is_closed {
+                ways.closed = true;
+            } else if is_queued || !link.outcome.keys().is_empty() && self.admitted.contains(&print) {
+                *(if is_redirect { &mut ways.by_redirect } else { &mut ways.by_link }) = true;
+            } else if link.outcome.keys().is_empty() {
+                ways.closed = true;
+            } else {
+                ways.skipped = Some(link.outcome);
+            }
+        }
+        // Of a page under noindex and nofollow no link is listed; its record names where it redirects to.
+        if let Some(print) = record.redirect.as_deref().and_then(|to| print(rules, to))
+            && links.iter().all(|link| link.kind != "redirect")
+            && self.found.contains_key(&print)
+            && (record.error.is_none() || self.admitted.contains(&print))
+        {
+            all.entry(print).or_default().by_redirect = true;
+        }
+        Ok(all)
+    }
+}
+
+/// Reports a page. Those behind the first are counted.
+fn tell<S: Store>(
+    store: &S,
+    found: &Found,
+    is_lost: bool,
+    what: &str,
+    check: &mut Check,
+) -> Result<(), AuditError> {
+    let is_named = !is_lost && check.first.len() < TOLD;
+    let record = if is_named { page_store::record_at(store, found.number)? } else { PageRecord::default() };
+    check.lost_or_broken(is_lost, &record.url, Some(record.fetched_at), what);
     Ok(())
 }
 
 fn print(rules: &AuditRules, url: &str) -> Option<Fingerprint> {
     CrawlUrl::parse(url).ok().map(|url| url.fingerprint(&rules.key))
-}
-
-/// A URL that a sitemap names has no page that links to it.
-fn is_from_sitemap(record: &PageRecord) -> bool {
-    record.depth > 0
 }

@@ -20,6 +20,7 @@ mod report;
 mod requests;
 mod robots_txt;
 mod said;
+mod scope;
 mod seals;
 mod settings;
 mod table;
@@ -254,6 +255,9 @@ pub fn audit_step_by_step<S: Store>(
     checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
     checks.push(requests::complete(store, &read.log, repair.as_ref())?);
     checks.push(addresses::judge(store, &runs, rules)?);
+    step("scope and limits");
+    let judged = scope::judge(store, &runs, rules, repair.as_ref(), read.log.silent.as_ref())?;
+    checks.extend(judged.checks);
     step("pace and robots.txt");
     checks.extend(hosts::judge(store, read, rules, repair.as_ref())?);
     checks.push(access::judge(store, rules)?);
@@ -265,7 +269,7 @@ pub fn audit_step_by_step<S: Store>(
     checks.extend(pages.checks);
     checks.push(none::judge(store, rules, repair.as_ref())?);
     step("links");
-    checks.push(links::judge(store, rules, repair.as_ref())?);
+    checks.push(links::judge(store, rules, judged.admitted, repair.as_ref())?);
     step("the archive");
     checks.extend(archive::judge(store, warc, &runs, rules, &mut captures, &mut sealed)?);
     captures.judge(&mut sealed)?;
