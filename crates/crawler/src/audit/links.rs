@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::settings::Run;
 use super::{AuditError, AuditRules, Check, TOLD};
 use crate::page_store::{self, StoredPage};
 use crate::record::{LinkOutcome, PageRecord, RepairRecord, SitemapRecord};
@@ -26,6 +27,7 @@ const VISITED_AGAIN: &str = "visited_again";
 /// pages. Memory: the pages that were found on one page.
 pub(super) fn judge<S: Store>(
     store: &S,
+    runs: &[Run],
     rules: &AuditRules,
     admitted: Sorter,
     repair: Option<&RepairRecord>,
@@ -35,6 +37,9 @@ pub(super) fn judge<S: Store>(
         "every page is a seed, or was found through a sitemap, a redirect, or a link of a stored page that lets it be followed, at the depth that follows from there",
     );
     let seeds: HashSet<_> = rules.seeds.iter().filter_map(|seed| print(rules, seed)).collect();
+    let settings = runs.iter().filter_map(|run| run.settings.as_ref());
+    let most = settings.map(|settings| settings.limits.max_redirects).max();
+    let most = most.unwrap_or(rules.settings.limits.max_redirects);
     let mut ways = admitted;
     for page in page_store::scan(store) {
         let page = page?;
@@ -70,7 +75,8 @@ pub(super) fn judge<S: Store>(
         }
     }
     for pair in store.scan(Tree::Sitemaps, &[]) {
-        let record = SitemapRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Sitemaps)(&error))?;
+        let record =
+            SitemapRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Sitemaps)(&error))?;
         if let Ok(url) = CrawlUrl::parse(&record.url)
             && record.urls > 0
         {
@@ -89,7 +95,7 @@ pub(super) fn judge<S: Store>(
             here.take(&record?);
         }
         if !here.found.is_empty() {
-            here.judge(store, &page, rules, repair, &mut check)?;
+            here.judge(store, &page, rules, most, repair, &mut check)?;
         }
     }
     Ok(check)
@@ -120,8 +126,9 @@ fn found_by_page<S: Store>(
             (Some(&FOUND), _) => {
                 let found = Found::read(rest);
                 let host = rest.get(Found::BYTES..).unwrap_or_default();
-                let is_spoken_for =
-                    hosts.as_ref().is_some_and(|hosts| hosts.split(|byte| *byte == 0).any(|known| known == host));
+                let is_spoken_for = hosts
+                    .as_ref()
+                    .is_some_and(|hosts| hosts.split(|byte| *byte == 0).any(|known| known == host));
                 if is_spoken_for && found.depth == DEPTH_OF_SITEMAP {
                     continue;
                 }
@@ -199,6 +206,7 @@ impl Here {
         store: &S,
         page: &StoredPage,
         rules: &AuditRules,
+        most: u32,
         repair: Option<&RepairRecord>,
         check: &mut Check,
     ) -> Result<(), AuditError> {
@@ -212,11 +220,23 @@ impl Here {
                 ways.get(&found.print).copied().unwrap_or_default();
             let is_lost = is_lost || found.is_lost;
             let fits = |depth: Option<u32>| depth == Some(found.depth);
-            if by_link && fits(record.depth.checked_add(1)) || by_redirect && fits(Some(record.depth)) {
+            if by_link && fits(record.depth.checked_add(1)) {
+                continue;
+            }
+            if by_redirect && fits(Some(record.depth)) {
+                let count = redirects(store, &record, most)?;
+                if count > most {
+                    let what =
+                        format!("found by {count} redirects in a row or more; max_redirects is {most}");
+                    tell(store, &found, is_lost, &what, check)?;
+                }
                 continue;
             }
             if by_link || by_redirect {
-                let what = format!("its depth is {}, that of the page that it was found on {}", found.depth, record.depth);
+                let what = format!(
+                    "its depth is {}, that of the page that it was found on {}",
+                    found.depth, record.depth
+                );
                 tell(store, &found, is_lost, &what, check)?;
             } else if record.visits_before > 0 {
                 check.unchecked(VISITED_AGAIN);
@@ -274,6 +294,23 @@ impl Here {
         }
         Ok(all)
     }
+}
+
+/// How many redirects in a row the one from this page is, counted up to one more than `most`. A page that was visited again begins
+/// anew: by itself it isn't the target of a redirect. Cost: a look-up for each of them.
+fn redirects<S: Store>(store: &S, page: &PageRecord, most: u32) -> Result<u32, AuditError> {
+    let mut count = 1;
+    let (mut url, mut via, mut is_again) = (page.url.clone(), page.via, page.visits_before > 0);
+    while count <= most
+        && !is_again
+        && let Some(hop) = via
+        && let Some(before) = page_store::record_of(store, hop.host, hop.page)?
+            .filter(|before| before.redirect.as_deref() == Some(url.as_str()))
+    {
+        count += 1;
+        (url, via, is_again) = (before.url, before.via, before.visits_before > 0);
+    }
+    Ok(count)
 }
 
 /// Reports a page. Those behind the first are counted.

@@ -269,7 +269,7 @@ pub fn audit_step_by_step<S: Store>(
     checks.extend(pages.checks);
     checks.push(none::judge(store, rules, repair.as_ref())?);
     step("links");
-    checks.push(links::judge(store, rules, judged.admitted, repair.as_ref())?);
+    checks.push(links::judge(store, &runs, rules, judged.admitted, repair.as_ref())?);
     step("the archive");
     checks.extend(archive::judge(store, warc, &runs, rules, &mut captures, &mut sealed)?);
     captures.judge(&mut sealed)?;

@@ -47,8 +47,9 @@ struct Bounds<'a> {
 
 impl<'a> Bounds<'a> {
     fn new(settings: &'a Settings) -> Option<Self> {
-        let all =
-            |patterns: &[String]| patterns.iter().map(|pattern| Regex::new(pattern).ok()).collect::<Option<Vec<_>>>();
+        let all = |patterns: &[String]| {
+            patterns.iter().map(|pattern| Regex::new(pattern).ok()).collect::<Option<Vec<_>>>()
+        };
         let (include, exclude) = (all(&settings.scope.include)?, all(&settings.scope.exclude)?);
         Some(Self { settings, include, exclude })
     }
@@ -438,10 +439,13 @@ mod tests {
     #[test]
     fn the_audit_and_the_crawl_know_the_same_urls_as_theirs() {
         let url = |text: &str| CrawlUrl::parse(text).unwrap();
-        let patterns = [(vec![], vec![]), (vec!["/a/".to_owned()], vec![r"\.pdf$".to_owned(), "other".to_owned()])];
+        let patterns =
+            [(vec![], vec![]), (vec!["/a/".to_owned()], vec![r"\.pdf$".to_owned(), "other".to_owned()])];
         let modes = [ScopeMode::Host, ScopeMode::Domain, ScopeMode::Prefix, ScopeMode::Any];
         let (mut inside, mut outside) = (0, 0);
-        for (mode, (include, exclude)) in modes.iter().flat_map(|mode| patterns.iter().map(move |all| (*mode, all))) {
+        for (mode, (include, exclude)) in
+            modes.iter().flat_map(|mode| patterns.iter().map(move |all| (*mode, all)))
+        {
             for seed in URLS {
                 let mut settings = Settings::default();
                 settings.scope.mode = mode;

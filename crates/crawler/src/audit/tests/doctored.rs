@@ -1,6 +1,5 @@
 //! A crawl's output, changed afterwards in one way after the other: each shows, but for those that nobody can notice.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -12,10 +11,10 @@ use crate::record::LinkOutcome::{Pattern, Queued, RelNofollow};
 use crate::record::{RobotsAccess, SiteFile};
 
 /// The output that is changed.
-struct Output {
+pub(super) struct Output {
     top: tempfile::TempDir,
-    store: Arc<MemoryStore>,
-    rules: AuditRules,
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) rules: AuditRules,
 }
 
 const CLOSED: &str = "http://closed.test";
@@ -61,19 +60,23 @@ impl Output {
         records.pages.push((hidden, Vec::new(), None));
         records.pages[0].1.push(link("/hidden", Queued));
         records.asked("/hidden", 9.0, 2.0);
-        let (top, store) = records.stored();
-        Self { top, store, rules: rules_of_this() }
+        Self::of(records, rules_of_this())
     }
 
-    fn judge(&self) -> Report {
+    pub(super) fn of(records: Records, rules: AuditRules) -> Self {
+        let (top, store) = records.stored();
+        Self { top, store, rules }
+    }
+
+    pub(super) fn judge(&self) -> Report {
         audit(&*self.store, Some(self.top.path()), &self.rules).unwrap()
     }
 
-    fn put(&self, tree: Tree, key: impl AsRef<[u8]>, value: impl Into<Vec<u8>>) {
+    pub(super) fn put(&self, tree: Tree, key: impl AsRef<[u8]>, value: impl Into<Vec<u8>>) {
         self.store.commit(vec![Write::put(tree, key.as_ref().to_vec(), value.into())]).unwrap();
     }
 
-    fn remove(&self, tree: Tree, key: impl AsRef<[u8]>) {
+    pub(super) fn remove(&self, tree: Tree, key: impl AsRef<[u8]>) {
         self.store.commit(vec![Write::remove(tree, key.as_ref().to_vec())]).unwrap();
     }
 
@@ -85,7 +88,7 @@ impl Output {
         self.put(Tree::Robots, key, record.write().unwrap());
     }
 
-    fn page(&self, path: &str, change: impl FnOnce(&mut PageRecord, &mut Vec<LinkRecord>)) {
+    pub(super) fn page(&self, path: &str, change: impl FnOnce(&mut PageRecord, &mut Vec<LinkRecord>)) {
         rewrite(&self.store, |pages| {
             let page = pages.iter_mut().find(|(record, _)| record.url == format!("{SITE}{path}")).unwrap();
             change(&mut page.0, &mut page.1);
@@ -130,7 +133,7 @@ impl Output {
     }
 
     /// Writes the whole ledger anew, with a chain that holds.
-    fn rewrite_ledger(&self, change: impl FnOnce(&mut Vec<Decision>)) {
+    pub(super) fn rewrite_ledger(&self, change: impl FnOnce(&mut Vec<Decision>)) {
         let mut entries = self.entries();
         change(&mut entries);
         let old: Vec<_> = self.store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().0).collect();
@@ -204,7 +207,7 @@ fn permissive(record: &mut RobotsRecord) {
     record.set_body(b"User-agent: *\nAllow: /\n");
 }
 
-type Doctor = fn(&mut Output);
+pub(super) type Doctor = fn(&mut Output);
 
 /// What was changed, how, and a check that has to notice it.
 const DOCTORED: &[(&str, Doctor, &str)] = &[
@@ -588,8 +591,11 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
     let mut table = Vec::new();
     let mut unnoticed = Vec::new();
     let mut by_check: BTreeMap<&str, usize> = BTreeMap::new();
-    for (what, doctor, check) in DOCTORED {
-        let mut output = Output::new();
+    let tables: [(fn() -> Output, &[_]); 2] =
+        [(Output::new, DOCTORED), (Output::with_ways, super::ways::DOCTORED)];
+    let rows = tables.into_iter().flat_map(|(new, rows)| rows.iter().map(move |row| (new, row)));
+    for (new, (what, doctor, check)) in rows {
+        let mut output = new();
         doctor(&mut output);
         let found = match audit(&*output.store, Some(output.top.path()), &output.rules) {
             Ok(report) => broken(&report),
@@ -603,7 +609,7 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
             unnoticed.push(format!("{what}: {check} isn't among {found:?}"));
         }
     }
-    println!("{}\n{} doctorings; {by_check:?}", table.join("\n"), DOCTORED.len());
+    println!("{}\n{} doctorings; {by_check:?}", table.join("\n"), table.len());
     assert!(unnoticed.is_empty(), "{unnoticed:#?}");
 }
 

@@ -7,7 +7,9 @@ mod records;
 mod requests;
 mod settings;
 mod streamed;
+mod ways;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -58,6 +60,10 @@ fn rules() -> AuditRules {
 fn settings() -> Settings {
     let mut settings = Settings::default();
     "SuperRobot/1.0".clone_into(&mut settings.agent.product);
+    settings.scope.exclude = vec!["/private/".to_owned()];
+    settings.limits.max_depth = Some(2);
+    settings.limits.max_pages = Some(9);
+    settings.limits.max_pages_per_host = Some(6);
     settings
 }
 
