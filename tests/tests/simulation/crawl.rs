@@ -84,7 +84,12 @@ impl<S: Store> Crawl<S> {
         assert!(planted.queued > 0);
         let record = Record { seeds: sim.web().seeds.clone(), ..Record::default() };
         let begun = config::to_toml(&settings(), &record).expect("the settings can be written");
-        store.commit(vec![Write::put(Tree::Meta, "settings", begun)]).expect("the store works");
+        let about = vec![
+            Write::put(Tree::Meta, "settings", begun),
+            Write::put(Tree::Meta, "format", job::FORMAT.to_string()),
+            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
+        ];
+        store.commit(about).expect("the store works");
         let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
         Self {
             sim: sim.clone(),
@@ -254,11 +259,6 @@ impl<S: Store> Crawl<S> {
 
     /// The plan from what the crawl has stored, for another that begins at midnight.
     pub(crate) fn plan_offline(&self) -> Plan {
-        let about = vec![
-            Write::put(Tree::Meta, "format", job::FORMAT.to_string()),
-            Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
-        ];
-        self.store.commit(about).expect("the store works");
         job::plan_stored(&settings(), &seeds(&self.sim), &self.store, MIDNIGHT).expect("the store works")
     }
 

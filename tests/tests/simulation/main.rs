@@ -1,5 +1,6 @@
 //! Whole crawls on the simulated web.
 
+mod accounts;
 mod audit;
 mod clocks;
 mod crash;

@@ -16,7 +16,7 @@ use crate::crawl::{Crawl, DELAY, LIMITS};
 use crate::hours;
 
 /// How many webs; `WHOLE_PROGRAM_SEEDS` sets another number, `WHOLE_PROGRAM_SEED` names a single one.
-fn seeds() -> std::ops::Range<u64> {
+pub(crate) fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
     match (number("WHOLE_PROGRAM_SEED"), number("WHOLE_PROGRAM_SEEDS")) {
         (Some(seed), _) => seed..seed + 1,
