@@ -591,9 +591,9 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
     let mut table = Vec::new();
     let mut unnoticed = Vec::new();
     let mut by_check: BTreeMap<&str, usize> = BTreeMap::new();
-    let tables: [(fn() -> Output, &[_]); 2] =
-        [(Output::new, DOCTORED), (Output::with_ways, super::ways::DOCTORED)];
-    let rows = tables.into_iter().flat_map(|(new, rows)| rows.iter().map(move |row| (new, row)));
+    let plain = DOCTORED.iter().map(|row| (Output::new as fn() -> Output, row));
+    let rows =
+        plain.chain(super::ways::DOCTORED.iter().map(|row| (Output::with_ways as fn() -> Output, row)));
     for (new, (what, doctor, check)) in rows {
         let mut output = new();
         doctor(&mut output);

@@ -169,7 +169,7 @@ pub(super) const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.page("/moved", |record, links| {
                 record.redirect = None;
                 links.clear();
-            })
+            });
         },
         "discovery",
     ),
@@ -194,7 +194,7 @@ pub(super) const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.rewrite_ledger(|entries| {
                 let entry = entries.iter_mut().find(|entry| entry.decision == Decided::Admitted).unwrap();
                 entry.via = Some(format!("{SITE}/b"));
-            })
+            });
         },
         "discovery",
     ),
@@ -260,7 +260,7 @@ pub(super) const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.started_with(|new| {
                 new.fetch.timeout = Duration::from_secs(2);
                 new.limits.max_time = Some(Duration::from_secs(10));
-            })
+            });
         },
         "limits",
     ),
@@ -270,7 +270,7 @@ pub(super) const DOCTORED: &[(&str, Doctor, &str)] = &[
             o.started_with(|new| {
                 new.fetch.timeout = Duration::from_secs(2);
                 new.limits.max_bytes = Some(40);
-            })
+            });
         },
         "limits",
     ),
