@@ -58,6 +58,7 @@ mod marks {
 
     use super::MARKS;
 
+    #[expect(clippy::ref_option, reason = "serde gives a reference to the field")]
     pub(super) fn serialize<S: Serializer>(
         marks: &Option<Box<[u32; MARKS]>>,
         serializer: S,
