@@ -452,6 +452,13 @@ fn from_sled(path: &Path, error: sled::Error) -> StoreError {
         sled::Error::Io(source) if plain_kind(&source) == std::io::ErrorKind::NotFound && path.is_dir() => {
             StoreError::Damaged { path, detail: "a file of it is missing".to_owned() }
         }
+        // A record of the log begins and doesn't end: a file that was cut.
+        sled::Error::Io(source)
+            if source.kind() == std::io::ErrorKind::UnexpectedEof
+                || source.to_string().contains("failed to fill whole buffer") =>
+        {
+            StoreError::Damaged { path, detail: "a file of it ends too early".to_owned() }
+        }
         sled::Error::Io(source) => StoreError::Io { path, source: plain(source) },
         sled::Error::Corruption { .. } => {
             StoreError::Damaged { path, detail: "a checksum doesn't fit".to_owned() }

@@ -155,3 +155,14 @@ fn the_system_is_told_in_its_own_words() {
     assert_eq!(plain(wrapped).kind(), std::io::ErrorKind::StorageFull);
     assert_eq!(plain(std::io::Error::other("elsewhere")).to_string(), "elsewhere");
 }
+
+#[test]
+fn a_log_that_ends_within_a_record_is_damaged_and_no_fault_of_the_disk() {
+    let short = std::io::Error::new(std::io::ErrorKind::UnexpectedEof, "failed to fill whole buffer");
+    for source in [short, std::io::Error::other("failed to fill whole buffer")] {
+        let error = from_sled(Path::new("db"), sled::Error::Io(source));
+        assert!(matches!(&error, StoreError::Damaged { .. }), "{error}");
+    }
+    let full = from_sled(Path::new("db"), sled::Error::Io(std::io::Error::from_raw_os_error(28)));
+    assert!(matches!(full, StoreError::Io { .. }));
+}
