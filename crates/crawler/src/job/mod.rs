@@ -13,6 +13,7 @@ mod swap;
 pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
+pub(crate) use self::rejudge::all_runs;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{

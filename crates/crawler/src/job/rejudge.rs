@@ -52,7 +52,7 @@ pub(super) fn changed<S: Store>(
 }
 
 /// The settings of every run, and those that the crawl began with; none where they can't be read.
-fn all_runs<S: Store>(store: &S) -> Result<Vec<Option<Settings>>, StoreError> {
+pub(crate) fn all_runs<S: Store>(store: &S) -> Result<Vec<Option<Settings>>, StoreError> {
     let mut all = Vec::new();
     for pair in store.scan(Tree::Meta, RunSettings::PREFIX.as_bytes()) {
         all.push(read_settings_in_force(&String::from_utf8_lossy(&pair?.1)).ok());

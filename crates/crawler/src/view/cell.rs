@@ -1,4 +1,4 @@
-//! What can stand in a column: each type has a JSON form (by serde), a text form for CSV and terminals, and a [`Kind`].
+//! What can stand in a column: each type has a JSON form (by serde), a [`Kind`], and a [`Value`] for all forms of output.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::fmt::{self, Display};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use super::value::Value;
 use crate::record::{Decided, Evidence, Layer, Reason, RobotsAccess};
 
 /// The type of a column, as users of the tables know it.
@@ -29,7 +30,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in `docs/outputs.md`.
+    /// The name in `docs/schema.md`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -49,82 +50,128 @@ pub trait Field: Serialize {
     const KIND: Kind;
     /// True if it may be null.
     const NULLABLE: bool = false;
+    /// The members of a list's elements; none where they are texts.
+    const MEMBERS: &'static [(&'static str, Kind)] = &[];
 
-    /// The text form; none for null. Foreign text is not cleaned yet.
-    fn text(&self) -> Option<Cow<'_, str>>;
+    /// The value. Foreign text is not cleaned yet.
+    fn into_value(self) -> Value;
 }
 
 impl Field for String {
     const KIND: Kind = Kind::Text;
 
-    fn text(&self) -> Option<Cow<'_, str>> {
-        Some(Cow::Borrowed(self))
+    fn into_value(self) -> Value {
+        Value::Text(Cow::Owned(self))
     }
 }
 
 impl Field for &'static str {
     const KIND: Kind = Kind::Text;
 
-    fn text(&self) -> Option<Cow<'_, str>> {
-        Some(Cow::Borrowed(self))
+    fn into_value(self) -> Value {
+        Value::Text(Cow::Borrowed(self))
     }
 }
 
-macro_rules! plain {
-    ($($kind:ident: $($of:ty),+;)+) => {
-        $($(impl Field for $of {
-            const KIND: Kind = Kind::$kind;
+macro_rules! word {
+    ($($of:ty),+) => {
+        $(impl Field for $of {
+            const KIND: Kind = Kind::Text;
 
-            fn text(&self) -> Option<Cow<'_, str>> {
-                Some(Cow::Owned(self.to_string()))
+            fn into_value(self) -> Value {
+                Value::Text(Cow::Owned(self.to_string()))
             }
-        })+)+
+        })+
     };
 }
 
-plain! {
-    Integer: u8, u16, u32, u64;
-    Number: f64;
-    Boolean: bool;
-    Time: Moment;
-    Text: Decided, Layer, Reason, RobotsAccess;
+word!(Decided, Layer, Reason, RobotsAccess);
+
+macro_rules! whole_number {
+    ($($of:ty),+) => {
+        $(impl Field for $of {
+            const KIND: Kind = Kind::Integer;
+
+            fn into_value(self) -> Value {
+                Value::Integer(self.into())
+            }
+        })+
+    };
+}
+
+whole_number!(u8, u16, u32, u64);
+
+impl Field for f64 {
+    const KIND: Kind = Kind::Number;
+
+    fn into_value(self) -> Value {
+        Value::Number(self)
+    }
+}
+
+impl Field for bool {
+    const KIND: Kind = Kind::Boolean;
+
+    fn into_value(self) -> Value {
+        Value::Boolean(self)
+    }
+}
+
+impl Field for Moment {
+    const KIND: Kind = Kind::Time;
+
+    fn into_value(self) -> Value {
+        Value::Time(self.0.as_millisecond())
+    }
 }
 
 impl Field for Evidence {
     const KIND: Kind = Kind::Object;
 
-    fn text(&self) -> Option<Cow<'_, str>> {
-        Some(Cow::Owned(self.to_string()))
+    fn into_value(self) -> Value {
+        Value::compound(&self, self.to_string())
     }
 }
 
 impl<T: Field> Field for Option<T> {
     const KIND: Kind = T::KIND;
     const NULLABLE: bool = true;
+    const MEMBERS: &'static [(&'static str, Kind)] = T::MEMBERS;
 
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.as_ref().and_then(Field::text)
+    fn into_value(self) -> Value {
+        self.map_or(Value::Null, Field::into_value)
     }
 }
 
-impl<T: Display + Serialize> Field for Vec<T> {
-    const KIND: Kind = Kind::List;
+/// An element of a list.
+pub trait Element: Display + Serialize {
+    /// Its members; none where it is a text.
+    const MEMBERS: &'static [(&'static str, Kind)];
+}
 
-    fn text(&self) -> Option<Cow<'_, str>> {
+impl Element for String {
+    const MEMBERS: &'static [(&'static str, Kind)] = &[];
+}
+
+impl<T: Element> Field for Vec<T> {
+    const KIND: Kind = Kind::List;
+    const MEMBERS: &'static [(&'static str, Kind)] = T::MEMBERS;
+
+    fn into_value(self) -> Value {
+        if self.is_empty() {
+            return Value::empty_list();
+        }
         let members: Vec<_> = self.iter().map(ToString::to_string).collect();
-        let text = members.join("; ");
-        Some(Cow::Owned(text))
+        Value::compound(&self, members.join("; "))
     }
 }
 
 impl Field for BTreeMap<String, Vec<String>> {
     const KIND: Kind = Kind::Object;
 
-    fn text(&self) -> Option<Cow<'_, str>> {
-        if self.is_empty() {
-            return Some(Cow::Borrowed(""));
-        }
-        serde_json::to_string(self).ok().map(Cow::Owned)
+    fn into_value(self) -> Value {
+        let text = if self.is_empty() { None } else { serde_json::to_string(&self).ok() };
+        Value::compound(&self, text.unwrap_or_default())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Table `errors`: what failed.
 
 use super::cell::Moment;
+use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredUrl, stored_queue};
@@ -14,18 +15,20 @@ row! {
     ErrorRow {
         /// The URL.
         url: String,
-        /// The kind of failure: `http_404`, `timeout`, `tls` ...
-        kind: String,
+        /// `http_404` and the like, or one of the kinds of [limits.md](limits.md#kinds-of-failure).
+        kind: String [names],
         /// The particulars.
-        detail: Option<String>,
-        /// The status code; null if there was no response.
-        status: Option<u16>,
+        detail: Option<String> [null = "the kind says it all"],
+        /// The status code.
+        status: Option<u16> [null = "there was no response"],
         /// When the last request was sent, or failed.
         at: Moment,
         /// Tries that the visit took.
         tries: u8,
         /// The host.
-        host: String,
+        host: String [names],
+        /// URL of the page that links there: where it was first found.
+        via: Option<String> [null = "it is a seed"],
     }
 }
 
@@ -36,13 +39,18 @@ impl<S: Store> View<S> {
     }
 
     fn failed_visits(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
-        self.page_records().filter_map(|record| {
+        let mut urls = PageUrls::default();
+        self.page_records().filter_map(move |record| {
             let record = match record {
                 Ok(record) => record,
                 Err(error) => return Some(Err(error)),
             };
             let kind = record.error?;
             let host = CrawlUrl::parse(&record.url).map(|url| url.host().to_owned()).unwrap_or_default();
+            let via = match urls.of(self, record.via) {
+                Ok(via) => via,
+                Err(error) => return Some(Err(error)),
+            };
             Some(Ok(ErrorRow {
                 url: record.url,
                 kind,
@@ -51,6 +59,7 @@ impl<S: Store> View<S> {
                 at: Moment(record.fetched_at),
                 tries: record.tries,
                 host,
+                via,
             }))
         })
     }
@@ -62,9 +71,11 @@ impl<S: Store> View<S> {
             Err(error) => (None, Some(Err(ViewError::from(error)))),
         };
         let mut last: Option<(String, Option<RobotsRecord>)> = None;
+        let mut urls = PageUrls::default();
         let rows = stored.into_iter().flatten().filter_map(move |stored| {
-            let row =
-                stored.map_err(ViewError::from).and_then(|stored| self.waits_in_vain(&stored, &mut last));
+            let row = stored
+                .map_err(ViewError::from)
+                .and_then(|stored| self.waits_in_vain(&stored, &mut last, &mut urls));
             row.transpose()
         });
         rows.chain(error)
@@ -75,6 +86,7 @@ impl<S: Store> View<S> {
         &self,
         stored: &StoredUrl,
         last: &mut Option<(String, Option<RobotsRecord>)>,
+        urls: &mut PageUrls,
     ) -> Result<Option<ErrorRow>, ViewError> {
         let host = &stored.host.host;
         let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
@@ -97,6 +109,7 @@ impl<S: Store> View<S> {
             at: Moment(record.fetched_at),
             tries: stored.url.tries,
             host: host.clone(),
+            via: urls.of(self, stored.url.via)?,
         }))
     }
 }

@@ -9,35 +9,35 @@ use crate::store::Store;
 row! {
     /// A host.
     HostRow {
-        /// The host's name.
+        /// Name or address.
         host: String,
         /// Requests sent, robots.txt included.
         requests: u64,
         /// Answers with status 2xx.
         pages: u64,
-        /// Octets received in bodies, as sent.
-        bytes: u64,
-        /// The gap between two requests, in seconds.
-        delay: f64,
-        /// What set the gap.
-        delay_reason: &'static str,
+        /// Bytes received in bodies, as sent.
+        bytes: u64 [unit = "bytes"],
+        /// The gap between the end of a response and the next request, in seconds.
+        delay: f64 [unit = "s"],
+        /// What sets it: `configured crawl-delay request-rate adaptive back-off` ...
+        delay_reason: &'static str [names],
         /// How robots.txt was last answered.
-        robots_status: Option<String>,
+        robots_status: Option<String> [null = "it was never asked for", names],
         /// The earliest time of the next request.
         next_at: Moment,
         /// Visits that failed, 4xx and 5xx included.
         errors: u64,
         /// URLs that wait.
         queued: u64,
-        /// URLs that were denied or given up.
+        /// URLs that robots.txt denied.
         skipped: u64,
-        /// Why the host is left alone.
-        parked: Option<String>,
+        /// Why the host was left alone for the rest of the run.
+        parked: Option<String> [null = "it isn't", names],
         /// The slowest answer, in milliseconds.
-        slowest_ms: u64,
+        slowest_ms: u64 [unit = "ms"],
         /// Why `next_at` isn't earlier.
-        wait_reason: &'static str,
-        /// Requests that robots.txt took.
+        wait_reason: &'static str [names],
+        /// Requests that robots.txt took, of `requests`.
         robots_requests: u64,
     }
 }

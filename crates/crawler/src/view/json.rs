@@ -14,6 +14,17 @@ pub fn write_line<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<(
     out.write_all(b"\n")
 }
 
+/// Writes one value.
+pub(super) fn write<W: Write>(out: &mut W, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Printable))?;
+    Ok(())
+}
+
+/// Writes what is JSON already. Characters that could steer a terminal stand in its strings alone.
+pub(super) fn write_fragment<W: Write>(out: &mut W, json: &str) -> io::Result<()> {
+    Printable.write_string_fragment(out, json)
+}
+
 /// As serde's compact form; C1 controls and characters that reorder text are escaped as well.
 struct Printable;
 

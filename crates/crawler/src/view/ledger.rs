@@ -12,22 +12,22 @@ row! {
     LedgerRow {
         /// Its number, from 0.
         seq: u64,
-        /// When.
+        /// When that was decided.
         at: Moment,
-        /// About which URL, origin or host.
+        /// About which URL, origin or host; empty for the crawl itself.
         url: String,
         /// The host; empty where the URL has none.
-        host: String,
-        /// What was decided.
-        decision: Decided,
-        /// Who decided.
-        layer: Layer,
+        host: String [names],
+        /// What was decided: one of [these words](outputs.md#ledger).
+        decision: Decided [names],
+        /// Who decided: `scope seen robots pace fetch address directive consent limit trap dedup stop`.
+        layer: Layer [names],
         /// Why: one word of a fixed vocabulary.
-        reason: Reason,
-        /// The line, tag, limit or figure that said so.
-        evidence: Option<Evidence>,
-        /// The page that the URL was found on.
-        via: Option<String>,
+        reason: Reason [names],
+        /// The line, tag, limit, gap or request it rests on; in CSV and on a terminal in words.
+        evidence: Option<Evidence> [null = "there is none"],
+        /// URL of the page that it was found on.
+        via: Option<String> [null = "that isn't known"],
     }
 }
 

@@ -11,25 +11,28 @@ use crate::store::Store;
 row! {
     /// A link of a page.
     LinkRow {
-        /// The page.
-        from: Option<String>,
-        /// The target, or the reference as written where it is no URL.
+        /// URL of the page.
+        from: Option<String> [null = "the page's record is lost"],
+        /// The target, resolved; or the reference as written where it is no URL.
         to: String,
-        /// The `rel` attribute; empty where the page may not be indexed.
-        rel: String,
+        /// The `rel` attribute; empty without one, or where the page may not be indexed.
+        rel: String [names],
         /// The anchor text; empty where the page may not be indexed.
         text: String,
-        /// True if page or `rel` forbid to follow it.
+        /// Page or `rel` forbid to follow it.
         nofollow: bool,
-        /// What became of it.
-        outcome: &'static str,
-        /// The element: `a`, `img`, `redirect` ...
-        kind: String,
-        /// The part of the page it stands in.
-        position: Option<&'static str>,
-        /// `hreflang` as written.
-        hreflang: Option<String>,
-        /// The page may not be indexed.
+        /// `queued`, `seen` (known already), `untested` (to be compared when its host wakes), or why not:
+        /// `nofollow_page nofollow_rel resource other_host other_path pattern too_deep too_long
+        /// too_many_redirects redirect_loop not_http no_image_index trap_depth trap_segments trap_repeats
+        /// trap_host trap_domain trap_query trap_shape trap_same sitemap_other_host`.
+        outcome: &'static str [names],
+        /// The element: `a area frame iframe link refresh img script source media form`, or `redirect`.
+        kind: String [names],
+        /// The part of the page: `head header nav content aside footer`; see [outputs.md](outputs.md#links).
+        position: Option<&'static str> [null = "the page doesn't say, or noindex", names],
+        /// The language that the link announces, as written.
+        hreflang: Option<String> [null = "there is none, or noindex", names],
+        /// The page may not be indexed; true only with `--include-noindex`.
         from_noindex: bool,
     }
 }

@@ -1,5 +1,5 @@
 //! The reading side: the tables of a crawl as rows of typed columns, and its summary. What `crawl show` and
-//! `crawl export` print. `docs/outputs.md` describes each column.
+//! `crawl export` print. `docs/schema.md` describes each column.
 //!
 //! Rows are read one by one from a [`Store`](crate::store::Store); no table is ever held in memory as a whole.
 
@@ -14,6 +14,7 @@ mod limits;
 mod links;
 mod lookup;
 mod open;
+mod order;
 mod owner;
 mod owner_requests;
 mod owner_text;
@@ -21,19 +22,23 @@ mod pages;
 mod queue;
 mod robots;
 mod row;
+mod rows;
+mod schema;
 mod sitemaps;
 mod skipped;
 mod summary;
 mod summary_text;
 #[cfg(test)]
 mod tests;
+mod value;
 mod versions;
 mod visit;
+mod width;
 mod write;
 
 use clap::ValueEnum;
 
-pub use self::cell::{Field, Kind, Moment};
+pub use self::cell::{Element, Field, Kind, Moment};
 pub use self::coverage::Status;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
@@ -42,17 +47,23 @@ pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
 pub use self::open::{View, ViewError};
+pub use self::order::{CRAWL_COLUMN, columns_of, stable_rows_of};
+pub(crate) use self::order::{RowSorter, host_of};
 pub use self::owner::{Broken, Gaps, OwnRobots, OwnerReport, Slow};
 pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
 pub use self::row::{Column, Row};
+pub use self::rows::{FIELD_PREFIX, RowStream, Rows, UnknownColumn};
+pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_markdown, write_schema_text};
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
-pub use self::versions::{Answer, Difference, Which};
+pub use self::value::Value;
+pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
-pub use self::write::{Form, Written, write_table};
+pub use self::write::{ALTERED_COLUMN, Form, Written, write_rows, write_table};
+pub(crate) use self::write::{io_error as csv_error, neutral};
 
 /// A table of a crawl; its name on the command line is clap's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
@@ -89,4 +100,46 @@ impl Table {
             Self::Errors => ErrorRow::COLUMNS,
         }
     }
+
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Links => "links",
+            Self::Hosts => "hosts",
+            Self::Robots => "robots",
+            Self::Queue => "queue",
+            Self::Skipped => "skipped",
+            Self::Ledger => "ledger",
+            Self::Errors => "errors",
+        }
+    }
+
+    /// What a row of it stands for.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Pages => "One row for each URL that was answered, by whatever status.",
+            Self::Links => "One row for each link of each page.",
+            Self::Hosts => "One row for each host.",
+            Self::Robots => "One row for each answer to a request for robots.txt.",
+            Self::Queue => "One row for each URL that waits.",
+            Self::Skipped => "One row for each URL that was found and left out for good.",
+            Self::Ledger => "One row for each decision.",
+            Self::Errors => {
+                "One row for each URL whose visit failed, or that waits because its host can't be had."
+            }
+        }
+    }
+
+    /// All tables.
+    pub const ALL: [Self; 8] = [
+        Self::Pages,
+        Self::Links,
+        Self::Hosts,
+        Self::Robots,
+        Self::Queue,
+        Self::Skipped,
+        Self::Ledger,
+        Self::Errors,
+    ];
 }

@@ -7,7 +7,7 @@ use meta::DocumentState;
 use meta::consent::Statement;
 use serde::Serialize;
 
-use super::cell::Moment;
+use super::cell::{Element, Kind, Moment};
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
@@ -24,116 +24,125 @@ row! {
         url: String,
         /// The status code.
         status: u16,
-        /// `Content-Type` as sent.
-        content_type: Option<String>,
+        /// `Content-Type` as sent; several lines joined with `, `; under noindex without parameters.
+        content_type: Option<String> [null = "the response had none", names],
         /// The character encoding that was used.
-        charset: Option<String>,
+        charset: Option<String> [null = "it is no page", names],
         /// Text of the first `title` element.
-        title: Option<String>,
-        /// Meta description.
-        description: Option<String>,
+        title: Option<String> [null = "there is none, or noindex"],
+        /// Meta description, no longer than `max_excerpt`.
+        description: Option<String> [null = "there is none, noindex or nosnippet"],
         /// Meta keywords.
-        keywords: Option<Vec<String>>,
+        keywords: Option<Vec<String>> [null = "there are none, or noindex"],
         /// Declared language.
-        language: Option<String>,
-        /// Links from a seed.
+        language: Option<String> [null = "none is declared, or noindex", names],
+        /// Links from a seed; redirects don't count.
         depth: u32,
-        /// The page it was found on.
-        via: Option<String>,
+        /// URL of the page that it was first found on.
+        via: Option<String> [null = "it is a seed"],
         /// When the request was sent.
         fetched_at: Moment,
-        /// From the request to the last octet, in milliseconds.
-        duration_ms: u64,
-        /// Octets of the body as decoded.
-        bytes: u64,
-        /// BLAKE3 of the body as decoded.
-        digest: Option<String>,
-        /// What the page says to robots, and where it says so.
+        /// From the request to the last byte, in milliseconds.
+        duration_ms: u64 [unit = "ms"],
+        /// Bytes of the body as decoded.
+        bytes: u64 [unit = "bytes"],
+        /// `blake3:` and 64 hex digits, of the body as decoded.
+        digest: Option<String> [null = "noindex"],
+        /// Each directive that took effect: `{"directive", "source"}`; in CSV `noindex (meta robots: noindex)`.
         directives: Vec<Said>,
-        /// The page may be indexed.
+        /// The page may be indexed: status 2xx and no noindex.
         indexed: bool,
-        /// The body was archived.
+        /// The body is in the archive.
         archived: bool,
-        /// The page's links may be followed.
+        /// The page doesn't forbid to follow its links.
         followed: bool,
         /// `rel=canonical`, resolved.
-        canonical: Option<String>,
-        /// Links found.
+        canonical: Option<String> [null = "there is none, or noindex"],
+        /// Links found, a redirect's target among them; under noindex without those that have no row in `links`
+        /// for that.
         links_out: u64,
-        /// Number of the robots.txt line that let the request pass.
-        robots_line: Option<u32>,
-        /// That line's rule.
-        robots_rule: Option<String>,
-        /// Digest of the robots.txt version.
-        robots_digest: Option<String>,
+        /// Number of the robots.txt line that let the request pass, from 1.
+        robots_line: Option<u32> [null = "no line decided"],
+        /// That line as written.
+        robots_rule: Option<String> [null = "no line decided", names],
+        /// Digest of its version: see `robots`.
+        robots_digest: Option<String> [null = "no robots.txt was in force", names],
         /// File in `warc/`.
-        warc_file: Option<String>,
-        /// Offset of the response record, in octets.
-        warc_offset: Option<u64>,
-        /// Length of the response record, in octets.
-        warc_length: Option<u64>,
+        warc_file: Option<String> [null = "not archived, or noindex", names],
+        /// Offset of the response record's gzip member, in bytes.
+        warc_offset: Option<u64> [null = "not archived, or noindex", unit = "bytes"],
+        /// Length of the member, in bytes.
+        warc_length: Option<u64> [null = "not archived, or noindex", unit = "bytes"],
         /// Why robots.txt let the request pass, in words.
-        robots_reason: String,
-        /// Where a redirect leads.
-        redirect: Option<String>,
-        /// The kind of failure.
-        error: Option<String>,
+        robots_reason: String [names, detail],
+        /// Where it leads.
+        redirect: Option<String> [null = "it is no redirect"],
+        /// The kind of failure, as in `errors`.
+        error: Option<String> [null = "status 2xx or 3xx, and nothing broke", names],
         /// Tries that the visit took.
-        tries: u8,
-        /// Octets of the body as sent.
-        wire_bytes: u64,
-        /// The limit that cut the body: `wire` or `decoded`.
-        truncated: Option<String>,
-        /// Limits of reading that were hit.
-        limits_hit: Vec<String>,
-        /// What was said to robots and couldn't be used.
-        directive_warnings: Vec<String>,
-        /// Fields that the researcher named, each with its values.
-        fields: BTreeMap<String, Vec<String>>,
+        tries: u8 [detail],
+        /// Bytes of the body as sent.
+        wire_bytes: u64 [unit = "bytes", detail],
+        /// The limit that cut it: `wire` or `decoded`.
+        truncated: Option<String> [null = "the body is whole", names, detail],
+        /// Limits of reading that were hit, by the words of [limits.md](limits.md#of-a-page).
+        limits_hit: Vec<String> [detail],
+        /// What was said to robots and couldn't be used, or was obeyed although its value is [out of
+        /// form](directives.md#values-out-of-form); under noindex without quotations from tags that decided
+        /// nothing.
+        directive_warnings: Vec<String> [detail],
+        /// What `[[extract]]` asks for: name to list of values; in CSV as JSON.
+        fields: BTreeMap<String, Vec<String>> [detail],
         /// Open Graph title.
-        og_title: Option<String>,
-        /// Open Graph description.
-        og_description: Option<String>,
+        og_title: Option<String> [null = "there is none, or noindex", detail],
+        /// Open Graph description, no longer than `max_excerpt`.
+        og_description: Option<String> [null = "there is none, noindex or nosnippet", detail],
         /// Twitter card title.
-        twitter_title: Option<String>,
-        /// Twitter card description.
-        twitter_description: Option<String>,
-        /// Blocks of schema.org JSON-LD as written.
-        json_ld: Vec<String>,
-        /// Meta `document-state`.
-        document_state: Option<String>,
+        twitter_title: Option<String> [null = "there is none, or noindex", detail],
+        /// Twitter card description, no longer than `max_excerpt`.
+        twitter_description: Option<String> [null = "there is none, noindex or nosnippet", detail],
+        /// Blocks of schema.org JSON-LD that are JSON, each on one line; 256 KiB together at most
+        /// ([limits.md](limits.md#of-a-page)); empty under noindex.
+        json_ld: Vec<String> [detail],
+        /// `static` or `dynamic`.
+        document_state: Option<String> [null = "nothing was said", names, detail],
         /// The original of the page by the meta `url`.
-        meta_url: Option<String>,
+        meta_url: Option<String> [null = "there is none, or noindex", detail],
         /// `<base href>`, resolved.
-        base: Option<String>,
-        /// Earliest wish for a revisit, in days.
-        revisit_after_days: Option<f64>,
-        /// Longest excerpt that may be shown, in characters; 0 is none.
-        max_excerpt: Option<u64>,
+        base: Option<String> [null = "it is the page's own URL, or noindex", detail],
+        /// Earliest wish for the next visit, in days.
+        revisit_after_days: Option<f64> [null = "nothing was said", unit = "days", detail],
+        /// Longest excerpt that may be shown, in characters (`nosnippet`, `max-snippet`); 0 is none.
+        /// `description` is cut to it.
+        max_excerpt: Option<u64> [null = "there is no limit", unit = "characters", detail],
         /// From this time on the page is as under noindex.
-        unavailable_after: Option<Moment>,
-        /// What the site says to uses of the page.
-        consent: Vec<ConsentSaid>,
+        unavailable_after: Option<Moment> [null = "nothing was said", detail],
+        /// What the site says to uses of the page: `{"signal", "purpose", "verdict", "source", "raw", "at"}`;
+        /// in CSV `ai-train deny (robots.txt line 2: ...)`. Lines of robots.txt are read from the version in
+        /// table `robots`.
+        consent: Vec<ConsentSaid> [detail],
         /// The declared purposes that the page may serve.
-        serves: Vec<String>,
-        /// The header lines that speak to robots.
-        headers: Vec<HeaderLine>,
+        serves: Vec<String> [detail],
+        /// The response header lines that speak to robots or of uses: `{"name", "value"}`.
+        headers: Vec<HeaderLine> [detail],
         /// Visits of this URL.
-        visits: u32,
-        /// When a visit last found it unchanged.
-        checked_at: Option<Moment>,
+        visits: u32 [detail],
+        /// When a visit last did (304).
+        checked_at: Option<Moment> [null = "no visit found it unchanged", detail],
         /// When stored content was taken out again.
-        withdrawn_at: Option<Moment>,
-        /// By whose word.
-        withdrawn_because: Option<String>,
-        /// The original that the page names, where that holds the same body: this one's isn't kept.
-        duplicate_of: Option<String>,
-        /// The MIME type that a browser computes, where it isn't the declared one.
-        mime_type: Option<String>,
-        /// What else than a page the body was read as, for directives.
-        readings: Vec<String>,
-        /// What wasn't read and may have held directives.
-        unread: Vec<String>,
+        withdrawn_at: Option<Moment> [null = "nothing was withdrawn", detail],
+        /// The tag, header line, date or statement that asked for it.
+        withdrawn_because: Option<String> [null = "nothing was withdrawn", detail],
+        /// The page's `rel=canonical` or meta `url`, where that one has the same body and is archived: this
+        /// one's body isn't kept again.
+        duplicate_of: Option<String> [null = "it is none", detail],
+        /// The MIME type that a browser computes from `Content-Type` and the first bytes.
+        mime_type: Option<String> [null = "it is the declared one", names, detail],
+        /// What else than a page the body was read as, for directives: `HTML`, `XML`, `ASCII`, `UTF-16LE` ...
+        /// ([directives.md](directives.md#how-a-response-is-read)).
+        readings: Vec<String> [detail],
+        /// What wasn't read and may have held directives: `head: ...` or `body: ...`.
+        unread: Vec<String> [detail],
     }
 }
 
@@ -152,6 +161,17 @@ pub struct ConsentSaid {
     pub raw: String,
     /// When it was read.
     pub at: Moment,
+}
+
+impl Element for ConsentSaid {
+    const MEMBERS: &'static [(&'static str, Kind)] = &[
+        ("signal", Kind::Text),
+        ("purpose", Kind::Text),
+        ("verdict", Kind::Text),
+        ("source", Kind::Text),
+        ("raw", Kind::Text),
+        ("at", Kind::Time),
+    ];
 }
 
 impl fmt::Display for ConsentSaid {
@@ -182,6 +202,10 @@ pub struct HeaderLine {
     pub value: String,
 }
 
+impl Element for HeaderLine {
+    const MEMBERS: &'static [(&'static str, Kind)] = &[("name", Kind::Text), ("value", Kind::Text)];
+}
+
 impl fmt::Display for HeaderLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.value)
@@ -195,6 +219,10 @@ pub struct Said {
     pub directive: String,
     /// The tag or header line.
     pub source: String,
+}
+
+impl Element for Said {
+    const MEMBERS: &'static [(&'static str, Kind)] = &[("directive", Kind::Text), ("source", Kind::Text)];
 }
 
 impl fmt::Display for Said {

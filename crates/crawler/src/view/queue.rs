@@ -15,17 +15,17 @@ row! {
         /// Links from a seed.
         depth: u32,
         /// `first` (seeds, redirect targets, further tries), `link`, or `untested`: it may be known already.
-        priority: &'static str,
+        priority: &'static str [names],
         /// Tries so far.
         tries: u8,
-        /// The page it was found on.
-        via: Option<String>,
+        /// URL of the page that it was found on.
+        via: Option<String> [null = "it is a seed"],
         /// The host.
-        host: String,
+        host: String [names],
         /// The earliest time of the host's next request.
         next_at: Moment,
-        /// Why the host is left alone.
-        parked: Option<String>,
+        /// Why the host was left alone for the rest of the run.
+        parked: Option<String> [null = "it isn't", names],
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::cell::Moment;
+use super::cell::{Element, Kind, Moment};
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::record::{RobotsAccess, RobotsRecord};
@@ -17,20 +17,20 @@ row! {
         origin: String,
         /// When the answer was complete.
         fetched_at: Moment,
-        /// The final status; null if there was no response.
-        status: Option<u16>,
-        /// BLAKE3 of the body; of an answer that left a stored version in force (304), of that one's.
-        digest: Option<String>,
+        /// The final status.
+        status: Option<u16> [null = "there was no response"],
+        /// `blake3:` and 64 hex digits, of the body.
+        digest: Option<String> [null = "there was no response"],
         /// How long it holds, in seconds.
-        lifetime: f64,
-        /// Octets of the body.
-        bytes: u64,
-        /// What a linter says about it.
+        lifetime: f64 [unit = "s"],
+        /// Bytes of the body.
+        bytes: u64 [unit = "bytes"],
+        /// What is wrong with it: `{"line", "message"}`; in CSV `line 2: ...`.
         warnings: Vec<Warned>,
-        /// What it meant: `rules`, `stored`, `allow_all`, `deny_all`, `defer`.
-        access: RobotsAccess,
+        /// What it meant: `rules stored allow_all deny_all defer`.
+        access: RobotsAccess [names],
         /// Why, in words.
-        reason: String,
+        reason: String [names],
         /// The URLs asked, where it was redirected.
         hops: Vec<String>,
     }
@@ -43,6 +43,10 @@ pub struct Warned {
     pub line: u32,
     /// What is wrong with it.
     pub message: String,
+}
+
+impl Element for Warned {
+    const MEMBERS: &'static [(&'static str, Kind)] = &[("line", Kind::Integer), ("message", Kind::Text)];
 }
 
 impl fmt::Display for Warned {

@@ -21,18 +21,18 @@ row! {
     SkippedRow {
         /// The URL, or the reference as written where it is none.
         url: String,
-        /// Why: one word of a fixed vocabulary.
-        reason: Reason,
+        /// `robots_txt`; an outcome as in `links`; a kind of failure as in `errors`; `parked`.
+        reason: Reason [names],
         /// The line, tag, limit or figure that said so.
-        detail: Option<String>,
-        /// The page that it was found on, where that is known.
-        via: Option<String>,
-        /// When that was decided; null if the host was left alone and the ledger doesn't say when.
-        at: Option<Moment>,
-        /// Who decided.
-        layer: Layer,
+        detail: Option<String> [null = "there is none"],
+        /// URL of the page that it was found on.
+        via: Option<String> [null = "that isn't known"],
+        /// When that was decided.
+        at: Option<Moment> [null = "a host was left alone without an entry in the ledger"],
+        /// Who decided: `scope robots pace fetch address directive limit trap stop`.
+        layer: Layer [names],
         /// The host; empty where the URL has none.
-        host: String,
+        host: String [names],
     }
 }
 

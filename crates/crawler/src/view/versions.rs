@@ -73,6 +73,28 @@ pub struct Difference {
     pub allowed_count: u64,
 }
 
+/// The robots.txt of an origin as it is stored, with the lines that bind the crawl's robot.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoredRobots {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// The last answer.
+    pub answer: Answer,
+    /// The text of the rules in force; empty where there are none. What isn't UTF-8 is replaced by U+FFFD.
+    pub text: String,
+    /// Number and text of each line that binds the robot, in file order.
+    pub binding: Vec<BindingLine>,
+}
+
+/// A line of robots.txt that binds the crawl's robot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BindingLine {
+    /// Its number, from 1.
+    pub line: u32,
+    /// The rule as it is read.
+    pub rule: String,
+}
+
 /// Which of an origin's answers is meant: its number from 1, or the beginning of its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Which(pub String);
@@ -110,6 +132,16 @@ impl<S: Store> View<S> {
     /// Every answer of an origin, the oldest first.
     pub fn robots_log(&self, origin: &str) -> Result<Vec<Answer>, ViewError> {
         Ok(answers(&versions(self.store(), origin)?))
+    }
+
+    /// The robots.txt of an origin as it was last answered; none where nothing is stored. The robot is that of the last run.
+    pub fn stored_robots(&self, origin: &str) -> Result<Option<StoredRobots>, ViewError> {
+        let versions = versions(self.store(), origin)?;
+        let Some(answer) = answers(&versions).pop() else { return Ok(None) };
+        let settings = self.crawl_settings().unwrap_or_default();
+        let binding = read(&versions, &settings).map(|rules| rules.binding()).unwrap_or_default();
+        let binding = binding.into_iter().map(|(line, rule)| BindingLine { line, rule: rule.to_string() });
+        Ok(Some(StoredRobots { v: 1, answer, text: body(&versions), binding: binding.collect() }))
     }
 
     /// The difference between two answers of an origin: those named, or the last change. None if there is no such pair.
@@ -305,6 +337,31 @@ impl Answer {
         let line =
             format!("{number:>4}  {fetched_at}  {access:<9}  {digest:<12}  {bytes:>7}  {reason}{changed}");
         writeln!(out, "{}", clean(&line))
+    }
+}
+
+impl StoredRobots {
+    /// Writes one JSON object.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        json::write_line(out, self)
+    }
+
+    /// Writes the file with the numbers of its lines; a line that binds the robot is marked by `>`.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        let Answer { number, origin, fetched_at, access, reason, .. } = &self.answer;
+        let head = format!("# {origin}/robots.txt  answer {number}, {fetched_at}: {access} ({reason})");
+        writeln!(out, "{}", clean(&head))?;
+        match self.binding.len() {
+            0 => writeln!(out, "# no line of it binds this crawl's robot")?,
+            count => writeln!(out, "# lines that bind this crawl's robot, marked by `>`: {count}")?,
+        }
+        // Line ends as robots.txt readers take them: CR, LF or both.
+        let text = self.text.replace("\r\n", "\n").replace('\r', "\n");
+        for (number, line) in (1..).zip(text.lines()) {
+            let mark = if self.binding.iter().any(|binding| binding.line == number) { '>' } else { ' ' };
+            writeln!(out, "{mark}{number:>5}  {}", clean(line))?;
+        }
+        Ok(())
     }
 }
 

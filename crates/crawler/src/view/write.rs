@@ -1,15 +1,15 @@
-//! Writes a table in one of four forms, row by row.
+//! Writes rows in one of the forms for text, one by one.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use serde::Serialize;
-
 use super::cell::Kind;
 use super::open::{View, ViewError};
-use super::row::{Column, Row};
-use super::{Table, json};
-use crate::clean::{clean, clean_to};
+use super::row::Column;
+use super::rows::Rows;
+use super::value::Value;
+use super::{Table, width};
+use crate::clean::clean;
 use crate::store::Store;
 
 /// The form in which a table is written.
@@ -18,96 +18,106 @@ pub enum Form {
     /// One JSON object a line, beginning with `"v":1`.
     Jsonl,
     /// RFC 4180: comma separated, a header line, CRLF. Text is cleaned, and cells that a spreadsheet would run are made
-    /// harmless by an apostrophe in front.
+    /// harmless by an apostrophe; the last column, `altered`, names the columns whose text isn't as it was found.
     Csv,
+    /// The same with every text as it was found, and without `altered`: nothing for a terminal or a spreadsheet.
+    RawCsv,
     /// Tab separated, a header line. Text is cleaned.
     Tabs,
-    /// Columns under one another, each line cut to this many characters.
+    /// Each column of a row on a line of its own, without those that are empty; an empty line between rows. Text is cleaned.
+    Lines,
+    /// Columns under one another, each line cut to this many cells of a terminal.
     Aligned(usize),
 }
 
 /// What was written of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Written {
     /// Rows.
     pub rows: u64,
     /// Links of pages under noindex that were left out.
     pub left_out: u64,
+    /// Columns that had no place on a line.
+    pub narrowed: usize,
 }
 
-/// Writes a table. Of the links those of pages under noindex are left out, unless the view has them.
+/// The column of a CSV file that names the columns whose text was altered.
+pub const ALTERED_COLUMN: &str = "altered";
+
+/// Writes a table with all its columns, in the order in which it is stored. Of the links those of pages under noindex are left out,
+/// unless the view has them.
 pub fn write_table<S: Store>(
     view: &View<S>,
     table: Table,
     form: Form,
     out: &mut impl Write,
 ) -> Result<Written, ViewError> {
-    let mut left_out = 0;
-    let rows = match table {
-        Table::Pages => write_rows(view.pages(), form, out),
-        Table::Links => {
-            let links = view.links().filter(|row| {
-                let is_out = !view.has_noindex() && matches!(row, Ok(link) if link.from_noindex);
-                left_out += u64::from(is_out);
-                !is_out
-            });
-            write_rows(links, form, out)
-        }
-        Table::Hosts => write_rows(view.hosts(), form, out),
-        Table::Robots => write_rows(view.robots(), form, out),
-        Table::Queue => write_rows(view.queue(), form, out),
-        Table::Skipped => write_rows(view.skipped()?, form, out),
-        Table::Ledger => write_rows(view.ledger(), form, out),
-        Table::Errors => write_rows(view.errors(), form, out),
+    write_rows(view.rows(table)?, form, out)
+}
+
+/// Writes rows.
+pub fn write_rows(mut rows: Rows<'_>, form: Form, out: &mut impl Write) -> Result<Written, ViewError> {
+    let mut written = Written::default();
+    written.rows = match form {
+        Form::Jsonl => jsonl(&mut rows, out),
+        Form::Csv => csv(&mut rows, true, out),
+        Form::RawCsv => csv(&mut rows, false, out),
+        Form::Tabs => tabs(&mut rows, out),
+        Form::Lines => lines(&mut rows, out),
+        Form::Aligned(width) => aligned(&mut rows, width, &mut written.narrowed, out),
     }?;
-    Ok(Written { rows, left_out })
+    written.left_out = rows.left_out();
+    Ok(written)
 }
 
-pub(super) fn write_rows<R: Row>(
-    rows: impl Iterator<Item = Result<R, ViewError>>,
-    form: Form,
-    out: &mut impl Write,
-) -> Result<u64, ViewError> {
-    match form {
-        Form::Jsonl => jsonl(rows, out),
-        Form::Csv => csv(rows, out),
-        Form::Tabs => tabs(rows, out),
-        Form::Aligned(width) => aligned(rows, width, out),
-    }
-}
-
-fn jsonl<R: Row>(
-    rows: impl Iterator<Item = Result<R, ViewError>>,
-    out: &mut impl Write,
-) -> Result<u64, ViewError> {
-    #[derive(Serialize)]
-    struct Line<R> {
-        v: u32,
-        #[serde(flatten)]
-        row: R,
+fn jsonl(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+    let mut names = Vec::new();
+    for column in rows.columns() {
+        let mut name = b",".to_vec();
+        super::json::write(&mut name, &column.name)?;
+        name.push(b':');
+        names.push(name);
     }
     let mut count = 0;
     for row in rows {
-        json::write_line(out, &Line { v: 1, row: row? })?;
+        let row = row?;
+        out.write_all(b"{\"v\":1")?;
+        for (name, value) in names.iter().zip(&row) {
+            out.write_all(name)?;
+            value.write_json(out)?;
+        }
+        out.write_all(b"}\n")?;
         count += 1;
     }
     Ok(count)
 }
 
-fn csv<R: Row>(
-    rows: impl Iterator<Item = Result<R, ViewError>>,
-    out: &mut impl Write,
-) -> Result<u64, ViewError> {
+fn csv(rows: &mut Rows<'_>, is_safe: bool, out: &mut impl Write) -> Result<u64, ViewError> {
+    let columns = rows.columns().to_vec();
     let mut csv = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    csv.write_record(R::COLUMNS.iter().map(|column| column.name)).map_err(io_error)?;
+    let names = columns.iter().map(|column| column.name.as_ref());
+    csv.write_record(names.chain(is_safe.then_some(ALTERED_COLUMN))).map_err(io_error)?;
     let mut count = 0;
+    let mut altered = String::new();
     for row in rows {
-        let row = row?;
-        let cells = row.cells().into_iter().zip(R::COLUMNS).map(|(cell, column)| match cell {
-            Some(text) => neutral(&text, column.kind).into_owned(),
-            None => String::new(),
-        });
-        csv.write_record(cells).map_err(io_error)?;
+        altered.clear();
+        for (value, column) in row?.iter().zip(&columns) {
+            let text = value.text().unwrap_or_default();
+            if !is_safe {
+                csv.write_field(text.as_bytes()).map_err(io_error)?;
+                continue;
+            }
+            let safe = neutral(&text, column.kind);
+            if safe != text {
+                altered.push_str(if altered.is_empty() { "" } else { "; " });
+                altered.push_str(&column.name);
+            }
+            csv.write_field(safe.as_bytes()).map_err(io_error)?;
+        }
+        if is_safe {
+            csv.write_field(&altered).map_err(io_error)?;
+        }
+        csv.write_record(None::<&[u8]>).map_err(io_error)?;
         count += 1;
     }
     csv.flush()?;
@@ -115,7 +125,7 @@ fn csv<R: Row>(
 }
 
 /// The error of the system, if it is one: csv's own conversion hides its kind, and with it that a reader went away.
-fn io_error(error: csv::Error) -> io::Error {
+pub(crate) fn io_error(error: csv::Error) -> io::Error {
     if !error.is_io_error() {
         return error.into();
     }
@@ -126,31 +136,68 @@ fn io_error(error: csv::Error) -> io::Error {
 }
 
 /// Cleans a cell. One that a spreadsheet would take for a formula (beginning with `=`, `+`, `-`, `@`, their full-width
-/// forms, tab or CR) gets an apostrophe in front, which spreadsheets take for "this is text".
-pub(super) fn neutral(text: &str, kind: Kind) -> Cow<'_, str> {
+/// forms, tab or CR) gets an apostrophe in front, which spreadsheets take for "this is text". Where the list separator is a semicolon, as it is
+/// in many countries, a cell begins behind each semicolon too: `x;=1+1` becomes `x;'=1+1`.
+pub(crate) fn neutral(text: &str, kind: Kind) -> Cow<'_, str> {
     if !matches!(kind, Kind::Text | Kind::List | Kind::Object) {
         return Cow::Borrowed(text);
     }
     let cleaned = clean(text);
-    let runs = text.starts_with(['\t', '\r'])
-        || cleaned.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    if runs { Cow::Owned(format!("'{cleaned}")) } else { cleaned }
+    let runs = |text: &str, blanks: &[char]| {
+        let begin = text.trim_start().trim_start_matches(blanks).trim_start();
+        begin.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+    };
+    let begins = text.starts_with(['\t', '\r']) || runs(&cleaned, &[]);
+    let semicolons: Vec<usize> = cleaned
+        .match_indices(';')
+        .map(|(place, _)| place + 1)
+        .filter(|place| runs(&cleaned[*place..], &['"']))
+        .collect();
+    if !begins && semicolons.is_empty() {
+        return cleaned;
+    }
+    let mut safe = String::with_capacity(cleaned.len() + 1 + semicolons.len());
+    safe.push_str(if begins { "'" } else { "" });
+    let mut from = 0;
+    for place in semicolons {
+        safe.push_str(&cleaned[from..place]);
+        safe.push('\'');
+        from = place;
+    }
+    safe.push_str(&cleaned[from..]);
+    Cow::Owned(safe)
 }
 
-fn tabs<R: Row>(
-    rows: impl Iterator<Item = Result<R, ViewError>>,
-    out: &mut impl Write,
-) -> Result<u64, ViewError> {
-    let names: Vec<_> = R::COLUMNS.iter().map(|column| column.name).collect();
+fn tabs(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+    let names: Vec<_> = rows.columns().iter().map(|column| clean(&column.name).into_owned()).collect();
     writeln!(out, "{}", names.join("\t"))?;
     let mut count = 0;
     for row in rows {
-        let row = row?;
-        for (index, cell) in row.cells().into_iter().enumerate() {
+        for (index, value) in row?.iter().enumerate() {
             let separator = if index == 0 { "" } else { "\t" };
-            write!(out, "{separator}{}", clean(&cell.unwrap_or_default()))?;
+            write!(out, "{separator}{}", clean(&value.text().unwrap_or_default()))?;
         }
         writeln!(out)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn lines(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+    let columns = rows.columns().to_vec();
+    let longest = columns.iter().map(|column| width::cells(&column.name)).max().unwrap_or_default();
+    let mut count = 0;
+    for row in rows {
+        if count > 0 {
+            writeln!(out)?;
+        }
+        for (value, column) in row?.iter().zip(&columns) {
+            let text = value.text().unwrap_or_default();
+            if !text.is_empty() {
+                let fill = " ".repeat(longest - width::cells(&column.name));
+                writeln!(out, "{}{fill}  {}", clean(&column.name), clean(&text))?;
+            }
+        }
         count += 1;
     }
     Ok(count)
@@ -159,59 +206,86 @@ fn tabs<R: Row>(
 /// Rows by which the widths of columns are set.
 const MEASURED: usize = 200;
 
-/// Most characters of a cell where columns are aligned; the first column may take half the line.
+/// Most terminal cells of a column where columns are aligned; the first one may take half the line.
 const WIDEST: usize = 40;
 
-fn aligned<R: Row>(
-    mut rows: impl Iterator<Item = Result<R, ViewError>>,
-    width: usize,
+/// Fewest cells that a column is shrunk to.
+const NARROWEST: usize = 6;
+
+fn aligned(
+    rows: &mut Rows<'_>,
+    line_width: usize,
+    narrowed: &mut usize,
     out: &mut impl Write,
 ) -> Result<u64, ViewError> {
-    let most = |index: usize| if index == 0 { WIDEST.max(width / 2) } else { WIDEST };
-    let short = |row: &R| -> Vec<String> {
-        let cells = row.cells().into_iter().enumerate();
+    let columns = rows.columns().to_vec();
+    let most = |index: usize| if index == 0 { WIDEST.max(line_width / 2) } else { WIDEST };
+    let short = |row: &[Value]| -> Vec<String> {
+        let cells = row.iter().enumerate();
         cells
-            .map(|(index, cell)| cell.map_or_else(|| "-".to_owned(), |text| clean_to(&text, most(index))))
+            .map(|(index, value)| {
+                value.text().map_or_else(|| "-".to_owned(), |text| width::fit(&text, most(index)))
+            })
             .collect()
     };
     let mut first = Vec::new();
     for row in rows.by_ref().take(MEASURED) {
         first.push(short(&row?));
     }
-    let widths: Vec<usize> = (0..R::COLUMNS.len())
+    let names: Vec<String> = columns.iter().map(|column| width::fit(&column.name, WIDEST)).collect();
+    let mut widths: Vec<usize> = (0..columns.len())
         .map(|index| {
-            let cells = first.iter().map(|row| row[index].chars().count());
-            cells.chain([R::COLUMNS[index].name.len()]).max().unwrap_or_default()
+            let cells = first.iter().map(|row| width::cells(&row[index]));
+            cells.chain([width::cells(&names[index])]).max().unwrap_or_default()
         })
         .collect();
-    let names: Vec<_> = R::COLUMNS.iter().map(|column| column.name.to_owned()).collect();
-    writeln!(out, "{}", line(&names, &widths, R::COLUMNS, width))?;
+    *narrowed = narrow(&mut widths, line_width);
+    writeln!(out, "{}", line(&names, &widths, &columns, line_width))?;
     let mut count = 0;
     for row in &first {
-        writeln!(out, "{}", line(row, &widths, R::COLUMNS, width))?;
+        writeln!(out, "{}", line(row, &widths, &columns, line_width))?;
         count += 1;
     }
     for row in rows {
-        let cells: Vec<_> =
-            short(&row?).iter().zip(&widths).map(|(cell, width)| clean_to(cell, *width)).collect();
-        writeln!(out, "{}", line(&cells, &widths, R::COLUMNS, width))?;
+        writeln!(out, "{}", line(&short(&row?), &widths, &columns, line_width))?;
         count += 1;
     }
     Ok(count)
 }
 
-fn line(cells: &[String], widths: &[usize], columns: &[Column], width: usize) -> String {
+/// Makes columns narrower, the widest first, until the line holds as many of them as it can; those behind are dropped. Gives how many.
+fn narrow(widths: &mut Vec<usize>, line_width: usize) -> usize {
+    let all = widths.len();
+    let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+    // As many as the line holds with none wider than half of what it would like to be.
+    let least = |wanted: usize| wanted.min(NARROWEST.max(wanted / 2));
+    while widths.len() > 1
+        && total(&widths.iter().map(|wanted| least(*wanted)).collect::<Vec<_>>()) > line_width
+    {
+        widths.pop();
+    }
+    while total(widths) > line_width {
+        let Some(widest) = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > 1) else {
+            break;
+        };
+        *widest -= 1;
+    }
+    all - widths.len()
+}
+
+fn line(cells: &[String], widths: &[usize], columns: &[Column], line_width: usize) -> String {
     let mut line = String::new();
     for ((cell, column), fill) in cells.iter().zip(columns).zip(widths) {
         if !line.is_empty() {
             line.push_str("  ");
         }
-        let padding = " ".repeat(fill.saturating_sub(cell.chars().count()));
+        let cell = width::fit(cell, *fill);
+        let padding = " ".repeat(fill.saturating_sub(width::cells(&cell)));
         let is_number = matches!(column.kind, Kind::Integer | Kind::Number);
         let (left, right) = if is_number { (padding.as_str(), "") } else { ("", padding.as_str()) };
         line.push_str(left);
-        line.push_str(cell);
+        line.push_str(&cell);
         line.push_str(right);
     }
-    clean_to(line.trim_end(), width)
+    width::fit(line.trim_end(), line_width)
 }

@@ -18,6 +18,12 @@ fn cells_that_a_spreadsheet_would_run_are_neutralised() {
         ("a=1", "a=1"),
         ("'=1", "'=1"),
         ("", ""),
+        ("x;=1+1", "x;'=1+1"),
+        ("x; =1", "x;' =1"),
+        ("x;\"=1\"", "x;'\"=1\""),
+        ("=a;b;+c;d;@e", "'=a;b;'+c;d;'@e"),
+        ("x;\t＝1", "x;' ＝1"),
+        ("a;b;c", "a;b;c"),
         ("line\nbreak \u{1b}[2Jä", "line break ä"),
     ] {
         assert_eq!(neutral(cell, Kind::Text), written, "{cell:?}");
@@ -69,6 +75,36 @@ fn no_form_lets_foreign_text_steer_a_terminal() {
 }
 
 #[test]
+fn raw_cells_are_as_they_were_found_and_others_say_that_they_are_not() {
+    let view = hostile();
+    let cells = |form| {
+        let csv = text(&view, Table::Pages, form);
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let headers = reader.headers().unwrap().clone();
+        let title = headers.iter().position(|name| name == "title").unwrap();
+        let altered = headers.iter().position(|name| name == "altered");
+        let mut cells: Vec<(String, Option<String>)> = reader
+            .records()
+            .map(Result::unwrap)
+            .map(|row| (row[title].to_owned(), altered.map(|altered| row[altered].to_owned())))
+            .collect();
+        cells.sort();
+        cells
+    };
+    let altered = Some("title".to_owned());
+    let expected = [
+        ("'=cmd|' /C calc'!A0".to_owned(), altered.clone()),
+        ("Zwei, \"drei\"".to_owned(), altered.clone()),
+        ("a b  c".to_owned(), altered),
+    ];
+    assert_eq!(cells(Form::Csv), expected);
+    let raw = ["\u{1b}]0;owned\u{7}Zwei, \"drei\"", "=cmd|' /C calc'!A0", "a\tb\r\nc\u{9b}31m\u{202e}"];
+    assert_eq!(cells(Form::RawCsv), raw.map(|text| (text.to_owned(), None)));
+    let free = text(&crawl().view(), Table::Pages, Form::Csv);
+    assert!(free.lines().skip(1).all(|line| line.ends_with(',')), "nothing is altered: {free}");
+}
+
+#[test]
 fn tabs_have_one_cell_a_column() {
     let view = hostile();
     let text = text(&view, Table::Pages, Form::Tabs);
@@ -89,7 +125,7 @@ fn aligned_columns_fit_the_terminal() {
     for width in [40, 80, 132] {
         let text = text(&view, Table::Pages, Form::Aligned(width));
         assert_eq!(text.lines().count(), 301);
-        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        assert!(text.lines().all(|line| crate::view::width::cells(line) <= width), "{width}: {text}");
         if width > 60 {
             let place = text.lines().next().unwrap().find("status").unwrap() + "status".len();
             let numbers: Vec<String> =

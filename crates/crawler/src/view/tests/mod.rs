@@ -6,6 +6,7 @@ mod noindex;
 mod owner;
 mod queue;
 mod skipped;
+mod stable;
 mod summary;
 mod tables;
 mod versions;
@@ -247,7 +248,8 @@ fn rows<R: Row>(rows: impl Iterator<Item = Result<R, ViewError>>) -> Vec<R> {
 
 /// A table's name on the command line.
 fn name(table: Table) -> String {
-    table.to_possible_value().unwrap().get_name().to_owned()
+    assert_eq!(table.to_possible_value().unwrap().get_name(), table.name());
+    table.name().to_owned()
 }
 
 fn text<S: Store>(view: &View<S>, table: Table, form: Form) -> String {

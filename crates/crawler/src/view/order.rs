@@ -1,0 +1,207 @@
+//! The order in which tables are exported: host, then URL, so that two exports can be compared line by line; one crawl or several.
+
+use std::borrow::Cow;
+
+use super::Table;
+use super::cell::{Field, Kind};
+use super::open::{View, ViewError};
+use super::row::Column;
+use super::rows::{RowStream, Rows};
+use super::value::Value;
+use crate::sorter::{SortError, Sorter};
+use crate::store::Store;
+
+/// The column that names the crawl where several are written into one table.
+pub const CRAWL_COLUMN: &str = "crawl";
+
+/// The columns that a table is ordered by: host (or the URL or origin that it is taken from), URL. The ledger has an order of its own.
+fn ordered_by(table: Table) -> Option<(&'static str, &'static str)> {
+    match table {
+        Table::Pages => Some(("url", "url")),
+        Table::Links => Some(("from", "from")),
+        Table::Hosts => Some(("host", "host")),
+        Table::Robots => Some(("origin", "origin")),
+        Table::Queue | Table::Skipped | Table::Errors => Some(("host", "url")),
+        Table::Ledger => None,
+    }
+}
+
+/// The host of a URL or origin as the crawl writes them, normalised and without user information; a name is one itself.
+pub(crate) fn host_of(url: &str) -> &str {
+    let Some((_, rest)) = url.split_once("://") else { return url };
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    match authority.rfind(':') {
+        Some(colon) if !authority[colon..].contains(']') => &authority[..colon],
+        _ => authority,
+    }
+}
+
+/// Sorts rows by keys in temporary files; rows with the same key stay in their order.
+pub(crate) struct RowSorter {
+    sorter: Sorter,
+    count: u64,
+    record: Vec<u8>,
+}
+
+impl RowSorter {
+    pub(crate) fn new(sorter: Sorter) -> Self {
+        Self { sorter, count: 0, record: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, key: &[u8], row: &[Value]) -> Result<(), ViewError> {
+        self.record.clear();
+        self.record.extend_from_slice(key);
+        self.record.extend_from_slice(&self.count.to_be_bytes());
+        self.count += 1;
+        let length = self.record.len() as u32;
+        let record = postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(form)?;
+        self.record = record;
+        self.record.extend_from_slice(&length.to_le_bytes());
+        Ok(self.sorter.push(&self.record)?)
+    }
+
+    pub(crate) fn sorted(self) -> Result<impl Iterator<Item = Result<Vec<Value>, ViewError>>, SortError> {
+        Ok(self.sorter.sorted()?.map(|record| {
+            let record = record?;
+            let (record, length) = record
+                .split_last_chunk::<4>()
+                .ok_or(postcard::Error::DeserializeUnexpectedEnd)
+                .map_err(form)?;
+            let row = record.get(u32::from_le_bytes(*length) as usize..).unwrap_or_default();
+            postcard::from_bytes(row).map_err(form)
+        }))
+    }
+}
+
+/// What was sorted comes back as it was given, or the disk is at fault.
+fn form(error: postcard::Error) -> ViewError {
+    ViewError::Write(std::io::Error::other(format!(
+        "a temporary file holds another row than was written: {error}"
+    )))
+}
+
+impl<S: Store> View<S> {
+    /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
+    /// numbers. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB.
+    pub fn stable_rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
+        in_order(vec![self.rows(table)?], self.sorter())
+    }
+}
+
+/// The rows of a table of several crawls in one order, with the name of each row's crawl in a column `crawl`, the first one. Rows that differ in
+/// the crawl alone stand in the order of the crawls; the ledgers stand one behind the other. See [`View::stable_rows`]. Of one crawl there is no
+/// such column.
+pub fn stable_rows_of<'a, S: Store>(
+    crawls: &'a [(String, View<S>)],
+    table: Table,
+) -> Result<Rows<'a>, ViewError> {
+    let mut streams = Vec::with_capacity(crawls.len());
+    for (_, view) in crawls {
+        streams.push(view.rows(table)?);
+    }
+    let sorter = crawls.first().map_or_else(|| Sorter::new(None), |(_, view)| view.sorter());
+    if crawls.len() < 2 {
+        return in_order(streams, sorter);
+    }
+    let columns = all_columns(streams.iter().flat_map(Rows::columns));
+    let named = crawls.iter().zip(streams).map(|((name, _), rows)| named(name, rows, &columns)).collect();
+    in_order(named, sorter)
+}
+
+/// The columns of a table of one or several crawls: see [`stable_rows_of`].
+pub fn columns_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Vec<Column>, ViewError> {
+    let mut streams = Vec::with_capacity(crawls.len());
+    for (_, view) in crawls {
+        streams.push(view.columns(table)?);
+    }
+    let is_one = streams.len() < 2;
+    Ok(if is_one { streams.pop().unwrap_or_default() } else { all_columns(streams.iter().flatten()) })
+}
+
+fn crawl_column() -> Column {
+    Column::new(
+        CRAWL_COLUMN,
+        Kind::Text,
+        false,
+        &[],
+        " Directory of the crawl, as it was named; only where several are exported.",
+    )
+    .names()
+}
+
+/// The columns of all streams; one that is a list in any of them is a list.
+fn all_columns<'a>(of_streams: impl Iterator<Item = &'a Column>) -> Vec<Column> {
+    let mut columns = vec![crawl_column()];
+    for column in of_streams {
+        match columns.iter_mut().find(|known| known.name == column.name) {
+            Some(known) if known.kind != column.kind && column.kind == Kind::List => *known = column.clone(),
+            Some(_) => {}
+            None => columns.push(column.clone()),
+        }
+    }
+    columns
+}
+
+/// Rows with the name of their crawl, under the columns of all crawls.
+fn named<'a>(name: &str, rows: Rows<'a>, columns: &[Column]) -> Rows<'a> {
+    let places: Vec<_> = columns
+        .iter()
+        .skip(1)
+        .map(|column| {
+            let place = rows.columns().iter().position(|known| known.name == column.name);
+            let becomes_list = place.is_some_and(|place| rows.columns()[place].kind != column.kind);
+            (place, becomes_list, column.kind == Kind::List)
+        })
+        .collect();
+    let name = name.to_owned();
+    rows.with(columns.to_vec(), move |rows| {
+        Box::new(rows.map(move |row| {
+            let mut row = row?;
+            let mut wide = Vec::with_capacity(places.len() + 1);
+            wide.push(Value::Text(Cow::Owned(name.clone())));
+            wide.extend(places.iter().map(|(place, becomes_list, is_list)| match place {
+                Some(place) => match std::mem::replace(&mut row[*place], Value::Null) {
+                    Value::Text(text) if *becomes_list => vec![text.into_owned()].into_value(),
+                    Value::Null if *becomes_list => Value::empty_list(),
+                    value => value,
+                },
+                None if *is_list => Value::empty_list(),
+                None => Value::Null,
+            }));
+            Ok(wide)
+        }))
+    })
+}
+
+fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result<Rows<'a>, ViewError> {
+    let first = if streams.is_empty() { Rows::none() } else { streams.remove(0) };
+    let columns = first.columns().to_vec();
+    let Some((host, url)) = ordered_by(first.table()) else {
+        return Ok(first.with(columns, |rows| {
+            let others: RowStream<'_> = Box::new(streams.into_iter().flatten());
+            Box::new(rows.chain(others))
+        }));
+    };
+    let place = |name: &str| columns.iter().position(|column| column.name == name).unwrap_or_default();
+    let (host, url) = (place(host), place(url));
+    let mut sorted = RowSorter::new(sorter);
+    let mut key = Vec::new();
+    let mut first = first;
+    let mut left_out = 0;
+    for rows in std::iter::once(&mut first).chain(&mut streams) {
+        for row in &mut *rows {
+            let row = row?;
+            let (host, url) = (row[host].as_str().unwrap_or_default(), row[url].as_str().unwrap_or_default());
+            key.clear();
+            key.extend_from_slice(host_of(host).as_bytes());
+            key.push(0);
+            key.extend_from_slice(url.as_bytes());
+            key.push(0);
+            sorted.push(&key, &row)?;
+        }
+        left_out += rows.left_out();
+    }
+    let sorted = sorted.sorted()?;
+    first.set_left_out(left_out);
+    Ok(first.with(columns, |_| Box::new(sorted)))
+}

@@ -1,0 +1,260 @@
+//! The rows of any table as plain values, with the columns that `[[extract]]` brings, in the order in which they are stored or in the one that
+//! two exports can be compared by.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+use super::Table;
+use super::cell::{Field, Kind};
+use super::lookup::PageUrls;
+use super::open::{View, ViewError};
+use super::pages::{PageRow, page_row};
+use super::row::{Column, Row};
+use super::value::Value;
+use crate::job::all_runs;
+use crate::page_store;
+use crate::store::Store;
+use crate::url::CrawlUrl;
+
+/// Rows as values, one for each column.
+pub type RowStream<'a> = Box<dyn Iterator<Item = Result<Vec<Value>, ViewError>> + 'a>;
+
+/// The rows of a table with its columns. Rows come one by one; none is held.
+pub struct Rows<'a> {
+    table: Table,
+    columns: Vec<Column>,
+    rows: RowStream<'a>,
+    left_out: Rc<Cell<u64>>,
+}
+
+impl fmt::Debug for Rows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rows").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Vec<Value>, ViewError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next()
+    }
+}
+
+/// A column that the table doesn't have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("table {table} has no column {name:?}{}; it has: {columns}", .nearest.as_ref().map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default())]
+pub struct UnknownColumn {
+    table: &'static str,
+    name: String,
+    nearest: Option<String>,
+    columns: String,
+}
+
+impl UnknownColumn {
+    /// The error, with the column that is spelt most alike.
+    pub fn new(table: Table, columns: &[Column], name: &str) -> Self {
+        let alike = |column: &&Column| strsim::jaro_winkler(&column.name, name);
+        let nearest = columns.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_ref()).collect();
+        Self {
+            table: table.name(),
+            name: name.to_owned(),
+            nearest: nearest.filter(|column| alike(column) > 0.8).map(|column| column.name.to_string()),
+            columns: names.join(" "),
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// No rows.
+    pub(crate) fn none() -> Self {
+        let rows = Box::new(std::iter::empty());
+        Self { table: Table::Pages, columns: Vec::new(), rows, left_out: Rc::default() }
+    }
+
+    /// A single row.
+    pub fn one(table: Table, columns: Vec<Column>, row: Vec<Value>) -> Self {
+        Self { table, columns, rows: Box::new(std::iter::once(Ok(row))), left_out: Rc::default() }
+    }
+
+    /// The table.
+    pub fn table(&self) -> Table {
+        self.table
+    }
+
+    /// The columns, in order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Links of pages under noindex that were left out so far.
+    pub fn left_out(&self) -> u64 {
+        self.left_out.get()
+    }
+
+    pub(crate) fn set_left_out(&self, count: u64) {
+        self.left_out.set(count);
+    }
+
+    /// Keeps the rows that a test lets pass.
+    #[must_use]
+    pub fn keep(self, test: impl Fn(&[Value]) -> bool + 'a) -> Self {
+        let rows = self.rows.filter(move |row| row.as_ref().map_or(true, |row| test(row)));
+        Self { rows: Box::new(rows), ..self }
+    }
+
+    /// Keeps the first rows.
+    #[must_use]
+    pub fn first(self, most: usize) -> Self {
+        Self { rows: Box::new(self.rows.take(most)), ..self }
+    }
+
+    /// Other rows under other columns.
+    pub(crate) fn with(
+        self,
+        columns: Vec<Column>,
+        rows: impl FnOnce(RowStream<'a>) -> RowStream<'a>,
+    ) -> Self {
+        Self { columns, rows: rows(self.rows), ..self }
+    }
+
+    /// The place of a column.
+    pub fn place(&self, name: &str) -> Result<usize, UnknownColumn> {
+        let place = self.columns.iter().position(|column| column.name == name);
+        place.ok_or_else(|| UnknownColumn::new(self.table, &self.columns, name))
+    }
+
+    /// Takes columns by their names, in this order.
+    pub fn select(self, names: &[impl AsRef<str>]) -> Result<Self, UnknownColumn> {
+        let places = names.iter().map(|name| self.place(name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.at(places))
+    }
+
+    /// Without the columns that have nothing in most rows; see [`Column::is_detail`].
+    #[must_use]
+    pub fn compact(self) -> Self {
+        let places = (0..self.columns.len()).filter(|place| !self.columns[*place].is_detail).collect();
+        self.at(places)
+    }
+
+    fn at(self, places: Vec<usize>) -> Self {
+        let columns = places.iter().map(|place| self.columns[*place].clone()).collect();
+        let rows = self.rows.map(move |row| {
+            let mut row = row?;
+            let mut taken = Vec::with_capacity(places.len());
+            for (index, place) in places.iter().enumerate() {
+                let is_last = !places[index + 1..].contains(place);
+                let value = if is_last {
+                    std::mem::replace(&mut row[*place], Value::Null)
+                } else {
+                    row[*place].clone()
+                };
+                taken.push(value);
+            }
+            Ok(taken)
+        });
+        Self { columns, rows: Box::new(rows), ..self }
+    }
+}
+
+/// What a column of `[[extract]]` begins with.
+pub const FIELD_PREFIX: &str = "field_";
+
+fn field_column(name: &str, all: bool) -> Column {
+    let kind = if all { Kind::List } else { Kind::Text };
+    let column = Column::new("", kind, !all, &[], "");
+    Column {
+        name: Cow::Owned(format!("{FIELD_PREFIX}{name}")),
+        about: Cow::Owned(format!(" What `[[extract]]` asks for as `{name}`.")),
+        null_when: if all { "never" } else { "nothing matched, or noindex" },
+        ..column
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The fields of all runs' settings: name, and whether any run takes every match.
+    fn extracted(&self) -> Result<Vec<(String, bool)>, ViewError> {
+        let mut fields: BTreeMap<String, bool> = BTreeMap::new();
+        for field in all_runs(self.store())?.into_iter().flatten().flat_map(|settings| settings.extract) {
+            *fields.entry(field.name).or_default() |= field.all;
+        }
+        Ok(fields.into_iter().collect())
+    }
+
+    /// The columns of a table in this crawl: with `pages`, those that `[[extract]]` asks for stand behind the others.
+    pub fn columns(&self, table: Table) -> Result<Vec<Column>, ViewError> {
+        let mut columns = table.columns().to_vec();
+        if table == Table::Pages {
+            columns.extend(self.extracted()?.iter().map(|(name, all)| field_column(name, *all)));
+        }
+        Ok(columns)
+    }
+
+    /// The rows of a table in the order of the typed ones. Of the links those of pages under noindex are left out, unless the view
+    /// has them.
+    pub fn rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
+        fn plain<'a, R: Row>(rows: impl Iterator<Item = Result<R, ViewError>> + 'a) -> RowStream<'a> {
+            Box::new(rows.map(|row| Ok(row?.into_values())))
+        }
+        let left_out: Rc<Cell<u64>> = Rc::default();
+        let rows = match table {
+            Table::Pages => {
+                let fields = self.extracted()?;
+                Box::new(self.pages().map(move |row| Ok(with_fields(row?, &fields)))) as RowStream<'_>
+            }
+            Table::Links => {
+                let left_out = Rc::clone(&left_out);
+                plain(self.links().filter(move |row| {
+                    let is_out = !self.has_noindex() && matches!(row, Ok(link) if link.from_noindex);
+                    left_out.set(left_out.get() + u64::from(is_out));
+                    !is_out
+                }))
+            }
+            Table::Hosts => plain(self.hosts()),
+            Table::Robots => plain(self.robots()),
+            Table::Queue => plain(self.queue()),
+            Table::Skipped => plain(self.skipped()?),
+            Table::Ledger => plain(self.ledger()),
+            Table::Errors => plain(self.errors()),
+        };
+        Ok(Rows { table, columns: self.columns(table)?, rows, left_out })
+    }
+}
+
+impl<S: Store> View<S> {
+    /// The row of table `pages` of one URL, with its columns; none where it wasn't answered. Cost: one look-up.
+    pub fn page(&self, url: &CrawlUrl) -> Result<Option<(Vec<Column>, Vec<Value>)>, ViewError> {
+        let Some(host) = self.host_ids().of(self, url)? else { return Ok(None) };
+        let page = url.fingerprint(self.key());
+        let Some(record) = page_store::record_of(self.store(), host, page)? else { return Ok(None) };
+        let mut record = self.shown(record);
+        let Some(status) = record.status else { return Ok(None) };
+        self.complete(&mut record)?;
+        let via = PageUrls::default().of(self, record.via)?;
+        let row = with_fields(page_row(record, status, via), &self.extracted()?);
+        Ok(Some((self.columns(Table::Pages)?, row)))
+    }
+}
+
+fn with_fields(row: PageRow, fields: &[(String, bool)]) -> Vec<Value> {
+    if fields.is_empty() {
+        return row.into_values();
+    }
+    let mut found = row.fields.clone();
+    let mut values = row.into_values();
+    values.extend(fields.iter().map(|(name, all)| {
+        let mut texts = found.remove(name).unwrap_or_default();
+        if *all {
+            texts.into_value()
+        } else if texts.is_empty() {
+            Value::Null
+        } else {
+            Value::Text(Cow::Owned(texts.swap_remove(0)))
+        }
+    }));
+    values
+}

@@ -1,0 +1,105 @@
+//! A value of a cell, whatever the table: what every form of output and every comparison works on.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::cell::Moment;
+use super::json;
+
+/// A value. The variant is that of the column's [`Kind`](super::Kind), or null.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// None.
+    Null,
+    /// Text, as it was found.
+    Text(Cow<'static, str>),
+    /// A whole number.
+    Integer(u64),
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Boolean(bool),
+    /// A time, in milliseconds since 1970.
+    Time(i64),
+    /// A list or an object.
+    Compound {
+        /// As JSON.
+        json: Cow<'static, str>,
+        /// In words: the members of a list joined by `; `.
+        text: Cow<'static, str>,
+    },
+}
+
+impl Value {
+    /// A list or an object. What can't be written as JSON becomes null.
+    pub(crate) fn compound(value: &impl Serialize, text: String) -> Self {
+        match serde_json::to_string(value) {
+            Ok(json) => Self::Compound { json: Cow::Owned(json), text: Cow::Owned(text) },
+            Err(_) => Self::Null,
+        }
+    }
+
+    /// A list without members.
+    pub(crate) fn empty_list() -> Self {
+        Self::Compound { json: Cow::Borrowed("[]"), text: Cow::Borrowed("") }
+    }
+
+    /// The text form; none for null. Foreign text is not cleaned yet.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Null => None,
+            Self::Text(text) | Self::Compound { text, .. } => Some(Cow::Borrowed(text)),
+            Self::Integer(number) => Some(Cow::Owned(number.to_string())),
+            Self::Number(number) => Some(Cow::Owned(number.to_string())),
+            Self::Boolean(value) => Some(Cow::Borrowed(if *value { "true" } else { "false" })),
+            Self::Time(_) => self.time().map(|time| Cow::Owned(Moment(time).to_string())),
+        }
+    }
+
+    /// The time, where it is one.
+    pub fn time(&self) -> Option<Timestamp> {
+        match self {
+            Self::Time(at) => Timestamp::from_millisecond(*at).ok(),
+            _ => None,
+        }
+    }
+
+    /// The text, where it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Writes it as JSON that can be printed.
+    pub(crate) fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Null => out.write_all(b"null"),
+            Self::Text(text) => json::write(out, text),
+            Self::Integer(number) => write!(out, "{number}"),
+            Self::Number(number) => json::write(out, number),
+            Self::Boolean(value) => write!(out, "{value}"),
+            Self::Time(_) => json::write(out, &self.text()),
+            Self::Compound { json, .. } => json::write_fragment(out, json),
+        }
+    }
+
+    /// Compares two values of one column; null comes first. Lists and objects are compared as text.
+    pub fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Null, Self::Null) => Ordering::Equal,
+            (Self::Null, _) => Ordering::Less,
+            (_, Self::Null) => Ordering::Greater,
+            (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.total_cmp(b),
+            (Self::Boolean(a), Self::Boolean(b)) => a.cmp(b),
+            (Self::Time(a), Self::Time(b)) => a.cmp(b),
+            (a, b) => a.text().cmp(&b.text()),
+        }
+    }
+}
