@@ -29,6 +29,7 @@ pub mod seeds;
 pub mod sitemap;
 pub mod sorter;
 pub mod store;
+pub mod tables;
 pub mod trap;
 pub mod url;
 pub mod view;

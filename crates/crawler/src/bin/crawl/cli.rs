@@ -10,7 +10,7 @@ use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
     audit, completions, config_show, demo, explain, export, man, page_check, plan, repair, report, resume,
-    robots_check, robots_history, run, show,
+    robots_check, robots_history, run, schema, show,
 };
 
 const EXAMPLES: &str = "\
@@ -90,10 +90,12 @@ pub(crate) enum Command {
     Demo(demo::DemoArgs),
     /// Says what a crawl may fetch, by which rules and how fast, before it does; asks for robots.txt and sitemaps alone
     Plan(plan::PlanArgs),
-    /// Shows a crawl: its summary, or one of its tables
+    /// Shows a crawl: its summary, one of its tables, a page, or a stored robots.txt
     Show(show::ShowArgs),
-    /// Writes a table of a crawl as CSV or JSON lines
+    /// Writes tables of crawls as CSV, JSON lines, Parquet, SQLite, GraphML or lists of edges
     Export(export::ExportArgs),
+    /// Lists the columns of all tables: name, type, unit, meaning
+    Schema(schema::SchemaArgs),
     /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
     Audit(audit::AuditArgs),
     /// Tells the story of one URL: how it was found, what was decided about it, and why

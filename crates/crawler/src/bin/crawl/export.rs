@@ -1,14 +1,16 @@
-//! `crawl export`: a table of a crawl as a file.
+//! `crawl export`: tables of one or several crawls as files for other programs.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+mod output;
+
+use std::io;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use crawler::store::SledStore;
-use crawler::view::{Form, Table, View, ViewError, Written, write_table};
+use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
 
+use self::output::Output;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::show;
@@ -19,23 +21,34 @@ use crate::terminal::Talk;
 #[command(after_help = "\
 Examples:
   crawl export crawl-data --table pages --format csv -o pages.csv
-  crawl export crawl-data --table links --format jsonl | gzip > links.jsonl.gz")]
+  crawl export crawl-data --table links --format jsonl | gzip > links.jsonl.gz
+  crawl export crawl-data --format parquet -o tables/
+  crawl export crawl-data --format sqlite -o crawl.sqlite
+  crawl export spring autumn --format sqlite -o both.sqlite
+  crawl export crawl-data --table hosts --format graphml -o hosts.graphml")]
 pub(crate) struct ExportArgs {
-    /// Directory of the crawl
-    dir: PathBuf,
-    /// Table to write
+    /// Directory of the crawl; of several, column `crawl` names each row's own
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// Table to write; graphml, edges: the graph of pages or hosts [default: all, into the directory or database of -o]
     #[arg(long, value_name = "TABLE")]
-    table: Table,
+    table: Option<Table>,
     /// Form in which it is written
     #[arg(long, value_name = "FORMAT")]
     format: Format,
+    /// Columns in this order, or all [default: all; csv: without those that most rows have nothing in]
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Writes CSV cells as they were found, also those that a spreadsheet would run
+    #[arg(long)]
+    raw: bool,
     /// Writes only pages that may serve this purpose; the crawl must have declared it
     #[arg(long, value_name = "PURPOSE")]
     purpose: Option<Purpose>,
     /// Writes with --table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
-    /// File to write [default: standard output]
+    /// File to write; of several tables, a directory; sqlite: the database [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -47,59 +60,136 @@ pub(crate) enum Format {
     Csv,
     /// One JSON object a line
     Jsonl,
+    /// Typed columns, compressed
+    Parquet,
+    /// One database with indices, full-text search and views
+    Sqlite,
+    /// The graph of pages or hosts, for Gephi and networkx
+    Graphml,
+    /// The edges of that graph as CSV: source, target, weight
+    Edges,
 }
 
-/// Exports a table.
+impl Format {
+    fn is_graph(self) -> bool {
+        matches!(self, Self::Graphml | Self::Edges)
+    }
+
+    /// What its files end in.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+            Self::Sqlite => "sqlite",
+            Self::Graphml => "graphml",
+            Self::Edges => "edges.csv",
+        }
+    }
+
+    /// Refuses a format that this program was built without.
+    fn check(self) -> anyhow::Result<()> {
+        let feature = match self {
+            Self::Parquet if cfg!(not(feature = "parquet")) => "parquet",
+            Self::Sqlite if cfg!(not(feature = "sqlite")) => "sqlite",
+            _ => return Ok(()),
+        };
+        let what = format!("this program was built without {feature}: build it with `--features {feature}`");
+        Err(Stop::new(exit::USAGE, what).into())
+    }
+}
+
+/// What is exported: the crawls by the names of their directories, and how.
+struct Job<'a> {
+    args: &'a ExportArgs,
+    crawls: Vec<(String, View<SledStore>)>,
+}
+
+/// Exports tables.
 pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    if args.purpose.is_some() && args.table != Table::Pages {
-        return Err(Stop::new(exit::USAGE, "--purpose goes with --table pages alone").into());
+    check(args)?;
+    let output = Output::new(args)?;
+    let mut crawls = Vec::with_capacity(args.dirs.len());
+    for dir in &args.dirs {
+        let view = show::open(dir)?.serving(args.purpose).with_noindex(args.include_noindex);
+        crawls.push((path_text(dir), view));
     }
-    show::check_noindex(args.include_noindex, Some(args.table))?;
-    let view = show::open(&args.dir)?.serving(args.purpose).with_noindex(args.include_noindex);
-    let form = match args.format {
-        Format::Csv => Form::Csv,
-        Format::Jsonl => Form::Jsonl,
-    };
-    let table = args.table;
-    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let written = write_table(&view, table, form, &mut out);
-        let written = written.and_then(|written| Ok(out.flush().map(|()| written)?));
-        // What is still in the buffer has been written, or nobody wants it.
-        let (_, _) = out.into_parts();
-        return show::finish(written.map(|written| show::tell_left_out(written, talk)));
-    };
-    match write_file(&view, table, form, path) {
-        Ok(written) => {
-            show::tell_left_out(written, talk);
-            Ok(exit::COMPLETE)
-        }
+    let job = Job { args, crawls };
+    job.check_columns()?;
+    let left_out = match output.write(&job) {
+        Ok(left_out) => left_out,
+        // A reader that went away is no error.
+        Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(ViewError::Write(error)) => {
-            let what = format!("{} can't be written: {error}", path_text(path));
-            Err(Stop::new(exit::STORAGE, what).into())
+            let what = format!("{} can't be written: {error}", output.told());
+            return Err(Stop::new(exit::STORAGE, what).into());
         }
-        Err(error) => Err(show::told(&error)),
+        Err(error) => return Err(show::told(&error)),
+    };
+    show::tell_left_out(Written { left_out, ..Written::default() }, talk);
+    Ok(exit::COMPLETE)
+}
+
+/// Refuses options that don't go together.
+fn check(args: &ExportArgs) -> anyhow::Result<()> {
+    let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
+    args.format.check()?;
+    if args.purpose.is_some() && args.table != Some(Table::Pages) {
+        return usage("--purpose goes with --table pages alone");
+    }
+    if args.format.is_graph() {
+        if !matches!(args.table, None | Some(Table::Pages | Table::Hosts)) {
+            return usage("a graph is one of pages or of hosts: --table pages or --table hosts");
+        }
+        if !args.columns.is_empty() || args.purpose.is_some() {
+            return usage("--columns and --purpose don't go with a graph");
+        }
+    } else {
+        if args.table.is_some() {
+            show::check_noindex(args.include_noindex, args.table)?;
+        } else if !args.columns.is_empty() && !args.takes_all_columns() {
+            return usage("--columns goes with --table: each table has columns of its own");
+        }
+    }
+    if args.raw && args.format != Format::Csv {
+        return usage(
+            "--raw goes with --format csv alone: the other formats hold every text as it was found",
+        );
+    }
+    let mut dirs: Vec<_> = args.dirs.iter().collect();
+    dirs.sort();
+    if let Some(pair) = dirs.windows(2).find(|pair| pair[0] == pair[1]) {
+        return usage(&format!("{} is named twice", path_text(pair[0])));
+    }
+    Ok(())
+}
+
+impl ExportArgs {
+    fn takes_all_columns(&self) -> bool {
+        self.columns == ["all"]
     }
 }
 
-/// Writes a file whole or not at all: as `FILE.part`, which gets its name at the end.
-fn write_file(view: &View<SledStore>, table: Table, form: Form, path: &Path) -> Result<Written, ViewError> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = PathBuf::from(part);
-    let write = || -> Result<Written, ViewError> {
-        let mut out = BufWriter::new(File::create(&part)?);
-        let written = write_table(view, table, form, &mut out)?;
-        out.flush()?;
-        out.get_ref().sync_all()?;
-        fs::rename(&part, path)?;
-        Ok(written)
-    };
-    let written = write();
-    if written.is_err() {
-        // The error itself is what has to be told.
-        drop(fs::remove_file(&part));
+impl Job<'_> {
+    /// Refuses an unknown column before anything is read.
+    fn check_columns(&self) -> anyhow::Result<()> {
+        let Some(table) = self.args.table.filter(|_| !self.args.takes_all_columns()) else { return Ok(()) };
+        let rows = columns_of(&self.crawls, table).map_err(|error| show::told(&error))?;
+        for name in &self.args.columns {
+            show::place(&rows, table, name)?;
+        }
+        Ok(())
     }
-    written
+
+    /// The rows of a table as they are exported.
+    fn rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
+        let rows = stable_rows_of(&self.crawls, table)?;
+        Ok(match &self.args.columns[..] {
+            [] if self.args.format == Format::Csv => rows.compact(),
+            [] => rows,
+            _ if self.args.takes_all_columns() => rows,
+            names => rows.select(names).map_err(io::Error::other)?,
+        })
+    }
 }

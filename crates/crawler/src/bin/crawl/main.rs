@@ -23,6 +23,7 @@ mod resume;
 mod robots_check;
 mod robots_history;
 mod run;
+mod schema;
 mod show;
 #[cfg(test)]
 mod surface_tests;
@@ -70,6 +71,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Plan(args)) => plan::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
+        Some(Command::Schema(args)) => schema::run(&args, talk),
         Some(Command::Audit(args)) => audit::run(&args, talk),
         Some(Command::Explain(args)) => explain::run(&args, talk),
         Some(Command::Report(args)) => report::run(&args, talk),

@@ -1,14 +1,21 @@
-//! `crawl show`: a crawl's summary or one of its tables.
+//! `crawl show`: a crawl's summary, one of its tables, a page, or a stored robots.txt.
+
+mod pager;
 
 use std::error::Error;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use crawler::job::DirError;
+use clap::{Args, ValueEnum};
+use crawler::clean::clean;
+use crawler::job::{CrawlDir, DirError};
 use crawler::store::SledStore;
-use crawler::view::{Form, Table, View, ViewError, Written, write_table};
+use crawler::tables::filter::Filter;
+use crawler::tables::sort::{parse_sort, sort_rows};
+use crawler::url::CrawlUrl;
+use crawler::view::{Column, Form, Rows, Table, UnknownColumn, View, ViewError, Written, write_rows};
 
+use self::pager::Pager;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::terminal::Talk;
@@ -19,56 +26,239 @@ use crate::terminal::Talk;
 Examples:
   crawl show crawl-data
   crawl show crawl-data hosts
-  crawl show crawl-data skipped --json | jq -r .reason | sort | uniq -c")]
+  crawl show crawl-data pages --where 'status >= 400 and depth < 3' --sort bytes:desc --columns url,status,bytes
+  crawl show crawl-data page https://example.org/
+  crawl show crawl-data robots example.org
+  crawl show crawl-data skipped --json | jq -r .reason | sort | uniq -c
+
+Conditions of --where:
+  COLUMN = != < <= > >= VALUE; ~ and !~ with a regular expression; contains; in (VALUE, ...); is null; and, or, not, ( );
+  texts and times in quotation marks: 'fetched_at >= \"2026-03-01\" and not url ~ \"[.]pdf$\"'. `crawl schema` lists the columns.")]
 pub(crate) struct ShowArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Table to show; none: the summary
+    /// Table to show; none: the summary. `page` takes a URL and shows one row of pages
     #[arg(value_name = "TABLE", hide_possible_values = false)]
-    table: Option<Table>,
+    table: Option<Shown>,
+    /// The URL of `page`; with `robots`, a host or origin, whose stored file is shown with the lines that bind us
+    #[arg(value_name = "URL|HOST")]
+    about: Option<String>,
+    /// Shows only rows for which this is true
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Sorts by these columns, each ascending or, with :desc, descending [default: as stored]
+    #[arg(long, value_name = "COLUMN[:desc],...")]
+    sort: Option<String>,
+    /// Shows these columns in this order [default: all; on a terminal, those that fit]
+    #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Shows no more rows than this [default: all]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
     /// Shows in table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
 }
 
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shown {
+    /// What was answered, one row a URL
+    Pages,
+    /// What links where, and what became of each link
+    Links,
+    /// What each host was asked, how fast, and why so
+    Hosts,
+    /// Every version of every robots.txt; of one host, the file itself
+    Robots,
+    /// What is still to be fetched
+    Queue,
+    /// What was left out, and why
+    Skipped,
+    /// Every decision in its order
+    Ledger,
+    /// What failed, and how
+    Errors,
+    /// One row of pages, by its URL
+    Page,
+}
+
+impl Shown {
+    fn table(self) -> Table {
+        match self {
+            Self::Pages | Self::Page => Table::Pages,
+            Self::Links => Table::Links,
+            Self::Hosts => Table::Hosts,
+            Self::Robots => Table::Robots,
+            Self::Queue => Table::Queue,
+            Self::Skipped => Table::Skipped,
+            Self::Ledger => Table::Ledger,
+            Self::Errors => Table::Errors,
+        }
+    }
+}
+
 /// Shows a crawl.
 pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    check_noindex(args.include_noindex, args.table)?;
+    let table = args.table.map(Shown::table);
+    check_noindex(args.include_noindex, table)?;
+    check(args)?;
     let view = open(&args.dir)?.with_noindex(args.include_noindex);
-    let stdout = io::stdout();
-    let width =
-        stdout.is_terminal().then(|| terminal_size::terminal_size().map_or(100, |(width, _)| width.0));
-    let mut out = BufWriter::new(stdout.lock());
-    let shown = match args.table {
-        Some(table) => {
-            let form = match width {
-                _ if talk.json => Form::Jsonl,
-                Some(width) => Form::Aligned(width.into()),
-                None => Form::Tabs,
-            };
-            write_table(&view, table, form, &mut out).map(Some)
-        }
-        None => view.summary().and_then(|summary| {
+    let is_terminal = io::stdout().is_terminal();
+    match (args.table, &args.about) {
+        (Some(Shown::Page), Some(url)) => show_page(&view, url, args, talk),
+        (Some(Shown::Robots), Some(origin)) => show_robots(&view, origin, talk),
+        (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, talk),
+        (None, _) => {
+            let summary = view.summary().map_err(|error| told(&error))?;
+            let mut out = Pager::start(is_terminal && !talk.json);
             let place = path_text(&args.dir);
             let written =
                 if talk.json { summary.write_json(&mut out) } else { summary.write_text(&place, &mut out) };
-            written?;
-            Ok(None)
-        }),
+            finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
+        }
+    }
+}
+
+/// Refuses options and arguments that don't go together.
+fn check(args: &ShowArgs) -> anyhow::Result<()> {
+    let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
+    let is_table = args.table.is_some_and(|shown| shown != Shown::Page) && args.about.is_none();
+    let has_options = args.condition.is_some() || args.sort.is_some() || args.limit.is_some();
+    match (args.table, &args.about) {
+        (Some(Shown::Page), None) => usage("`crawl show DIR page` needs a URL"),
+        (Some(Shown::Page | Shown::Robots), Some(_)) | (_, None) => {
+            if has_options && !is_table {
+                return usage("--where, --sort and --limit go with a table");
+            }
+            if !args.columns.is_empty() && !is_table && args.table != Some(Shown::Page) {
+                return usage("--columns goes with a table");
+            }
+            Ok(())
+        }
+        (_, Some(about)) => {
+            let what = format!("{}: a URL or host goes with `page` or `robots` alone", clean(about));
+            usage(&what)
+        }
+    }
+}
+
+fn show_table(
+    view: &View<SledStore>,
+    table: Table,
+    args: &ShowArgs,
+    is_terminal: bool,
+    talk: Talk,
+) -> anyhow::Result<i32> {
+    let mut rows = view.rows(table).map_err(|error| told(&error))?;
+    let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
+    for name in args.columns.iter().filter(|_| !takes_all(&args.columns)) {
+        place(rows.columns(), table, name)?;
+    }
+    let keys = args.sort.as_deref().map(|text| parse_sort(text, &rows)).transpose();
+    let keys = keys.map_err(|error| usage(error.to_string()))?;
+    if let Some(text) = &args.condition {
+        let filter =
+            Filter::parse(text, &rows).map_err(|error| usage(clean(&error.to_string()).into_owned()))?;
+        rows = rows.keep(move |row| filter.passes(row));
+    }
+    if let Some(keys) = keys {
+        rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root)).map_err(|error| told(&error))?;
+    }
+    if let Some(limit) = args.limit {
+        rows = rows.first(limit);
+    }
+    if !args.columns.is_empty() && !takes_all(&args.columns) {
+        rows = rows.select(&args.columns).map_err(|error| usage(error.to_string()))?;
+    }
+    let form = match terminal_width() {
+        _ if talk.json => Form::Jsonl,
+        Some(width) if is_terminal => Form::Aligned(width),
+        _ => Form::Tabs,
     };
-    let written = shown.and_then(|written| Ok(out.flush().map(|()| written)?));
-    // What is still in the buffer has been written, or nobody wants it.
-    let (_, _) = out.into_parts();
-    if args.table == Some(Table::Ledger) && written.is_ok() {
+    let mut out = Pager::start(is_terminal && !talk.json);
+    let written = write_rows(rows, form, &mut out);
+    let written = written.and_then(|written| Ok(out.finish().map(|()| written)?));
+    if table == Table::Ledger && written.is_ok() {
         let verdict = view.verify_ledger().map_err(|error| told(&error))?;
         if verdict.intact { talk.note(&verdict.to_string()) } else { talk.warning(&verdict.to_string()) }
     }
     finish(written.map(|written| {
-        if let Some(written) = written {
-            tell_left_out(written, talk);
+        tell_left_out(written, talk);
+        if written.narrowed > 0 {
+            let what = "columns that have no place on a line";
+            talk.note(&format!(
+                "{what}: {}; --columns chooses others, `crawl schema` lists all",
+                written.narrowed
+            ));
         }
     }))
+}
+
+fn takes_all(columns: &[String]) -> bool {
+    columns == ["all"]
+}
+
+/// Shows one row of table pages, a column a line.
+fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
+    let parsed = CrawlUrl::parse(url).map_err(|error| {
+        Stop::new(exit::USAGE, format!("{} is no URL that can be crawled: {error}", clean(url)))
+    })?;
+    let Some((columns, row)) = view.page(&parsed).map_err(|error| told(&error))? else {
+        let place = path_text(&args.dir);
+        let what = format!(
+            "{} has no row in table pages: it was not answered; `crawl explain {place} URL` says why",
+            clean(parsed.as_str())
+        );
+        return Err(Stop::new(exit::USAGE, what).into());
+    };
+    let mut rows = Rows::one(Table::Pages, columns, row);
+    if !args.columns.is_empty() && !takes_all(&args.columns) {
+        let unknown = |error: UnknownColumn| Stop::new(exit::USAGE, error.to_string());
+        rows = rows.select(&args.columns).map_err(unknown)?;
+    }
+    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
+    let form = if talk.json { Form::Jsonl } else { Form::Lines };
+    let written = write_rows(rows, form, &mut out);
+    finish(written.and_then(|_| Ok(out.finish()?)))
+}
+
+/// Shows the stored robots.txt of a host's origins.
+fn show_robots(view: &View<SledStore>, origin: &str, talk: Talk) -> anyhow::Result<i32> {
+    let origins = view.robots_origins(origin).map_err(|error| told(&error))?;
+    if origins.is_empty() {
+        let what = format!(
+            "nothing is stored of a robots.txt of {}; `crawl show DIR robots` lists all",
+            clean(origin)
+        );
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
+    for origin in origins {
+        if let Some(stored) = view.stored_robots(&origin).map_err(|error| told(&error))? {
+            let written = if talk.json { stored.write_json(&mut out) } else { stored.write_text(&mut out) };
+            if written.is_err() {
+                return finish(written.map_err(ViewError::from));
+            }
+        }
+    }
+    finish(out.finish().map_err(ViewError::from))
+}
+
+/// The width of the terminal that standard output is; 80 where it doesn't say. `COLUMNS` isn't asked.
+fn terminal_width() -> Option<usize> {
+    io::stdout()
+        .is_terminal()
+        .then(|| terminal_size::terminal_size().map_or(80, |(width, _)| width.0.max(20).into()))
+}
+
+/// The place of a column, or a usage error that names those that there are.
+pub(crate) fn place(columns: &[Column], table: Table, name: &str) -> anyhow::Result<usize> {
+    let place = columns.iter().position(|column| column.name == name);
+    let unknown =
+        || Stop::new(exit::USAGE, format!("--columns: {}", UnknownColumn::new(table, columns, &clean(name))));
+    place.ok_or_else(|| unknown().into())
 }
 
 /// The links of pages under noindex stand in one table alone.

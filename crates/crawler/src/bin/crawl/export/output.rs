@@ -1,0 +1,206 @@
+//! Where an export goes: standard output, a file, a directory of files, or a database. A file is written whole or not at all: as `FILE.part`,
+//! which gets its name at the end.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crawler::tables::graph::{Graph, GraphForm, write_graph};
+use crawler::view::{Form, Table, ViewError, write_rows};
+
+use super::{ExportArgs, Format, Job};
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+
+/// Where the tables go.
+#[derive(Debug)]
+pub(super) enum Output {
+    /// One table to standard output.
+    Standard(Table),
+    /// One table to a file.
+    File(PathBuf, Table),
+    /// All tables, or graphs, to a directory.
+    Directory(PathBuf),
+    /// Tables to a database.
+    Database(PathBuf),
+}
+
+impl Output {
+    /// Decides where to, or says what is missing.
+    pub(super) fn new(args: &ExportArgs) -> anyhow::Result<Self> {
+        let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
+        let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+        let is_binary = matches!(args.format, Format::Parquet | Format::Sqlite);
+        let names_directory =
+            |path: &Path| path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
+        Ok(match (path, args.table) {
+            (None, _) if args.format == Format::Sqlite => {
+                return usage("a SQLite database needs a file: -o FILE.sqlite");
+            }
+            (None, None) => return usage("either --table TABLE, or -o DIRECTORY for all tables"),
+            (None, Some(_)) if (is_binary || args.raw) && io::stdout().is_terminal() => {
+                return usage("this is nothing for a terminal: -o FILE, or a pipe");
+            }
+            (None, Some(table)) => Self::Standard(table),
+            (Some(path), _) if args.format == Format::Sqlite => {
+                if path.is_dir() {
+                    return usage("-o names a directory; a SQLite database needs a file: -o FILE.sqlite");
+                }
+                Self::Database(path.to_owned())
+            }
+            (Some(path), None) => {
+                if path.exists() && !path.is_dir() {
+                    return usage("-o names a file; all tables need a directory, one table --table TABLE");
+                }
+                Self::Directory(path.to_owned())
+            }
+            (Some(path), Some(table)) if names_directory(path) => {
+                Self::File(file_in(path, table.name(), args.format), table)
+            }
+            (Some(path), Some(table)) => Self::File(path.to_owned(), table),
+        })
+    }
+
+    /// Its name for messages.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Standard(_) => "standard output".to_owned(),
+            Self::File(path, _) | Self::Directory(path) | Self::Database(path) => path_text(path),
+        }
+    }
+
+    /// Writes everything; gives the number of links that were left out.
+    pub(super) fn write(&self, job: &Job<'_>) -> Result<u64, ViewError> {
+        match self {
+            Self::Standard(table) => {
+                let mut out = BufWriter::new(io::stdout());
+                let written = job.write_table(*table, &mut out).and_then(|left_out| {
+                    out.flush()?;
+                    Ok(left_out)
+                });
+                // What is still in the buffer has been written, or nobody wants it.
+                let (_, _) = out.into_parts();
+                written
+            }
+            Self::File(path, table) => {
+                if let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.exists()) {
+                    fs::create_dir_all(dir)?;
+                }
+                write_file(path, |out| job.write_table(*table, out))
+            }
+            Self::Directory(dir) => {
+                fs::create_dir_all(dir)?;
+                let tables = if job.args.format.is_graph() {
+                    vec![Table::Pages, Table::Hosts]
+                } else {
+                    Table::ALL.to_vec()
+                };
+                let mut left_out = 0;
+                for table in tables {
+                    let path = file_in(dir, table.name(), job.args.format);
+                    left_out = left_out.max(write_file(&path, |out| job.write_table(table, out))?);
+                }
+                Ok(left_out)
+            }
+            Self::Database(path) => write_database(path, job),
+        }
+    }
+}
+
+fn file_in(dir: &Path, name: &str, format: Format) -> PathBuf {
+    dir.join(format!("{name}.{}", format.extension()))
+}
+
+impl Job<'_> {
+    /// Writes one table, or graph; gives the number of links that were left out.
+    fn write_table(&self, table: Table, out: &mut (impl Write + Send)) -> Result<u64, ViewError> {
+        let form = match self.args.format {
+            Format::Csv if self.args.raw => Form::RawCsv,
+            Format::Csv => Form::Csv,
+            Format::Jsonl => Form::Jsonl,
+            Format::Graphml => return self.write_graph(table, GraphForm::GraphMl, out),
+            Format::Edges => return self.write_graph(table, GraphForm::Edges, out),
+            Format::Parquet => return self.write_parquet(table, out),
+            Format::Sqlite => return Err(not_built("sqlite")),
+        };
+        Ok(write_rows(self.rows(table)?, form, out)?.left_out)
+    }
+
+    fn write_graph(&self, table: Table, form: GraphForm, out: &mut impl Write) -> Result<u64, ViewError> {
+        let graph = if table == Table::Hosts { Graph::Hosts } else { Graph::Pages };
+        Ok(write_graph(&self.crawls, graph, form, out)?.left_out)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn write_parquet(&self, table: Table, out: &mut (impl Write + Send)) -> Result<u64, ViewError> {
+        let mut rows = self.rows(table)?;
+        crawler::tables::write_parquet(&mut rows, out)?;
+        Ok(rows.left_out())
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    #[expect(clippy::unused_self, reason = "the form with the feature")]
+    fn write_parquet(&self, _: Table, _: &mut impl Write) -> Result<u64, ViewError> {
+        Err(not_built("parquet"))
+    }
+}
+
+/// What the command line refuses before it comes here.
+fn not_built(what: &str) -> ViewError {
+    ViewError::Write(io::Error::other(format!("{what} isn't written here")))
+}
+
+#[cfg(feature = "sqlite")]
+fn write_database(path: &Path, job: &Job<'_>) -> Result<u64, ViewError> {
+    let tables = job.args.table.map_or_else(|| Table::ALL.to_vec(), |table| vec![table]);
+    whole(path, |part| {
+        match fs::remove_file(part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let mut database = crawler::tables::SqliteOutput::create(part)?;
+        let mut left_out = 0;
+        for table in tables {
+            let mut rows = job.rows(table)?;
+            database.table(&mut rows)?;
+            left_out += rows.left_out();
+        }
+        database.finish()?;
+        File::open(part)?.sync_all()?;
+        Ok(left_out)
+    })
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn write_database(_: &Path, _: &Job<'_>) -> Result<u64, ViewError> {
+    Err(not_built("sqlite"))
+}
+
+fn write_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<T, ViewError>,
+) -> Result<T, ViewError> {
+    whole(path, |part| {
+        let mut out = BufWriter::new(File::create(part)?);
+        let written = write(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        Ok(written)
+    })
+}
+
+/// Makes a file under another name, and gives it its own when it is whole.
+fn whole<T>(path: &Path, make: impl FnOnce(&Path) -> Result<T, ViewError>) -> Result<T, ViewError> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let made = make(&part).and_then(|made| {
+        fs::rename(&part, path)?;
+        Ok(made)
+    });
+    if made.is_err() {
+        // The error itself is what has to be reported.
+        drop(fs::remove_file(&part));
+    }
+    made
+}

@@ -1,0 +1,312 @@
+//! A table as a Parquet file: typed columns, compressed by zstd, in row groups.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use serde_json::Value as Json;
+
+use crate::view::{Column, Kind, Rows, SCHEMA_VERSION, Value, ViewError};
+
+/// Rows of a row group: what DuckDB and others work on at a time.
+const ROWS: usize = 122_880;
+
+/// Bytes of values that are held in memory before a row group is written.
+const HELD: usize = 32 << 20;
+
+/// Writes rows as a Parquet file; gives their number. Memory: a row group, some 32 MB as plain values and the same as pages.
+///
+/// Texts are `STRING`, whole numbers `INT64`, times `TIMESTAMP` in UTC milliseconds, lists `LIST` of strings or of groups, objects JSON in
+/// a `STRING`. The metadata holds `crawl.schema_version`, `crawl.table` and `crawl.program`.
+pub fn write_parquet(rows: &mut Rows<'_>, out: impl Write + Send) -> Result<u64, ViewError> {
+    let mut columns: Vec<Buffer> = rows.columns().iter().map(Buffer::new).collect();
+    let table = rows.table();
+    let schema = schema(rows.columns()).map_err(error)?;
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_enabled(false)
+        .set_created_by(concat!("crawl ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![
+            KeyValue::new("crawl.schema_version".to_owned(), SCHEMA_VERSION.to_string()),
+            KeyValue::new("crawl.table".to_owned(), table.name().to_owned()),
+            KeyValue::new("crawl.program".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ]));
+    for column in rows.columns().iter().filter(|column| column.has_few_values) {
+        let path = ColumnPath::from(column.name.as_ref());
+        properties = properties.set_column_dictionary_enabled(path, true);
+    }
+    let properties = Arc::new(properties.build());
+    let mut file = SerializedFileWriter::new(out, schema, properties).map_err(error)?;
+    let (mut count, mut held, mut in_group) = (0, 0, 0);
+    for row in rows {
+        for (buffer, value) in columns.iter_mut().zip(&row?) {
+            held += buffer.push(value)?;
+        }
+        count += 1;
+        in_group += 1;
+        if in_group == ROWS || held >= HELD {
+            write_group(&mut file, &mut columns).map_err(error)?;
+            (held, in_group) = (0, 0);
+        }
+    }
+    if in_group > 0 {
+        write_group(&mut file, &mut columns).map_err(error)?;
+    }
+    file.close().map_err(error)?;
+    Ok(count)
+}
+
+/// The error of the system, where it is one.
+fn error(error: ParquetError) -> ViewError {
+    let error = match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(source) => io::Error::other(source),
+        },
+        error => io::Error::other(error),
+    };
+    ViewError::Write(error)
+}
+
+fn physical(kind: Kind) -> Physical {
+    match kind {
+        Kind::Text | Kind::Object | Kind::List => Physical::BYTE_ARRAY,
+        Kind::Integer | Kind::Time => Physical::INT64,
+        Kind::Number => Physical::DOUBLE,
+        Kind::Boolean => Physical::BOOLEAN,
+    }
+}
+
+fn logical(kind: Kind) -> Option<LogicalType> {
+    match kind {
+        Kind::Text | Kind::Object | Kind::List => Some(LogicalType::String),
+        Kind::Time => Some(LogicalType::timestamp(true, TimeUnit::MILLIS)),
+        Kind::Integer | Kind::Number | Kind::Boolean => None,
+    }
+}
+
+fn leaf(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr, ParquetError> {
+    let builder = Type::primitive_type_builder(name, physical(kind));
+    builder.with_repetition(repetition).with_logical_type(logical(kind)).build().map(Arc::new)
+}
+
+fn repetition(column: &Column) -> Repetition {
+    if column.nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED }
+}
+
+fn schema(columns: &[Column]) -> Result<TypePtr, ParquetError> {
+    let fields = columns.iter().map(|column| {
+        if column.kind != Kind::List {
+            return leaf(&column.name, column.kind, repetition(column));
+        }
+        let element = if column.members.is_empty() {
+            leaf("element", Kind::Text, Repetition::REQUIRED)?
+        } else {
+            let members = column.members.iter().map(|(name, kind)| leaf(name, *kind, Repetition::REQUIRED));
+            let group = Type::group_type_builder("element").with_repetition(Repetition::REQUIRED);
+            Arc::new(group.with_fields(members.collect::<Result<_, _>>()?).build()?)
+        };
+        let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED);
+        let list = Arc::new(list.with_fields(vec![element]).build()?);
+        let whole = Type::group_type_builder(&column.name).with_repetition(repetition(column));
+        let whole = whole.with_logical_type(Some(LogicalType::List)).with_fields(vec![list]);
+        whole.build().map(Arc::new)
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
+    Type::group_type_builder("row").with_fields(fields).build().map(Arc::new)
+}
+
+/// The values of one leaf of the schema.
+#[derive(Debug, Default)]
+struct Leaf {
+    texts: Vec<u8>,
+    /// Where each text ends.
+    ends: Vec<usize>,
+    integers: Vec<i64>,
+    numbers: Vec<f64>,
+    booleans: Vec<bool>,
+}
+
+/// What is held of one column.
+#[derive(Debug)]
+struct Buffer {
+    name: String,
+    kind: Kind,
+    nullable: bool,
+    /// The kinds of the leaves: one, or one for each member of a list's elements.
+    kinds: Vec<(&'static str, Kind)>,
+    leaves: Vec<Leaf>,
+    /// How much of the path to the value is there, where it may be missing or is a list.
+    definitions: Vec<i16>,
+    /// 0 where a row begins, 1 behind; of lists.
+    repetitions: Vec<i16>,
+}
+
+impl Buffer {
+    fn new(column: &Column) -> Self {
+        let kinds = match column.kind {
+            Kind::List if column.members.is_empty() => vec![("", Kind::Text)],
+            Kind::List => column.members.to_vec(),
+            kind => vec![("", kind)],
+        };
+        Self {
+            name: column.name.to_string(),
+            kind: column.kind,
+            nullable: column.nullable,
+            leaves: kinds.iter().map(|_| Leaf::default()).collect(),
+            kinds,
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+        }
+    }
+
+    /// Takes a value; gives the bytes that it takes.
+    fn push(&mut self, value: &Value) -> Result<usize, ViewError> {
+        if self.kind == Kind::List {
+            return self.push_list(value);
+        }
+        if self.nullable {
+            self.definitions.push(i16::from(*value != Value::Null));
+        }
+        let leaf = &mut self.leaves[0];
+        let before = leaf.texts.len();
+        match value {
+            Value::Null if self.nullable => {}
+            Value::Text(text) => leaf.text(text),
+            Value::Compound { json, .. } => leaf.text(json),
+            Value::Integer(number) => leaf.integers.push(i64::try_from(*number).unwrap_or(i64::MAX)),
+            Value::Time(at) => leaf.integers.push(*at),
+            Value::Number(number) => leaf.numbers.push(*number),
+            Value::Boolean(value) => leaf.booleans.push(*value),
+            Value::Null => return Err(self.misfit(value)),
+        }
+        Ok(8 + leaf.texts.len() - before)
+    }
+
+    fn push_list(&mut self, value: &Value) -> Result<usize, ViewError> {
+        let present = i16::from(self.nullable);
+        let members: Vec<Json> = match value {
+            Value::Null if self.nullable => {
+                self.definitions.push(0);
+                self.repetitions.push(0);
+                return Ok(4);
+            }
+            Value::Compound { json, .. } if json == "[]" => Vec::new(),
+            Value::Compound { json, .. } => serde_json::from_str(json).map_err(|_| self.misfit(value))?,
+            _ => return Err(self.misfit(value)),
+        };
+        if members.is_empty() {
+            self.definitions.push(present);
+            self.repetitions.push(0);
+            return Ok(4);
+        }
+        let mut held = 0;
+        for (index, member) in members.iter().enumerate() {
+            self.definitions.push(present + 1);
+            self.repetitions.push(i16::from(index > 0));
+            for (leaf, (name, kind)) in self.leaves.iter_mut().zip(&self.kinds) {
+                let value = if name.is_empty() { member } else { &member[*name] };
+                let before = leaf.texts.len();
+                match kind {
+                    Kind::Integer => leaf.integers.push(value.as_i64().unwrap_or_default()),
+                    Kind::Number => leaf.numbers.push(value.as_f64().unwrap_or_default()),
+                    Kind::Boolean => leaf.booleans.push(value.as_bool().unwrap_or_default()),
+                    Kind::Time => {
+                        let time = value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
+                        leaf.integers.push(time.map_or(0, Timestamp::as_millisecond));
+                    }
+                    Kind::Text | Kind::List | Kind::Object => match value.as_str() {
+                        Some(text) => leaf.text(text),
+                        None => leaf.text(&value.to_string()),
+                    },
+                }
+                held += 8 + leaf.texts.len() - before;
+            }
+        }
+        Ok(held)
+    }
+
+    /// A value that its column can't hold: a fault of the program.
+    fn misfit(&self, value: &Value) -> ViewError {
+        let what = format!("column {} holds {value:?}, which is no {}", self.name, self.kind.name());
+        ViewError::Write(io::Error::other(what))
+    }
+
+    /// Writes what is held, leaf by leaf, and forgets it.
+    fn write(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    ) -> Result<(), ParquetError> {
+        let definitions = (!self.definitions.is_empty()).then_some(self.definitions.as_slice());
+        let repetitions = (!self.repetitions.is_empty()).then_some(self.repetitions.as_slice());
+        for (leaf, (_, kind)) in self.leaves.iter_mut().zip(&self.kinds) {
+            let Some(mut writer) = group.next_column()? else { break };
+            leaf.write(*kind, &mut writer, definitions, repetitions)?;
+            writer.close()?;
+        }
+        self.definitions.clear();
+        self.repetitions.clear();
+        Ok(())
+    }
+}
+
+impl Leaf {
+    fn text(&mut self, text: &str) {
+        self.texts.extend_from_slice(text.as_bytes());
+        self.ends.push(self.texts.len());
+    }
+
+    fn write(
+        &mut self,
+        kind: Kind,
+        writer: &mut SerializedColumnWriter<'_>,
+        definitions: Option<&[i16]>,
+        repetitions: Option<&[i16]>,
+    ) -> Result<(), ParquetError> {
+        match physical(kind) {
+            Physical::INT64 => {
+                writer.typed::<Int64Type>().write_batch(&self.integers, definitions, repetitions)?;
+                self.integers.clear();
+            }
+            Physical::DOUBLE => {
+                writer.typed::<DoubleType>().write_batch(&self.numbers, definitions, repetitions)?;
+                self.numbers.clear();
+            }
+            Physical::BOOLEAN => {
+                writer.typed::<BoolType>().write_batch(&self.booleans, definitions, repetitions)?;
+                self.booleans.clear();
+            }
+            _ => {
+                let all = Bytes::from(std::mem::take(&mut self.texts));
+                let mut from = 0;
+                let texts: Vec<ByteArray> = self
+                    .ends
+                    .drain(..)
+                    .map(|end| ByteArray::from(all.slice(std::mem::replace(&mut from, end)..end)))
+                    .collect();
+                writer.typed::<ByteArrayType>().write_batch(&texts, definitions, repetitions)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_group(
+    file: &mut SerializedFileWriter<impl Write + Send>,
+    columns: &mut [Buffer],
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for column in columns {
+        column.write(&mut group)?;
+    }
+    group.close()?;
+    Ok(())
+}
