@@ -149,3 +149,185 @@ fn export_writes_a_file_when_told() {
     assert!(output.expect(0).stdout.is_empty());
     assert!(std::fs::read_to_string(file).unwrap().starts_with("url,status,content_type"));
 }
+
+#[test]
+fn csv_says_what_it_altered_and_raw_alters_nothing() {
+    let scene = scene();
+    let cells = |options: &[&str], column: &str| -> Vec<String> {
+        let options: Vec<_> =
+            ["--table", "pages", "--format", "csv"].iter().chain(options).copied().collect();
+        let text = scene.look("export", &options).expect(0).stdout.clone();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let place = reader.headers().unwrap().iter().position(|name| name == column);
+        let Some(place) = place else { return Vec::new() };
+        reader.records().map(|row| row.unwrap()[place].to_owned()).collect()
+    };
+    // By URL: the front page, the missing one, the second one.
+    assert_eq!(cells(&[], "title"), ["'=1+1", "", "Zwei rot"]);
+    assert_eq!(cells(&[], "altered"), ["title", "", ""], "what is stored has no escapes");
+    assert_eq!(cells(&["--raw"], "title"), ["=1+1", "", "Zwei rot"]);
+    assert!(cells(&["--raw"], "altered").is_empty());
+    assert!(cells(&[], "og_title").is_empty() && cells(&["--columns", "all"], "og_title").len() == 3);
+    let chosen = ["--table", "pages", "--format", "csv", "--columns", "status,url"];
+    let text = scene.look("export", &chosen).expect(0).stdout.clone();
+    assert!(text.starts_with("status,url,altered\r\n200,http://a.test/,\r\n"), "{text}");
+}
+
+#[test]
+fn all_tables_go_into_a_directory_or_a_database_and_two_exports_are_the_same() {
+    let scene = scene();
+    let tables = ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates"];
+    for (format, extension) in [("csv", "csv"), ("jsonl", "jsonl"), ("parquet", "parquet")] {
+        let (one, two) = (scene.path("one"), scene.path("two"));
+        for dir in [&one, &two] {
+            scene.look("export", &["--format", format, "-o", dir.to_str().unwrap()]).expect(0);
+        }
+        for table in tables {
+            let file = format!("{table}.{extension}");
+            let bytes = std::fs::read(one.join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert_eq!(bytes, std::fs::read(two.join(&file)).unwrap(), "{file}");
+            if format == "jsonl" {
+                let shown = scene.look("show", &[table, "--json"]).expect(0).json().len();
+                assert_eq!(String::from_utf8(bytes).unwrap().lines().count(), shown, "{table}");
+            } else if format == "parquet" {
+                assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{table}");
+            }
+        }
+    }
+    let database = scene.path("crawl.sqlite");
+    std::fs::write(&database, "what was there").unwrap();
+    scene.look("export", &["--format", "sqlite", "-o", database.to_str().unwrap()]).expect(0);
+    assert!(std::fs::read(&database).unwrap().starts_with(b"SQLite format 3\0"), "it is replaced");
+    let remains = std::fs::read_dir(scene.path("one")).unwrap().count();
+    assert_eq!(remains, 3 * tables.len(), "no file has another name");
+}
+
+#[test]
+fn options_of_export_that_do_not_go_together_are_refused() {
+    let scene = scene();
+    let dir = scene.path("dir");
+    std::fs::create_dir(&dir).unwrap();
+    let dir = dir.to_str().unwrap();
+    for (options, words) in [
+        (&["--format", "csv"][..], "--table TABLE, or -o DIRECTORY"),
+        (&["--format", "sqlite"], "-o FILE.sqlite"),
+        (&["--format", "sqlite", "-o", dir], "needs a file"),
+        (&["--format", "graphml", "--table", "links"], "--table pages or --table hosts"),
+        (&["--format", "jsonl", "--raw", "--table", "pages"], "--format csv alone"),
+        (&["--format", "csv", "--table", "pages", "--columns", "url,titel"], "did you mean \"title\"?"),
+        (&["--format", "csv", "-o", dir, "--columns", "url"], "--columns goes with --table"),
+        (&["--format", "csv", "-o", "/dev/null"], "names a file"),
+    ] {
+        let output = scene.look("export", options);
+        assert!(output.expect(2).stderr.contains(words), "{options:?}: {}", output.stderr);
+    }
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0);
+}
+
+#[test]
+fn show_takes_conditions_an_order_columns_and_a_limit() {
+    let scene = scene();
+    let shown = |options: &[&str]| scene.look("show", options).expect(0).stdout.clone();
+    let pages =
+        ["pages", "--where", "status < 400 and not url ~ 'none'", "--sort", "url:desc", "--columns", "url"];
+    assert_eq!(shown(&pages), "url\nhttp://a.test/two\nhttp://a.test/\n");
+    let limited: Vec<_> = pages.iter().copied().chain(["--limit", "1"]).collect();
+    assert_eq!(shown(&limited), "url\nhttp://a.test/two\n");
+    let output = scene.look("show", &["pages", "--where", "status >> 3"]);
+    assert!(output.expect(2).stderr.contains("--where, character 9: column `status`"), "{}", output.stderr);
+    scene.look("show", &["pages", "--sort", "url:up"]).expect(2);
+    scene.look("show", &["--where", "status = 1"]).expect(2);
+    scene.look("show", &["pages", "http://a.test/"]).expect(2);
+
+    let page = shown(&["page", "http://a.test/two"]);
+    assert!(page.lines().any(|line| line.starts_with("title") && line.ends_with("  Zwei rot")), "{page}");
+    let page = scene.look("show", &["page", "http://a.test/two", "--json"]).expect(0).json();
+    assert_eq!((&page[0]["v"], &page[0]["title"]), (&1.into(), &"Zwei rot".into()));
+    assert!(scene.look("show", &["page", "http://a.test/none"]).expect(2).stderr.contains("crawl explain"));
+
+    let robots = shown(&["robots", "a.test"]);
+    let marked: Vec<_> = robots.lines().filter(|line| line.starts_with('>')).collect();
+    assert!(marked.len() == 2 && marked[0].contains("/private") && marked[1].contains("/two"), "{robots}");
+    assert!(
+        robots.lines().any(|line| line.starts_with(' ') && line.to_ascii_lowercase().contains("user-agent")),
+        "{robots}"
+    );
+    scene.look("show", &["robots", "none.test"]).expect(2);
+}
+
+#[test]
+fn diff_tells_what_is_different_by_its_exit_code() {
+    let (one, two) = (scene(), scene());
+    let diff = |one: &std::path::Path, two: &std::path::Path| {
+        whole_program::program::Crawl::new([std::path::Path::new("diff"), one, two]).run()
+    };
+    let output = diff(&one.out(), &two.out());
+    assert_eq!(
+        output.expect(0).stdout,
+        "pages: 0 added, 0 gone, 0 changed, 3 the same\nrobots.txt: 0 added, 0 gone, 0 changed, 1 the same\n"
+    );
+    let other =
+        Scene::new(Sites::new().page("a.test", "/", Answer::html("<title>other</title><a href=/two>t</a>")));
+    other.crawl().run().expect(0);
+    let output = diff(&one.out(), &other.out());
+    for line in [
+        "~ http://a.test/  content",
+        "- http://a.test/gone  status 404",
+        "~ http://a.test/two  status 200 -> 404",
+    ] {
+        assert!(output.expect(1).stdout.contains(line), "{line}: {}", output.stdout);
+    }
+    diff(&one.out(), &one.out()).expect(2);
+    diff(&one.out(), &one.path("nothing")).expect(2);
+}
+
+#[test]
+fn two_crawls_are_exported_into_one_table() {
+    let (one, two) = (scene(), scene());
+    let (first, second) = (one.out(), two.out());
+    let output = whole_program::program::Crawl::new([std::path::Path::new("export"), &first, &second])
+        .args(["--table", "pages", "--format", "jsonl"])
+        .run();
+    let rows = output.expect(0).json();
+    let named: Vec<_> = rows.iter().map(|row| (row["url"].as_str(), row["crawl"].as_str())).collect();
+    assert_eq!(named.len(), 6);
+    assert_eq!(named[0], (Some("http://a.test/"), first.to_str()));
+    assert_eq!(named[1], (Some("http://a.test/"), second.to_str()));
+}
+
+#[test]
+fn extracted_fields_are_columns() {
+    let front = "<a href=/x rel=nofollow>p</a><a href=/y rel=nofollow>x</a>";
+    let scene = Scene::new(Sites::new().page("a.test", "/", Answer::html(front)));
+    let config = scene.path("study.toml");
+    std::fs::write(&config, "[[extract]]\nname = \"anchor\"\nselector = \"a\"\nall = true\n\n[[extract]]\nname = \"first\"\nselector = \"a\"\n").unwrap();
+    scene.crawl().args([std::path::Path::new("--config"), &config]).run().expect(0);
+    let table =
+        |format| scene.look("export", &["--table", "pages", "--format", format]).expect(0).stdout.clone();
+    let front: Value = serde_json::from_str(table("jsonl").lines().next().unwrap()).unwrap();
+    assert_eq!(front["field_anchor"], serde_json::json!(["p", "x"]), "{front}");
+    assert_eq!(front["field_first"], "p");
+    assert!(
+        table("csv").lines().next().unwrap().ends_with(",error,simhash,field_anchor,field_first,altered")
+    );
+}
+
+#[expect(dead_code, reason = "the example's own main")]
+#[path = "../../../crates/crawler/examples/read_database.rs"]
+mod read_database;
+
+#[test]
+fn the_example_reads_the_database_and_leaves_it_whole() {
+    let scene = scene();
+    let mut out = Vec::new();
+    read_database::read(&scene.out(), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    for line in ["200 http://a.test/ =1+1\n", "pages: 3 rows\n", "skipped: 2 rows\n", "tree ledger: "] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/storage.md")).unwrap();
+    assert_eq!(crawler::store::SEGMENT_SIZE, 128 * 1024);
+    assert!(document.contains(".segment_size(128 * 1024).open()"));
+    assert_eq!(scene.table("pages").len(), 3);
+    scene.look("audit", &[]).expect(0);
+}

@@ -68,6 +68,7 @@ fn content(record: &PageRecord) -> Vec<&'static str> {
         ("language", record.language.is_some()),
         ("canonical", record.canonical.is_some()),
         ("digest", record.digest.is_some()),
+        ("simhash", record.simhash.is_some()),
         ("fields", !record.fields.is_empty()),
         ("og_title", about.og_title.is_some()),
         ("og_description", about.og_description.is_some()),

@@ -127,6 +127,9 @@ pub struct PageRecord {
     pub wire_bytes: u64,
     /// BLAKE3 of the body as decoded, `blake3:` and 64 hex digits.
     pub digest: Option<String>,
+    /// Simhash of the page's text: similar texts differ in few bits. Only of pages that may be indexed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simhash: Option<u64>,
     /// Set where a limit cut the body: `wire` or `decoded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,

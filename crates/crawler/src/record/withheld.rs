@@ -51,6 +51,7 @@ impl PageRecord {
         self.keywords = None;
         self.language = None;
         self.digest = None;
+        self.simhash = None;
         self.canonical = None;
         self.duplicate_of = None;
         self.fields.clear();
@@ -122,6 +123,7 @@ mod tests {
             keywords: Some(vec!["secret".to_owned()]),
             language: text(),
             digest: text(),
+            simhash: Some(19_940_000_001_994),
             canonical: text(),
             duplicate_of: text(),
             fields: BTreeMap::from([("secret".to_owned(), vec!["secret".to_owned()])]),

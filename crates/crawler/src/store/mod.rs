@@ -11,7 +11,7 @@ mod sled;
 pub use self::crash::CrashStore;
 pub use self::memory::MemoryStore;
 pub(crate) use self::sled::copy_database;
-pub use self::sled::{SledStore, is_caught};
+pub use self::sled::{SEGMENT_SIZE, SledStore, is_caught};
 
 use std::path::PathBuf;
 

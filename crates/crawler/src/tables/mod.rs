@@ -1,6 +1,7 @@
 //! The tables of crawls in the formats of other programs: Parquet, SQLite, GraphML, edge lists; questions to them (`--where`,
 //! `--sort`); two crawls compared. Rows come from [`view`](crate::view) one by one.
 
+pub mod diff;
 pub mod filter;
 pub mod graph;
 #[cfg(feature = "parquet")]

@@ -28,7 +28,7 @@ fn error(error: rusqlite::Error) -> ViewError {
 /// The columns that tell rows apart.
 fn primary_key(table: Table) -> &'static [&'static str] {
     match table {
-        Table::Pages => &["url"],
+        Table::Pages | Table::Duplicates => &["url"],
         Table::Hosts => &["host"],
         Table::Robots => &["origin", "fetched_at"],
         Table::Ledger => &["seq"],
@@ -45,6 +45,7 @@ fn indices(table: Table) -> &'static [&'static str] {
         Table::Queue => &["url", "host"],
         Table::Skipped => &["url", "reason", "host"],
         Table::Ledger => &["url", "host", "decision"],
+        Table::Duplicates => &["group_url"],
         Table::Errors => &["url", "kind", "host"],
     }
 }

@@ -5,6 +5,7 @@
 
 mod cell;
 mod coverage;
+mod duplicates;
 mod errors;
 mod explain;
 mod hosts;
@@ -40,6 +41,7 @@ use clap::ValueEnum;
 
 pub use self::cell::{Element, Field, Kind, Moment};
 pub use self::coverage::Status;
+pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
 pub use self::hosts::HostRow;
@@ -48,7 +50,7 @@ pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
 pub use self::open::{View, ViewError};
 pub use self::order::{CRAWL_COLUMN, columns_of, stable_rows_of};
-pub(crate) use self::order::{RowSorter, host_of};
+pub(crate) use self::order::{RowSorter, host_of, in_order};
 pub use self::owner::{Broken, Gaps, OwnRobots, OwnerReport, Slow};
 pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
 pub use self::queue::QueueRow;
@@ -60,6 +62,7 @@ pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
 pub use self::value::Value;
+pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{ALTERED_COLUMN, Form, Written, write_rows, write_table};
@@ -84,6 +87,8 @@ pub enum Table {
     Ledger,
     /// What failed, and how.
     Errors,
+    /// What says the same as another page, or nearly.
+    Duplicates,
 }
 
 impl Table {
@@ -98,6 +103,7 @@ impl Table {
             Self::Skipped => SkippedRow::COLUMNS,
             Self::Ledger => LedgerRow::COLUMNS,
             Self::Errors => ErrorRow::COLUMNS,
+            Self::Duplicates => DuplicateRow::COLUMNS,
         }
     }
 
@@ -112,6 +118,7 @@ impl Table {
             Self::Skipped => "skipped",
             Self::Ledger => "ledger",
             Self::Errors => "errors",
+            Self::Duplicates => "duplicates",
         }
     }
 
@@ -128,11 +135,14 @@ impl Table {
             Self::Errors => {
                 "One row for each URL whose visit failed, or that waits because its host can't be had."
             }
+            Self::Duplicates => {
+                "One row for each page that has the same body as another one, or nearly the same text."
+            }
         }
     }
 
     /// All tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Pages,
         Self::Links,
         Self::Hosts,
@@ -141,5 +151,6 @@ impl Table {
         Self::Skipped,
         Self::Ledger,
         Self::Errors,
+        Self::Duplicates,
     ];
 }

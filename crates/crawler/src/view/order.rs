@@ -22,7 +22,7 @@ fn ordered_by(table: Table) -> Option<(&'static str, &'static str)> {
         Table::Hosts => Some(("host", "host")),
         Table::Robots => Some(("origin", "origin")),
         Table::Queue | Table::Skipped | Table::Errors => Some(("host", "url")),
-        Table::Ledger => None,
+        Table::Ledger | Table::Duplicates => None,
     }
 }
 
@@ -82,7 +82,7 @@ fn form(error: postcard::Error) -> ViewError {
 
 impl<S: Store> View<S> {
     /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
-    /// numbers. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB.
+    /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB.
     pub fn stable_rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
         in_order(vec![self.rows(table)?], self.sorter())
     }
@@ -173,7 +173,9 @@ fn named<'a>(name: &str, rows: Rows<'a>, columns: &[Column]) -> Rows<'a> {
     })
 }
 
-fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result<Rows<'a>, ViewError> {
+/// Sorts the rows of one table, of several crawls where there are several streams, as exports have them. Their columns may be fewer than the
+/// table's, but not without those that it is ordered by.
+pub(crate) fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result<Rows<'a>, ViewError> {
     let first = if streams.is_empty() { Rows::none() } else { streams.remove(0) };
     let columns = first.columns().to_vec();
     let Some((host, url)) = ordered_by(first.table()) else {

@@ -8,6 +8,7 @@ use meta::consent::Statement;
 use serde::Serialize;
 
 use super::cell::{Element, Kind, Moment};
+use super::duplicates::simhash_text;
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::row;
@@ -143,6 +144,8 @@ row! {
         readings: Vec<String> [detail],
         /// What wasn't read and may have held directives: `head: ...` or `body: ...`.
         unread: Vec<String> [detail],
+        /// Simhash of the text, 16 hex digits: those of similar texts differ in few bits. Table `duplicates` has the groups.
+        simhash: Option<String> [null = "it is no HTML page with status 2xx and 16 words of text, or noindex"],
     }
 }
 
@@ -358,6 +361,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         mime_type: record.mime_type,
         readings: record.readings,
         unread: record.unread,
+        simhash: record.simhash.filter(|_| open).map(simhash_text),
         withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
     }
 }

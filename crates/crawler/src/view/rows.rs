@@ -220,6 +220,7 @@ impl<S: Store> View<S> {
             Table::Skipped => plain(self.skipped()?),
             Table::Ledger => plain(self.ledger()),
             Table::Errors => plain(self.errors()),
+            Table::Duplicates => plain(self.duplicates()?),
         };
         Ok(Rows { table, columns: self.columns(table)?, rows, left_out })
     }

@@ -175,8 +175,8 @@ Null is an empty cell in CSV, null in JSON lines, null in Parquet and SQLite. A 
 - `crawl`: where several directories are exported into one output, the first column of each table is the directory as it was named.
 - `altered`: the last column of CSV (not with `--raw`): the names of the columns whose text was altered in that row, joined by `; `.
 
-Exports are ordered by host, then URL (`links` by the page that they stand on, then as they stand there; `robots` by origin and time; the ledger by its numbers), so two
-exports can be compared line by line.";
+Exports are ordered by host, then URL (`links` by the page that they stand on, then as they stand there; `robots` by origin and time; the ledger by its numbers;
+`duplicates` by group), so two exports can be compared line by line.";
 
 /// Markdown without its links and backquotes.
 fn plain(markdown: &str) -> String {

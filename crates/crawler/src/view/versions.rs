@@ -303,7 +303,8 @@ fn read(versions: &[RobotsRecord], settings: &Settings) -> Option<Robots> {
     rules(versions, &agent, &settings.robots_options()).map(|(rules, _)| rules)
 }
 
-fn lines(before: &str, after: &str) -> Vec<String> {
+/// The lines of two texts that differ, with three around them, each behind `-`, `+` or a blank.
+pub(crate) fn lines(before: &str, after: &str) -> Vec<String> {
     let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(2)).diff_lines(before, after);
     let mut lines = Vec::new();
     for (index, group) in diff.grouped_ops(3).iter().enumerate() {

@@ -11,6 +11,7 @@ mod page;
 mod reread;
 mod revisit;
 mod robots_txt;
+mod simhash;
 mod sitemap;
 
 use self::ask::{Answered, ask};

@@ -11,6 +11,7 @@ use super::found::{
     FoundLink, found, is_kept_without_content, redirect_link, redirect_target, refresh_links, rel_warning,
 };
 use super::kept::Kept;
+use super::simhash::simhash;
 use super::{Desk, Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::Said;
@@ -259,6 +260,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         checked_at: None,
         duplicate_of: None,
         withdrawn: None,
+        simhash: html.as_ref().filter(|_| ok && store_text).and_then(|_| simhash(&response.body)),
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
     hits.extend(kept.hits);

@@ -87,6 +87,7 @@ const LEAKS: &[Leak] = &[
     ("keywords", noindex, |r| r.page().keywords = Some(vec!["secret".to_owned()]), OF_CONTENT, "keywords"),
     ("language", noindex, |r| r.page().language = Some(text()), OF_CONTENT, "language"),
     ("canonical", noindex, |r| r.page().canonical = Some(text()), OF_CONTENT, "canonical"),
+    ("simhash", noindex, |r| r.page().simhash = Some(1), OF_CONTENT, "simhash"),
     ("duplicate", noindex, |r| r.page().duplicate_of = Some(text()), OF_CONTENT, "duplicate_of"),
     ("digest", noindex, |r| r.page().digest = Some(text()), OF_CONTENT, "digest"),
     (

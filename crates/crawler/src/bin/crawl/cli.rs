@@ -9,8 +9,8 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 use crate::terminal::{Color, Talk};
 use crate::{
-    audit, completions, config_show, demo, explain, export, man, page_check, plan, repair, report, resume,
-    robots_check, robots_history, run, schema, show,
+    audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
+    resume, robots_check, robots_history, run, schema, show,
 };
 
 const EXAMPLES: &str = "\
@@ -43,7 +43,7 @@ Settings:
 
 Exit codes:
    0  complete: every URL found was fetched whole, or has a final reason
-   1  unexpected failure; robots check, explain: not allowed
+   1  unexpected failure; robots check, explain: not allowed; diff: something differs
    2  usage: wrong option or value
    3  config: wrong file or environment variable
    4  no seed could be crawled
@@ -96,6 +96,8 @@ pub(crate) enum Command {
     Export(export::ExportArgs),
     /// Lists the columns of all tables: name, type, unit, meaning
     Schema(schema::SchemaArgs),
+    /// Compares two crawls: pages, robots.txt and directives that were added, are gone or changed
+    Diff(diff::DiffArgs),
     /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
     Audit(audit::AuditArgs),
     /// Tells the story of one URL: how it was found, what was decided about it, and why

@@ -7,6 +7,7 @@ mod completions;
 mod config_show;
 mod crawling;
 mod demo;
+mod diff;
 mod exit;
 mod explain;
 mod export;
@@ -71,6 +72,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Plan(args)) => plan::run(&args, talk),
         Some(Command::Show(args)) => show::run(&args, talk),
         Some(Command::Export(args)) => export::run(&args, talk),
+        Some(Command::Diff(args)) => diff::run(&args, talk),
         Some(Command::Schema(args)) => schema::run(&args, talk),
         Some(Command::Audit(args)) => audit::run(&args, talk),
         Some(Command::Explain(args)) => explain::run(&args, talk),

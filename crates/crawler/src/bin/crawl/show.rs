@@ -15,7 +15,7 @@ use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
 use crawler::view::{Column, Form, Rows, Table, UnknownColumn, View, ViewError, Written, write_rows};
 
-use self::pager::Pager;
+pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::terminal::Talk;
@@ -79,6 +79,8 @@ pub(crate) enum Shown {
     Ledger,
     /// What failed, and how
     Errors,
+    /// What says the same as another page, or nearly
+    Duplicates,
     /// One row of pages, by its URL
     Page,
 }
@@ -94,6 +96,7 @@ impl Shown {
             Self::Skipped => Table::Skipped,
             Self::Ledger => Table::Ledger,
             Self::Errors => Table::Errors,
+            Self::Duplicates => Table::Duplicates,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Tables of small crawls that were written by the real frontier and committer.
 
+mod diff;
 mod directory;
+mod duplicates;
+mod formats;
 mod forms;
 mod noindex;
 mod owner;

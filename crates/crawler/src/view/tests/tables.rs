@@ -96,7 +96,7 @@ fn pages_are_what_was_answered() {
         "document_state": null, "meta_url": null, "base": null, "revisit_after_days": null, "max_excerpt": null,
         "unavailable_after": null, "consent": [], "serves": [], "headers": [], "visits": 1, "checked_at": null,
         "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
-        "mime_type": null, "readings": [], "unread": [],
+        "mime_type": null, "readings": [], "unread": [], "simhash": null,
     });
     expected.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     assert_eq!(of("http://a.test/two"), &expected);

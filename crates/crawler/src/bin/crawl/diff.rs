@@ -1,0 +1,52 @@
+//! `crawl diff`: what differs between two crawls.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::tables::diff::{DiffForm, write_diff};
+use crawler::view::ViewError;
+
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show::{Pager, finish, open, told};
+use crate::terminal::Talk;
+
+/// Options of `diff`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawl diff spring autumn
+  crawl diff spring autumn --json | jq -r 'select(.change == \"gone\") | .url'
+
+Exit codes:
+  0  nothing differs
+  1  something differs")]
+pub(crate) struct DiffArgs {
+    /// Directory of the first crawl
+    before: PathBuf,
+    /// Directory of the second crawl
+    after: PathBuf,
+}
+
+/// Compares two crawls.
+pub(crate) fn run(args: &DiffArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    if args.before == args.after {
+        let what = format!("{} is named twice", path_text(&args.before));
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    let (before, after) = (open(&args.before)?, open(&args.after)?);
+    let form = if talk.json { DiffForm::Json } else { DiffForm::Text };
+    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
+    let counts = match write_diff(&before, &after, form, &mut out) {
+        Ok(counts) => counts,
+        // Whoever went away had seen a difference.
+        Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            return Ok(exit::UNEXPECTED);
+        }
+        Err(error) => return Err(told(&error)),
+    };
+    finish(out.finish().map_err(ViewError::from))?;
+    Ok(if counts.is_same() { exit::COMPLETE } else { exit::UNEXPECTED })
+}
