@@ -325,7 +325,8 @@ fn the_example_reads_the_database_and_leaves_it_whole() {
     for line in ["200 http://a.test/ =1+1\n", "pages: 3 rows\n", "skipped: 2 rows\n", "tree ledger: "] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/storage.md")).unwrap();
+    let document =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/storage.md")).unwrap();
     assert_eq!(crawler::store::SEGMENT_SIZE, 128 * 1024);
     assert!(document.contains(".segment_size(128 * 1024).open()"));
     assert_eq!(scene.table("pages").len(), 3);
