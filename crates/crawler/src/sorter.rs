@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,12 @@ const MEMORY: usize = 16 << 20;
 
 /// Octets of a run that are read ahead.
 const READ_AHEAD: usize = 32 << 10;
+
+/// Runs that are open at a time: a process may have few files open, and each run takes memory for what is read ahead.
+const MOST_RUNS: usize = 96;
+
+/// Runs that become one where there are more, the shortest of all: so a record is written again a few times at most.
+const JOINED: usize = 64;
 
 /// Says that a temporary file failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +42,8 @@ pub(crate) struct Sorter {
     octets: Vec<u8>,
     /// Where each record begins and ends.
     places: Vec<(u32, u32)>,
-    runs: Vec<File>,
+    /// Sorted records in files, with the octets of each.
+    runs: Vec<(u64, File)>,
 }
 
 impl Sorter {
@@ -81,9 +89,20 @@ impl Sorter {
             out.write_all(record)?;
         }
         self.octets.clear();
-        let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.rewind()?;
-        self.runs.push(file);
+        self.runs.push(finished(out)?);
+        if self.runs.len() > MOST_RUNS { self.join() } else { Ok(()) }
+    }
+
+    /// Makes one run of the shortest.
+    fn join(&mut self) -> io::Result<()> {
+        self.runs.sort_by_key(|(octets, _)| *octets);
+        let mut merged = Merged::new(self.runs.drain(..JOINED).map(|(_, file)| file))?;
+        let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
+        while let Some(record) = merged.next()? {
+            out.write_all(&(record.len() as u32).to_le_bytes())?;
+            out.write_all(&record)?;
+        }
+        self.runs.push(finished(out)?);
         Ok(())
     }
 
@@ -96,25 +115,15 @@ impl Sorter {
         } else {
             self.sort();
         }
-        let mut sorted = Sorted {
-            heap: BinaryHeap::with_capacity(self.runs.len()),
-            runs: Vec::with_capacity(self.runs.len()),
-            dir: self.dir.clone(),
-            octets: Vec::new(),
-            places: Vec::new().into_iter(),
-        };
-        if self.runs.is_empty() {
-            sorted.octets = std::mem::take(&mut self.octets);
-            sorted.places = std::mem::take(&mut self.places).into_iter();
+        let has_runs = !self.runs.is_empty();
+        let files = std::mem::take(&mut self.runs).into_iter().map(|(_, file)| file);
+        let merged = Merged::new(files).map_err(error)?;
+        let (mut octets, mut places) = (Vec::new(), Vec::new());
+        if !has_runs {
+            octets = std::mem::take(&mut self.octets);
+            places = std::mem::take(&mut self.places);
         }
-        for (index, file) in std::mem::take(&mut self.runs).into_iter().enumerate() {
-            let mut run = BufReader::with_capacity(READ_AHEAD, file);
-            if let Some(first) = next_of(&mut run).map_err(error)? {
-                sorted.heap.push(Reverse((first, index)));
-            }
-            sorted.runs.push(run);
-        }
-        Ok(sorted)
+        Ok(Sorted { dir: self.dir.clone(), merged, octets, places: places.into_iter() })
     }
 }
 
@@ -122,12 +131,50 @@ fn record(octets: &[u8], (from, to): (u32, u32)) -> &[u8] {
     &octets[from as usize..to as usize]
 }
 
-/// Records in the order of their octets.
-pub(crate) struct Sorted {
-    dir: PathBuf,
+/// Writes what is held, and gives the run from its beginning.
+fn finished(out: BufWriter<File>) -> io::Result<(u64, File)> {
+    let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let octets = file.stream_position()?;
+    file.rewind()?;
+    Ok((octets, file))
+}
+
+/// The records of some runs in order.
+struct Merged {
     runs: Vec<BufReader<File>>,
     /// The next record of each run.
     heap: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
+}
+
+impl Merged {
+    fn new(files: impl Iterator<Item = File>) -> io::Result<Self> {
+        let mut merged = Self { runs: Vec::new(), heap: BinaryHeap::new() };
+        for (index, file) in files.enumerate() {
+            let mut run = BufReader::with_capacity(READ_AHEAD, file);
+            if let Some(first) = next_of(&mut run)? {
+                merged.heap.push(Reverse((first, index)));
+            }
+            merged.runs.push(run);
+        }
+        Ok(merged)
+    }
+
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
+        let Reverse((_, index)) = &*top;
+        let next = next_of(&mut self.runs[*index])?;
+        // Replacing the top costs half of taking it and putting another one in.
+        Ok(Some(match next {
+            Some(next) => std::mem::replace(&mut top.0.0, next),
+            None => PeekMut::pop(top).0.0,
+        }))
+    }
+}
+
+/// Records in the order of their octets.
+pub(crate) struct Sorted {
+    dir: PathBuf,
+    merged: Merged,
     /// All of them, where no run was written.
     octets: Vec<u8>,
     places: std::vec::IntoIter<(u32, u32)>,
@@ -152,13 +199,8 @@ impl Iterator for Sorted {
         if let Some(place) = self.places.next() {
             return Some(Ok(record(&self.octets, place).to_vec()));
         }
-        let Reverse((record, index)) = self.heap.pop()?;
-        match next_of(&mut self.runs[index]) {
-            Ok(Some(next)) => self.heap.push(Reverse((next, index))),
-            Ok(None) => {}
-            Err(source) => return Some(Err(SortError { dir: self.dir.clone(), source })),
-        }
-        Some(Ok(record))
+        let next = self.merged.next().map_err(|source| SortError { dir: self.dir.clone(), source });
+        next.transpose()
     }
 }
 
@@ -188,6 +230,20 @@ mod tests {
             expected.sort();
             prop_assert_eq!(sorted, expected);
         }
+    }
+
+    #[test]
+    fn few_files_are_open_however_many_runs_there_are() {
+        let mut sorter = Sorter::with(None, 40);
+        let mut records: Vec<_> =
+            (0..5000_u32).map(|number| number.wrapping_mul(0x9e37_79b9).to_be_bytes()).collect();
+        for record in &records {
+            sorter.push(record).unwrap();
+            assert!(sorter.runs.len() <= MOST_RUNS, "{}", sorter.runs.len());
+        }
+        let found: Vec<_> = sorter.sorted().unwrap().map(Result::unwrap).collect();
+        records.sort_unstable();
+        assert_eq!(found, records);
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub fn write_diff<A: Store, B: Store>(
     let pages = (sorted(before, Table::Pages, &columns)?, sorted(after, Table::Pages, &columns)?);
     for pair in Pairs::new(pages.0, pages.1) {
         let (one, two) = pair?;
-        match page_change(one, two) {
+        match page_change(one.as_deref(), two.as_deref()) {
             Some(change) => {
                 counts.pages.add(change.change);
                 write_page(&change, form, out)?;
@@ -261,7 +261,7 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-fn page_state(row: &Row) -> PageState {
+fn page_state(row: &[Value]) -> PageState {
     #[derive(serde::Deserialize)]
     struct Said {
         directive: String,
@@ -288,9 +288,9 @@ fn page_state(row: &Row) -> PageState {
 }
 
 /// What became of a page; none where it is the same.
-fn page_change(one: Option<Row>, two: Option<Row>) -> Option<PageChange> {
-    let url = text(&one.as_ref().or(two.as_ref())?[0]).unwrap_or_default();
-    let (before, after) = (one.as_ref().map(page_state), two.as_ref().map(page_state));
+fn page_change(one: Option<&[Value]>, two: Option<&[Value]>) -> Option<PageChange> {
+    let url = text(&one.or(two)?[0]).unwrap_or_default();
+    let (before, after) = (one.map(page_state), two.map(page_state));
     let (Some(one), Some(two)) = (&before, &after) else {
         let change = if before.is_some() { Change::Gone } else { Change::Added };
         return Some(PageChange { change, url, changed: Vec::new(), similarity: None, before, after });
@@ -368,7 +368,11 @@ fn write_page(change: &PageChange, form: DiffForm, out: &mut impl Write) -> io::
         (Some(one), Some(two)) => {
             let parts = change.changed.iter().map(|name| match *name {
                 "status" => format!("status {} -> {}", one.status, two.status),
-                "redirect" => format!("redirect {} -> {}", or_none(&one.redirect), or_none(&two.redirect)),
+                "redirect" => format!(
+                    "redirect {} -> {}",
+                    or_none(one.redirect.as_deref()),
+                    or_none(two.redirect.as_deref())
+                ),
                 "content" => match change.similarity {
                     Some(similarity) => format!("content (similarity {similarity:.2})"),
                     None => "content".to_owned(),
@@ -380,15 +384,15 @@ fn write_page(change: &PageChange, form: DiffForm, out: &mut impl Write) -> io::
         }
         (state, other) => {
             if let Some(state) = state.as_ref().or(other.as_ref()) {
-                line.push_str(&format!("  status {}", state.status));
+                line = format!("{line}  status {}", state.status);
             }
         }
     }
     writeln!(out, "{}", clean(&line))
 }
 
-fn or_none(text: &Option<String>) -> &str {
-    text.as_deref().unwrap_or("none")
+fn or_none(text: Option<&str>) -> &str {
+    text.unwrap_or("none")
 }
 
 fn directives_changed(one: &PageState, two: &PageState) -> String {
@@ -415,12 +419,12 @@ fn write_robots(change: &RobotsChange, form: DiffForm, out: &mut impl Write) -> 
     let mut line = format!("{} {}/robots.txt", sign(change.change), change.origin);
     match (&change.before, &change.after) {
         (Some(one), Some(two)) if one.access != two.access => {
-            line.push_str(&format!("  {} -> {}", one.access, two.access));
+            line = format!("{line}  {} -> {}", one.access, two.access);
         }
         (Some(_), Some(_)) => line.push_str("  other rules"),
         (state, other) => {
             if let Some(state) = state.as_ref().or(other.as_ref()) {
-                line.push_str(&format!("  {}", state.access));
+                line = format!("{line}  {}", state.access);
             }
         }
     }

@@ -79,9 +79,9 @@ impl Filter {
     /// Reads an expression about these columns of a table.
     pub fn of(text: &str, table: Table, columns: &[Column]) -> Result<Self, FilterError> {
         let mut parser = Parser { tokens: tokens(text)?, next: 0, table, columns, depth: 0 };
-        let test = parser.either()?;
+        let condition = parser.either()?;
         match parser.peek() {
-            Token::End => Ok(Self(test)),
+            Token::End => Ok(Self(condition)),
             other => Err(parser.error(&format!("expected `and`, `or` or the end, found {}", told(other)))),
         }
     }
@@ -299,8 +299,8 @@ impl Parser<'_> {
                         what.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
                     FilterError { at, what: format!("{text:?} is no regular expression: {last}") }
                 })?;
-                let test = Test::Matches(place, regex);
-                return Ok(if is_not { not_null(place, test) } else { test });
+                let matches = Test::Matches(place, regex);
+                return Ok(if is_not { not_null(place, matches) } else { matches });
             }
             _ if column.kind == Kind::Boolean => return Ok(Test::True(place)),
             other => {

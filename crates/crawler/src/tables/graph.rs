@@ -93,7 +93,7 @@ pub fn write_graph<S: Store>(
     for (name, view) in crawls {
         let mut links = view.rows(Table::Links)?.taking(&["from", "to", "nofollow", "kind", "outcome"])?;
         for row in &mut links {
-            add_link(row?, graph, name, &mut edges, has_nodes.then_some(&mut nodes))?;
+            add_link(&row?, graph, name, &mut edges, has_nodes.then_some(&mut nodes))?;
         }
         size.left_out += links.left_out();
     }
@@ -168,13 +168,13 @@ fn host_value(url: &str) -> Value {
 
 /// A link as an edge, and its ends as nodes.
 fn add_link(
-    row: Vec<Value>,
+    row: &[Value],
     graph: Graph,
     crawl: &str,
     edges: &mut RowSorter,
     nodes: Option<&mut RowSorter>,
 ) -> Result<(), ViewError> {
-    let [Value::Text(from), Value::Text(to), nofollow, kind, outcome] = &row[..] else { return Ok(()) };
+    let [Value::Text(from), Value::Text(to), nofollow, kind, outcome] = row else { return Ok(()) };
     if outcome.as_str() == Some("not_http") {
         return Ok(());
     }

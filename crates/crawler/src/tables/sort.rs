@@ -1,7 +1,5 @@
 //! `--sort`: rows in the order of their values.
 
-use std::io;
-
 use crate::sorter::Sorter;
 use crate::view::{Column, RowSorter, Rows, UnknownColumn, Value, ViewError};
 
@@ -60,8 +58,8 @@ pub fn sort_rows<'a>(
         sorter.push(&key, &row)?;
     }
     let columns: Vec<Column> = rows.columns().to_vec();
-    let sorted = sorter.sorted().map_err(|error| ViewError::Write(io::Error::other(error)))?;
-    Ok(rows.with(columns, |_| Box::new(sorted)))
+    let in_order = sorter.sorted()?;
+    Ok(rows.with(columns, |_| Box::new(in_order)))
 }
 
 /// Writes a value so that the order of the bytes is that of the values, and none begins with another one of its column.

@@ -54,7 +54,8 @@ impl RowSorter {
         self.record.extend_from_slice(&self.count.to_be_bytes());
         self.count += 1;
         let length = self.record.len() as u32;
-        let record = postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(form)?;
+        let record =
+            postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(|error| form(&error))?;
         self.record = record;
         self.record.extend_from_slice(&length.to_le_bytes());
         Ok(self.sorter.push(&self.record)?)
@@ -66,15 +67,15 @@ impl RowSorter {
             let (record, length) = record
                 .split_last_chunk::<4>()
                 .ok_or(postcard::Error::DeserializeUnexpectedEnd)
-                .map_err(form)?;
+                .map_err(|error| form(&error))?;
             let row = record.get(u32::from_le_bytes(*length) as usize..).unwrap_or_default();
-            postcard::from_bytes(row).map_err(form)
+            postcard::from_bytes(row).map_err(|error| form(&error))
         }))
     }
 }
 
 /// What was sorted comes back as it was given, or the disk is at fault.
-fn form(error: postcard::Error) -> ViewError {
+fn form(error: &postcard::Error) -> ViewError {
     ViewError::Write(std::io::Error::other(format!(
         "a temporary file holds another row than was written: {error}"
     )))
@@ -91,10 +92,7 @@ impl<S: Store> View<S> {
 /// The rows of a table of several crawls in one order, with the name of each row's crawl in a column `crawl`, the first one. Rows that differ in
 /// the crawl alone stand in the order of the crawls; the ledgers stand one behind the other. See [`View::stable_rows`]. Of one crawl there is no
 /// such column.
-pub fn stable_rows_of<'a, S: Store>(
-    crawls: &'a [(String, View<S>)],
-    table: Table,
-) -> Result<Rows<'a>, ViewError> {
+pub fn stable_rows_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Rows<'_>, ViewError> {
     let mut streams = Vec::with_capacity(crawls.len());
     for (_, view) in crawls {
         streams.push(view.rows(table)?);
@@ -175,7 +173,7 @@ fn named<'a>(name: &str, rows: Rows<'a>, columns: &[Column]) -> Rows<'a> {
 
 /// Sorts the rows of one table, of several crawls where there are several streams, as exports have them. Their columns may be fewer than the
 /// table's, but not without those that it is ordered by.
-pub(crate) fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result<Rows<'a>, ViewError> {
+pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Rows<'_>, ViewError> {
     let first = if streams.is_empty() { Rows::none() } else { streams.remove(0) };
     let columns = first.columns().to_vec();
     let Some((host, url)) = ordered_by(first.table()) else {
@@ -186,7 +184,7 @@ pub(crate) fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result
     };
     let place = |name: &str| columns.iter().position(|column| column.name == name).unwrap_or_default();
     let (host, url) = (place(host), place(url));
-    let mut sorted = RowSorter::new(sorter);
+    let mut by_key = RowSorter::new(sorter);
     let mut key = Vec::new();
     let mut first = first;
     let mut left_out = 0;
@@ -199,11 +197,11 @@ pub(crate) fn in_order<'a>(mut streams: Vec<Rows<'a>>, sorter: Sorter) -> Result
             key.push(0);
             key.extend_from_slice(url.as_bytes());
             key.push(0);
-            sorted.push(&key, &row)?;
+            by_key.push(&key, &row)?;
         }
         left_out += rows.left_out();
     }
-    let sorted = sorted.sorted()?;
+    let in_order = by_key.sorted()?;
     first.set_left_out(left_out);
-    Ok(first.with(columns, |_| Box::new(sorted)))
+    Ok(first.with(columns, |_| Box::new(in_order)))
 }

@@ -26,7 +26,7 @@ pub type RowStream<'a> = Box<dyn Iterator<Item = Result<Vec<Value>, ViewError>> 
 pub struct Rows<'a> {
     table: Table,
     columns: Vec<Column>,
-    rows: RowStream<'a>,
+    stream: RowStream<'a>,
     left_out: Rc<Cell<u64>>,
 }
 
@@ -40,7 +40,7 @@ impl Iterator for Rows<'_> {
     type Item = Result<Vec<Value>, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.rows.next()
+        self.stream.next()
     }
 }
 
@@ -73,12 +73,12 @@ impl<'a> Rows<'a> {
     /// No rows.
     pub(crate) fn none() -> Self {
         let rows = Box::new(std::iter::empty());
-        Self { table: Table::Pages, columns: Vec::new(), rows, left_out: Rc::default() }
+        Self { table: Table::Pages, columns: Vec::new(), stream: rows, left_out: Rc::default() }
     }
 
     /// A single row.
     pub fn one(table: Table, columns: Vec<Column>, row: Vec<Value>) -> Self {
-        Self { table, columns, rows: Box::new(std::iter::once(Ok(row))), left_out: Rc::default() }
+        Self { table, columns, stream: Box::new(std::iter::once(Ok(row))), left_out: Rc::default() }
     }
 
     /// The table.
@@ -103,14 +103,14 @@ impl<'a> Rows<'a> {
     /// Keeps the rows that a test lets pass.
     #[must_use]
     pub fn keep(self, test: impl Fn(&[Value]) -> bool + 'a) -> Self {
-        let rows = self.rows.filter(move |row| row.as_ref().map_or(true, |row| test(row)));
-        Self { rows: Box::new(rows), ..self }
+        let rows = self.stream.filter(move |row| row.as_ref().map_or(true, |row| test(row)));
+        Self { stream: Box::new(rows), ..self }
     }
 
     /// Keeps the first rows.
     #[must_use]
     pub fn first(self, most: usize) -> Self {
-        Self { rows: Box::new(self.rows.take(most)), ..self }
+        Self { stream: Box::new(self.stream.take(most)), ..self }
     }
 
     /// Other rows under other columns.
@@ -119,7 +119,7 @@ impl<'a> Rows<'a> {
         columns: Vec<Column>,
         rows: impl FnOnce(RowStream<'a>) -> RowStream<'a>,
     ) -> Self {
-        Self { columns, rows: rows(self.rows), ..self }
+        Self { columns, stream: rows(self.stream), ..self }
     }
 
     /// The place of a column.
@@ -143,7 +143,7 @@ impl<'a> Rows<'a> {
 
     fn at(self, places: Vec<usize>) -> Self {
         let columns = places.iter().map(|place| self.columns[*place].clone()).collect();
-        let rows = self.rows.map(move |row| {
+        let rows = self.stream.map(move |row| {
             let mut row = row?;
             let mut taken = Vec::with_capacity(places.len());
             for (index, place) in places.iter().enumerate() {
@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
             }
             Ok(taken)
         });
-        Self { columns, rows: Box::new(rows), ..self }
+        Self { columns, stream: Box::new(rows), ..self }
     }
 }
 
@@ -222,13 +222,13 @@ impl<S: Store> View<S> {
             Table::Errors => plain(self.errors()),
             Table::Duplicates => plain(self.duplicates()?),
         };
-        Ok(Rows { table, columns: self.columns(table)?, rows, left_out })
+        Ok(Rows { table, columns: self.columns(table)?, stream: rows, left_out })
     }
 }
 
 impl<S: Store> View<S> {
     /// The row of table `pages` of one URL, with its columns; none where it wasn't answered. Cost: one look-up.
-    pub fn page(&self, url: &CrawlUrl) -> Result<Option<(Vec<Column>, Vec<Value>)>, ViewError> {
+    pub fn page(&self, url: &CrawlUrl) -> Result<Option<Rows<'static>>, ViewError> {
         let Some(host) = self.host_ids().of(self, url)? else { return Ok(None) };
         let page = url.fingerprint(self.key());
         let Some(record) = page_store::record_of(self.store(), host, page)? else { return Ok(None) };
@@ -237,7 +237,7 @@ impl<S: Store> View<S> {
         self.complete(&mut record)?;
         let via = PageUrls::default().of(self, record.via)?;
         let row = with_fields(page_row(record, status, via), &self.extracted()?);
-        Ok(Some((self.columns(Table::Pages)?, row)))
+        Ok(Some(Rows::one(Table::Pages, self.columns(Table::Pages)?, row)))
     }
 }
 

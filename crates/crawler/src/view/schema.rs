@@ -101,10 +101,10 @@ pub fn write_schema_text(table: Table, columns: &[Column], out: &mut impl Write)
     for column in columns {
         let mut facts = plain(&column.about);
         if !column.unit.is_empty() && !facts.contains(column.unit) {
-            facts.push_str(&format!(" Unit: {}.", column.unit));
+            facts = format!("{facts} Unit: {}.", column.unit);
         }
         if column.nullable {
-            facts.push_str(&format!(" Null: {}.", plain(column.null_when)));
+            facts = format!("{facts} Null: {}.", plain(column.null_when));
         }
         writeln!(out, "  {:names$}  {:kinds$}  {facts}", column.name, column.kind.name())?;
     }
@@ -131,7 +131,7 @@ pub fn write_schema_markdown(out: &mut impl Write) -> io::Result<()> {
             if !column.members.is_empty() {
                 let members: Vec<_> =
                     column.members.iter().map(|(name, kind)| format!("`{name}` {}", kind.name())).collect();
-                kind.push_str(&format!(" of {}", members.join(", ")));
+                kind = format!("{kind} of {}", members.join(", "));
             }
             if column.has_few_values {
                 kind.push_str(", dictionary");
@@ -187,16 +187,13 @@ fn plain(markdown: &str) -> String {
             let close = rest[open + end..].find(')')?;
             Some((&rest[open + 1..open + end], &rest[open + end + close + 1..]))
         });
-        match link.filter(|(label, _)| !label.contains('[')) {
-            Some((label, after)) => {
-                text.push_str(&rest[..open]);
-                text.push_str(label);
-                rest = after;
-            }
-            None => {
-                text.push_str(&rest[..=open]);
-                rest = &rest[open + 1..];
-            }
+        if let Some((label, after)) = link.filter(|(label, _)| !label.contains('[')) {
+            text.push_str(&rest[..open]);
+            text.push_str(label);
+            rest = after;
+        } else {
+            text.push_str(&rest[..=open]);
+            rest = &rest[open + 1..];
         }
     }
     text.push_str(rest);

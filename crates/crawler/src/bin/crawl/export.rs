@@ -145,12 +145,10 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
         if !args.columns.is_empty() || args.purpose.is_some() {
             return usage("--columns and --purpose don't go with a graph");
         }
-    } else {
-        if args.table.is_some() {
-            show::check_noindex(args.include_noindex, args.table)?;
-        } else if !args.columns.is_empty() && !args.takes_all_columns() {
-            return usage("--columns goes with --table: each table has columns of its own");
-        }
+    } else if args.table.is_some() {
+        show::check_noindex(args.include_noindex, args.table)?;
+    } else if !args.columns.is_empty() && !args.takes_all_columns() {
+        return usage("--columns goes with --table: each table has columns of its own");
     }
     if args.raw && args.format != Format::Csv {
         return usage(

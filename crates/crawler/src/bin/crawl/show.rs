@@ -13,7 +13,7 @@ use crawler::store::SledStore;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
-use crawler::view::{Column, Form, Rows, Table, UnknownColumn, View, ViewError, Written, write_rows};
+use crawler::view::{Column, Form, Table, UnknownColumn, View, ViewError, Written, write_rows};
 
 pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
@@ -208,7 +208,7 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> 
     let parsed = CrawlUrl::parse(url).map_err(|error| {
         Stop::new(exit::USAGE, format!("{} is no URL that can be crawled: {error}", clean(url)))
     })?;
-    let Some((columns, row)) = view.page(&parsed).map_err(|error| told(&error))? else {
+    let Some(mut rows) = view.page(&parsed).map_err(|error| told(&error))? else {
         let place = path_text(&args.dir);
         let what = format!(
             "{} has no row in table pages: it was not answered; `crawl explain {place} URL` says why",
@@ -216,7 +216,6 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> 
         );
         return Err(Stop::new(exit::USAGE, what).into());
     };
-    let mut rows = Rows::one(Table::Pages, columns, row);
     if !args.columns.is_empty() && !takes_all(&args.columns) {
         let unknown = |error: UnknownColumn| Stop::new(exit::USAGE, error.to_string());
         rows = rows.select(&args.columns).map_err(unknown)?;

@@ -27,10 +27,7 @@ fn full() -> Crawl {
     crawl
 }
 
-fn export<S: Store>(view: &View<S>, graph: Graph, form: GraphForm) -> String
-where
-    S: Clone,
-{
+fn export<S: Store + Clone>(view: &View<S>, graph: Graph, form: GraphForm) -> String {
     let crawls = [("one".to_owned(), View::over(view.store().clone()).unwrap())];
     let mut out = Vec::new();
     write_graph(&crawls, graph, form, &mut out).unwrap();

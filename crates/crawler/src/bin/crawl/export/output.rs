@@ -194,13 +194,13 @@ fn whole<T>(path: &Path, make: impl FnOnce(&Path) -> Result<T, ViewError>) -> Re
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);
-    let made = make(&part).and_then(|made| {
+    let result = make(&part).and_then(|made| {
         fs::rename(&part, path)?;
         Ok(made)
     });
-    if made.is_err() {
+    if result.is_err() {
         // The error itself is what has to be reported.
         drop(fs::remove_file(&part));
     }
-    made
+    result
 }
