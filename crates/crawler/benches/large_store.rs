@@ -47,6 +47,12 @@ fn main() -> Result<()> {
     for table in tables {
         read(&dir, &["export", "--table", table, "--format", "jsonl"])?;
     }
+    for table in ["pages", "links"] {
+        read(&dir, &["export", "--table", table, "--format", "parquet"])?;
+    }
+    read(&dir, &["export", "--table", "duplicates", "--format", "jsonl"])?;
+    let database = place.path().join("crawl.sqlite");
+    read(&dir, &["export", "--format", "sqlite", "-o", &database.to_string_lossy()])?;
     read(&dir, &["audit"])?;
     read(&dir, &["report", "--host", "www.site-00000.example"])
 }
