@@ -254,20 +254,22 @@ fn aligned(
 }
 
 /// Makes columns narrower, the widest first, until the line holds as many of them as it can; those behind are dropped. Gives how many.
+/// The first column, which says what the row is about, keeps half of the line.
 fn narrow(widths: &mut Vec<usize>, line_width: usize) -> usize {
     let all = widths.len();
+    let least = |(index, wanted): (usize, &usize)| match index {
+        0 => (*wanted).min(line_width / 2),
+        _ => (*wanted).min(NARROWEST.max(wanted / 2)),
+    };
+    let mut leasts: Vec<usize> = widths.iter().enumerate().map(least).collect();
     let total = |widths: &[usize]| widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-    // As many as the line holds with none wider than half of what it would like to be.
-    let least = |wanted: usize| wanted.min(NARROWEST.max(wanted / 2));
-    while widths.len() > 1
-        && total(&widths.iter().map(|wanted| least(*wanted)).collect::<Vec<_>>()) > line_width
-    {
-        widths.pop();
+    while leasts.len() > 1 && total(&leasts) > line_width {
+        leasts.pop();
     }
+    widths.truncate(leasts.len());
     while total(widths) > line_width {
-        let Some(widest) = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > 1) else {
-            break;
-        };
+        let shrinkable = widths.iter_mut().zip(&leasts).filter(|(width, least)| **width > **least);
+        let Some((widest, _)) = shrinkable.max_by_key(|(width, _)| **width) else { break };
         *widest -= 1;
     }
     all - widths.len()

@@ -136,6 +136,35 @@ fn aligned_columns_fit_the_terminal() {
 }
 
 #[test]
+fn east_asian_texts_line_up_and_the_url_keeps_half_of_the_line() {
+    let mut crawl = Crawl::new();
+    for (url, title) in
+        [("http://a.test/a-rather-long-path/to/page", "漢字かな交じり文"), ("http://a.test/b", "plain")]
+    {
+        crawl.store_page(PageRecord { title: Some(title.to_owned()), ..page(url, Some(200)) }, Vec::new());
+    }
+    let view = crawl.view();
+    let rows = view.rows(Table::Pages).unwrap().select(&["url", "title", "status", "charset"]).unwrap();
+    let mut out = Vec::new();
+    let written = crate::view::write_rows(rows, Form::Aligned(80), &mut out).unwrap();
+    assert_eq!((written.rows, written.narrowed), (2, 0));
+    let expected = "\
+url                                       title             status  charset\n\
+http://a.test/a-rather-long-path/to/page  漢字かな交じり文     200  utf-8\n\
+http://a.test/b                           plain                200  utf-8\n";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
+    let mut out = Vec::new();
+    let rows = view.rows(Table::Pages).unwrap();
+    let written = crate::view::write_rows(rows, Form::Aligned(80), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("http://a.test/a-rather-long-path/to/page     200"), "{text}");
+    assert!(
+        written.narrowed > 40 && text.lines().all(|line| crate::view::width::cells(line) <= 80),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_output_that_ends_is_told_as_such() {
     struct Closed;
     impl std::io::Write for Closed {
