@@ -130,7 +130,7 @@ mod tests {
 
     /// The words that the row of a column lists.
     fn documented(section: &str, column: &str) -> BTreeSet<String> {
-        let document = include_str!("../../../../docs/outputs.md");
+        let document = include_str!("../../../../docs/schema.md");
         let section =
             document.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
         let row = section.lines().find(|line| line.starts_with(&format!("| `{column}` |"))).unwrap();

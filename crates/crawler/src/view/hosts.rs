@@ -13,7 +13,7 @@ row! {
         host: String,
         /// Requests sent, robots.txt included.
         requests: u64,
-        /// Answers with status 2xx.
+        /// Answers with status 2xx but 206.
         pages: u64,
         /// Bytes received in bodies, as sent.
         bytes: u64 [unit = "bytes"],

@@ -44,7 +44,7 @@ pub struct OwnerReport {
     pub overlaps: u64,
     /// Requests for robots.txt.
     pub robots_requests: u64,
-    /// Answers with status 2xx.
+    /// Answers with status 2xx but 206.
     pub pages: u64,
     /// Bytes received in bodies, as sent.
     pub bytes: u64,

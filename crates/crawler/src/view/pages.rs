@@ -51,7 +51,7 @@ row! {
         digest: Option<String> [null = "noindex"],
         /// Each directive that took effect: `{"directive", "source"}`; in CSV `noindex (meta robots: noindex)`.
         directives: Vec<Said>,
-        /// The page may be indexed: status 2xx and no noindex.
+        /// The page may be indexed: status 2xx but 206, and no noindex.
         indexed: bool,
         /// The body is in the archive.
         archived: bool,
@@ -79,7 +79,7 @@ row! {
         /// Where it leads.
         redirect: Option<String> [null = "it is no redirect"],
         /// The kind of failure, as in `errors`.
-        error: Option<String> [null = "status 2xx or 3xx, and nothing broke", names],
+        error: Option<String> [null = "status 2xx but 206, or 3xx (a 304 only where a page is stored), and nothing broke", names],
         /// Tries that the visit took.
         tries: u8 [detail],
         /// Bytes of the body as sent.

@@ -106,7 +106,7 @@ pub struct Counted {
 pub struct HostSummary {
     /// Its name.
     pub host: String,
-    /// Answers with status 2xx.
+    /// Answers with status 2xx but 206.
     pub pages: u64,
     /// Requests, robots.txt included.
     pub requests: u64,
