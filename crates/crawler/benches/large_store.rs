@@ -255,6 +255,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             keeps_links: false,
             blanks_links: false,
             warc: encoded,
+            text: None,
         });
         let (_, counts) = frontier.pace_and_counts(lease.host);
         counts.pages += 1;

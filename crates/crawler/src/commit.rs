@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use self::seals::Seals;
+use crate::extract::MainText;
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
 use crate::page_store::{Change, NewLinks, PageWriter};
@@ -67,6 +68,8 @@ pub struct SettledPage {
     pub blanks_links: bool,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
+    /// What goes to the full-text index.
+    pub text: Option<Box<MainText>>,
 }
 
 /// Everything that lands together.
@@ -109,12 +112,28 @@ pub enum CommitError {
     /// A record of our own can't be packed or read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The full-text index.
+    #[error(
+        "the full-text index can't be written; `crawl resume` goes on, and `crawl index DIR` builds it anew"
+    )]
+    Index(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// An entry of the ledger can't be written.
     #[error(transparent)]
     Ledger(#[from] ledger::Bad),
     /// As above, JSON.
     #[error("a record can't be written")]
     Json(#[from] serde_json::Error),
+}
+
+/// Takes what is committed into the full-text index.
+pub trait Indexer: std::fmt::Debug + Send {
+    /// Gives the writes that enter these pages as due to be indexed, for the transaction that stores them; and keeps what is to be
+    /// indexed of them. Called once a commit, before it; the captures of the pages are in the archive by then.
+    fn enter(&mut self, pages: &mut [SettledPage]) -> Vec<Write>;
+
+    /// Hands on what [`enter`](Self::enter) kept: it is durable now. Waits while too much is to be indexed; `held` counts as memory
+    /// that is taken until it is.
+    fn committed(&mut self, held: Vec<Held>) -> Result<(), CommitError>;
 }
 
 /// Owner of archive and database while they are written.
@@ -125,6 +144,7 @@ pub struct Committer<S> {
     warc_dir: Option<PathBuf>,
     ledger: Ledger,
     pages: PageWriter,
+    index: Option<Box<dyn Indexer>>,
 }
 
 /// Key of `meta` that says: the database holds content in its free space that was withdrawn.
@@ -145,7 +165,7 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, warc_dir: None, ledger, pages })
+        Ok(Self { store, warc, warc_dir: None, ledger, pages, index: None })
     }
 
     /// Makes a batch durable.
@@ -154,6 +174,9 @@ impl<S: Store> Committer<S> {
         let Batch { mut decisions, totals, held, .. } = batch;
         let mut seals = Seals::default();
         self.archive(&mut pages, &mut seals)?;
+        if let Some(index) = &mut self.index {
+            writes.extend(index.enter(&mut pages));
+        }
         writes.extend(removes);
         let changes = pages.iter().map(change).collect::<Result<Vec<_>, CommitError>>()?;
         for (page, change) in pages.iter().zip(&changes) {
@@ -191,8 +214,18 @@ impl<S: Store> Committer<S> {
         }
         self.store.commit(writes)?;
         // Not before: until then they are looked for here.
-        drop((robots, site_files, held));
-        self.withdraw(withdrawals)
+        drop((robots, site_files));
+        self.withdraw(withdrawals)?;
+        match &mut self.index {
+            Some(index) => index.committed(held),
+            None => Ok(()),
+        }
+    }
+
+    /// Has what is committed taken into a full-text index.
+    #[must_use]
+    pub fn with_index(self, index: Option<Box<dyn Indexer>>) -> Self {
+        Self { index, ..self }
     }
 
     /// The key of a new version of a file, whose last 8 octets are its time in milliseconds: behind every version that is there, also

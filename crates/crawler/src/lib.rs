@@ -25,6 +25,8 @@ pub mod repair;
 pub mod robots_cache;
 pub mod robots_history;
 pub mod scope;
+#[cfg(feature = "search")]
+pub mod search;
 pub mod seeds;
 pub mod sitemap;
 pub mod sorter;

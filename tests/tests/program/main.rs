@@ -25,6 +25,7 @@ mod robots_change;
 mod robots_fields;
 mod robots_redirects;
 mod scene;
+mod search;
 mod sitemaps;
 mod stop;
 mod surface;

@@ -334,6 +334,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(rules: &'a AuditRules) -> Self {
         let pages = PageRules {
+            index: false,
             agent: rules.page_agent.clone(),
             dialect: meta::Dialect::Strict,
             policy: rules.policy.clone(),

@@ -102,6 +102,7 @@ pub const KEYS: &[Key] = &[
     toml_only("page.href_bytes", Kind::Text),
     toml_only("page.link_bytes", Kind::Text),
     toml_only("page.anchor_bytes", Kind::Text),
+    toml_only("page.text_bytes", Kind::Text),
     toml_only("page.title_bytes", Kind::Text),
     toml_only("page.meta_bytes", Kind::Text),
     toml_only("page.metas", Kind::Number),
@@ -126,6 +127,7 @@ pub const KEYS: &[Key] = &[
     toml_only("sitemap.per_host", Kind::Number),
     key("warc.enabled", "warc", Kind::Switch),
     toml_only("warc.max_file_size", Kind::Text),
+    key("index.enabled", "index", Kind::Switch),
     key("ledger.level", "ledger", Kind::Text),
     toml_only("extract", Kind::Tables),
 ];

@@ -34,7 +34,7 @@ pub use record::{
 pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
-    AgentSettings, ConsentSettings, ExtractRule, FetchSettings, LaterDenial, LedgerLevel, LedgerSettings,
-    LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings, TrapSettings,
-    WarcSettings,
+    AgentSettings, ConsentSettings, ExtractRule, FetchSettings, IndexSettings, LaterDenial, LedgerLevel,
+    LedgerSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings,
+    TrapSettings, WarcSettings,
 };

@@ -21,6 +21,9 @@ pub struct PageSettings {
     /// Octets kept of a link's text. Default: 256.
     #[serde(with = "units::size")]
     pub anchor_bytes: u64,
+    /// Bytes of text read for the full-text index. Default: 1 MiB.
+    #[serde(with = "units::size")]
+    pub text_bytes: u64,
     /// Octets kept of the title. Default: 4 KiB.
     #[serde(with = "units::size")]
     pub title_bytes: u64,
@@ -74,6 +77,7 @@ impl Default for PageSettings {
             href_bytes: page.href_bytes as u64,
             link_bytes: page.link_bytes as u64,
             anchor_bytes: page.anchor_bytes as u64,
+            text_bytes: page.text_bytes as u64,
             title_bytes: page.title_bytes as u64,
             meta_bytes: page.meta_bytes as u64,
             metas: page.metas,
@@ -102,6 +106,7 @@ impl PageSettings {
             href_bytes: octets(self.href_bytes),
             link_bytes: octets(self.link_bytes),
             anchor_bytes: octets(self.anchor_bytes),
+            text_bytes: octets(self.text_bytes),
             title_bytes: octets(self.title_bytes),
             meta_bytes: octets(self.meta_bytes),
             metas: self.metas,
@@ -112,8 +117,6 @@ impl PageSettings {
             keywords_bytes: octets(self.keywords_bytes),
             header_bytes: octets(self.header_bytes),
             reference_bytes: octets(self.reference_bytes),
-            // A crawl keeps no text of a page.
-            text_bytes: 0,
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Settings {
     pub sitemap: SitemapSettings,
     /// What is archived.
     pub warc: WarcSettings,
+    /// The full-text index.
+    pub index: IndexSettings,
     /// What is entered in the ledger.
     pub ledger: LedgerSettings,
     /// Fields that the researcher names, put into the page record. Default: none.
@@ -67,6 +69,7 @@ impl Default for Settings {
             page: PageSettings::default(),
             sitemap: SitemapSettings::default(),
             warc: WarcSettings::default(),
+            index: IndexSettings::default(),
             ledger: LedgerSettings::default(),
             extract: Vec::new(),
         }
@@ -422,6 +425,21 @@ pub struct WarcSettings {
 impl Default for WarcSettings {
     fn default() -> Self {
         Self { enabled: true, max_file_size: 1 << 30 }
+    }
+}
+
+/// The full-text index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IndexSettings {
+    /// Whether pages that may be indexed are entered in a full-text index. Default: yes. A build without the feature `search` keeps
+    /// none.
+    pub enabled: bool,
+}
+
+impl Default for IndexSettings {
+    fn default() -> Self {
+        Self { enabled: true }
     }
 }
 

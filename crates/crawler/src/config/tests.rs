@@ -63,7 +63,7 @@ fn every_variable_is_read() {
         "robots.dialect" => "strictest",
         "scope.include" | "scope.exclude" => "/a/ /b/",
         "scope.resources" | "scope.sitemaps" | "pace.per_ip" => "yes",
-        "warc.enabled" => "no",
+        "warc.enabled" | "index.enabled" => "no",
         "ledger.level" => "full",
         "pace.adaptive" => "2.5",
         "pace.max_bandwidth" => "7KiB",

@@ -139,6 +139,7 @@ fn reading(settings: &Settings, least: &Settings) -> impl Iterator<Item = (&'sta
         ("page.href_bytes", of.href_bytes, 64, 1 << 20),
         ("page.link_bytes", of.link_bytes, 1 << 10, 1 << 30),
         ("page.anchor_bytes", of.anchor_bytes, 0, 1 << 20),
+        ("page.text_bytes", of.text_bytes, 0, 64 << 20),
         ("page.title_bytes", of.title_bytes, 0, 1 << 20),
         ("page.meta_bytes", of.meta_bytes, least.page.meta_bytes, 1 << 40),
         ("page.metas", of.metas as u64, least.page.metas as u64, 1_000_000),

@@ -114,6 +114,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             record,
             links: Vec::new(),
             warc: None,
+            text: None,
             status: None,
             keeps_links: false,
             withdrawn: Vec::new(),

@@ -361,7 +361,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         visited: Visited,
         links: Vec<LinkRecord>,
     ) {
-        let Visited { record, warc, keeps_links, withdrawn, .. } = visited;
+        let Visited { record, warc, text, keeps_links, withdrawn, .. } = visited;
         let blanks_links = self.withholds_links(lease.host, page, &record, keeps_links);
         self.withdraw_captures(lease.host, page, &record, withdrawn);
         if record.holds_content()
@@ -375,10 +375,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         });
         let bytes = Size::of(&record).encoded
             + warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
+            + text.as_ref().map_or(0, |text| text.text.len())
             + packed_size(&links);
         self.touch(bytes);
         let host = lease.host;
-        let settled = SettledPage { host, page, record, links, keeps_links, blanks_links, warc };
+        let settled = SettledPage { host, page, record, links, keeps_links, blanks_links, warc, text };
         self.batch.pages.push(settled);
     }
 

@@ -113,7 +113,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let blanks_links = self.withholds_links(host, page, &record, true);
         self.enter_unlisted(self.frontier.name(host).to_owned(), &record, now.wall);
         let links = Vec::new();
-        let settled = SettledPage { host, page, record, links, keeps_links: true, blanks_links, warc: None };
+        let settled = SettledPage {
+            host,
+            page,
+            record,
+            links,
+            keeps_links: true,
+            blanks_links,
+            warc: None,
+            text: None,
+        };
         self.batch.pages.push(settled);
     }
 

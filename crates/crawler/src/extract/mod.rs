@@ -1,6 +1,7 @@
 //! Decodes an HTML page and reads it in one pass without building a tree: title, base, links, metas, text.
 
 mod attributes;
+mod blocks;
 mod both;
 mod charset;
 mod document;
@@ -12,6 +13,7 @@ mod limits;
 mod link;
 mod link_header;
 mod mime_type;
+mod other_main;
 mod other_texts;
 mod page;
 mod places;
@@ -34,10 +36,14 @@ mod unread;
 mod utf_7;
 mod xml;
 
+pub use blocks::MainText;
 pub use charset::{CharsetSource, Decoded, decode};
 pub use document::{Basis, Document};
 pub use limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
 pub use link::{Link, LinkKind, Position, Rel};
+#[cfg(feature = "search")]
+pub(crate) use other_main::lines;
+pub use other_main::{has_other_text, other_main_text};
 pub use readings::{Reading, Readings, read};
 pub use select::{
     BadSelector, Field, HowMany, SelectError, SelectLimits, SelectRule, Selected, Take, select,
@@ -98,6 +104,8 @@ pub struct Extracted {
     pub text: Option<String>,
     /// The ranges of the text, in octets, that no snippet may show (`data-nosnippet`, spec 4.6).
     pub no_snippet: Vec<std::ops::Range<usize>>,
+    /// The main text apart from navigation and the like, with the headings; `None` where the text wasn't wanted.
+    pub main: Option<MainText>,
     /// The `application/ld+json` blocks that are JSON, each on one line without control characters.
     pub json_ld: Vec<String>,
     /// Blocks that were left out since they aren't JSON.
@@ -158,10 +166,12 @@ fn end(
     decoded: &Decoded<'_>,
 ) -> Extracted {
     let title = page.finish();
-    let (text, no_snippet, was_cut) = page.text.take().map_or_else(Default::default, |text| {
-        let (text, no_snippet, was_cut) = text.finish();
-        (Some(text), no_snippet, was_cut)
-    });
+    let (mut text, mut no_snippet, mut main, mut was_cut) = (None, Vec::new(), None, false);
+    if let Some(visible) = page.text.take() {
+        let visible = visible.finish();
+        main = Some(visible.blocks.main_text(&visible.text, &visible.no_snippet));
+        (text, no_snippet, was_cut) = (Some(visible.text), visible.no_snippet, visible.was_cut);
+    }
     if was_cut {
         page.hit(LimitHit::Text);
     }
@@ -184,6 +194,7 @@ fn end(
         language: page.language,
         text,
         no_snippet,
+        main,
         json_ld: page.json_ld,
         bad_json_ld: page.bad_json_ld,
         limits_hit: page.limits_hit,

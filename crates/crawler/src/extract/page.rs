@@ -307,7 +307,7 @@ impl TagSink for Page<'_> {
             }
         }
         if let Some(visible) = &mut self.text {
-            visible.text(text, within);
+            visible.text(text, within, self.landmarks.position());
         }
     }
 

@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use super::attributes::{Attr, AttrSet};
+use super::blocks::Blocks;
 use super::element::{BLOCK, Element, Kind, Name};
 use super::fold::Folded;
 use super::foreign::Namespace;
+use super::link::Position;
 use super::region::Region;
 use super::tags::StartTag;
 
@@ -25,6 +27,17 @@ pub(super) struct VisibleText {
     no_snippet: Region,
     no_snippet_from: usize,
     no_snippets: Vec<Range<usize>>,
+    blocks: Blocks,
+}
+
+/// Holds the whole text.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) text: String,
+    /// The ranges of it that no snippet may show.
+    pub(super) no_snippet: Vec<Range<usize>>,
+    pub(super) blocks: Blocks,
+    pub(super) was_cut: bool,
 }
 
 impl VisibleText {
@@ -38,6 +51,7 @@ impl VisibleText {
             no_snippet: Region::default(),
             no_snippet_from: 0,
             no_snippets: Vec::new(),
+            blocks: Blocks::default(),
         }
     }
 
@@ -48,7 +62,12 @@ impl VisibleText {
 
     pub(super) fn start(&mut self, tag: &StartTag<'_>) {
         if tag.element.is(BLOCK) {
-            self.text.part();
+            self.part();
+            if is_heading(tag.name) {
+                self.blocks.set_heading(true);
+            }
+        } else if tag.element.kind == Kind::A {
+            self.blocks.set_link(true);
         }
         self.left_out.start(tag.name, tag.element);
         let is_hidden_in_svg = tag.namespace == Namespace::Svg
@@ -77,14 +96,27 @@ impl VisibleText {
         self.no_snippet.end(name, element);
         self.note_no_snippet(was_inside);
         if element.is(BLOCK) {
-            self.text.part();
+            self.part();
+            if is_heading(name) {
+                self.blocks.set_heading(false);
+            }
+        } else if element.kind == Kind::A {
+            self.blocks.set_link(false);
         }
     }
 
-    pub(super) fn text(&mut self, text: &[u8], within: Kind) {
+    fn part(&mut self) {
+        self.text.part();
+        self.blocks.part();
+    }
+
+    /// Takes text in, which stands in this part of the page.
+    pub(super) fn text(&mut self, text: &[u8], within: Kind, position: Option<Position>) {
         let is_shown = matches!(within, Kind::Other | Kind::Textarea | Kind::Xmp | Kind::Plaintext);
         if is_shown && !self.left_out.is_inside() && !self.google_off && !self.yandex_off {
+            let start = self.text.len();
             self.text.push(text);
+            self.blocks.text(start..self.text.len(), position);
         }
     }
 
@@ -113,8 +145,8 @@ impl VisibleText {
         }
     }
 
-    /// Gives the text, the ranges of it that no snippet may show, and whether it was cut.
-    pub(super) fn finish(mut self) -> (String, Vec<Range<usize>>, bool) {
+    /// Ends the text.
+    pub(super) fn finish(mut self) -> Finished {
         let was_inside = self.no_snippet.is_inside();
         self.no_snippet = Region::default();
         self.note_no_snippet(was_inside);
@@ -124,8 +156,13 @@ impl VisibleText {
             range.end = range.end.min(text.len());
         }
         self.no_snippets.retain(|r| r.start < r.end);
-        (text, self.no_snippets, was_cut)
+        Finished { text, no_snippet: self.no_snippets, blocks: self.blocks, was_cut }
     }
+}
+
+/// Says whether an element is a heading: `h1` to `h6`.
+fn is_heading(name: Name) -> bool {
+    matches!(name.as_bytes(), [b'h', b'1'..=b'6'])
 }
 
 fn has_class(tag: &StartTag<'_>, class: &[u8]) -> bool {

@@ -202,7 +202,9 @@ impl CrawlDir {
         for path in [self.settings(), self.root.join("crawl.toml.part"), self.root.join(".lock")] {
             drop(fs::remove_file(path));
         }
-        for path in [self.unfinished_db(), self.db(), self.root.join("log"), self.warc()] {
+        for path in
+            [self.unfinished_db(), self.db(), self.root.join("log"), self.warc(), self.root.join("index")]
+        {
             drop(fs::remove_dir_all(path));
         }
         drop(self.lock);

@@ -2,6 +2,7 @@
 
 mod descriptors;
 mod dir;
+mod index;
 mod plan;
 mod rejudge;
 mod revisit;
@@ -91,6 +92,18 @@ pub enum JobError {
         /// Why it couldn't be removed.
         source: Box<JobError>,
     },
+    /// The full-text index.
+    #[cfg(feature = "search")]
+    #[error(transparent)]
+    Search(#[from] crate::search::SearchError),
+    /// The full-text index of an earlier run, which this one doesn't keep, can't be removed.
+    #[error("the full-text index in {} can't be removed, and would go on showing what is withdrawn: {source}", .dir.display())]
+    Index {
+        /// The crawl's directory.
+        dir: std::path::PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
     /// A thread of ours panicked.
     #[error("counting what is stored, or removing withdrawn content, failed unexpectedly")]
     Panicked,
@@ -123,6 +136,8 @@ pub struct Job {
     started: Timestamp,
     revisiting: bool,
     rejudged: Rejudged,
+    /// Withdrawn content was removed from the database: it may stand in the files of the index still.
+    purges_index: bool,
 }
 
 impl Job {
@@ -157,6 +172,7 @@ impl Job {
         let dir = CrawlDir::open(&settings.out)?;
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
+        let mut purges_index = false;
         let (store, key) = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
             dir.prepare_db()?;
@@ -166,6 +182,7 @@ impl Job {
             let mut store = SledStore::open(&dir.db())?;
             let key = read_key(&store)?;
             if scrub::is_due(&store)? {
+                purges_index = true;
                 drop(store);
                 scrub::before_run(&dir)?;
                 store = SledStore::open(&dir.db())?;
@@ -173,6 +190,7 @@ impl Job {
             (Arc::new(store), key)
         };
         let mut job = Self::new(dir, settings, prepared, store, key, record.started);
+        job.purges_index = purges_index;
         job.revisit(None, now)?;
         job.rejudged = rejudge::changed(&*job.store, &job.run.0, &job.settings)?;
         Ok(job)
@@ -206,6 +224,7 @@ impl Job {
             started,
             revisiting: false,
             rejudged: Rejudged::default(),
+            purges_index: false,
         }
     }
 
@@ -244,6 +263,9 @@ impl Job {
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
         let clock = Clock::system();
+        let (index, indexer) =
+            index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;
+        let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
@@ -267,8 +289,18 @@ impl Job {
             engine.judge_again(left_out);
         }
         engine.take_up_pauses(pauses)?;
-        let summary = engine.run(stop.clone()).await?;
+        let ran = engine.run(stop.clone()).await;
         drop(engine);
+        let summary = match ran {
+            Ok(summary) => summary,
+            Err(error) => {
+                // Where the index is what failed, its thread knows how.
+                if matches!(error, CommitError::Index(_)) {
+                    index::finish(index, false)?;
+                }
+                return Err(error.into());
+            }
+        };
         let done = !matches!(summary.end, End::Interrupted | End::Forced);
         if self.revisiting && summary.end == End::Complete {
             revisit::close(&*self.store)?;
@@ -281,6 +313,12 @@ impl Job {
             }
         };
         let scrub_due = done && scrub::is_due(&*self.store)?;
+        // A run that has to end at once leaves the rest to the next one.
+        if !matches!(summary.end, End::Forced) {
+            tokio::task::spawn_blocking(move || index::finish(index, scrub_due))
+                .await
+                .map_err(|_| JobError::Panicked)??;
+        }
         drop(self.store);
         if scrub_due {
             // Nothing else waits for this thread.

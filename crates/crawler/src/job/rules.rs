@@ -126,6 +126,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         select_limits: settings.page.select_limits(),
         sitemap_limits: settings.sitemap.limits(),
         archive: settings.warc.enabled,
+        index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
         key,
         desk: Desk::default(),

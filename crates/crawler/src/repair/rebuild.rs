@@ -108,7 +108,7 @@ pub(super) fn rebuild(
     let selectors = job::selectors(settings).map_err(JobError::from)?;
     let mut rebuild = Rebuild {
         committer: Committer::open(Arc::clone(&store), None)?,
-        rules: PageRules { archive: false, ..job::page_rules(settings, selectors, key) },
+        rules: PageRules { archive: false, index: false, ..job::page_rules(settings, selectors, key) },
         key_kept: salvaged.get(Tree::Meta, b"fingerprint_key").is_some(),
         salvaged,
         archive,
@@ -324,6 +324,7 @@ impl Rebuild<'_> {
             keeps_links: false,
             blanks_links: false,
             warc: None,
+            text: None,
         });
         self.commit_in_time()
     }

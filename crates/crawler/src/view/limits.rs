@@ -96,6 +96,7 @@ fn of_page(hit: &str) -> Option<&'static str> {
         "links" => "limits.max_links_per_page",
         "link addresses" => "page.link_bytes",
         "href" => "page.href_bytes",
+        "text" => "page.text_bytes",
         "title" => "page.title_bytes",
         "metas" => "page.metas",
         "meta value" => "page.meta_value_bytes",

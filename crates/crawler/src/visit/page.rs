@@ -16,8 +16,8 @@ use super::{Desk, Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
 use crate::consent::Said;
 use crate::extract::{
-    self, Document, ExtractInput, ExtractLimits, Extracted, LimitHit, Readings, SelectLimits, SelectRule,
-    Unread,
+    self, Document, ExtractInput, ExtractLimits, Extracted, LimitHit, MainText, Readings, SelectLimits,
+    SelectRule, Unread,
 };
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
@@ -35,6 +35,7 @@ const LINK: usize = 2_000;
 
 /// How pages are read in this crawl.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings")]
 pub struct PageRules {
     /// Whose directives bind us.
     pub agent: meta::Agent,
@@ -54,6 +55,8 @@ pub struct PageRules {
     pub sitemap_limits: SitemapLimits,
     /// Whether bodies are archived.
     pub archive: bool,
+    /// Whether the text is read, for the full-text index.
+    pub index: bool,
     /// Whether images, scripts and styles are queued like links.
     pub resources: bool,
     /// The crawl's fingerprint key.
@@ -71,6 +74,8 @@ pub struct Visited {
     pub links: Vec<FoundLink>,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
+    /// The text for the full-text index, of what may be indexed.
+    pub text: Option<Box<MainText>>,
     /// The status of the response; the record's own where there was none.
     pub status: Option<u16>,
     /// The record's links are those of an earlier visit, which stay.
@@ -99,6 +104,7 @@ impl Visited {
             + self.links.iter().map(link).sum::<usize>()
             + self.withdrawn.iter().map(packed_size).sum::<usize>()
             + self.denials.as_ref().map_or(0, String::len)
+            + self.text.as_ref().map_or(0, |text| 2 * (text.text.len() + text.headings.len()))
             + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
     }
 }
@@ -131,7 +137,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let headers = text_headers(response);
     let (agent, at) = (&rules.agent, requested.ended.wall);
     let mut directives = readings.resolve(&headers, agent, rules.dialect, at, rules.closes_unread_head);
-    let Readings { page: html, others, unread } = readings;
+    let Readings { page: mut html, others, unread } = readings;
     let lie = unread.iter().find_map(|part| match part {
         Unread::Body(found) if ok => Some(found),
         _ => None,
@@ -148,6 +154,13 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
         (&effects).into();
     // The part that didn't come may say noindex.
     let store_text = store_text && class != StatusClass::Partial;
+
+    let is_read = rules.index && ok && store_text && lie.is_none();
+    let (text, is_text_cut) = if is_read {
+        text(rules, url, response, &document, html.as_mut(), store_body)
+    } else {
+        (None, false)
+    };
 
     let mut links = Vec::new();
     let redirect = redirect_target(url, response);
@@ -266,6 +279,7 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     hits.extend(kept.hits);
     hits.sort_unstable();
     record.limits_hit = hits.iter().map(|hit| hit.name().to_owned()).collect();
+    record.limits_hit.extend(is_text_cut.then(|| LimitHit::Text.name().to_owned()));
     record.limits_hit.extend(fields_limit);
     record.limits_hit.extend(said.is_unread.then(|| "consent lines".to_owned()));
     record.limits_hit.extend(stored.is_some_and(|page| page.bad_json_ld > 0).then(|| BAD_JSON_LD.to_owned()));
@@ -275,13 +289,57 @@ pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested
     let status = Some(response.status);
     let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
-    let withdrawn = Vec::new();
-    let visited =
-        Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, effects, denials };
+    let visited = Visited {
+        record,
+        links,
+        warc,
+        text,
+        status,
+        keeps_links: false,
+        withdrawn: Vec::new(),
+        mark,
+        effects,
+        denials,
+    };
     match previous {
         Some(previous) => revisit::after(*previous, visited),
         None => visited,
     }
+}
+
+/// The text of what may be indexed, and whether the limit cut that of a document that is no page. Of one whose copy may not be kept
+/// (noarchive) no part may be shown: the index keeps the words alone.
+fn text(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    response: &Response,
+    document: &Document,
+    page: Option<&mut Extracted>,
+    may_copy: bool,
+) -> (Option<Box<MainText>>, bool) {
+    let (text, is_cut) = match page {
+        Some(page) => (page.main.take(), false),
+        None if extract::has_other_text(&document.computed) => {
+            let input = ExtractInput {
+                body: &response.body,
+                content_type: document.content_type.as_deref(),
+                url: url.as_url(),
+                link_headers: &[],
+                limits: &rules.limits,
+                want_text: true,
+            };
+            extract::other_main_text(&input, document)
+                .map_or((None, false), |(text, is_cut)| (Some(text), is_cut))
+        }
+        None => (None, false),
+    };
+    let text = text.map(|mut text| {
+        if !may_copy && !text.text.is_empty() {
+            text.no_snippet = std::iter::once(0..text.text.len()).collect();
+        }
+        Box::new(text)
+    });
+    (text, is_cut)
 }
 
 /// A warning in words. Where no text of the page may be kept it quotes what stands in a place that said something which
@@ -344,7 +402,7 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
         url,
         link_headers: &link_headers,
         limits: &rules.limits,
-        want_text: false,
+        want_text: rules.index,
     };
     extract::read(&input, document, &rules.agent)
 }
@@ -432,6 +490,7 @@ mod tests {
             record,
             links,
             warc: None,
+            text: None,
             status,
             keeps_links: false,
             withdrawn,

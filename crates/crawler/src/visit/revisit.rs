@@ -29,7 +29,8 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited { mut record, links, warc, status: response_status, mark, effects, denials, .. } = visited;
+    let Visited { mut record, links, warc, text, status: response_status, mark, effects, denials, .. } =
+        visited;
     let may = EffectsTaken::from(&effects);
     let visits_before = previous.visits_before + 1;
     let class = StatusClass::of(record.status.unwrap_or_default());
@@ -60,6 +61,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
             record: kept,
             links: Vec::new(),
             warc: None,
+            text: None,
             status: response_status,
             keeps_links: true,
             withdrawn,
@@ -79,7 +81,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
         record.withdrawn = Some(Withdrawn { at, because });
     }
     let status = response_status;
-    Visited { record, links, warc, status, keeps_links: false, withdrawn, mark, effects, denials }
+    Visited { record, links, warc, text, status, keeps_links: false, withdrawn, mark, effects, denials }
 }
 
 /// What keeps content out, with its place.

@@ -227,6 +227,7 @@ impl Records {
         let pages = self.pages.into_iter().map(|(mut record, links, body)| SettledPage {
             host: HostId(0),
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
+            text: None,
             warc: body.map(|mut body| {
                 // The page has the links that were found on it.
                 body.extend(

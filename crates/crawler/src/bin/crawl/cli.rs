@@ -7,6 +7,8 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit;
+#[cfg(feature = "search")]
+use crate::full_text;
 use crate::terminal::{Color, Talk};
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
@@ -55,7 +57,7 @@ Exit codes:
   14  audit found a violation
 
 Output directory:
-  db/ the database, warc/ the bodies, log/ the log, crawl.toml the settings in force";
+  db/ the database, warc/ the bodies, index/ the full-text index, log/ the log, crawl.toml the settings in force";
 
 /// Crawls the web politely: asks robots.txt, waits, obeys what pages say, and keeps the reason of every decision.
 #[derive(Debug, Parser)]
@@ -98,6 +100,12 @@ pub(crate) enum Command {
     Schema(schema::SchemaArgs),
     /// Compares two crawls: pages, robots.txt and directives that were added, are gone or changed
     Diff(diff::DiffArgs),
+    /// Finds pages by their words
+    #[cfg(feature = "search")]
+    Search(full_text::SearchArgs),
+    /// Builds the full-text index of a crawl from its archive
+    #[cfg(feature = "search")]
+    Index(full_text::IndexArgs),
     /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
     Audit(audit::AuditArgs),
     /// Tells the story of one URL: how it was found, what was decided about it, and why

@@ -50,7 +50,10 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
         | JobError::Store(_)
         | JobError::Commit(_)
         | JobError::Scrub { .. }
+        | JobError::Index { .. }
         | JobError::Format { .. } => exit::STORAGE,
+        #[cfg(feature = "search")]
+        JobError::Search(_) => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
     let mut what = String::new();

@@ -11,6 +11,8 @@ mod diff;
 mod exit;
 mod explain;
 mod export;
+#[cfg(feature = "search")]
+mod full_text;
 mod logging;
 mod man;
 mod options;
@@ -37,6 +39,12 @@ use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse}
 use crate::terminal::Talk;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "search")]
+    if full_text::is_pdf_reader(std::env::args_os()) {
+        return exit::status(crawler::search::read_pdf());
+    }
+    #[cfg(feature = "search")]
+    crawler::search::may_read_pdf();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
@@ -74,6 +82,10 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Export(args)) => export::run(&args, talk),
         Some(Command::Diff(args)) => diff::run(&args, talk),
         Some(Command::Schema(args)) => schema::run(&args, talk),
+        #[cfg(feature = "search")]
+        Some(Command::Search(args)) => full_text::search(&args, talk),
+        #[cfg(feature = "search")]
+        Some(Command::Index(args)) => full_text::index(&args, talk),
         Some(Command::Audit(args)) => audit::run(&args, talk),
         Some(Command::Explain(args)) => explain::run(&args, talk),
         Some(Command::Report(args)) => report::run(&args, talk),

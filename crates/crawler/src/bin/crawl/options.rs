@@ -8,6 +8,7 @@ use crawler::config::{CliOverrides, KEYS};
 
 /// Options that may change from one part of a crawl to the next: they bend what is fetched next, not what was decided before.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub(crate) struct AdjustableArgs {
     /// Where a webmaster finds you: a URL or an e-mail address, sent with every request
     #[arg(long, value_name = "URL|EMAIL", help_heading = "Who we are")]
@@ -16,6 +17,12 @@ pub(crate) struct AdjustableArgs {
     /// What is entered in the ledger: nothing, every decision, or each link and gap as well [default: decisions]
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "decisions", "full"], help_heading = "What and where")]
     ledger: Option<String>,
+    /// Keeps a full-text index of what may be indexed; `crawl search` reads it [default: true]
+    #[arg(long, overrides_with = "no_index", help_heading = "What and where")]
+    index: bool,
+    /// Keeps no full-text index; removes that of an earlier run
+    #[arg(long, help_heading = "What and where")]
+    no_index: bool,
 
     /// Least pause after a response before the same host is asked again [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Pace")]
@@ -121,6 +128,11 @@ impl AdjustableArgs {
         for (path, text) in texts {
             if let Some(text) = text {
                 overrides.set(path, text.as_str());
+            }
+        }
+        for (given, value) in [(self.index, true), (self.no_index, false)] {
+            if given {
+                overrides.set("index.enabled", value);
             }
         }
         if self.per_ip {

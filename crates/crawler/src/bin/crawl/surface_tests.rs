@@ -12,7 +12,7 @@ use crate::exit;
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
 
 /// Options of `run` that aren't settings: the file of settings, and the opposite of a switch.
-const NO_SETTINGS: [&str; 2] = ["config", "no-warc"];
+const NO_SETTINGS: [&str; 3] = ["config", "no-warc", "no-index"];
 
 fn built() -> Command {
     let mut command = Cli::command();
@@ -103,7 +103,7 @@ fn every_option_reaches_its_setting() {
         let (value, expected) = match key.path {
             "scope.resources" | "scope.sitemaps" | "pace.per_ip" => (None, "true"),
             // The default is true.
-            "warc.enabled" => continue,
+            "warc.enabled" | "index.enabled" => continue,
             "seed" | "out" | "fetch.resolve_file" => (Some("some/file"), "some/file"),
             "agent.product" => (Some("SuperRobot/1.0"), "SuperRobot/1.0"),
             "agent.contact" => (Some("ann@example.org"), "ann@example.org"),

@@ -121,6 +121,7 @@ impl Crawl {
             keeps_links: false,
             blanks_links: false,
             warc: None,
+            text: None,
         });
     }
 

@@ -1,0 +1,390 @@
+//! `crawl search` and `crawl index`: finds pages by their words, and builds the index for that.
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use crawler::clean::clean;
+use crawler::config::{CliOverrides, load};
+use crawler::extract::ExtractLimits;
+use crawler::job::{CrawlDir, DirError};
+use crawler::search::{self, Built, FacetCount, Found, Hit, Request, Search, SearchError};
+use crawler::store::SledStore;
+use crawler::view::{Moment, write_json_line};
+use indicatif::ProgressBar;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show;
+use crate::terminal::Talk;
+
+/// Options of `search`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+A page has to hold all words, in any of their forms. \"A phrase\" stands in quotes; OR, NOT (or -word) and brackets join words; a word
+of one part of the page has its name before it: title:, headings:, description:, host:, lang:, url:, status:, depth:. docs/search.md
+tells all.
+
+Exit codes: 0 also where nothing is found; 2 the query can't be read, or there is no index.
+
+Examples:
+  crawl search crawl-data robots exclusion
+  crawl search crawl-data '\"full text\" AND (title:index OR -draft)' --lang en --limit 20
+  crawl search crawl-data suche --since 2026-01-01 --facets
+  crawl search crawl-data index --json | jq -r 'select(.kind == \"hit\") | .url'")]
+pub(crate) struct SearchArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// What is looked for; several words needn't stand in quotes
+    #[arg(required = true, num_args = 1..)]
+    query: Vec<String>,
+    /// Finds only pages of this host; repeatable
+    #[arg(long, value_name = "HOST")]
+    host: Vec<String>,
+    /// Finds only pages in this language, as in en or zh; repeatable
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Vec<String>,
+    /// Finds only pages fetched at this time or later: a date (UTC) or an RFC 3339 time
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<Timestamp>,
+    /// Finds only pages fetched before this time; of a date, before its end
+    #[arg(long, value_name = "TIME", value_parser = until)]
+    until: Option<Timestamp>,
+    /// Shows this many hits at most [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: Option<u32>,
+    /// Counts what is found by host and by language
+    #[arg(long)]
+    facets: bool,
+}
+
+/// Options of `index`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Reads the page records and the archive, and asks no server. The index that is there stays in use until the new one is whole. Pages whose
+bodies aren't archived (noarchive, --no-warc) are found by title, description and URL alone afterwards.
+
+Examples:
+  crawl index crawl-data")]
+pub(crate) struct IndexArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+}
+
+/// Hits where `--limit` says nothing.
+const LIMIT: u32 = 10;
+
+fn since(text: &str) -> Result<Timestamp, String> {
+    time(text, false)
+}
+
+fn until(text: &str) -> Result<Timestamp, String> {
+    time(text, true)
+}
+
+/// A time, or the beginning or end of a date in UTC.
+fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
+    let of_date = |date: Date| {
+        let date = if is_end { date.tomorrow()? } else { date };
+        Ok::<_, jiff::Error>(date.to_zoned(TimeZone::UTC)?.timestamp())
+    };
+    let is_date = text.len() == 10;
+    let time = if is_date { text.parse::<Date>().and_then(of_date) } else { text.parse::<Timestamp>() };
+    time.map_err(|_| "a date (2026-01-31) or an RFC 3339 time (2026-01-31T12:00:00Z) is required".to_owned())
+}
+
+/// Says whether this process is the one that reads a PDF file.
+pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    arguments.nth(1).is_some_and(|argument| argument == search::PDF_ARGUMENT) && arguments.next().is_none()
+}
+
+/// Finds pages.
+pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let now = Timestamp::now();
+    // A directory without an index may be no crawl's at all.
+    if !args.dir.join("crawl.toml").is_file() && !args.dir.join("db").is_dir() {
+        return Err(exit::no_crawl(&args.dir));
+    }
+    if search::is_behind(&args.dir) {
+        catch_up(&args.dir, now, talk);
+    }
+    let index = Search::open(&args.dir).map_err(|error| told(&error))?;
+    let request = Request {
+        query: args.query.join(" "),
+        hosts: args.host.clone(),
+        langs: args.lang.clone(),
+        since: args.since,
+        until: args.until,
+        limit: args.limit.unwrap_or(LIMIT) as usize,
+        facets: args.facets,
+    };
+    let found = index.find(&request, now).map_err(|error| told(&error))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if talk.json {
+        write_json(&found, &mut out)
+    } else {
+        let is_terminal = io::stdout().is_terminal();
+        let color = talk.color.allows(is_terminal, std::env::var_os("NO_COLOR").as_ref());
+        let width =
+            is_terminal.then(|| terminal_size::terminal_size().map_or(100, |(width, _)| width.0.into()));
+        write_text(&found, color, width, &mut out)
+    };
+    let code = show::finish(written.and_then(|()| out.flush()).map_err(Into::into))?;
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    Ok(code)
+}
+
+/// Brings the index of a crawl that was killed up to date. Where that can't be done it is searched as it is.
+fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
+    match CrawlDir::open(dir) {
+        Err(DirError::InUse(_)) => {
+            talk.note("a crawl is running there; what it has stored last may not be found yet");
+        }
+        Err(error) => talk.warning(&format!("{error}; the index may lack what was stored last")),
+        Ok(held) => {
+            let take_up = || -> anyhow::Result<Built> {
+                let store = SledStore::open(&held.db())?;
+                Ok(search::take_up(dir, &store, &limits(dir)?, now)?)
+            };
+            match take_up() {
+                Ok(built) => tell(built, "pages that the index lacked and holds now", talk),
+                Err(error) => talk.warning(&format!("{error}; the index may lack what was stored last")),
+            }
+        }
+    }
+}
+
+fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
+    let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
+    Ok(settings.page.extract_limits(settings.limits.max_links_per_page))
+}
+
+/// Tells what an index was built from.
+fn tell(built: Built, what: &str, talk: Talk) {
+    talk.note(&format!("{what}: {}", built.pages));
+    if built.unarchived > 0 {
+        talk.warning(&format!(
+            "pages whose bodies aren't archived, found by title, description and URL alone: {}",
+            built.unarchived
+        ));
+    }
+    if built.unread > 0 {
+        talk.warning(&format!(
+            "documents whose text can't be read, found by title, description and URL alone: {}",
+            built.unread
+        ));
+    }
+}
+
+/// Builds the index anew.
+pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
+    crate::logging::start(talk, None);
+    let view = show::open(&args.dir)?;
+    let limits = limits(&args.dir)?;
+    let bar = if talk.json || talk.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    let progress = |pages: u64| {
+        bar.set_message(format!("{pages} pages"));
+        bar.tick();
+    };
+    let built = search::rebuild(&args.dir, view.store(), limits, Timestamp::now(), progress);
+    bar.finish_and_clear();
+    let built = built.map_err(|error| told(&error))?;
+    if talk.json {
+        let Built { pages, unarchived, unread, .. } = built;
+        let line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
+        return exit::print(format!("{line}\n").as_bytes());
+    }
+    tell(built, &format!("pages in {}", path_text(&args.dir.join("index"))), talk);
+    Ok(exit::COMPLETE)
+}
+
+/// An error with its exit code: what the user can put right by another command line, or storage.
+fn told(error: &SearchError) -> anyhow::Error {
+    let code = match error {
+        SearchError::Query(_) | SearchError::None(_) | SearchError::OtherForm(_) => exit::USAGE,
+        _ => exit::STORAGE,
+    };
+    let what = match error {
+        SearchError::Query(what) => format!("the query can't be read: {what}"),
+        error => error.to_string(),
+    };
+    Stop::new(code, what).into()
+}
+
+/// A hit as JSON.
+#[derive(Serialize)]
+struct HitLine<'a> {
+    v: u32,
+    kind: &'static str,
+    rank: usize,
+    score: f32,
+    url: &'a str,
+    host: &'a str,
+    title: Option<&'a str>,
+    language: Option<&'a str>,
+    fetched_at: Moment,
+    status: u64,
+    depth: u64,
+    snippet: Option<&'a str>,
+    /// The snippet in parts, and whether each was looked for.
+    marked: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    text: &'a str,
+    found: bool,
+}
+
+fn write_json(found: &Found, out: &mut impl Write) -> io::Result<()> {
+    let full = |text| Some(text).filter(|text: &&str| !text.is_empty());
+    write_json_line(out, &serde_json::json!({ "v": 1, "kind": "total", "total": found.total }))?;
+    for (at, hit) in found.hits.iter().enumerate() {
+        let line = HitLine {
+            v: 1,
+            kind: "hit",
+            rank: at + 1,
+            score: hit.score,
+            url: &hit.url,
+            host: &hit.host,
+            title: full(&hit.title),
+            language: Some(hit.lang.as_str()).filter(|lang| *lang != "und"),
+            fetched_at: Moment(hit.fetched_at),
+            status: hit.status,
+            depth: hit.depth,
+            snippet: full(&hit.snippet),
+            marked: parts(hit),
+        };
+        write_json_line(out, &line)?;
+    }
+    let Some(facets) = &found.facets else { return Ok(()) };
+    for (facet, counts) in [("host", &facets.hosts), ("language", &facets.langs)] {
+        for FacetCount { value, count } in counts {
+            let line = serde_json::json!({ "v": 1, "kind": "facet", "facet": facet, "value": value, "count": count });
+            write_json_line(out, &line)?;
+        }
+    }
+    Ok(())
+}
+
+/// A snippet in parts.
+fn parts(hit: &Hit) -> Vec<Part<'_>> {
+    let (mut parts, mut at) = (Vec::new(), 0);
+    let mut add = |range: std::ops::Range<usize>, found| {
+        if let Some(text) = hit.snippet.get(range).filter(|text| !text.is_empty()) {
+            parts.push(Part { text, found });
+        }
+    };
+    for range in &hit.found {
+        add(at..range.start, false);
+        add(range.clone(), true);
+        at = range.end;
+    }
+    add(at..hit.snippet.len(), false);
+    parts
+}
+
+/// Writes what was found for people: on a terminal of some width, or one line a part elsewhere.
+fn write_text(found: &Found, color: bool, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let paint = |on: &'static str| if color { (on, "\x1b[0m") } else { ("", "") };
+    let (bold, dim, marked) = (paint("\x1b[1m"), paint("\x1b[2m"), paint("\x1b[1;33m"));
+    for hit in &found.hits {
+        let title = clean(if hit.title.is_empty() { &hit.url } else { &hit.title });
+        writeln!(out, "{}{}{}", bold.0, title.trim(), bold.1)?;
+        writeln!(out, "  {}{}  {}  {}{}", dim.0, clean(&hit.url), hit.lang, day(hit.fetched_at), dim.1)?;
+        if !hit.snippet.is_empty() {
+            let indent = "  ";
+            write!(out, "{indent}")?;
+            let mut column = indent.len();
+            for Part { text, found } in parts(hit) {
+                let (on, off) = if found { marked } else { ("", "") };
+                write!(out, "{on}")?;
+                for word in text.split_inclusive(' ') {
+                    let length = word.chars().count();
+                    if width.is_some_and(|width| column + length > width && column > indent.len()) {
+                        write!(out, "\n{indent}")?;
+                        column = indent.len();
+                    }
+                    write!(out, "{}", clean(word))?;
+                    column += length;
+                }
+                write!(out, "{off}")?;
+            }
+            writeln!(out)?;
+        }
+        writeln!(out)?;
+    }
+    if let Some(facets) = &found.facets {
+        for (name, counts) in [("hosts", &facets.hosts), ("languages", &facets.langs)] {
+            writeln!(out, "{}{name}{}", bold.0, bold.1)?;
+            for FacetCount { value, count } in counts {
+                writeln!(out, "{count:>8}  {}", clean(value))?;
+            }
+            writeln!(out)?;
+        }
+    }
+    let shown = found.hits.len() as u64;
+    match found.total {
+        0 => writeln!(out, "nothing found"),
+        1 => writeln!(out, "1 page found"),
+        total if shown < total => {
+            writeln!(out, "{total} pages found, the best {shown} are shown: --limit shows more")
+        }
+        total => writeln!(out, "{total} pages found"),
+    }
+}
+
+/// The day of a time.
+fn day(at: Timestamp) -> String {
+    at.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found() -> Found {
+        let hit = Hit {
+            url: "http://a.test/1".to_owned(),
+            title: "Title \u{1b}[31mred".to_owned(),
+            lang: "en".to_owned(),
+            snippet: "a needle in a haystack".to_owned(),
+            found: std::iter::once(2..8).collect(),
+            ..Hit::default()
+        };
+        Found { total: 12, hits: vec![hit], facets: None }
+    }
+
+    fn text(color: bool, width: Option<usize>) -> String {
+        let mut out = Vec::new();
+        write_text(&found(), color, width, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_is_found_is_marked_where_colour_is_wanted_alone() {
+        assert!(text(true, None).contains("a \x1b[1;33mneedle\x1b[0m in"));
+        let plain = text(false, None);
+        assert!(!plain.contains('\x1b'), "{plain:?}");
+        assert!(plain.contains("a needle in a haystack\n"), "{plain}");
+        assert!(plain.ends_with("12 pages found, the best 1 are shown: --limit shows more\n"), "{plain}");
+        assert!(text(false, Some(12)).contains("  a needle \n  in a \n  haystack\n"));
+    }
+
+    #[test]
+    fn a_date_is_a_day_from_its_beginning_to_its_end() {
+        assert_eq!(since("2026-01-31").unwrap().to_string(), "2026-01-31T00:00:00Z");
+        assert_eq!(until("2026-01-31").unwrap().to_string(), "2026-02-01T00:00:00Z");
+        assert_eq!(until("2026-01-31T12:00:00+01:00").unwrap().to_string(), "2026-01-31T11:00:00Z");
+        for wrong in ["yesterday", "2026-1-31", "2026-02-30", ""] {
+            assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
+}

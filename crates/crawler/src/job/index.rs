@@ -1,0 +1,88 @@
+//! The full-text index of a run: started before it, finished after it; removed where the run keeps none.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use super::JobError;
+use crate::commit::Indexer;
+use crate::config::Settings;
+use crate::store::Store;
+
+/// The full-text index, and an index that is being built.
+const DIRS: [&str; 2] = ["index", "index.new"];
+
+#[cfg(feature = "search")]
+pub(super) type Index = Option<crate::search::Indexing>;
+/// A build without search keeps none.
+#[cfg(not(feature = "search"))]
+pub(super) type Index = ();
+
+/// Brings the index up to date and takes in what the run commits; with `purge` nothing of documents that were taken out stays in its
+/// files.
+#[cfg(feature = "search")]
+pub(super) fn start<S: Store>(
+    root: &Path,
+    store: &S,
+    settings: &Settings,
+    now: Timestamp,
+    purge: bool,
+) -> Result<(Index, Option<Box<dyn Indexer>>), JobError> {
+    if !settings.index.enabled {
+        remove(root)?;
+        return Ok((None, None));
+    }
+    let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
+    let (indexing, indexer, built) = crate::search::Indexing::start(root, store, &limits, now, purge)?;
+    if built.pages > 0 {
+        tracing::info!("pages that were taken into the full-text index: {}", built.pages);
+    }
+    if built.unarchived > 0 {
+        tracing::warn!(
+            "pages that the full-text index finds by title, description and URL alone, since their bodies aren't archived: {}",
+            built.unarchived
+        );
+    }
+    Ok((Some(indexing), Some(indexer)))
+}
+
+/// Removes an index that an earlier run made: nobody keeps it up to date.
+#[cfg(not(feature = "search"))]
+pub(super) fn start<S: Store>(
+    root: &Path,
+    _: &S,
+    _: &Settings,
+    _: Timestamp,
+    _: bool,
+) -> Result<(Index, Option<Box<dyn Indexer>>), JobError> {
+    remove(root)?;
+    Ok(((), None))
+}
+
+/// Waits until the index holds everything.
+#[cfg(feature = "search")]
+pub(super) fn finish(index: Index, purge: bool) -> Result<(), JobError> {
+    match index {
+        Some(indexing) => Ok(indexing.finish(purge)?),
+        None => Ok(()),
+    }
+}
+
+#[cfg(not(feature = "search"))]
+#[expect(clippy::unnecessary_wraps, reason = "with search it can fail")]
+pub(super) fn finish((): Index, _: bool) -> Result<(), JobError> {
+    Ok(())
+}
+
+/// Removes the index, whole or not: what was withdrawn without it would stay there.
+fn remove(root: &Path) -> Result<(), JobError> {
+    for dir in DIRS.map(|name| root.join(name)) {
+        match std::fs::remove_dir_all(&dir) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(JobError::Index { dir: root.to_owned(), source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

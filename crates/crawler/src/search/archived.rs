@@ -1,0 +1,90 @@
+//! Reads the text of a page from its response in the archive.
+
+use std::path::{Path, PathBuf};
+
+use super::document::{Document, Kind};
+use super::pdf;
+use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, MainText};
+use crate::fetch::decode_body;
+use crate::record::PageRecord;
+use crate::url::CrawlUrl;
+use crate::warc::{self, Location};
+
+/// Reads texts from an archive.
+#[derive(Debug)]
+pub(super) struct Archive {
+    dir: PathBuf,
+    limits: ExtractLimits,
+    agent: meta::Agent,
+    /// The program that reads PDF files; none where this isn't it.
+    pdf: Option<pdf::Reader>,
+    pub(super) count: Count,
+}
+
+/// Pages whose text couldn't be had: they are found by title, description and URL alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    /// Their body isn't in the archive: noarchive, or an archive that is off.
+    pub(super) unarchived: u64,
+    /// Their body can't be read there, or no text in it.
+    pub(super) unread: u64,
+}
+
+impl Archive {
+    pub(super) fn new(root: &Path, limits: ExtractLimits) -> Self {
+        let pdf = pdf::Reader::new(root, limits.text_bytes);
+        // Directives aren't asked for: the record holds what they came to.
+        let agent = meta::Agent::new("index");
+        Self { dir: root.join("warc"), limits, agent, pdf, count: Count::default() }
+    }
+
+    /// Makes the document of a record, with its text as far as that is archived.
+    pub(super) fn document(&mut self, record: &PageRecord, kind: Kind) -> Document {
+        let text = match &record.warc {
+            None => {
+                self.count.unarchived += 1;
+                None
+            }
+            Some(place) => {
+                let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
+                let text = self.text(record, kind, &place);
+                self.count.unread += u64::from(text.is_none());
+                text
+            }
+        };
+        Document::new(record, text.unwrap_or_default())
+    }
+
+    fn text(&self, record: &PageRecord, kind: Kind, place: &Location) -> Option<MainText> {
+        let stored = warc::read(&self.dir, place).ok()?;
+        let (_, wire) = stored.http()?;
+        let fields = stored.http_fields();
+        let codings: Vec<String> = fields
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
+            .map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+            .collect();
+        let body = decode_body((!codings.is_empty()).then(|| codings.join(",")).as_deref(), wire);
+        if kind == Kind::Pdf {
+            return self.pdf.as_ref()?.read(&body);
+        }
+        let mut document = Response::of(fields.iter().map(|(name, value)| (&**name, &**value)), &body);
+        document.is_cut = record.truncated.is_some();
+        let url = CrawlUrl::parse(&record.url).ok()?;
+        let input = ExtractInput {
+            body: &body,
+            content_type: document.content_type.as_deref(),
+            url: url.as_url(),
+            link_headers: &[],
+            limits: &self.limits,
+            want_text: true,
+        };
+        match extract::read(&input, &document, &self.agent).page {
+            Some(page) => page.main,
+            // XML that is no feed has no text to be found by.
+            None => {
+                Some(extract::other_main_text(&input, &document).map(|(text, _)| text).unwrap_or_default())
+            }
+        }
+    }
+}

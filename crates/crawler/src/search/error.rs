@@ -1,0 +1,66 @@
+//! What can go wrong with the full-text index.
+
+use std::path::PathBuf;
+
+use crate::store::StoreError;
+
+/// Says why the full-text index can't be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// There is none.
+    #[error("{} has no full-text index; `crawl index {}` builds it from the archive", .0.display(), .0.display())]
+    None(PathBuf),
+    /// It was made by another version.
+    #[error(
+        "the full-text index of {} was made by another version of crawl; `crawl index {}` builds it anew",
+        .0.display(), .0.display()
+    )]
+    OtherForm(PathBuf),
+    /// The query can't be read.
+    #[error("{0}")]
+    Query(String),
+    /// The index itself, in tantivy's words.
+    #[error("the full-text index can't be read or written: {0}; `crawl index DIR` builds it anew")]
+    Index(String),
+    /// A file of it.
+    #[error("can't {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The thread that writes it ended.
+    #[error("the thread that writes the full-text index failed unexpectedly")]
+    Panicked,
+}
+
+impl SearchError {
+    pub(super) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// What tantivy says; of an error in a thread of its own it doesn't know the cause.
+impl From<tantivy::TantivyError> for SearchError {
+    fn from(error: tantivy::TantivyError) -> Self {
+        Self::Index(match error {
+            tantivy::TantivyError::ErrorInThread(_) => "a file of it couldn't be written".to_owned(),
+            error => error.to_string(),
+        })
+    }
+}
+
+/// Of tantivy's files.
+impl From<std::io::Error> for SearchError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Index(error.to_string())
+    }
+}

@@ -1,0 +1,28 @@
+//! Full-text search in the pages that both layers allow to be indexed: the index in `index/`, and what finds pages in it.
+//!
+//! `docs/search.md` says what is indexed, how, and what a query may hold. The database and the archive are the source: what a commit
+//! changes is entered there as due ([`due`]), a thread of its own takes it in ([`feed`]), and the index says with each of its own
+//! commits up to which entry it holds everything. Whatever a crash loses of it is read again from records and archive
+//! ([`catch_up`]).
+
+mod archived;
+mod catch_up;
+mod document;
+mod due;
+mod error;
+mod feed;
+mod find;
+mod language;
+mod pdf;
+mod query;
+mod schema;
+mod snippet;
+mod words;
+mod writer;
+
+pub use self::catch_up::{Built, forget, is_behind, rebuild, take_up};
+pub use self::error::SearchError;
+pub(crate) use self::feed::Indexing;
+pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
+pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
+pub use self::query::Request;

@@ -1,0 +1,345 @@
+//! Full-text search: what is found, what never is, and an index that any crash leaves as good as one that is built anew.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crawler::search::{Contents, Search};
+use serde_json::Value;
+use whole_program::output_dir::files_with;
+use whole_program::program::Crawl;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::{Scene, sorted};
+
+/// A page whose body, title and description hold a marker.
+fn page(marker: &str, head: &str) -> Answer {
+    let text = format!(
+        "The {marker} stands in a paragraph that is long enough to count as the main text of this page. "
+    );
+    Answer::html(format!(
+        "<html lang=en><head><title>T {marker}</title><meta name=description content='D {marker}'>{head}</head>\
+         <body><nav><a href=/>Navigation words</a></nav><h1>H {marker}</h1><p>{}</p></body></html>",
+        text.repeat(3)
+    ))
+}
+
+fn hits(scene: &Scene, arguments: &[&str]) -> Vec<Value> {
+    let lines = scene.look("search", &[arguments, &["--json", "--limit", "1000"]].concat()).expect(0).json();
+    lines.into_iter().filter(|line| line["kind"] == "hit").collect()
+}
+
+fn urls(scene: &Scene, arguments: &[&str]) -> Vec<String> {
+    let path = |hit: &Value| hit["url"].as_str().unwrap_or_default().trim_start_matches("http://").to_owned();
+    sorted(hits(scene, arguments).iter().map(path).collect())
+}
+
+/// Everything that stands in the files of the index.
+fn contents(out: &Path) -> Contents {
+    Search::open(out).and_then(|index| index.contents()).expect("an index")
+}
+
+/// Asserts that nothing of a text stands in the index: as bytes, as a word, or within a stored text.
+fn assert_nowhere(out: &Path, marker: &str) {
+    let backwards: String = marker.chars().rev().collect();
+    let files = files_with(&out.join("index"), &[marker, &backwards]);
+    assert!(files.is_empty(), "{files:?}");
+    let Contents { words, texts } = contents(out);
+    assert!(!words.iter().any(|word| word.contains(marker)), "{marker} is a word of the index");
+    assert!(!texts.iter().any(|text| text.contains(marker)), "{marker} is stored in the index");
+}
+
+fn small_site() -> Sites {
+    let links = "<a href=/index>1</a><a href=/noindex>2</a><a href=/header>3</a><a href=/nosnippet>4</a><a href=/short>5</a>\
+                 <a href=/parts>6</a><a href=/noarchive>7</a><a href=/plain.txt>8</a><a href=/feed.xml>9</a><a href=/de>10</a>\
+                 <a href=/zh>11</a><a href=/gone>12</a><a href=/denied>13</a>";
+    let german = "<html lang=de><title>Häuser</title><p>Die alten Häuser stehen an der Straße, und niemand weiß, wer früher \
+                  in ihnen gewohnt hat oder warum sie heute leer sind.";
+    let chinese = "<html lang=zh><title>搜索</title><p>这是一个用于全文搜索的网页，没有空格也能找到其中的词语，因为相邻的两个字会被编入索引。";
+    let feed = "<rss version='2.0'><channel><title>News</title><item><title>Entry</title>\
+                <description>&lt;p&gt;Words of mfeed stand in this entry.&lt;/p&gt;</description></item></channel></rss>";
+    Sites::new()
+        .page("a.test", "/robots.txt", Answer::content("text/plain", "User-agent: *\nDisallow: /denied\n"))
+        .page("a.test", "/", Answer::html(links))
+        .page("a.test", "/index", page("mindex", ""))
+        .page("a.test", "/noindex", page("mnoindex", "<meta name=robots content=noindex>"))
+        .page("a.test", "/header", page("mheader", "").header("X-Robots-Tag", "noindex"))
+        .page("a.test", "/nosnippet", page("mnosnippet", "<meta name=robots content=nosnippet>"))
+        .page("a.test", "/short", page("mshort", "<meta name=robots content='max-snippet:12'>"))
+        .page(
+            "a.test",
+            "/parts",
+            Answer::html(
+                "<title>Parts</title><p>An open part of the page holds mopen, <span data-nosnippet>and mhidden stands in \
+                 a part without snippets</span>, and that is all that there is to say about it.",
+            ),
+        )
+        .page("a.test", "/noarchive", page("mnoarchive", "<meta name=robots content=noarchive>"))
+        .page("a.test", "/plain.txt", Answer::content("text/plain", "Lines of mplain\nin a file."))
+        .page("a.test", "/feed.xml", Answer::content("application/rss+xml", feed))
+        .page("a.test", "/de", Answer::content("text/html; charset=utf-8", german))
+        .page("a.test", "/zh", Answer::content("text/html; charset=utf-8", chinese))
+        .page("a.test", "/gone", Answer::status(404))
+        .page("a.test", "/denied", page("mdenied", ""))
+}
+
+#[test]
+fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() {
+    let scene = Scene::new(small_site());
+    scene.crawl().run().expect(0);
+    for marker in ["mindex", "mnosnippet", "mshort", "mnoarchive", "mplain", "mfeed", "mopen", "mhidden"] {
+        assert_eq!(hits(&scene, &[marker]).len(), 1, "{marker}");
+    }
+    for marker in ["mnoindex", "mheader", "mdenied"] {
+        assert!(hits(&scene, &[marker]).is_empty(), "{marker}");
+        assert_nowhere(&scene.out(), marker);
+    }
+    let Contents { words, texts } = contents(&scene.out());
+    assert!(words.iter().any(|word| word == "mindex"), "the search finds what is there");
+    assert!(texts.iter().any(|text| text.contains("mindex stands")));
+
+    // Stems, diacritics, scripts without blanks, fields, phrases, operators.
+    assert_eq!(urls(&scene, &["Haus"]), ["a.test/de"]);
+    assert_eq!(urls(&scene, &["hauser", "strasse"]), ["a.test/de"]);
+    assert_eq!(urls(&scene, &["搜索"]), ["a.test/zh"]);
+    assert_eq!(urls(&scene, &["网页"]), ["a.test/zh"]);
+    assert!(urls(&scene, &["页网"]).is_empty());
+    assert_eq!(urls(&scene, &["title:mindex"]), ["a.test/index"]);
+    assert!(urls(&scene, &["title:paragraph"]).is_empty());
+    assert_eq!(urls(&scene, &["\"mindex stands in a paragraph\""]), ["a.test/index"]);
+    assert!(urls(&scene, &["\"paragraph mindex\""]).is_empty());
+    assert_eq!(urls(&scene, &["mindex OR mplain"]), ["a.test/index", "a.test/plain.txt"]);
+    assert_eq!(urls(&scene, &["paragraph -mindex -mshort -mnoarchive"]), ["a.test/nosnippet"]);
+    assert_eq!(urls(&scene, &["lang:de"]), ["a.test/de"]);
+    assert_eq!(urls(&scene, &["host:a.test AND mfeed"]), ["a.test/feed.xml"]);
+    assert!(urls(&scene, &["navigation"]).is_empty(), "navigation is no main text");
+    assert!(urls(&scene, &["mindex", "--host", "b.test"]).is_empty());
+    assert_eq!(urls(&scene, &["mindex", "--host", "a.test", "--lang", "en"]), ["a.test/index"]);
+    assert_eq!(urls(&scene, &["mindex", "--since", "2020-01-01"]), ["a.test/index"]);
+    assert!(urls(&scene, &["mindex", "--until", "2020-01-01"]).is_empty());
+
+    // Snippets show no more than authors let them.
+    let snippet = |marker: &str| hits(&scene, &[marker])[0]["snippet"].as_str().map(str::to_owned);
+    assert!(snippet("mindex").unwrap().contains("mindex"));
+    assert_eq!(snippet("mnosnippet"), None);
+    let short = snippet("mshort").unwrap();
+    assert!(short.chars().count() <= 12, "{short:?}");
+    let parts = snippet("mhidden").unwrap_or_default();
+    assert!(parts.contains("mopen") && !parts.contains("mhidden"), "{parts:?}");
+    assert!(!contents(&scene.out()).texts.iter().any(|text| text.contains("mhidden")), "not even stored");
+    let unarchived = contents(&scene.out()).texts;
+    assert!(!unarchived.iter().any(|text| text.contains("mnoarchive stands")), "no copy of it");
+    let found = &hits(&scene, &["mindex"])[0]["marked"];
+    assert!(found.as_array().unwrap().iter().any(|part| part["found"] == true && part["text"] == "mindex"));
+
+    // Facets, and the plain output.
+    let lines = scene.look("search", &["paragraph", "--facets", "--json"]).expect(0).json();
+    let facet = |facet: &str| lines.iter().filter(|line| line["facet"] == facet).cloned().collect::<Vec<_>>();
+    assert_eq!(
+        facet("host")[0],
+        serde_json::json!({"v": 1, "kind": "facet", "facet": "host", "value": "a.test", "count": 4})
+    );
+    assert_eq!(facet("language")[0]["value"], "en");
+    assert!(lines.iter().all(|line| line["v"] == 1));
+    let text = scene.look("search", &["mindex"]);
+    assert!(
+        text.expect(0).stdout.contains("http://a.test/index") && text.stdout.contains("1 page found"),
+        "{text}"
+    );
+    let coloured = scene.look("search", &["mindex", "--color", "always"]);
+    assert!(coloured.stdout.contains("\x1b[1;33mmindex\x1b[0m"), "{coloured}");
+}
+
+#[test]
+fn a_query_that_cant_be_read_and_a_directory_without_an_index_say_what_to_do() {
+    let scene = Scene::new(Sites::new().page("a.test", "/", page("mroot", "")));
+    scene.crawl().args(["--no-index"]).run().expect(0);
+    assert!(!scene.out().join("index").exists());
+    let none = scene.look("search", &["mroot"]);
+    assert!(none.expect(2).stderr.contains("crawl index"), "{none}");
+    let built = scene.look("index", &["--json"]);
+    assert_eq!(built.expect(0).json()[0]["pages"], 1);
+    assert_eq!(urls(&scene, &["mroot"]), ["a.test/"]);
+    for (query, told) in [
+        ("\"open", "isn't closed"),
+        ("nosuch:field", "no field `nosuch`"),
+        ("status:many", "whole number"),
+        ("host:\"a b\" AND (", "isn't closed"),
+    ] {
+        let wrong = scene.look("search", &[query]);
+        assert!(wrong.expect(2).stderr.contains(told), "{query}: {wrong}");
+    }
+    let nowhere = Crawl::new(["search", "/nowhere/at/all", "x"]).run();
+    assert!(nowhere.expect(2).stderr.contains("holds no crawl"), "{nowhere}");
+    let nowhere = Crawl::new(["index", "/nowhere/at/all"]).run();
+    assert!(nowhere.expect(2).stderr.contains("holds no crawl"), "{nowhere}");
+    // A run without the index removes it: nobody would keep it up to date.
+    scene.resume().args(["--no-index"]).run().expect(0);
+    assert!(!scene.out().join("index").exists());
+    // One with it builds it.
+    scene.resume().args(["--index"]).run().expect(0);
+    assert_eq!(urls(&scene, &["mroot"]), ["a.test/"]);
+}
+
+#[test]
+fn what_is_withdrawn_leaves_the_index_within_the_run() {
+    let noindex = "<meta name=robots content=noindex>";
+    let links = "<a href=/index>1</a><a href=/changed>2</a><a href=/gone>3</a><a href=/same>4</a><a href=/archive>5</a>\
+                 <a href=/unchanged>6</a>";
+    let tagged = |answer: Answer| answer.header("ETag", "\"1\"");
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html(links))
+        .page("a.test", "/index", page("mturnsindex", ""))
+        .page("a.test", "/index", page("mturnsindex", noindex))
+        .page("a.test", "/changed", page("mold", ""))
+        .page("a.test", "/changed", page("mnew", ""))
+        .page("a.test", "/gone", page("mgone", ""))
+        .page("a.test", "/gone", Answer::status(404))
+        .page("a.test", "/same", tagged(page("msame", "")))
+        .page("a.test", "/same", tagged(Answer::status(304)))
+        .page("a.test", "/unchanged", tagged(page("munchanged", "")))
+        .page("a.test", "/unchanged", tagged(Answer::status(304)).header("X-Robots-Tag", "noindex"))
+        .page("a.test", "/archive", page("mturnsarchive", ""))
+        .page("a.test", "/archive", page("mturnsarchive", "<meta name=robots content=noarchive>"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let markers = ["mturnsindex", "mold", "mgone", "msame", "munchanged", "mturnsarchive"];
+    for marker in markers {
+        assert_eq!(hits(&scene, &[marker]).len(), 1, "{marker}");
+    }
+    scene.resume().args(["--revisit", "0s"]).run().expect(0);
+    for marker in ["mturnsindex", "munchanged"] {
+        assert!(hits(&scene, &[marker]).is_empty(), "{marker}");
+        assert_nowhere(&scene.out(), marker);
+    }
+    for marker in ["mold", "mgone"] {
+        assert!(hits(&scene, &[marker]).is_empty(), "{marker}");
+    }
+    for marker in ["mnew", "msame", "mturnsarchive"] {
+        assert_eq!(hits(&scene, &[marker]).len(), 1, "{marker}");
+    }
+    let Contents { texts, .. } = contents(&scene.out());
+    assert!(!texts.iter().any(|text| text.contains("mturnsarchive stands")), "no copy of it");
+}
+
+/// Every page by what a search shows of it, and the words of the index.
+fn whole(scene: &Scene) -> (Vec<String>, Vec<String>) {
+    let shown = |hit: &Value| {
+        let of = |name: &str| hit[name].to_string();
+        ["url", "title", "language", "fetched_at", "status", "depth", "snippet"].map(of).join(" ")
+    };
+    let hits = sorted(hits(scene, &["words"]).iter().map(shown).collect());
+    let Contents { mut words, .. } = contents(&scene.out());
+    words.sort();
+    words.dedup();
+    (hits, words)
+}
+
+#[test]
+fn an_index_whose_crawl_was_killed_again_and_again_is_as_good_as_one_built_anew() {
+    const PAGES: usize = 160;
+    let mut sites = Sites::new();
+    for host in ["a.test", "b.test"] {
+        let links: Vec<String> = (1..PAGES).map(|n| format!("<li><a href=/{n}>{n}</a>")).collect();
+        let links = links.concat();
+        sites = sites.page(host, "/", Answer::html(format!("<p>words of the front page<ul>{links}</ul>")));
+        for n in 1..PAGES {
+            let head = if n % 10 == 0 { "<meta name=robots content=noindex>" } else { "" };
+            let marker = format!("{}{n} words", if n % 10 == 0 { "mnoindex" } else { "mpage" });
+            sites = sites.page(host, &format!("/{n}"), page(&marker, head));
+        }
+    }
+    let scene = Scene::new(sites);
+    let mut running = scene.crawl().start();
+    let mut kills = 0;
+    while scene.server.count() < 5 {
+        pause(Duration::from_millis(5));
+    }
+    for round in 0..20_u64 {
+        // At other moments each time: while pages come, while the index commits, while it is taken up.
+        pause(Duration::from_millis(60 + 37 * (round % 7)));
+        // None where it was killed, a code where it had ended before.
+        kills += usize::from(running.kill().code.is_none());
+        if round % 5 == 4 {
+            // A search in between takes up what the killed crawl left.
+            scene.look("search", &["words"]);
+        }
+        running = Crawl::new([Path::new("resume"), &scene.out()]).start();
+    }
+    running.wait(whole_program::program::PATIENCE).expect(0);
+    assert_eq!(kills, 20, "the crawl is long enough for every kill");
+    let kept = whole(&scene);
+    let front_pages = 2;
+    assert_eq!(kept.0.len(), 2 * (PAGES - 1 - (PAGES - 1) / 10) + front_pages);
+    assert_nowhere(&scene.out(), "mnoindex");
+    scene.look("index", &[]).expect(0);
+    let built = whole(&scene);
+    assert_eq!(kept.0, built.0);
+    assert_eq!(kept.1, built.1);
+    scene.look("audit", &[]).expect(0);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program of its own has to come so far")]
+fn pause(length: Duration) {
+    std::thread::sleep(length);
+}
+
+/// A PDF file of one page with a line of text.
+fn pdf(text: &str) -> String {
+    let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+            .to_owned(),
+        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_owned(),
+    ];
+    let mut file = vec!["%PDF-1.4\n".to_owned()];
+    let mut places = Vec::new();
+    let length = |file: &[String]| file.iter().map(String::len).sum::<usize>();
+    for (at, object) in objects.iter().enumerate() {
+        places.push(length(&file));
+        file.push(format!("{} 0 obj\n{object}\nendobj\n", at + 1));
+    }
+    let table = length(&file);
+    file.push(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1));
+    for place in places {
+        file.push(format!("{place:010} 00000 n \n"));
+    }
+    file.push(format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1));
+    file.concat()
+}
+
+#[test]
+fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
+    let answer = |body: String| Answer::content("application/pdf", body);
+    // A page tree that leads to itself, a stream of nothing, and no PDF at all.
+    let endless = pdf("x").replace("/Kids [3 0 R]", "/Kids [2 0 R]");
+    let nested = format!("%PDF-1.4\n1 0 obj\n{}", "[".repeat(1 << 20));
+    let links = "<a href=/good.pdf>1</a><a href=/closed.pdf>2</a><a href=/endless.pdf>3</a><a href=/nested.pdf>4</a>\
+                 <a href=/none.pdf>5</a><a href=/page>6</a>";
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html(links))
+        .page("a.test", "/good.pdf", answer(pdf("Words of mpdf in a file")))
+        .page("a.test", "/closed.pdf", answer(pdf("Words of mclosed")).header("X-Robots-Tag", "noindex"))
+        .page("a.test", "/endless.pdf", answer(endless))
+        .page("a.test", "/nested.pdf", answer(nested))
+        .page("a.test", "/none.pdf", answer("%PDF-1.4 and nothing else".to_owned()))
+        .page("a.test", "/page", page("mpage", ""));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    assert_eq!(urls(&scene, &["mpdf"]), ["a.test/good.pdf"]);
+    assert_eq!(urls(&scene, &["mpage"]), ["a.test/page"]);
+    assert!(hits(&scene, &["mclosed"]).is_empty());
+    assert_nowhere(&scene.out(), "mclosed");
+    assert_eq!(
+        urls(&scene, &["url:\"http://a.test/none.pdf\""]),
+        ["a.test/none.pdf"],
+        "it is found by its URL"
+    );
+    let kept = urls(&scene, &["*"]);
+    let built = scene.look("index", &["--json"]).expect(0).json();
+    assert_eq!(built[0]["pages"], kept.len());
+    assert!(built[0]["unread"].as_u64().unwrap() >= 2, "{}", built[0]);
+    assert_eq!(urls(&scene, &["*"]), kept);
+}
