@@ -26,7 +26,7 @@ pub struct Record {
     pub seeds: Vec<String>,
     /// How many lines of the seed file were no URL that can be crawled.
     pub unusable_seeds: u64,
-    /// The first [`UNUSABLE_LISTED`] of them.
+    /// The first `UNUSABLE_LISTED` of them.
     pub unusable: Vec<BadLine>,
 }
 

@@ -1,9 +1,9 @@
 //! Full-text search in the pages that both layers allow to be indexed: the index in `index/`, and what finds pages in it.
 //!
 //! `docs/search.md` says what is indexed, how, and what a query may hold. The database and the archive are the source: what a commit
-//! changes is entered there as due ([`due`]), a thread of its own takes it in ([`feed`]), and the index says with each of its own
+//! changes is entered there as due (`due`), a thread of its own takes it in (`feed`), and the index says with each of its own
 //! commits up to which entry it holds everything. Whatever a crash loses of it is read again from records and archive
-//! ([`catch_up`]).
+//! (`catch_up`).
 
 mod archived;
 mod catch_up;
