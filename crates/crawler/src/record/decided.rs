@@ -44,7 +44,7 @@ words! {
         RobotsAllowAll = "robots_allow_all",
         /// The site is closed.
         RobotsDenyAll = "robots_deny_all",
-        /// robots.txt can't be had now.
+        /// robots.txt is unreachable now.
         RobotsDefer = "robots_defer",
         /// Other rules than before.
         RobotsChanged = "robots_changed",
@@ -56,7 +56,7 @@ words! {
         SitemapRead = "sitemap_read",
         /// A sitemap leads elsewhere.
         SitemapRedirects = "sitemap_redirects",
-        /// A sitemap can't be had, or isn't one.
+        /// A sitemap couldn't be fetched, or isn't one.
         SitemapFailed = "sitemap_failed",
         /// A sitemap isn't asked for.
         SitemapRefused = "sitemap_refused",
@@ -64,7 +64,7 @@ words! {
         Cut = "cut",
         /// What a site's file about uses says is known.
         FileKnown = "file_known",
-        /// A site's file about uses can't be had.
+        /// A site's file about uses couldn't be fetched.
         FileUnreachable = "file_unreachable",
         /// The first run began.
         Started = "started",
