@@ -14,8 +14,7 @@ pub(crate) use self::groups::{Groups, StoredGroup};
 pub use self::key::shape;
 pub use self::mark::text_mark;
 
-use std::collections::HashMap;
-
+use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
 use crate::config::TrapSettings;
@@ -135,12 +134,12 @@ impl Held {
     }
 }
 
-/// New hosts by registrable domain, those that a seed names not counted, and of the page that is read. 16 bytes a domain.
+/// New hosts by registrable domain, those that a seed names not counted, and of the page that is read. 8 bytes a domain.
 ///
 /// Not stored: the hosts are, and those of a domain are counted again from them.
 #[derive(Debug, Default)]
 pub struct Domains {
-    hosts: HashMap<u64, u64>,
+    hosts: HashTable<DomainCount>,
     /// Hosts that the links of the page under way have made known.
     of_page: u64,
 }
@@ -159,7 +158,9 @@ impl Domains {
     /// Counts a host that became known.
     pub fn add(&mut self, host: &str) {
         self.of_page += 1;
-        *self.hosts.entry(key::hash(b'd', domain(host).as_bytes())).or_default() += 1;
+        let new = DomainCount::of(host);
+        let entry = self.hosts.entry(new.hash(), |known| known.is_of(new), |known| known.hash());
+        entry.and_modify(DomainCount::increase).or_insert(new);
     }
 
     /// Says why a host that isn't known yet stays unknown.
@@ -167,9 +168,42 @@ impl Domains {
         if let Some(most) = rules.hosts_per_page.filter(|most| self.of_page >= *most) {
             return Some(Held::new(Budget::HostsPerPage, most, self.of_page));
         }
-        let most = rules.hosts_per_domain;
-        let have = self.hosts.get(&key::hash(b'd', domain(host).as_bytes())).copied().unwrap_or_default();
+        let most = rules.hosts_per_domain.map(|most| most.min(DomainCount::MOST));
+        let asked = DomainCount::of(host);
+        let have = self.hosts.find(asked.hash(), |known| known.is_of(asked)).map_or(0, |known| known.count());
         most.filter(|most| have >= *most).map(|most| Held::new(Budget::HostsPerDomain, most, have))
+    }
+}
+
+/// How many hosts of one domain are known: 44 bits of a hash of the domain, 20 bits of a number. Of a million domains, two
+/// share a number with a probability of 3 %.
+#[derive(Debug, Clone, Copy)]
+struct DomainCount(u64);
+
+impl DomainCount {
+    /// The largest number; a budget beyond it ends here.
+    const MOST: u64 = (1 << 20) - 1;
+
+    /// The first host of its domain.
+    fn of(host: &str) -> Self {
+        Self(key::hash(b'd', domain(host).as_bytes()) & !Self::MOST | 1)
+    }
+
+    /// Of the domain, for a table that reads the lowest and the highest bits.
+    fn hash(self) -> u64 {
+        (self.0 & !Self::MOST) ^ (self.0 >> 20)
+    }
+
+    fn is_of(self, other: Self) -> bool {
+        self.0 | Self::MOST == other.0 | Self::MOST
+    }
+
+    fn count(self) -> u64 {
+        self.0 & Self::MOST
+    }
+
+    fn increase(&mut self) {
+        self.0 += u64::from(self.count() < Self::MOST);
     }
 }
 
@@ -192,6 +226,22 @@ mod tests {
         assert_eq!(domains.judge(&rules, "other.co.uk"), None, "another registrable domain");
         let none = TrapSettings { hosts_per_domain: None, ..rules };
         assert_eq!(domains.judge(&none, "another.maze.co.uk"), None);
+    }
+
+    #[test]
+    fn hosts_of_many_domains_are_counted_apart() {
+        assert_eq!(size_of::<DomainCount>(), 8);
+        let rules =
+            TrapSettings { hosts_per_domain: Some(1), hosts_per_page: None, ..TrapSettings::default() };
+        let mut domains = Domains::default();
+        for n in 0..100_000 {
+            assert_eq!(domains.judge(&rules, &format!("www.domain-{n}.test")), None, "{n}");
+            domains.add(&format!("www.domain-{n}.test"));
+        }
+        assert!((0..100_000).all(|n| domains.judge(&rules, &format!("m.domain-{n}.test")).is_some()));
+        let mut full = DomainCount(DomainCount::MOST);
+        full.increase();
+        assert_eq!((full.count(), full.0 >> 20), (DomainCount::MOST, 0), "the number ends, the domain stays");
     }
 
     #[test]
