@@ -377,7 +377,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         match done {
             Ok((id, (permit, outcome))) => {
                 running.remove(&id);
-                self.settle(permit, outcome?)
+                self.settle(permit, outcome?)?;
+                Ok(self.frontier.put_away_hosts(self.clock.now())?)
             }
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {

@@ -36,13 +36,17 @@ pub(super) fn restore<S: Store>(frontier: &mut Frontier<S>) -> Result<HashMap<Ho
     let store = std::sync::Arc::clone(frontier.store());
     for pair in store.scan(Tree::Sitemaps, &[]) {
         let (key, value) = pair?;
-        let Some((id, _)) = key.split_first_chunk::<4>() else { continue };
+        let (Some((id, _)), Some((_, fingerprint))) =
+            (key.split_first_chunk::<4>(), key.split_last_chunk::<8>())
+        else {
+            continue;
+        };
         let id = HostId(u32::from_be_bytes(*id));
         let record = SitemapRecord::read(&value)?;
         *known.entry(id).or_default() += 1;
         if record.state == SitemapState::Waits {
             frontier.load(id)?;
-            frontier.send_sitemap(id, record);
+            frontier.send_sitemap(id, Fingerprint(u64::from_be_bytes(*fingerprint)));
         }
     }
     Ok(known)
@@ -96,9 +100,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let limits = self.settings.sitemap_limits;
         let host = self.frontier.host_id(url.host())?;
-        let key = link_key(host, url.fingerprint(&self.key));
+        let fingerprint = url.fingerprint(&self.key);
+        let key = link_key(host, fingerprint);
         if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
-            return self.speak_for(host, url.host(), key, SitemapRecord::read(&value)?, record.speaks_for);
+            return self.speak_for(host, url, SitemapRecord::read(&value)?, record.speaks_for);
         }
         let known = self.sitemaps.entry(host).or_default();
         let refused = if *known >= limits.per_host {
@@ -124,7 +129,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.touch(256);
         self.frontier.put(Tree::Sitemaps, key, record.write()?);
-        self.frontier.send_sitemap(host, record);
+        self.frontier.send_sitemap(host, fingerprint);
         Ok(())
     }
 
@@ -133,8 +138,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn speak_for(
         &mut self,
         host: HostId,
-        name: &str,
-        key: Vec<u8>,
+        url: &CrawlUrl,
         mut known: SitemapRecord,
         hosts: Vec<String>,
     ) -> Result<(), CommitError> {
@@ -142,15 +146,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if more.is_empty() {
             return Ok(());
         }
-        let is_of_others = more.iter().any(|host| host != name);
+        let is_of_others = more.iter().any(|host| host != url.host());
+        let fingerprint = url.fingerprint(&self.key);
         known.speaks_for.extend(more);
         // What was read already is read once more, for those hosts.
         if known.state == SitemapState::Read && is_of_others {
             known.state = SitemapState::Waits;
-            self.frontier.send_sitemap(host, known.clone());
+            self.frontier.send_sitemap(host, fingerprint);
         }
         self.touch(256);
-        self.frontier.put(Tree::Sitemaps, key, known.write()?);
+        self.frontier.put(Tree::Sitemaps, link_key(host, fingerprint), known.write()?);
         Ok(())
     }
 
@@ -214,7 +219,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.put(Tree::Sitemaps, key, record.write()?);
         self.give_back(permit, true, None, gap);
         if again {
-            self.frontier.send_sitemap(lease.host, record);
+            self.frontier.send_sitemap(lease.host, lease.url.fingerprint(&self.key));
         }
         Ok(())
     }

@@ -14,10 +14,9 @@ use super::seen::{Seen, SeenEnds};
 use crate::clock::{Boot, Now};
 use crate::fetch::AddressClass;
 use crate::pace::{Delay, HostPace, Why, as_the_site_sees};
-use crate::record::SitemapRecord;
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
-use crate::url::{CrawlUrl, Origin};
+use crate::url::{CrawlUrl, Fingerprint, Origin};
 
 /// Which of a host's queues a URL waits in. A lower one is leased first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -121,7 +120,8 @@ pub(crate) struct Host {
     pub(crate) seen: Seen,
     pub(crate) groups: Groups,
     pub(crate) errands: VecDeque<Errand>,
-    pub(crate) sitemaps: VecDeque<SitemapRecord>,
+    /// Sitemaps that wait, by their URLs.
+    pub(crate) sitemaps: VecDeque<Fingerprint>,
     pub(crate) not_before: Duration,
     pub(crate) wait: Delay,
     /// When the last request of this process ended.

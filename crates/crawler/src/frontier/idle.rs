@@ -194,8 +194,11 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Puts hosts away that weren't used lately, where more are in memory than [`super::FrontierLimits::hosts_in_memory`]:
-    /// down to seven eighths of that. What they hold stands in their blocks with the cut under way.
-    pub(super) fn put_away_hosts(&mut self, now: Now) -> Result<(), StoreError> {
+    /// down to seven eighths of that. What they hold stands in their blocks with the next cut.
+    ///
+    /// Each cut does it. A page may make ten thousand hosts known, and commits may be slow: called between two pages, it
+    /// bounds what is in memory to the limit and one page's hosts.
+    pub fn put_away_hosts(&mut self, now: Now) -> Result<(), StoreError> {
         if self.hosts.in_memory() <= self.limits.hosts_in_memory {
             return Ok(());
         }
@@ -230,6 +233,8 @@ impl<S: Store> Frontier<S> {
             self.view.put(Tree::IdleHosts, number.to_be_bytes().to_vec(), write_block(&all)?);
             self.hosts.keep_block(number, Arc::new(all));
         }
+        let hosts = &self.hosts;
+        self.dirty.retain(|id| !hosts.is_idle(*id));
         Ok(())
     }
 

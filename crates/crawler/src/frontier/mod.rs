@@ -53,6 +53,7 @@ use self::overlay::Overlay;
 use self::persist::{form, lost};
 use self::queue::Head;
 use self::stored::host_id;
+use self::waits::ReadyAt;
 use crate::clock::{Clock, Now};
 use crate::config::TrapSettings;
 use crate::pace::Delay;
@@ -100,7 +101,8 @@ pub struct Frontier<S> {
     opened: Duration,
     /// The same, if its hosts have to rest from then on.
     rested_from: Option<Duration>,
-    ready: BinaryHeap<Reverse<(Duration, u32, HostId)>>,
+    /// Hosts with something to do, by when they may be asked. 16 bytes an entry.
+    ready: BinaryHeap<Reverse<(ReadyAt, u32, HostId)>>,
     dirty: Vec<HostId>,
     queued: u64,
     in_flight: u64,
@@ -250,9 +252,7 @@ impl<S: Store> Frontier<S> {
             .sum();
         self.queued = in_memory + idle;
         let ready = self.hosts.slots().filter(|(_, slot)| slot.has_idle_work());
-        self.ready.extend(
-            ready.map(|(id, slot)| Reverse((Duration::from_secs(u64::from(slot.at)), slot.stamp, id))),
-        );
+        self.ready.extend(ready.map(|(id, slot)| Reverse((ReadyAt::seconds(slot.at), slot.stamp, id))));
     }
 
     /// How long any server may still work on a request of an earlier process.
@@ -353,7 +353,7 @@ impl<S: Store> Frontier<S> {
     /// Hands out the right to ask the host that has been ready longest. None if no host is ready at `now`.
     pub fn lease(&mut self, now: Now) -> Result<Option<Permit>, StoreError> {
         while let Some(Reverse((at, stamp, id))) = self.ready.peek().copied() {
-            if at > now.mono {
+            if at.time() > now.mono {
                 return Ok(None);
             }
             self.ready.pop();
@@ -380,7 +380,7 @@ impl<S: Store> Frontier<S> {
                 let url = errand.url.clone();
                 return Ok(Some(self.permit(id, url, Work::Errand(errand), rested)));
             }
-            if let Some(permit) = self.lease_sitemap(id, rested) {
+            if let Some(permit) = self.lease_sitemap(id, rested)? {
                 return Ok(Some(permit));
             }
             if let Some((priority, item, url)) = self.head(id)? {
@@ -572,7 +572,7 @@ impl<S: Store> Frontier<S> {
         let slot = self.hosts.slot_mut(id);
         slot.stamp = slot.stamp.wrapping_add(1);
         if let Some(at) = at {
-            self.ready.push(Reverse((at, slot.stamp, id)));
+            self.ready.push(Reverse((ReadyAt::new(at), slot.stamp, id)));
         }
     }
 }

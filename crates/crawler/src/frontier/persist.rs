@@ -118,8 +118,6 @@ impl<S: Store> Frontier<S> {
     /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
     pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
         self.put_away_hosts(now)?;
-        let hosts = &self.hosts;
-        self.dirty.retain(|id| !hosts.is_idle(*id));
         self.persist_fresh()?;
         let boot = self.clock.and_then(|clock| clock.boot());
         for id in std::mem::take(&mut self.dirty) {

@@ -1,19 +1,22 @@
-//! A host's sitemaps: asked for like its pages, before them. They stand in the store as records; here is their order.
+//! A host's sitemaps: asked for like its pages, before them. They stand in the store as records; here is their
+//! order, 8 bytes for each: a robots.txt may name five hundred with a URL of a kilobyte each.
 
 use std::time::Duration;
 
 use super::item::HostId;
+use super::persist::form;
 use super::{Frontier, Leased, Permit, Work};
-use crate::record::SitemapRecord;
+use crate::record::{SitemapRecord, SitemapState, link_key};
 use crate::store::{Store, StoreError, Tree};
-use crate::url::CrawlUrl;
+use crate::url::{CrawlUrl, Fingerprint};
 
 /// Sitemaps that are fetched and read at the same time over all hosts: each may hold 50 MiB.
 const AT_ONCE: usize = 4;
 
 impl<S: Store> Frontier<S> {
-    /// Queues a sitemap, which isn't stored by this. The host must be in memory ([`Frontier::load`]).
-    pub fn send_sitemap(&mut self, id: HostId, sitemap: SitemapRecord) {
+    /// Queues a sitemap by the fingerprint of its URL. Its record is written by the caller, with the same cut at the latest,
+    /// and is read when the sitemap is leased. The host must be in memory ([`Frontier::load`]).
+    pub fn send_sitemap(&mut self, id: HostId, sitemap: Fingerprint) {
         self.host_mut(id).sitemaps.push_back(sitemap);
         self.schedule_if_idle(id);
     }
@@ -24,23 +27,33 @@ impl<S: Store> Frontier<S> {
     }
 
     /// The next sitemap of a host, unless enough of them are under way: then the host's pages come first.
-    pub(super) fn lease_sitemap(&mut self, id: HostId, rested: Option<Duration>) -> Option<Permit> {
+    pub(super) fn lease_sitemap(
+        &mut self,
+        id: HostId,
+        rested: Option<Duration>,
+    ) -> Result<Option<Permit>, StoreError> {
         if self.sitemaps_leased >= AT_ONCE {
-            return None;
+            return Ok(None);
         }
         loop {
             let host = &mut self.hosts[id];
             if host.parked.is_some() || host.held {
-                return None;
+                return Ok(None);
             }
-            let sitemap = host.sitemaps.front()?.clone();
-            let Ok(url) = CrawlUrl::parse(&sitemap.url) else {
+            let Some(fingerprint) = host.sitemaps.front().copied() else { return Ok(None) };
+            let value = self.view.get(Tree::Sitemaps, &link_key(id, fingerprint))?;
+            let record = value.map(|value| SitemapRecord::read(&value)).transpose();
+            let record = record.map_err(|error| form(Tree::Sitemaps, &error))?;
+            let waiting = record.filter(|record| record.state == SitemapState::Waits);
+            let ready = waiting.and_then(|record| Some((CrawlUrl::parse(&record.url).ok()?, record)));
+            let host = &mut self.hosts[id];
+            let Some((url, sitemap)) = ready else {
                 host.sitemaps.pop_front();
                 continue;
             };
             host.leased = Some(Leased::Sitemap);
             self.sitemaps_leased += 1;
-            return Some(self.permit(id, url, Work::Sitemap(Box::new(sitemap)), rested));
+            return Ok(Some(self.permit(id, url, Work::Sitemap(Box::new(sitemap)), rested)));
         }
     }
 }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::pace::{Why, as_the_site_sees};
+use crate::record::{SitemapFound, SitemapRecord, link_key};
 use crate::store::{MemoryStore, Write};
 
 const KEY: FingerprintKey = FingerprintKey([3; 32]);
@@ -409,6 +410,51 @@ fn few(store: &Arc<MemoryStore>, most: usize) -> Frontier<MemoryStore> {
 
 fn host_url(n: u32) -> CrawlUrl {
     CrawlUrl::parse(&format!("http://host-{n}.example/")).unwrap()
+}
+
+#[test]
+fn hosts_leave_memory_between_cuts_too() {
+    assert_eq!(size_of::<Reverse<(ReadyAt, u32, HostId)>>(), 16, "an entry of the ready heap");
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 40);
+    for n in 0..1_000 {
+        assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Queued);
+        frontier.put_away_hosts(now(0)).unwrap();
+        assert!(frontier.hosts.in_memory() <= 40, "{} hosts in memory", frontier.hosts.in_memory());
+    }
+    assert_eq!(
+        offer(&mut frontier, &host_url(7), false),
+        Admitted::Seen,
+        "found in a block that isn't written yet"
+    );
+    commit(&mut frontier);
+    for n in [0, 500, 999] {
+        assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Seen, "{n}");
+    }
+    let again = few(&store, 40);
+    assert_eq!(again.counts(), FrontierCounts { queued: 1_000, in_flight: 0, hosts: 1_000 });
+}
+
+#[test]
+fn a_sitemap_that_waits_is_read_when_its_turn_comes() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 40);
+    let url = CrawlUrl::parse("http://host-1.example/sitemap.xml").unwrap();
+    let id = frontier.host_id(url.host()).unwrap();
+    let fingerprint = url.fingerprint(&KEY);
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let mut record = SitemapRecord::found(url.to_string(), SitemapFound::WellKnown, String::new(), at);
+    frontier.put(Tree::Sitemaps, link_key(id, fingerprint), record.write().unwrap());
+    frontier.send_sitemap(id, fingerprint);
+    // One whose record isn't there, or that has been read meanwhile, is passed over.
+    frontier.send_sitemap(id, Fingerprint(1));
+    record.speaks_for.push("other.example".into());
+    frontier.put(Tree::Sitemaps, link_key(id, fingerprint), record.write().unwrap());
+    let permit = frontier.lease(now(0)).unwrap().unwrap();
+    let Work::Sitemap(leased) = permit.lease().work.clone() else { panic!("a sitemap") };
+    assert_eq!(*leased, record, "as its record says now");
+    settle(&mut frontier, permit, true, None);
+    assert!(frontier.lease(now(10_000)).unwrap().is_none());
 }
 
 #[test]

@@ -11,6 +11,25 @@ use crate::clock::Now;
 use crate::pace::{Delay, HostPace, Why};
 use crate::store::{Store, StoreError};
 
+/// When a host may be asked, in nanoseconds of the monotonic clock: half the size of a [`Duration`], once for each host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ReadyAt(u64);
+
+impl ReadyAt {
+    /// The same time; 584 years and more are one.
+    pub(super) fn new(at: Duration) -> Self {
+        Self(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn seconds(at: u32) -> Self {
+        Self(u64::from(at) * 1_000_000_000)
+    }
+
+    pub(super) fn time(self) -> Duration {
+        Duration::from_nanos(self.0)
+    }
+}
+
 impl<S: Store> Frontier<S> {
     /// Ends or changes a host's wait.
     pub fn wait(&mut self, id: HostId, not_before: Duration, wait: Delay) {
@@ -20,8 +39,7 @@ impl<S: Store> Frontier<S> {
             slot.why = wait.why;
             slot.stamp = slot.stamp.wrapping_add(1);
             if slot.has_idle_work() {
-                let at = Duration::from_secs(u64::from(slot.at));
-                self.ready.push(Reverse((at, slot.stamp, id)));
+                self.ready.push(Reverse((ReadyAt::seconds(slot.at), slot.stamp, id)));
             }
             return;
         }
@@ -80,7 +98,7 @@ impl<S: Store> Frontier<S> {
         while let Some(Reverse((at, stamp, id))) = self.ready.peek().copied() {
             let slot = self.hosts.slot(id);
             if slot.stamp == stamp && slot.host().is_none_or(|host| host.leased.is_none()) {
-                return Some(at);
+                return Some(at.time());
             }
             self.ready.pop();
         }
