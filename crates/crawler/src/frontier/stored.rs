@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::host::HostRecord;
 use super::idle::{IdleHost, block_of, read_block};
 use super::item::{HostId, QueuedUrl};
-use super::persist::{JournalPart, form};
+use super::persist::{JournalPart, NewHost, form};
 use crate::store::{Store, StoreError, Tree};
 
 /// A host as stored, with the URLs of each queue that stand beside its record.
@@ -33,7 +33,7 @@ pub(super) fn stored_one<S: Store>(store: &S, id: HostId) -> Result<Option<Store
     {
         return Ok(Some(of_idle(host)));
     }
-    Ok(journal_hosts(store)?.remove(&id).map(|record| (id, record, Default::default())))
+    Ok(journal_hosts(store)?.remove(&id).map(|host| (id, host.record(), Default::default())))
 }
 
 pub(super) fn stored<S: Store>(
@@ -49,7 +49,8 @@ pub(super) fn stored<S: Store>(
             Err(error) => vec![Err(error)],
         }
     });
-    let named = journal_hosts(store)?.into_iter().map(|(id, record)| Ok((id, record, Default::default())));
+    let named = journal_hosts(store)?;
+    let named = named.into_iter().map(|(id, host)| Ok((id, host.record(), Default::default())));
     let sources: [Box<dyn Iterator<Item = Result<Stored, StoreError>> + Send + '_>; 3] =
         [Box::new(records), Box::new(idle), Box::new(named)];
     Ok(Merged { sources: sources.map(Iterator::peekable) })
@@ -91,25 +92,44 @@ fn read_record(value: &[u8]) -> Result<HostRecord, StoreError> {
     serde_json::from_slice(value).map_err(|error| form(Tree::Hosts, &error))
 }
 
+/// What the journal says of a host. A journal of 8 MB names a hundred thousand, whose records would take 100 MB.
+struct JournalHost {
+    new: NewHost,
+    /// The ends of its queues, and how many fingerprints it has.
+    tails: [u64; 3],
+    seen: u64,
+}
+
+impl JournalHost {
+    fn record(self) -> HostRecord {
+        let mut record = self.new.record();
+        for (ends, tail) in record.queues.iter_mut().zip(self.tails) {
+            ends.tail = ends.tail.max(tail);
+        }
+        record.seen.count = record.seen.count.max(self.seen);
+        record
+    }
+}
+
 /// The hosts that the journal names, as far as it tells of them.
-fn journal_hosts<S: Store>(store: &S) -> Result<BTreeMap<HostId, HostRecord>, StoreError> {
-    let mut hosts: BTreeMap<HostId, HostRecord> = BTreeMap::new();
+fn journal_hosts<S: Store>(store: &S) -> Result<BTreeMap<HostId, JournalHost>, StoreError> {
+    let mut hosts: BTreeMap<HostId, JournalHost> = BTreeMap::new();
     for pair in store.scan(Tree::Journal, &[]) {
         let (_, value) = pair?;
         let parts: Vec<JournalPart> =
             postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, &error))?;
         for part in parts {
             if let Some(new) = part.new {
-                hosts.entry(part.host).or_insert_with(|| new.record());
+                hosts.entry(part.host).or_insert(JournalHost { new, tails: [0; 3], seen: 0 });
             }
             let Some(host) = hosts.get_mut(&part.host) else { continue };
             for (queue, first, urls) in part.queues {
-                if let Some(ends) = host.queues.get_mut(usize::from(queue)) {
-                    ends.tail = ends.tail.max(first + urls.len() as u64);
+                if let Some(tail) = host.tails.get_mut(usize::from(queue)) {
+                    *tail = (*tail).max(first + urls.len() as u64);
                 }
             }
             if let Some((first, all)) = part.seen {
-                host.seen.count = host.seen.count.max(first + all.len() as u64);
+                host.seen = host.seen.max(first + all.len() as u64);
             }
         }
     }
