@@ -392,3 +392,58 @@ fn what_is_left_out_for_another_reason_now_says_so() {
     assert_eq!(row["reason"], "pattern");
     assert!(!asked(&scene).contains_key("http://a.test/two"));
 }
+
+/// Settings that become narrower hold for what waits in the queues too, and nothing is lost by it: when they are widened once more,
+/// what they kept out is fetched.
+#[test]
+fn what_was_queued_and_is_outside_of_narrower_settings_is_not_asked_for() {
+    let front = "<a href=/a/b/c/private>p</a><a href=/open>o</a><a href=http://b.test/x>x</a>";
+    for (narrow, wide, urls, reason) in [
+        (
+            ["--exclude", "private$"],
+            ["--exclude", "nothing$"],
+            vec!["http://a.test/a/b/c/private"],
+            "pattern",
+        ),
+        (["--scope", "host"], ["--scope", "any"], vec!["http://b.test/x"], "other_host"),
+        (
+            ["--max-depth", "0"],
+            ["--max-depth", "1"],
+            vec!["http://a.test/a/b/c/private", "http://a.test/open", "http://b.test/x"],
+            "too_deep",
+        ),
+    ] {
+        let sites = page(page(page(Sites::new(), "/", front), "/a/b/c/private", "p"), "/open", "o");
+        let scene = Scene::new(sites.page("b.test", "/x", Answer::html("x")));
+        std::fs::write(scene.seeds(), format!("{SEED}\n")).expect("the seed file can be written");
+        scene.crawl().args(["--scope", "any", "--max-pages", "1"]).run().expect(10);
+        let narrowed = scene.resume().args(narrow).args(["--max-pages", "none"]).run();
+        narrowed.expect(if reason == "too_deep" { 10 } else { 0 });
+        let asked = |url: &str| scene.server.log().iter().any(|hit| hit.url() == url);
+        assert!(urls.iter().all(|url| !asked(url)), "{narrow:?}");
+        assert!(reason != "other_host" || !asked("http://b.test/robots.txt"), "no robots.txt either");
+        let mut skipped: Vec<(String, String)> = Vec::new();
+        for row in scene.table("skipped") {
+            let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            skipped.push((text("url"), text("reason")));
+            assert_eq!(text("detail"), "queued under earlier settings", "{row}");
+            assert_eq!(text("via"), SEED);
+        }
+        skipped.sort();
+        let expected: Vec<_> = urls.iter().map(|url| ((*url).to_owned(), reason.to_owned())).collect();
+        assert_eq!(skipped, expected);
+        let summary = scene.look("show", &["--json"]).expect(0).json();
+        assert_eq!(summary[0]["totals"]["skipped"], urls.len(), "{narrow:?}");
+        assert_eq!(summary[0]["queued"], 0);
+        scene.look("audit", &[]).expect(0);
+
+        scene.resume().args(wide).args(["--max-pages", "none"]).run().expect(0);
+        assert!(
+            urls.iter().all(|url| scene.server.log().iter().filter(|hit| hit.url() == *url).count() == 1)
+        );
+        assert_eq!(scene.table("skipped").len(), 0);
+        assert_eq!(scene.table("pages").len(), 4);
+        scene.look("audit", &[]).expect(0);
+        scene.assert_polite();
+    }
+}

@@ -9,6 +9,7 @@ mod failure;
 mod gates;
 mod group;
 mod links;
+mod narrowed;
 mod pauses;
 mod progress;
 mod quota;
@@ -21,6 +22,7 @@ mod sitemaps;
 mod traps;
 mod withdraw;
 
+pub(crate) use self::narrowed::A_SEED;
 pub(crate) use self::rejudge::JUDGED_BY;
 pub(crate) use self::withdraw::due_key;
 
@@ -270,6 +272,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             while stopping.is_none() && self.may_ask(visits.len(), now) {
                 let Some(permit) = self.frontier.lease(now)? else { break };
+                let Some(permit) = self.still_in_scope(permit, now)? else { continue };
                 let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
                 self.leased_by_quota(permit.lease(), to_look_up, now);
                 self.shortage.leased(permit.lease());

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::links::layer_of;
+use super::narrowed::{A_SEED, WAS_QUEUED};
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
@@ -120,7 +121,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let page = way.item.via;
         let have = page.and_then(|page| known.new_hosts.get(&page)).copied();
         self.domains.begin_page(have.unwrap_or_default());
-        let judged = self.admit_again(&url, way, before)?;
+        let judged = self.admit_again(&url, way, before, row.detail.as_deref() == Some(WAS_QUEUED))?;
         if let Some(page) = page.filter(|_| self.domains.of_page() > 0) {
             if known.new_hosts.len() >= PAGES_COUNTED {
                 known.new_hosts.clear();
@@ -167,7 +168,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Option<Way>, CommitError> {
         let Some(via) = &row.via else {
             // Only seeds are left out without a page that they were found on.
-            let is_seed = row.detail.as_deref() == Some("a seed");
+            let is_seed = row.detail.as_deref() == Some(A_SEED);
             let item = QueuedUrl::seed(url);
             return Ok(is_seed.then_some(Way { own: None, item, is_redirect: false, barred: None }));
         };
@@ -254,7 +255,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    fn admit_again(&mut self, url: &CrawlUrl, way: Way, before: LinkOutcome) -> Result<Now, CommitError> {
+    fn admit_again(
+        &mut self,
+        url: &CrawlUrl,
+        way: Way,
+        before: LinkOutcome,
+        was_queued: bool,
+    ) -> Result<Now, CommitError> {
         let Way { own, item, is_redirect, barred } = way;
         if let Some(outcome) = barred {
             return Ok(Now::LeftOut(outcome, Some("noimageindex".to_owned())));
@@ -285,8 +292,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let priority = if is_redirect || item.seed { Priority::First } else { Priority::Link };
         let fingerprint: Fingerprint = url.fingerprint(&self.key);
-        let has_been_queued = before.is_trap();
-        // What was held back in its queue is known: only the whole seen set tells.
+        // What was dropped from its queue is known, and neither waits nor was visited, or it wouldn't be among what was left out.
+        let has_been_queued = before.is_trap() || was_queued || item.seed;
         let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
             Admitted::Queued | Admitted::Untested => None,
             Admitted::Held(held) => Some(held),

@@ -125,12 +125,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// What the host has waited for since its last answer stays what its next request has to wait for.
+    pub(super) fn gap_without_request(&self, host: HostId) -> Gap {
+        let delay = self.frontier.waited(host).or_longer(self.frontier.gap(host));
+        Gap { not_before: self.frontier.not_before(host), delay, asked: false }
+    }
+
     /// Counts the request and gives the host's next time by the ordinary gap.
     fn gap_after(&mut self, lease: &Lease, outcome: &Outcome) -> Gap {
         let Some(Requested { started, ended, bytes, retry_after, .. }) = outcome.request else {
-            // What the host has waited for since its last answer stays what its next request had to wait for.
-            let delay = self.frontier.waited(lease.host).or_longer(self.frontier.gap(lease.host));
-            return Gap { not_before: self.frontier.not_before(lease.host), delay, asked: false };
+            return self.gap_without_request(lease.host);
         };
         let took = ended.mono.saturating_sub(started.mono);
         let rules = self.settings.pace;

@@ -382,7 +382,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Enters a sitemap that isn't asked for.
-    fn refuse_sitemap(
+    pub(super) fn refuse_sitemap(
         &mut self,
         url: &str,
         host: &str,

@@ -50,7 +50,7 @@ pub fn plant<S: Store>(
                 decision: Decided::Skipped,
                 layer: Layer::Scope,
                 reason: outcome.into(),
-                evidence: "a seed".into(),
+                evidence: crate::engine::A_SEED.into(),
                 via: None,
             });
             continue;

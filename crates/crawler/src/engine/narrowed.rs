@@ -1,0 +1,62 @@
+//! URLs that were queued under wider settings: a resumed crawl may have another scope or depth, and asks for nothing outside of
+//! it. What is dropped here is judged again (`rejudge`) when the settings change once more.
+
+use super::Engine;
+use super::links::layer_of;
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{Permit, Work};
+use crate::record::{Decided, Layer, LinkOutcome, SitemapState, link_key};
+use crate::store::{Store, Tree};
+use crate::trap::by_form;
+
+/// Evidence of an entry for a URL that was queued before the settings left it out.
+pub(super) const WAS_QUEUED: &str = "queued under earlier settings";
+
+/// The same, of a seed.
+pub(crate) const A_SEED: &str = "a seed";
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Lets a permit through if the settings in force still let its URL in. Otherwise the URL leaves its queue, with an entry in
+    /// the ledger, and nothing is asked for. A few microseconds.
+    pub(super) fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
+        let lease = permit.lease();
+        let (outcome, held) = match &lease.work {
+            Work::Visit(item) => match self.scope.judge(&lease.url, item.depth) {
+                Some(outcome) => (outcome, None),
+                None if item.seed => return Ok(Some(permit)),
+                None => match by_form(&self.settings.traps, &lease.url, item.depth) {
+                    Some(held) => (held.budget.outcome(), Some(held.evidence(&lease.url))),
+                    None => return Ok(Some(permit)),
+                },
+            },
+            Work::Sitemap(_) if !self.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
+            Work::Sitemap(_) | Work::Errand(_) => return Ok(Some(permit)),
+        };
+        let lease = lease.clone();
+        let fingerprint = lease.url.fingerprint(&self.key);
+        match &lease.work {
+            Work::Sitemap(sitemap) => {
+                let mut record = (**sitemap).clone();
+                record.state = SitemapState::Denied;
+                record.detail = Some(outcome.as_str().to_owned());
+                self.frontier.put(Tree::Sitemaps, link_key(lease.host, fingerprint), record.write()?);
+                let (url, host) = (lease.url.as_str(), lease.url.host());
+                self.refuse_sitemap(url, host, Layer::Scope, outcome, WAS_QUEUED.to_owned().into());
+            }
+            work => {
+                // A page that is stored stays stored, and counts as visited.
+                if self.stored_page(lease.host, fingerprint).is_none() {
+                    self.totals.skipped += 1;
+                }
+                let is_seed = matches!(work, Work::Visit(item) if item.via.is_none());
+                let evidence = held.unwrap_or_else(|| if is_seed { A_SEED } else { WAS_QUEUED }.to_owned());
+                self.decided(&lease, now, Decided::Skipped, layer_of(outcome), outcome, evidence);
+            }
+        }
+        let gap = self.gap_without_request(lease.host);
+        self.give_back(permit, true, None, gap);
+        Ok(None)
+    }
+}
