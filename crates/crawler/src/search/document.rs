@@ -87,19 +87,14 @@ impl Document {
         if let Ok(url) = CrawlUrl::parse(&self.url) {
             document.add_text(fields.host, url.host());
         }
-        let text = fields.text_of(&lang);
-        for part in [&self.title, &self.description, main] {
-            if !part.is_empty() {
-                document.add_text(text, part);
-            }
-        }
-        for (field, part) in [
-            (fields.title, &self.title),
-            (fields.description, &self.description),
-            (fields.headings, &self.text.headings),
+        for (part, text) in [
+            (&fields.title, &self.title),
+            (&fields.description, &self.description),
+            (&fields.headings, &self.text.headings),
+            (&fields.text, main),
         ] {
-            if !part.is_empty() {
-                document.add_text(field, part);
+            if !text.is_empty() {
+                document.add_text(part.of(&lang), text);
             }
         }
         if self.max_snippet != Some(0) {

@@ -152,11 +152,12 @@ impl Search {
         let most = number(fields.max_snippet).map_or(snippet::CHARACTERS, |most| {
             usize::try_from(most).unwrap_or(usize::MAX).min(snippet::CHARACTERS)
         });
-        let (description, shown) = (text(fields.description), text(fields.shown));
+        let described = fields.description.of(&lang);
+        let (description, shown) = (text(described), text(fields.shown));
         let shown = &shown[..shown.floor_char_boundary(snippet::SEARCHED)];
-        let mut snippet = snippets.of(fields.text_of(&lang), shown, most)?;
+        let mut snippet = snippets.of(fields.text.of(&lang), shown, most)?;
         if snippet.found.is_empty() {
-            let of_description = snippets.of(fields.description, description, most)?;
+            let of_description = snippets.of(described, description, most)?;
             if !of_description.found.is_empty() || snippet.text.is_empty() {
                 snippet = of_description;
             }
@@ -167,7 +168,7 @@ impl Search {
             score,
             host: CrawlUrl::parse(&url).map(|url| url.host().to_owned()).unwrap_or_default(),
             url,
-            title: text(fields.title).to_owned(),
+            title: text(fields.title.of(&lang)).to_owned(),
             lang,
             fetched_at: fetched.unwrap_or_default(),
             status: number(fields.status).unwrap_or_default(),

@@ -7,35 +7,35 @@ use frostem::Algorithm;
 pub(super) struct Stemmed {
     /// ISO 639-1.
     pub(super) code: &'static str,
-    /// The field that holds the texts of this language.
-    pub(super) field: &'static str,
+    /// The name of its tokenizer.
+    pub(super) tokenizer: &'static str,
     pub(super) algorithm: Algorithm,
 }
 
-const fn stemmed(code: &'static str, field: &'static str, algorithm: Algorithm) -> Stemmed {
-    Stemmed { code, field, algorithm }
+const fn stemmed(code: &'static str, tokenizer: &'static str, algorithm: Algorithm) -> Stemmed {
+    Stemmed { code, tokenizer, algorithm }
 }
 
 /// The languages with a stemmer: those of tantivy, by Snowball's algorithms.
 pub(super) const STEMMED: [Stemmed; 18] = [
-    stemmed("ar", "text_ar", Algorithm::Arabic),
-    stemmed("da", "text_da", Algorithm::Danish),
-    stemmed("de", "text_de", Algorithm::German),
-    stemmed("el", "text_el", Algorithm::Greek),
-    stemmed("en", "text_en", Algorithm::English),
-    stemmed("es", "text_es", Algorithm::Spanish),
-    stemmed("fi", "text_fi", Algorithm::Finnish),
-    stemmed("fr", "text_fr", Algorithm::French),
-    stemmed("hu", "text_hu", Algorithm::Hungarian),
-    stemmed("it", "text_it", Algorithm::Italian),
-    stemmed("nl", "text_nl", Algorithm::Dutch),
-    stemmed("no", "text_no", Algorithm::Norwegian),
-    stemmed("pt", "text_pt", Algorithm::Portuguese),
-    stemmed("ro", "text_ro", Algorithm::Romanian),
-    stemmed("ru", "text_ru", Algorithm::Russian),
-    stemmed("sv", "text_sv", Algorithm::Swedish),
-    stemmed("ta", "text_ta", Algorithm::Tamil),
-    stemmed("tr", "text_tr", Algorithm::Turkish),
+    stemmed("ar", "words_ar", Algorithm::Arabic),
+    stemmed("da", "words_da", Algorithm::Danish),
+    stemmed("de", "words_de", Algorithm::German),
+    stemmed("el", "words_el", Algorithm::Greek),
+    stemmed("en", "words_en", Algorithm::English),
+    stemmed("es", "words_es", Algorithm::Spanish),
+    stemmed("fi", "words_fi", Algorithm::Finnish),
+    stemmed("fr", "words_fr", Algorithm::French),
+    stemmed("hu", "words_hu", Algorithm::Hungarian),
+    stemmed("it", "words_it", Algorithm::Italian),
+    stemmed("nl", "words_nl", Algorithm::Dutch),
+    stemmed("no", "words_no", Algorithm::Norwegian),
+    stemmed("pt", "words_pt", Algorithm::Portuguese),
+    stemmed("ro", "words_ro", Algorithm::Romanian),
+    stemmed("ru", "words_ru", Algorithm::Russian),
+    stemmed("sv", "words_sv", Algorithm::Swedish),
+    stemmed("ta", "words_ta", Algorithm::Tamil),
+    stemmed("tr", "words_tr", Algorithm::Turkish),
 ];
 
 /// The code of a text whose language isn't known (ISO 639-2).
@@ -185,7 +185,7 @@ mod tests {
             );
         }
         for language in STEMMED {
-            assert_eq!(language.field, format!("text_{}", language.code));
+            assert_eq!(language.tokenizer, format!("words_{}", language.code));
         }
     }
 }

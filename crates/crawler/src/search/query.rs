@@ -6,13 +6,15 @@ use jiff::Timestamp;
 use tantivy::query::{
     BooleanQuery, BoostQuery, Occur, Query, QueryParser, QueryParserError, RangeQuery, TermQuery,
 };
+use tantivy::query_grammar::{UserInputAst, UserInputLeaf, UserInputLiteral, parse_query};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, Searcher, Term};
 
 use super::document::date;
 use super::error::SearchError;
+use super::language::UNKNOWN;
 use super::schema::Fields;
-use super::words::{Use, tokenizers};
+use super::words::{Use, folded_text, has_words, tokenizers};
 
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub struct Request {
 }
 
 /// The fields that a query may name, as told to people.
-const NAMED: &str = "title, description, headings, host, lang, url, status, depth";
+const NAMED: &str = "title, description, headings, text, host, lang, url, status, depth";
 
 /// Weights of words in these parts of a page; that of the main text is 1.
 const TITLE: f32 = 2.0;
@@ -84,25 +86,71 @@ fn words(
     searcher: &Searcher,
     query: &str,
 ) -> Result<Box<dyn Query>, SearchError> {
-    let mut asked = vec![fields.title, fields.headings, fields.description, fields.text];
-    for field in fields.texts.values() {
-        if has_terms(searcher, *field)? {
-            asked.push(*field);
+    let (mut asked, mut parts) = (Vec::new(), Vec::new());
+    for part in fields.parts() {
+        let mut names = Vec::new();
+        for (field, name) in part.fields() {
+            if has_terms(searcher, field)? {
+                asked.push(field);
+                names.push(name);
+            }
+        }
+        parts.push((part.name, names));
+    }
+    if asked.is_empty() {
+        asked.push(fields.text.of(UNKNOWN));
+    }
+    let mut parser = QueryParser::new(index.schema(), asked, tokenizers(Use::Query));
+    parser.set_conjunction_by_default();
+    for (part, weight) in [(&fields.title, TITLE), (&fields.headings, HEADINGS)] {
+        for (field, _) in part.fields() {
+            parser.set_field_boost(field, weight);
         }
     }
-    let parse = |made_for| {
-        let mut parser = QueryParser::new(index.schema(), asked.clone(), tokenizers(made_for));
-        parser.set_conjunction_by_default();
-        parser.set_field_boost(fields.title, TITLE);
-        parser.set_field_boost(fields.headings, HEADINGS);
-        parser.parse_query(query).map_err(|error| told(&error))
-    };
-    let parsed = parse(Use::Query)?;
-    if query.is_ascii() {
-        return Ok(parsed);
+    let ast = parse_query(query).map_err(|_| told(&QueryParserError::SyntaxError(query.to_owned())))?;
+    let ast = expand(ast, &parts).unwrap_or_else(UserInputAst::empty_query);
+    parser.build_query_from_user_input_ast(ast).map_err(|error| told(&error))
+}
+
+/// Says for each word and phrase where it may stand: a part of the page that is named is a field in each language of the index, and
+/// texts may leave out the diacritics that the query has. None where nothing of it is a word.
+fn expand(ast: UserInputAst, parts: &[(&str, Vec<&str>)]) -> Option<UserInputAst> {
+    match ast {
+        UserInputAst::Clause(clauses) => {
+            let clauses: Vec<_> =
+                clauses.into_iter().filter_map(|(occur, ast)| Some((occur, expand(ast, parts)?))).collect();
+            (!clauses.is_empty()).then_some(UserInputAst::Clause(clauses))
+        }
+        UserInputAst::Boost(ast, boost) => Some(UserInputAst::Boost(Box::new(expand(*ast, parts)?), boost)),
+        UserInputAst::Leaf(leaf) => match *leaf {
+            UserInputLeaf::Literal(literal) => expand_literal(literal, parts),
+            leaf => Some(leaf.into()),
+        },
     }
-    // Texts may leave out diacritics that the query has.
-    Ok(Box::new(BooleanQuery::union(vec![parsed, parse(Use::FoldedQuery)?])))
+}
+
+fn expand_literal(literal: UserInputLiteral, parts: &[(&str, Vec<&str>)]) -> Option<UserInputAst> {
+    let names = match &literal.field_name {
+        None => vec![None],
+        Some(named) => match parts.iter().find(|(name, _)| name == named) {
+            // A whole value, or no field.
+            None => return Some(UserInputLeaf::from(literal).into()),
+            // No page has this part: nothing is found in the field that is named.
+            Some((name, fields)) if fields.is_empty() => vec![Some(*name)],
+            Some((_, fields)) => fields.iter().copied().map(Some).collect(),
+        },
+    };
+    if !has_words(&literal.phrase) {
+        return None;
+    }
+    let folded = folded_text(&literal.phrase);
+    let phrases = std::iter::once(&literal.phrase).chain(&folded);
+    let forms = phrases.flat_map(|phrase| names.iter().map(move |name| (phrase, name)));
+    let forms = forms.map(|(phrase, name)| {
+        let field_name = name.map(str::to_owned);
+        UserInputLeaf::from(UserInputLiteral { field_name, phrase: phrase.clone(), ..literal.clone() }).into()
+    });
+    Some(UserInputAst::or(forms.collect()))
 }
 
 fn has_terms(searcher: &Searcher, field: Field) -> Result<bool, SearchError> {
@@ -130,4 +178,104 @@ fn told(error: &QueryParserError) -> SearchError {
         error => error.to_string(),
     };
     SearchError::Query(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::Request;
+    use crate::extract::MainText;
+    use crate::search::document::Document;
+    use crate::search::writer::Writer;
+    use crate::search::{Search, SearchError};
+
+    fn search() -> (tempfile::TempDir, Search) {
+        let top = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(top.path(), "c", 0).unwrap();
+        for (name, lang, title, headings, description, text) in [
+            ("en", "en", "Binding books", "Sewn bindings", "How books are bound", "Needles and thread"),
+            ("de", "de", "Häuser binden", "Alte Häuser", "Von Häusern", "Wände und Dächer"),
+            ("es", "es", "Informacion", "Titulares", "Sin acentos", "canciones"),
+            ("pl", "pl", "Łódź", "Miasta", "Opis", "tekst"),
+            ("zh", "zh", "全文搜索", "索引", "网页", "词语"),
+        ] {
+            let text =
+                MainText { text: text.to_owned(), headings: headings.to_owned(), ..MainText::default() };
+            let document = Document {
+                url: format!("http://a.test/{name}"),
+                title: title.to_owned(),
+                description: description.to_owned(),
+                declared: Some(lang.to_owned()),
+                text,
+                ..Document::default()
+            };
+            writer.add(&document).unwrap();
+        }
+        writer.finish(top.path()).unwrap();
+        let search = Search::open(top.path()).unwrap();
+        (top, search)
+    }
+
+    fn names(search: &Search, query: &str) -> String {
+        let request = Request { query: query.to_owned(), limit: 9, ..Request::default() };
+        let found = search.find(&request, Timestamp::UNIX_EPOCH).unwrap();
+        let mut names: Vec<_> =
+            found.hits.iter().map(|hit| hit.url.trim_start_matches("http://a.test/")).collect();
+        names.sort_unstable();
+        names.join(" ")
+    }
+
+    #[test]
+    fn words_of_a_named_part_are_found_in_any_form_and_language() {
+        let (_top, search) = search();
+        for (query, expected) in [
+            ("title:bind", "de en"),
+            ("title:BINDING", "en"),
+            ("title:Bind", "de en"),
+            ("title:\"bind book\"", "en"),
+            ("title:\"book binding\"", ""),
+            ("headings:binding", "en"),
+            ("headings:haus", "de"),
+            ("headings:hauser", "de"),
+            ("description:book", "en"),
+            ("description:haus", "de"),
+            ("title:needle", ""),
+            ("text:needle", "en"),
+            ("text:binding", ""),
+            ("title:información", "es"),
+            ("title:lodz", "pl"),
+            ("title:搜索", "zh"),
+            ("title:索搜", ""),
+            ("title:(book haus)", ""),
+            ("title:(book OR haus)", "de en"),
+        ] {
+            assert_eq!(names(&search, query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_left_out_in_every_form() {
+        let (_top, search) = search();
+        for (query, expected) in [
+            ("* -title:binding", "de es pl zh"),
+            ("* -title:bind", "es pl zh"),
+            ("* -información", "de en pl zh"),
+            ("* -title:información", "de en pl zh"),
+            // Signs that are no words are as good as not there.
+            ("book & bind", "en"),
+            ("book -\"?!\"", "en"),
+            ("\"?!\"", ""),
+        ] {
+            assert_eq!(names(&search, query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_an_error_whatever_is_looked_for() {
+        let (_top, search) = search();
+        let request = Request { query: "nosuch:x".to_owned(), limit: 9, ..Request::default() };
+        let error = search.find(&request, Timestamp::UNIX_EPOCH).unwrap_err();
+        assert!(matches!(&error, SearchError::Query(what) if what.contains("text")), "{error}");
+    }
 }

@@ -1,16 +1,39 @@
 //! The fields of the index.
 
-use std::collections::BTreeMap;
-
 use tantivy::schema::{
-    DateOptions, FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
+    DateOptions, FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing,
+    TextOptions,
 };
 
 use super::language::STEMMED;
 use super::words::{PLAIN, RAW, WHOLE};
 
 /// The form of the index that this version writes and reads.
-pub(super) const FORM: u32 = 1;
+pub(super) const FORM: u32 = 2;
+
+/// A part of a page that words are looked for in: a field for each language with a stemmer, and one for all others.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    /// What queries call it, and the name of the field of the languages without a stemmer.
+    pub(super) name: &'static str,
+    plain: Field,
+    /// By the code of the language, with the field's name.
+    stemmed: Vec<(&'static str, Field, String)>,
+}
+
+impl Part {
+    /// The field that holds this part of pages in a language.
+    pub(super) fn of(&self, lang: &str) -> Field {
+        let stemmed = self.stemmed.iter().find(|(code, ..)| *code == lang);
+        stemmed.map_or(self.plain, |(_, field, _)| *field)
+    }
+
+    /// Each field with its name.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (Field, &str)> {
+        let stemmed = self.stemmed.iter().map(|(_, field, name)| (*field, name.as_str()));
+        std::iter::once((self.plain, self.name)).chain(stemmed)
+    }
+}
 
 /// The fields, found by name once.
 #[derive(Debug, Clone)]
@@ -20,13 +43,11 @@ pub(super) struct Fields {
     pub(super) host: Field,
     /// ISO 639-1 code, or `und`.
     pub(super) lang: Field,
-    pub(super) title: Field,
-    pub(super) description: Field,
-    pub(super) headings: Field,
-    /// Title, description and main text of a language without a stemmer.
-    pub(super) text: Field,
-    /// The same of each language with a stemmer, by its code.
-    pub(super) texts: BTreeMap<&'static str, Field>,
+    pub(super) title: Part,
+    pub(super) description: Part,
+    pub(super) headings: Part,
+    /// The main text.
+    pub(super) text: Part,
     /// The main text as far as it may be shown: stored, not indexed.
     pub(super) shown: Field,
     /// Longest excerpt that may be shown, in characters; none where there is no limit.
@@ -46,7 +67,18 @@ pub(super) fn schema() -> (Schema, Fields) {
             .set_tokenizer(tokenizer)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions)
     };
-    let text = |tokenizer: &str| TextOptions::default().set_indexing_options(indexed(tokenizer));
+    let part = |name: &'static str, is_stored: bool, schema: &mut SchemaBuilder| {
+        let options = |tokenizer: &str| {
+            let options = TextOptions::default().set_indexing_options(indexed(tokenizer));
+            if is_stored { options.set_stored() } else { options }
+        };
+        let plain = schema.add_text_field(name, options(PLAIN));
+        let stemmed = STEMMED.iter().map(|language| {
+            let name = format!("{name}_{}", language.code);
+            (language.code, schema.add_text_field(&name, options(language.tokenizer)), name)
+        });
+        Part { name, plain, stemmed: stemmed.collect() }
+    };
     let word = TextFieldIndexing::default()
         .set_tokenizer(WHOLE)
         .set_fieldnorms(false)
@@ -61,14 +93,10 @@ pub(super) fn schema() -> (Schema, Fields) {
         url: schema.add_text_field("url", TextOptions::default().set_indexing_options(raw).set_stored()),
         host: schema.add_text_field("host", word.clone().set_fast("raw")),
         lang: schema.add_text_field("lang", word.set_fast("raw").set_stored()),
-        title: schema.add_text_field("title", text(PLAIN).set_stored()),
-        description: schema.add_text_field("description", text(PLAIN).set_stored()),
-        headings: schema.add_text_field("headings", text(PLAIN)),
-        text: schema.add_text_field("text", text(PLAIN)),
-        texts: STEMMED
-            .iter()
-            .map(|language| (language.code, schema.add_text_field(language.field, text(language.field))))
-            .collect(),
+        title: part("title", true, &mut schema),
+        description: part("description", true, &mut schema),
+        headings: part("headings", false, &mut schema),
+        text: part("text", false, &mut schema),
         shown: schema.add_text_field("shown", STORED),
         max_snippet: schema.add_u64_field("max_snippet", STORED),
         fetched: schema.add_date_field("fetched", date.clone() | STORED),
@@ -80,8 +108,8 @@ pub(super) fn schema() -> (Schema, Fields) {
 }
 
 impl Fields {
-    /// The field that holds the texts of a language.
-    pub(super) fn text_of(&self, lang: &str) -> Field {
-        self.texts.get(lang).copied().unwrap_or(self.text)
+    /// The parts that words are looked for in.
+    pub(super) fn parts(&self) -> [&Part; 4] {
+        [&self.title, &self.headings, &self.description, &self.text]
     }
 }

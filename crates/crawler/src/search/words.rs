@@ -30,8 +30,6 @@ pub(super) enum Use {
     Index,
     /// A query: one stem a word, and pairs of characters; a character that stands alone by itself.
     Query,
-    /// As for a query, but words are folded before they are stemmed: for texts that leave diacritics out.
-    FoldedQuery,
 }
 
 /// The tokenizers by the names that the fields have.
@@ -44,9 +42,23 @@ pub(super) fn tokenizers(made_for: Use) -> TokenizerManager {
     manager.register(RAW, TextAnalyzer::from(RawTokenizer::default()));
     for language in STEMMED {
         let stemmer = Some(language.algorithm);
-        manager.register(language.field, TextAnalyzer::from(Words { made_for, stemmer }));
+        manager.register(language.tokenizer, TextAnalyzer::from(Words { made_for, stemmer }));
     }
     manager
+}
+
+/// Says whether anything of a text is a word.
+pub(super) fn has_words(text: &str) -> bool {
+    Words { made_for: Use::Query, stemmer: None }.token_stream(text).advance()
+}
+
+/// A text in lower case without diacritics, as texts have it that leave them out; none where that is the text itself.
+pub(super) fn folded_text(text: &str) -> Option<String> {
+    let lower = lower(text);
+    match fold(&lower) {
+        Cow::Owned(folded) => Some(folded),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 /// Cuts a text into words.
@@ -144,9 +156,6 @@ impl WordStream<'_> {
         let stem = |word: &str| fold(&stemmer.stem(word)).into_owned();
         let folded = fold(&lower);
         let of_folded = matches!(folded, Cow::Owned(_)).then(|| stem(&folded));
-        if self.made_for == Use::FoldedQuery {
-            return self.push(range, position, of_folded.unwrap_or_else(|| stem(&lower)));
-        }
         let stem = stem(&lower);
         if let Some(other) = of_folded.filter(|other| self.made_for == Use::Index && *other != stem) {
             self.push(range.clone(), position, other);
@@ -419,7 +428,9 @@ mod tests {
         }
         // The text leaves out what the query has.
         let index = texts(Words::of(Use::Index, "es"), "informacion");
-        assert!(index.contains(&texts(Words::of(Use::FoldedQuery, "es"), "información")[0]));
+        let folded = folded_text("información").unwrap();
+        assert!(index.contains(&texts(Words::of(Use::Query, "es"), &folded)[0]));
+        assert_eq!(folded_text("INFORMACION"), None);
     }
 
     #[test]
