@@ -1,12 +1,13 @@
 //! Full-text search: what is found, what never is, and an index that any crash leaves as good as one that is built anew.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use crawler::search::{Contents, Search};
+use crawler::search::{Contents, PDF_ARGUMENT, Search};
 use serde_json::Value;
 use whole_program::output_dir::files_with;
-use whole_program::program::Crawl;
+use whole_program::program::{Crawl, Output, PATIENCE};
 use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
@@ -110,6 +111,8 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
     assert_eq!(urls(&scene, &["mindex OR mplain"]), ["a.test/index", "a.test/plain.txt"]);
     assert_eq!(urls(&scene, &["paragraph -mindex -mshort -mnoarchive"]), ["a.test/nosnippet"]);
     assert_eq!(urls(&scene, &["lang:de"]), ["a.test/de"]);
+    assert_eq!(urls(&scene, &["title:haus"]), ["a.test/de"]);
+    assert_eq!(urls(&scene, &["text:paragraphs", "title:mindex"]), ["a.test/index"]);
     assert_eq!(urls(&scene, &["host:a.test AND mfeed"]), ["a.test/feed.xml"]);
     assert!(urls(&scene, &["navigation"]).is_empty(), "navigation is no main text");
     assert!(urls(&scene, &["mindex", "--host", "b.test"]).is_empty());
@@ -265,7 +268,7 @@ fn an_index_whose_crawl_was_killed_again_and_again_is_as_good_as_one_built_anew(
         }
         running = Crawl::new([Path::new("resume"), &scene.out()]).start();
     }
-    running.wait(whole_program::program::PATIENCE).expect(0);
+    running.wait(PATIENCE).expect(0);
     assert_eq!(kills, 20, "the crawl is long enough for every kill");
     let kept = whole(&scene);
     let front_pages = 2;
@@ -284,47 +287,127 @@ fn pause(length: Duration) {
 }
 
 /// A PDF file of one page with a line of text.
-fn pdf(text: &str) -> String {
+fn pdf(text: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
-    let objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
-            .to_owned(),
-        format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_owned(),
+    pdf_with("", content.as_bytes(), &[])
+}
+
+/// A PDF file of one page: entries of the dictionary of its content, the content, and the contents of forms, of which the page may call
+/// the first and each the next one.
+fn pdf_with(entries: &str, content: &[u8], forms: &[String]) -> Vec<u8> {
+    const FORM: usize = 6;
+    let called = |number: usize| format!("/XObject << /Form {} 0 R >>", FORM + number);
+    let stream = |entries: &str, content: &[u8]| {
+        let head = format!("<< {entries} /Length {} >>\nstream\n", content.len());
+        [head.as_bytes(), content, b"\nendstream"].concat()
+    };
+    let mut objects = vec![
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+        format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> {} >> >>",
+            if forms.is_empty() { String::new() } else { called(0) }
+        )
+        .into_bytes(),
+        stream(entries, content),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_vec(),
     ];
-    let mut file = vec!["%PDF-1.4\n".to_owned()];
+    for (at, form) in forms.iter().enumerate() {
+        let next = if at + 1 < forms.len() { called(at + 1) } else { String::new() };
+        let entries = format!("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << {next} >>");
+        objects.push(stream(&entries, form.as_bytes()));
+    }
+    let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
-    let length = |file: &[String]| file.iter().map(String::len).sum::<usize>();
     for (at, object) in objects.iter().enumerate() {
-        places.push(length(&file));
-        file.push(format!("{} 0 obj\n{object}\nendobj\n", at + 1));
+        places.push(file.len());
+        file.extend([format!("{} 0 obj\n", at + 1).as_bytes(), object, b"\nendobj\n"].concat());
     }
-    let table = length(&file);
-    file.push(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1));
+    let table = file.len();
+    file.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
     for place in places {
-        file.push(format!("{place:010} 00000 n \n"));
+        file.extend(format!("{place:010} 00000 n \n").bytes());
     }
-    file.push(format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1));
-    file.concat()
+    let end = format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n", objects.len() + 1);
+    file.extend(end.bytes());
+    file
+}
+
+/// A text that no font is chosen for, at which the reader panics.
+fn panicking_pdf() -> Vec<u8> {
+    pdf_with("", b"BT 72 720 Td (Words of mpanic) Tj ET", &[])
+}
+
+/// A file of 700 KB whose content takes 700 MB: a line of text and blanks.
+fn inflating_pdf() -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(b"BT /F1 12 Tf 72 720 Td (Words of mbomb) Tj ET").unwrap();
+    for _ in 0..700 {
+        encoder.write_all(&[b' '; 1 << 20]).unwrap();
+    }
+    pdf_with("/Filter /FlateDecode", &encoder.finish().unwrap(), &[])
+}
+
+/// A file of 5 KB that calls forms that call forms: millions of operations, which take about a minute.
+fn slow_pdf() -> Vec<u8> {
+    let content = format!("BT /F1 12 Tf 72 720 Td (Words of mslow) Tj ET {}", "/Form Do ".repeat(150));
+    pdf_with("", content.as_bytes(), &["/Form Do ".repeat(150), "/Form Do ".repeat(150), "q Q ".repeat(150)])
+}
+
+/// What the process does that reads one PDF file.
+fn read_pdf(file: Vec<u8>) -> Output {
+    Crawl::new([PDF_ARGUMENT]).stdin(file).run()
+}
+
+#[test]
+fn the_process_that_reads_a_pdf_file_ends_at_its_limits() {
+    let good = read_pdf(pdf("Words of mgood"));
+    assert!(good.expect(0).stdout.contains("Words of mgood"), "{good}");
+    let panicking = read_pdf(panicking_pdf());
+    assert_eq!((panicking.expect(1).stdout.as_str(), panicking.stderr.as_str()), ("", ""));
+    // Beyond its memory the allocator aborts; beyond its time the kernel ends it.
+    let inflating = read_pdf(inflating_pdf());
+    assert_eq!((inflating.code, inflating.stdout.as_str()), (None, ""), "{inflating}");
+    let slow = read_pdf(slow_pdf());
+    assert_eq!((slow.code, slow.stdout.as_str()), (None, ""), "{slow}");
+}
+
+#[test]
+fn the_text_of_a_pdf_file_is_cut_like_that_of_a_page() {
+    let line = |text: String| format!("({text}) Tj 0 -14 Td ");
+    let lines: Vec<String> = (0..200).map(|n| line(format!("Line mline{n} of a long file"))).collect();
+    let content = format!("BT /F1 12 Tf 72 720 Td {} ET", lines.concat());
+    let file = pdf_with("", content.as_bytes(), &[]);
+    let sites = Sites::new().page("a.test", "/", Answer::html("<a href=/long.pdf>1</a>")).page(
+        "a.test",
+        "/long.pdf",
+        Answer::content("application/pdf", file),
+    );
+    let scene = Scene::new(sites);
+    let config = scene.path("c.toml");
+    std::fs::write(&config, "[page]\ntext_bytes = \"1KB\"\n").unwrap();
+    scene.crawl().args([Path::new("--config"), &config]).run().expect(0);
+    assert_eq!(urls(&scene, &["mline3"]), ["a.test/long.pdf"]);
+    assert!(urls(&scene, &["mline190"]).is_empty());
 }
 
 #[test]
 fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
-    let answer = |body: String| Answer::content("application/pdf", body);
-    // A page tree that leads to itself, a stream of nothing, and no PDF at all.
-    let endless = pdf("x").replace("/Kids [3 0 R]", "/Kids [2 0 R]");
+    let answer = |body: Vec<u8>| Answer::content("application/pdf", body);
+    // A page tree that leads to itself, arrays in arrays, no PDF at all, a text without a font, and a stream that takes 700 MB.
+    let endless = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
     let nested = format!("%PDF-1.4\n1 0 obj\n{}", "[".repeat(1 << 20));
     let links = "<a href=/good.pdf>1</a><a href=/closed.pdf>2</a><a href=/endless.pdf>3</a><a href=/nested.pdf>4</a>\
-                 <a href=/none.pdf>5</a><a href=/page>6</a>";
+                 <a href=/none.pdf>5</a><a href=/page>6</a><a href=/panic.pdf>7</a><a href=/bomb.pdf>8</a>";
     let sites = Sites::new()
         .page("a.test", "/", Answer::html(links))
         .page("a.test", "/good.pdf", answer(pdf("Words of mpdf in a file")))
         .page("a.test", "/closed.pdf", answer(pdf("Words of mclosed")).header("X-Robots-Tag", "noindex"))
-        .page("a.test", "/endless.pdf", answer(endless))
-        .page("a.test", "/nested.pdf", answer(nested))
-        .page("a.test", "/none.pdf", answer("%PDF-1.4 and nothing else".to_owned()))
+        .page("a.test", "/endless.pdf", answer(endless.into_bytes()))
+        .page("a.test", "/nested.pdf", answer(nested.into_bytes()))
+        .page("a.test", "/none.pdf", answer(b"%PDF-1.4 and nothing else".to_vec()))
+        .page("a.test", "/panic.pdf", answer(panicking_pdf()))
+        .page("a.test", "/bomb.pdf", answer(inflating_pdf()))
         .page("a.test", "/page", page("mpage", ""));
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
@@ -332,14 +415,14 @@ fn a_pdf_file_is_found_by_its_text_and_a_hostile_one_costs_itself_alone() {
     assert_eq!(urls(&scene, &["mpage"]), ["a.test/page"]);
     assert!(hits(&scene, &["mclosed"]).is_empty());
     assert_nowhere(&scene.out(), "mclosed");
-    assert_eq!(
-        urls(&scene, &["url:\"http://a.test/none.pdf\""]),
-        ["a.test/none.pdf"],
-        "it is found by its URL"
-    );
+    for name in ["none", "panic", "bomb"] {
+        let url = format!("url:\"http://a.test/{name}.pdf\"");
+        assert_eq!(urls(&scene, &[&url]), [format!("a.test/{name}.pdf")], "it is found by its URL");
+        assert!(urls(&scene, &[&format!("m{name}")]).is_empty());
+    }
     let kept = urls(&scene, &["*"]);
     let built = scene.look("index", &["--json"]).expect(0).json();
     assert_eq!(built[0]["pages"], kept.len());
-    assert!(built[0]["unread"].as_u64().unwrap() >= 2, "{}", built[0]);
+    assert!(built[0]["unread"].as_u64().unwrap() >= 4, "{}", built[0]);
     assert_eq!(urls(&scene, &["*"]), kept);
 }

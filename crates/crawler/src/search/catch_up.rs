@@ -76,16 +76,20 @@ pub fn take_up<S: Store>(
     Ok(built)
 }
 
-/// Takes the pages with these URLs out of an index, and out of its files. Does nothing where there is no index. The directory has to be
-/// held by the caller.
+/// Takes the pages with these URLs out of an index, and out of its files. Does nothing where there is no index of this crawl. Their
+/// records have to be gone by then, or an index that is behind takes them in again. The directory has to be held by the caller.
 pub fn forget<'a, S: Store>(
     root: &Path,
     store: &S,
     urls: impl Iterator<Item = &'a str>,
 ) -> Result<(), SearchError> {
+    let is_behind = is_behind(root);
     let Some(mut writer) = Writer::open(root, &crawl_id(store)?)? else { return Ok(()) };
     for url in urls {
         writer.delete(url);
+    }
+    if is_behind {
+        writer.stay_unfinished();
     }
     writer.close(true)
 }
@@ -151,4 +155,83 @@ fn take(
 pub(super) fn crawl_id<S: Store>(store: &S) -> Result<String, StoreError> {
     let id = store.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::MainText;
+    use crate::search::document::Document;
+    use crate::search::{Request, Search};
+    use crate::store::{MemoryStore, Write};
+
+    fn store() -> MemoryStore {
+        let store = MemoryStore::default();
+        store.commit(vec![Write::put(Tree::Meta, "crawl_id", "c")]).unwrap();
+        store
+    }
+
+    fn document(url: &str, text: &str) -> Document {
+        Document {
+            url: url.to_owned(),
+            title: format!("Title of {text}"),
+            description: format!("About {text}"),
+            text: MainText {
+                text: text.to_owned(),
+                headings: format!("Heading of {text}"),
+                ..MainText::default()
+            },
+            ..Document::default()
+        }
+    }
+
+    fn urls(root: &Path) -> Vec<String> {
+        let request = Request { query: "*".to_owned(), limit: 9, ..Request::default() };
+        let found = Search::open(root).unwrap().find(&request, Timestamp::UNIX_EPOCH).unwrap();
+        let mut urls: Vec<String> = found.hits.into_iter().map(|hit| hit.url).collect();
+        urls.sort();
+        urls
+    }
+
+    #[test]
+    fn what_is_forgotten_is_in_no_file_of_the_index() {
+        let (top, store) = (tempfile::tempdir().unwrap(), store());
+        let root = top.path();
+        forget(root, &store, ["http://a.test/1"].into_iter()).unwrap();
+        assert!(!root.join("index").exists(), "nothing to forget");
+        let mut writer = Writer::create(root, "c", 3).unwrap();
+        for (url, text) in
+            [("http://a.test/1", "mforgotten"), ("http://a.test/2", "mkept"), ("http://b.test/", "mother")]
+        {
+            writer.add(&document(url, text)).unwrap();
+        }
+        writer.finish(root).unwrap();
+        let gone = ["http://a.test/1", "http://b.test/", "http://nowhere.test/"];
+        forget(root, &store, gone.into_iter()).unwrap();
+        assert_eq!(urls(root), ["http://a.test/2"]);
+        let contents = Search::open(root).unwrap().contents().unwrap();
+        for marker in ["mforgotten", "mother"] {
+            assert!(!contents.words.iter().any(|word| word.contains(marker)), "{marker}");
+            assert!(!contents.texts.iter().any(|text| text.contains(marker)), "{marker}");
+        }
+        assert!(contents.words.iter().any(|word| word == "mkept"), "the check finds what is there");
+        assert_eq!(Writer::open(root, "c").unwrap().unwrap().upto(), 3, "nothing is taken for done");
+    }
+
+    #[test]
+    fn an_index_that_is_behind_is_still_so_after_something_was_forgotten() {
+        let (top, store) = (tempfile::tempdir().unwrap(), store());
+        let root = top.path();
+        let mut writer = Writer::create(root, "c", 0).unwrap();
+        writer.add(&document("http://a.test/1", "mforgotten")).unwrap();
+        writer.finish(root).unwrap();
+        forget(root, &store, std::iter::empty()).unwrap();
+        assert!(!is_behind(root));
+        // What a killed crawl leaves.
+        drop(Writer::open(root, "c").unwrap().unwrap());
+        assert!(is_behind(root));
+        forget(root, &store, ["http://a.test/1"].into_iter()).unwrap();
+        assert!(is_behind(root), "what is due is still to be taken in");
+        assert!(urls(root).is_empty());
+    }
 }

@@ -166,6 +166,11 @@ impl Writer {
         Ok(())
     }
 
+    /// Leaves the index marked as one that lacks something.
+    pub(super) fn stay_unfinished(&mut self) {
+        self.writing = None;
+    }
+
     /// Commits and ends; waits for merges under way. With `purge` nothing of a document that was taken out stays in any file.
     pub(super) fn close(mut self, purge: bool) -> Result<(), SearchError> {
         self.commit()?;
