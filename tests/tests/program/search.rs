@@ -152,6 +152,87 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
     assert!(coloured.stdout.contains("\x1b[1;33mmindex\x1b[0m"), "{coloured}");
 }
 
+/// URLs of the pages that a query of SQLite finds by their texts.
+fn found_in(database: &rusqlite::Connection, query: &str) -> Vec<String> {
+    let sql = "SELECT url FROM pages WHERE rowid IN (SELECT rowid FROM pages_text WHERE pages_text MATCH ?)";
+    let mut found = database.prepare(sql).unwrap();
+    let urls = found.query_map([query], |row| row.get::<_, String>(0)).unwrap();
+    sorted(urls.map(|url| url.unwrap().trim_start_matches("http://").to_owned()).collect())
+}
+
+#[test]
+fn a_sqlite_database_finds_pages_by_their_texts_and_shows_none() {
+    let scene = Scene::new(small_site());
+    scene.crawl().run().expect(0);
+    let dir = scene.path("sqlite");
+    std::fs::create_dir(&dir).unwrap();
+    let path = dir.join("crawl.sqlite");
+    let export = |options: &[&str]| {
+        let to = ["--format", "sqlite", "-o", path.to_str().unwrap()];
+        scene.look("export", &[&to, options].concat()).expect(0);
+        rusqlite::Connection::open(&path).unwrap()
+    };
+    let number = |database: &rusqlite::Connection, sql: &str| {
+        database.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let database = export(&[]);
+    for (query, expected) in [
+        ("mindex", &["a.test/index"][..]),
+        ("title:mindex", &["a.test/index"]),
+        ("text:mindex", &["a.test/index"]),
+        ("\"mindex stands in a paragraph\"", &["a.test/index"]),
+        ("mnosnippet", &["a.test/nosnippet"]),
+        ("mhidden", &["a.test/parts"]),
+        ("mplain", &["a.test/plain.txt"]),
+        ("mfeed", &["a.test/feed.xml"]),
+        ("hauser", &["a.test/de"]),
+        ("gewohnt", &["a.test/de"]),
+        ("title:mnoarchive", &["a.test/noarchive"]),
+        // No body to read it from.
+        ("text:mnoarchive", &[]),
+        ("mnoindex OR mheader OR mdenied", &[]),
+        ("navigation", &[]),
+    ] {
+        assert_eq!(found_in(&database, query), expected, "{query}");
+    }
+    let indexed = urls(&scene, &["*"]).len() as i64;
+    assert_eq!(number(&database, "SELECT count(*) FROM pages_text_docsize"), indexed);
+    assert_eq!(number(&database, "SELECT count(text) + count(title) FROM pages_text"), 0, "no text is in it");
+    let withheld = files_with(&dir, &["mnoindex", "mheader"]);
+    assert!(withheld.is_empty(), "{withheld:?}");
+
+    let chosen = export(&["--table", "pages", "--columns", "url,status"]);
+    assert_eq!(found_in(&chosen, "mindex"), ["a.test/index"]);
+    for options in [&["--no-text"][..], &["--table", "links"], &["--table", "pages", "--columns", "status"]] {
+        let tables = "SELECT count(*) FROM sqlite_master WHERE name = 'pages_text'";
+        assert_eq!(number(&export(options), tables), 0, "{options:?}");
+    }
+    let refused = scene.look("export", &["--table", "pages", "--format", "csv", "--no-text"]);
+    assert!(refused.expect(2).stderr.contains("--format sqlite alone"), "{refused}");
+
+    // Of two crawls, each text goes to the row of its own.
+    let other = Scene::new(Sites::new().page("a.test", "/index", page("mother", "")).page(
+        "a.test",
+        "/",
+        page("mroot", "<link rel=next href=/index>"),
+    ));
+    other.crawl().run().expect(0);
+    let both = [scene.out(), other.out()];
+    Crawl::new([Path::new("export")])
+        .args(&both)
+        .args(["--format", "sqlite", "-o"])
+        .args([&path])
+        .run()
+        .expect(0);
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let crawl =
+        "SELECT crawl FROM pages WHERE rowid IN (SELECT rowid FROM pages_text WHERE pages_text MATCH ?)";
+    for (marker, dir) in [("mindex", &both[0]), ("mother", &both[1])] {
+        let found: String = database.query_row(crawl, [marker], |row| row.get(0)).unwrap();
+        assert_eq!(Path::new(&found), dir.as_path(), "{marker}");
+    }
+}
+
 #[test]
 fn a_query_that_cant_be_read_and_a_directory_without_an_index_say_what_to_do() {
     let scene = Scene::new(Sites::new().page("a.test", "/", page("mroot", "")));

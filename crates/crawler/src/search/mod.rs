@@ -17,6 +17,7 @@ mod pdf;
 mod query;
 mod schema;
 mod snippet;
+mod texts;
 mod words;
 mod writer;
 
@@ -26,3 +27,4 @@ pub(crate) use self::feed::Indexing;
 pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
 pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
 pub use self::query::Request;
+pub use self::texts::{PageText, page_texts};

@@ -1,11 +1,11 @@
-//! Tables as one SQLite database: primary keys, indices, full-text search over titles and descriptions, views.
+//! Tables as one SQLite database: primary keys, indices, full-text search over titles, descriptions and main texts, views.
 
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Statement};
+use rusqlite::{Connection, OptionalExtension as _, Statement};
 
 use crate::view::{CRAWL_COLUMN, Column, Rows, SCHEMA_VERSION, Table, Value, ViewError};
 
@@ -14,7 +14,11 @@ use crate::view::{CRAWL_COLUMN, Column, Rows, SCHEMA_VERSION, Table, Value, View
 pub struct SqliteOutput {
     connection: Connection,
     tables: Vec<(Table, Vec<Column>)>,
+    has_texts: bool,
 }
+
+/// How full-text search cuts texts into words: runs of letters and digits, without case and diacritics.
+const TOKENIZE: &str = "tokenize = 'unicode61 remove_diacritics 2'";
 
 /// A name in SQL.
 fn quoted(name: &str) -> String {
@@ -61,7 +65,7 @@ impl SqliteOutput {
                  PRAGMA user_version = {SCHEMA_VERSION}; BEGIN;"
             ))
             .map_err(error)?;
-        Ok(Self { connection, tables: Vec::new() })
+        Ok(Self { connection, tables: Vec::new(), has_texts: false })
     }
 
     /// Writes a table; gives the number of its rows. Memory: SQLite's own cache of 16 MB.
@@ -105,6 +109,46 @@ impl SqliteOutput {
         Ok(count)
     }
 
+    /// Makes table `pages_text` for full-text search over titles, descriptions and main texts. It holds words and their places, and no
+    /// text (contentless), since a text that may be searched needn't be one that may be shown. Does nothing without table `pages` and its
+    /// URLs.
+    pub fn begin_texts(&mut self) -> Result<(), ViewError> {
+        if !self.has(Table::Pages, &["url"]) {
+            return Ok(());
+        }
+        self.has_texts = true;
+        let sql = format!(
+            "CREATE VIRTUAL TABLE pages_text USING fts5(title, description, text, content = '', {TOKENIZE})"
+        );
+        self.connection.execute_batch(&sql).map_err(error)
+    }
+
+    /// Finds the row of a page in table `pages`, where its text goes; `crawl` is its name where the table has several crawls. None where
+    /// it has no row, or texts aren't wanted.
+    pub fn text_row(&self, crawl: &str, url: &str) -> Result<Option<i64>, ViewError> {
+        if !self.has_texts {
+            return Ok(None);
+        }
+        let find = |sql: &str, values: &[&str]| {
+            let mut find = self.connection.prepare(sql)?;
+            find.query_row(rusqlite::params_from_iter(values), |row| row.get(0)).optional()
+        };
+        if self.has(Table::Pages, &[CRAWL_COLUMN]) {
+            find("SELECT rowid FROM pages WHERE crawl = ? AND url = ?", &[crawl, url])
+        } else {
+            find("SELECT rowid FROM pages WHERE url = ?", &[url])
+        }
+        .map_err(error)
+    }
+
+    /// Adds the text of a page to `pages_text`. Memory: SQLite's own, of some MB.
+    pub fn add_text(&self, row: i64, title: &str, description: &str, text: &str) -> Result<(), ViewError> {
+        let sql = "INSERT INTO pages_text (rowid, title, description, text) VALUES (?, ?, ?, ?)";
+        let mut insert = self.connection.prepare(sql).map_err(error)?;
+        insert.execute((row, title, description, text)).map_err(error)?;
+        Ok(())
+    }
+
     fn has(&self, table: Table, names: &[&str]) -> bool {
         let columns = self.tables.iter().find(|(known, _)| *known == table).map(|(_, columns)| columns);
         columns
@@ -115,11 +159,9 @@ impl SqliteOutput {
     pub fn finish(self) -> Result<(), ViewError> {
         let mut sql = String::new();
         if self.has(Table::Pages, &["title", "description"]) {
-            sql.push_str(
-                "CREATE VIRTUAL TABLE pages_fts USING fts5(title, description, content=\"pages\", \
-                 tokenize = 'unicode61 remove_diacritics 2'); \
-                 INSERT INTO pages_fts (pages_fts) VALUES ('rebuild');",
-            );
+            sql.push_str("CREATE VIRTUAL TABLE pages_fts USING fts5(title, description, content=\"pages\", ");
+            sql.push_str(TOKENIZE);
+            sql.push_str("); INSERT INTO pages_fts (pages_fts) VALUES ('rebuild');");
         }
         if self.has(Table::Pages, &["status"]) {
             sql.push_str("CREATE VIEW pages_ok AS SELECT * FROM pages WHERE status BETWEEN 200 AND 299;");

@@ -48,6 +48,9 @@ pub(crate) struct ExportArgs {
     /// Writes with --table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
+    /// Leaves main texts out of the full-text search of a SQLite database; reading them takes about a millisecond a page
+    #[arg(long)]
+    no_text: bool,
     /// File to write; of several tables, a directory; sqlite: the database [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -154,6 +157,9 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
         return usage(
             "--raw goes with --format csv alone: the other formats hold every text as it was found",
         );
+    }
+    if args.no_text && args.format != Format::Sqlite {
+        return usage("--no-text goes with --format sqlite alone: the other formats hold no main texts");
     }
     let mut dirs: Vec<_> = args.dirs.iter().collect();
     dirs.sort();

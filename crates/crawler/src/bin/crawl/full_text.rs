@@ -161,7 +161,8 @@ fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
     }
 }
 
-fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
+/// How much of a page's text is read, by the settings of its crawl.
+pub(crate) fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
     let settings = load(&CliOverrides::default(), [], Some(&dir.join("crawl.toml")))?.settings;
     Ok(settings.page.extract_limits(settings.limits.max_links_per_page))
 }

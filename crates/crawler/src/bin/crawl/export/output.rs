@@ -165,10 +165,43 @@ fn write_database(path: &Path, job: &Job<'_>) -> Result<u64, ViewError> {
             database.table(&mut rows)?;
             left_out += rows.left_out();
         }
+        add_texts(job, &mut database)?;
         database.finish()?;
         File::open(part)?.sync_all()?;
         Ok(left_out)
     })
+}
+
+/// Adds the texts of the pages that are in the database, for full-text search.
+#[cfg(all(feature = "sqlite", feature = "search"))]
+fn add_texts(job: &Job<'_>, database: &mut crawler::tables::SqliteOutput) -> Result<(), ViewError> {
+    use crawler::search::{PageText, SearchError, page_texts};
+    if job.args.no_text {
+        return Ok(());
+    }
+    database.begin_texts()?;
+    let failed = |error: SearchError| ViewError::Write(io::Error::other(error));
+    for (dir, (name, view)) in job.args.dirs.iter().zip(&job.crawls) {
+        let limits =
+            crate::full_text::limits(dir).map_err(|error| ViewError::Write(io::Error::other(error)))?;
+        // What can't be looked up is an error when it is added.
+        let is_wanted = |url: &str| !matches!(database.text_row(name, url), Ok(None));
+        let now = jiff::Timestamp::now();
+        for text in page_texts(dir, view.store(), limits, now, is_wanted) {
+            let PageText { url, title, description, text } = text.map_err(failed)?;
+            if let Some(row) = database.text_row(name, &url)? {
+                database.add_text(row, &title, &description, &text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A build without search reads no texts.
+#[cfg(all(feature = "sqlite", not(feature = "search")))]
+#[expect(clippy::unnecessary_wraps, reason = "with search it can fail")]
+fn add_texts(_: &Job<'_>, _: &mut crawler::tables::SqliteOutput) -> Result<(), ViewError> {
+    Ok(())
 }
 
 #[cfg(not(feature = "sqlite"))]
