@@ -33,7 +33,15 @@ pub(super) fn start<S: Store>(
         return Ok((None, None));
     }
     let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
-    let (indexing, indexer, built) = crate::search::Indexing::start(root, store, &limits, now, purge)?;
+    let Some((indexing, indexer, built)) = crate::search::Indexing::start(root, store, &limits, now, purge)?
+    else {
+        tracing::warn!(
+            "this crawl is large and has no full-text index of this version: the run keeps none; `crawl index {}` builds it when the run is over",
+            root.display()
+        );
+        remove(root)?;
+        return Ok((None, None));
+    };
     if built.pages > 0 {
         tracing::info!("pages that were taken into the full-text index: {}", built.pages);
     }

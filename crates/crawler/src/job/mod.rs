@@ -44,7 +44,7 @@ use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
-use crate::visit::VisitContext;
+use crate::visit::{PageRules, VisitContext};
 use crate::warc::WarcInfo;
 
 /// The form of the database that this version writes.
@@ -265,6 +265,7 @@ impl Job {
         let clock = Clock::system();
         let (index, indexer) =
             index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;
+        let indexes = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
@@ -273,7 +274,7 @@ impl Job {
             robots: robots_cache(settings, Arc::clone(&self.store), &self.caches).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&self.store), &self.caches),
             revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
-            pages: Arc::new(page_rules(settings, self.selectors, self.key)),
+            pages: Arc::new(PageRules { index: indexes, ..page_rules(settings, self.selectors, self.key) }),
             clock,
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,

@@ -94,6 +94,19 @@ pub fn forget<'a, S: Store>(
     writer.close(true)
 }
 
+/// Stored pages up to which a run builds an index that isn't there before its first request: some ten seconds' work.
+pub(super) const BUILT_AT_START: u64 = 10_000;
+
+/// Says whether a run has to build the whole index first: there is none, or one of another crawl or form; and the crawl has more than
+/// so many pages.
+pub(super) fn is_too_much<S: Store>(root: &Path, store: &S, most: u64) -> Result<bool, SearchError> {
+    if page_store::State::read(store)?.count <= most {
+        return Ok(false);
+    }
+    let crawl = crawl_id(store)?;
+    Ok(!writer::open(&root.join(writer::DIR))?.is_some_and(|(_, _, mark)| mark.crawl == crawl))
+}
+
 /// Opens the index of a crawl and takes in what it lacks; builds the whole of it where there is none. Everything due is in it
 /// durably then, and is entered no more.
 pub(super) fn catch_up<S: Store>(
@@ -233,5 +246,28 @@ mod tests {
         forget(root, &store, ["http://a.test/1"].into_iter()).unwrap();
         assert!(is_behind(root), "what is due is still to be taken in");
         assert!(urls(root).is_empty());
+    }
+
+    #[test]
+    fn a_large_crawl_without_an_index_is_not_indexed_as_a_run_begins() {
+        let (top, store) = (tempfile::tempdir().unwrap(), store());
+        let root = top.path();
+        let has = |count: u64| {
+            let state = page_store::State { count, ..page_store::State::default() };
+            let state = serde_json::to_vec(&state).unwrap();
+            store.commit(vec![Write::put(Tree::Meta, page_store::STATE, state)]).unwrap();
+        };
+        has(BUILT_AT_START);
+        assert!(!is_too_much(root, &store, BUILT_AT_START).unwrap());
+        has(BUILT_AT_START + 1);
+        assert!(is_too_much(root, &store, BUILT_AT_START).unwrap());
+        let limits = ExtractLimits::default();
+        let started =
+            crate::search::Indexing::start(root, &store, &limits, Timestamp::UNIX_EPOCH, false).unwrap();
+        assert!(started.is_none() && !root.join("index").exists());
+        Writer::create(root, "other", 0).unwrap().finish(root).unwrap();
+        assert!(is_too_much(root, &store, BUILT_AT_START).unwrap(), "the index of another crawl");
+        Writer::create(root, "c", 0).unwrap().finish(root).unwrap();
+        assert!(!is_too_much(root, &store, BUILT_AT_START).unwrap(), "it is there");
     }
 }

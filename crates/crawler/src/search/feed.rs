@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::archived::Archive;
-use super::catch_up::{Built, catch_up};
+use super::catch_up::{BUILT_AT_START, Built, catch_up, is_too_much};
 use super::document::{Document, Kind, kind};
 use super::due;
 use super::error::SearchError;
@@ -118,14 +118,18 @@ pub(crate) struct Indexing {
 
 impl Indexing {
     /// Brings the index of the crawl in `root` up to date, and starts the thread that keeps it so. With `purge` nothing of documents
-    /// that were taken out earlier stays in its files.
+    /// that were taken out earlier stays in its files. None where a whole index would have to be built for a large crawl first: nobody
+    /// shall wait for that without having asked for it.
     pub(crate) fn start<S: Store>(
         root: &Path,
         store: &S,
         limits: &ExtractLimits,
         now: Timestamp,
         purge: bool,
-    ) -> Result<(Self, Box<dyn Indexer>, Built), SearchError> {
+    ) -> Result<Option<(Self, Box<dyn Indexer>, Built)>, SearchError> {
+        if is_too_much(root, store, BUILT_AT_START)? {
+            return Ok(None);
+        }
         let (mut writer, built) = catch_up(root, store, limits, now)?;
         if purge {
             writer.close(true)?;
@@ -145,7 +149,7 @@ impl Indexing {
                 source,
             })?;
         let feed = Feed { sender, next: upto + 1, waiting: None, durable, removed: upto };
-        Ok((Self { thread }, Box::new(feed), built))
+        Ok(Some((Self { thread }, Box::new(feed), built)))
     }
 
     /// Waits until everything is taken in, once the crawl's end of the channel is gone. With `purge` nothing of documents that were
