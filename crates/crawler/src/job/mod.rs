@@ -265,7 +265,7 @@ impl Job {
         let clock = Clock::system();
         let (index, indexer) =
             index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;
-        let indexes = indexer.is_some();
+        let keeps_index = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
         let context = Arc::new(VisitContext {
@@ -274,7 +274,10 @@ impl Job {
             robots: robots_cache(settings, Arc::clone(&self.store), &self.caches).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&self.store), &self.caches),
             revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
-            pages: Arc::new(PageRules { index: indexes, ..page_rules(settings, self.selectors, self.key) }),
+            pages: Arc::new(PageRules {
+                index: keeps_index,
+                ..page_rules(settings, self.selectors, self.key)
+            }),
             clock,
             seed_hosts: self.seed_hosts,
             max_crawl_delay: settings.pace.max_crawl_delay,
