@@ -104,7 +104,7 @@ pub(super) fn is_too_much<S: Store>(root: &Path, store: &S, most: u64) -> Result
         return Ok(false);
     }
     let crawl = crawl_id(store)?;
-    Ok(!writer::open(&root.join(writer::DIR))?.is_some_and(|(_, _, mark)| mark.crawl == crawl))
+    Ok(writer::open(&root.join(writer::DIR))?.is_none_or(|(_, _, mark)| mark.crawl != crawl))
 }
 
 /// Opens the index of a crawl and takes in what it lacks; builds the whole of it where there is none. Everything due is in it

@@ -110,6 +110,9 @@ fn change(page: &mut SettledPage) -> Option<Change> {
     Some(Change::Read(Box::new(record.clone()), kind))
 }
 
+/// The thread, the crawl's end of its channel, and what was taken in before.
+type Started = (Indexing, Box<dyn Indexer>, Built);
+
 /// The thread that writes the index of a running crawl.
 #[derive(Debug)]
 pub(crate) struct Indexing {
@@ -126,7 +129,7 @@ impl Indexing {
         limits: &ExtractLimits,
         now: Timestamp,
         purge: bool,
-    ) -> Result<Option<(Self, Box<dyn Indexer>, Built)>, SearchError> {
+    ) -> Result<Option<Started>, SearchError> {
         if is_too_much(root, store, BUILT_AT_START)? {
             return Ok(None);
         }
