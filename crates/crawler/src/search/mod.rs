@@ -7,6 +7,7 @@
 
 mod archived;
 mod catch_up;
+mod cost;
 mod document;
 mod due;
 mod error;
@@ -22,6 +23,7 @@ mod words;
 mod writer;
 
 pub use self::catch_up::{Built, forget, is_behind, rebuild, take_up};
+pub use self::cost::PagesInMemory;
 pub use self::error::SearchError;
 pub(crate) use self::feed::Indexing;
 pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};

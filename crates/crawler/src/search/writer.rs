@@ -22,7 +22,7 @@ const NEW: &str = "index.new";
 const WRITING: &str = "writing";
 
 /// Bytes that tantivy takes before it writes a segment: the least that it works with.
-const HEAP: usize = 15_000_000;
+pub(super) const HEAP: usize = 15_000_000;
 
 /// Bytes of text after which a commit is made. tantivy queues documents without a bound on their size, so this bounds its memory.
 const COMMIT_BYTES: usize = 8 << 20;
@@ -31,7 +31,16 @@ const COMMIT_BYTES: usize = 8 << 20;
 const COMMIT_DOCUMENTS: usize = 2_000;
 
 /// Segments of more documents aren't merged with others.
-const MERGED: usize = 50_000;
+pub(super) const MERGED: usize = 50_000;
+
+/// How texts are stored: in zstd frames, as the database has them, so that whoever looks for a text in the files can find it.
+pub(super) fn index_settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
+        docstore_compress_dedicated_thread: false,
+        ..IndexSettings::default()
+    }
+}
 
 /// What a commit of the index says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,13 +92,7 @@ impl Writer {
         remove(&dir)?;
         fs::create_dir(&dir).map_err(SearchError::io("create", &dir))?;
         let (schema, fields) = schema();
-        // zstd frames, as the database has them: whoever looks for a text in the files can find it.
-        let settings = IndexSettings {
-            docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
-            docstore_compress_dedicated_thread: false,
-            ..IndexSettings::default()
-        };
-        let mut index = Index::builder().schema(schema).settings(settings).create_in_dir(&dir)?;
+        let mut index = Index::builder().schema(schema).settings(index_settings()).create_in_dir(&dir)?;
         index.set_tokenizers(tokenizers(Use::Index));
         Self::over(index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto })
     }
