@@ -155,9 +155,9 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
 /// URLs of the pages that a query of SQLite finds by their texts.
 fn found_in(database: &rusqlite::Connection, query: &str) -> Vec<String> {
     let sql = "SELECT url FROM pages WHERE rowid IN (SELECT rowid FROM pages_text WHERE pages_text MATCH ?)";
-    let mut found = database.prepare(sql).unwrap();
-    let urls = found.query_map([query], |row| row.get::<_, String>(0)).unwrap();
-    sorted(urls.map(|url| url.unwrap().trim_start_matches("http://").to_owned()).collect())
+    let mut found = database.prepare(sql).expect("the query is read");
+    let urls = found.query_map([query], |row| row.get::<_, String>(0)).expect("the query runs");
+    sorted(urls.map(|url| url.expect("a URL").trim_start_matches("http://").to_owned()).collect())
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a_sqlite_database_finds_pages_by_their_texts_and_shows_none() {
     ] {
         assert_eq!(found_in(&database, query), expected, "{query}");
     }
-    let indexed = urls(&scene, &["*"]).len() as i64;
+    let indexed = i64::try_from(urls(&scene, &["*"]).len()).expect("a number");
     assert_eq!(number(&database, "SELECT count(*) FROM pages_text_docsize"), indexed);
     assert_eq!(number(&database, "SELECT count(text) + count(title) FROM pages_text"), 0, "no text is in it");
     let withheld = files_with(&dir, &["mnoindex", "mheader"]);
@@ -422,11 +422,11 @@ fn panicking_pdf() -> Vec<u8> {
 /// A file of 700 KB whose content takes 700 MB: a line of text and blanks.
 fn inflating_pdf() -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(b"BT /F1 12 Tf 72 720 Td (Words of mbomb) Tj ET").unwrap();
+    encoder.write_all(b"BT /F1 12 Tf 72 720 Td (Words of mbomb) Tj ET").expect("it is written");
     for _ in 0..700 {
-        encoder.write_all(&[b' '; 1 << 20]).unwrap();
+        encoder.write_all(&vec![b' '; 1 << 20]).expect("it is written");
     }
-    pdf_with("/Filter /FlateDecode", &encoder.finish().unwrap(), &[])
+    pdf_with("/Filter /FlateDecode", &encoder.finish().expect("it is finished"), &[])
 }
 
 /// A file of 5 KB that calls forms that call forms: millions of operations, which take about a minute.
