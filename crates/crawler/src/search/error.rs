@@ -42,6 +42,14 @@ pub enum SearchError {
 }
 
 impl SearchError {
+    /// The error in words: what the program prints behind `error:`.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Query(what) => format!("the query can't be read: {what}"),
+            error => error.to_string(),
+        }
+    }
+
     pub(super) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

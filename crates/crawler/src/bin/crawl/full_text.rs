@@ -9,14 +9,12 @@ use crawler::clean::clean;
 use crawler::config::{CliOverrides, load};
 use crawler::extract::ExtractLimits;
 use crawler::job::{CrawlDir, DirError};
-use crawler::search::{self, Built, FacetCount, Found, Hit, Request, Search, SearchError};
+use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, SearchError};
 use crawler::store::SledStore;
-use crawler::view::{Moment, write_json_line};
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Serialize;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
@@ -127,7 +125,7 @@ pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
     let found = index.find(&request, now).map_err(|error| told(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if talk.json {
-        write_json(&found, &mut out)
+        found.write_json(&mut out)
     } else {
         let is_terminal = io::stdout().is_terminal();
         let color = talk.color.allows(is_terminal, std::env::var_os("NO_COLOR").as_ref());
@@ -212,84 +210,7 @@ fn told(error: &SearchError) -> anyhow::Error {
         SearchError::Query(_) | SearchError::None(_) | SearchError::OtherForm(_) => exit::USAGE,
         _ => exit::STORAGE,
     };
-    let what = match error {
-        SearchError::Query(what) => format!("the query can't be read: {what}"),
-        error => error.to_string(),
-    };
-    Stop::new(code, what).into()
-}
-
-/// A hit as JSON.
-#[derive(Serialize)]
-struct HitLine<'a> {
-    v: u32,
-    kind: &'static str,
-    rank: usize,
-    score: f32,
-    url: &'a str,
-    host: &'a str,
-    title: Option<&'a str>,
-    language: Option<&'a str>,
-    fetched_at: Moment,
-    status: u64,
-    depth: u64,
-    snippet: Option<&'a str>,
-    /// The snippet in parts, and whether each was looked for.
-    marked: Vec<Part<'a>>,
-}
-
-#[derive(Serialize)]
-struct Part<'a> {
-    text: &'a str,
-    found: bool,
-}
-
-fn write_json(found: &Found, out: &mut impl Write) -> io::Result<()> {
-    let full = |text| Some(text).filter(|text: &&str| !text.is_empty());
-    write_json_line(out, &serde_json::json!({ "v": 1, "kind": "total", "total": found.total }))?;
-    for (at, hit) in found.hits.iter().enumerate() {
-        let line = HitLine {
-            v: 1,
-            kind: "hit",
-            rank: at + 1,
-            score: hit.score,
-            url: &hit.url,
-            host: &hit.host,
-            title: full(&hit.title),
-            language: Some(hit.lang.as_str()).filter(|lang| *lang != "und"),
-            fetched_at: Moment(hit.fetched_at),
-            status: hit.status,
-            depth: hit.depth,
-            snippet: full(&hit.snippet),
-            marked: parts(hit),
-        };
-        write_json_line(out, &line)?;
-    }
-    let Some(facets) = &found.facets else { return Ok(()) };
-    for (facet, counts) in [("host", &facets.hosts), ("language", &facets.langs)] {
-        for FacetCount { value, count } in counts {
-            let line = serde_json::json!({ "v": 1, "kind": "facet", "facet": facet, "value": value, "count": count });
-            write_json_line(out, &line)?;
-        }
-    }
-    Ok(())
-}
-
-/// A snippet in parts.
-fn parts(hit: &Hit) -> Vec<Part<'_>> {
-    let (mut parts, mut at) = (Vec::new(), 0);
-    let mut add = |range: std::ops::Range<usize>, found| {
-        if let Some(text) = hit.snippet.get(range).filter(|text| !text.is_empty()) {
-            parts.push(Part { text, found });
-        }
-    };
-    for range in &hit.found {
-        add(at..range.start, false);
-        add(range.clone(), true);
-        at = range.end;
-    }
-    add(at..hit.snippet.len(), false);
-    parts
+    Stop::new(code, error.message()).into()
 }
 
 /// Writes what was found for people: on a terminal of some width, or one line a part elsewhere.
@@ -304,7 +225,7 @@ fn write_text(found: &Found, color: bool, width: Option<usize>, out: &mut impl W
             let indent = "  ";
             write!(out, "{indent}")?;
             let mut column = indent.len();
-            for Part { text, found } in parts(hit) {
+            for Part { text, found } in hit.parts() {
                 let (on, off) = if found { marked } else { ("", "") };
                 write!(out, "{on}")?;
                 for word in text.split_inclusive(' ') {
@@ -349,6 +270,8 @@ fn day(at: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crawler::search::Hit;
+
     use super::*;
 
     fn found() -> Found {
