@@ -24,7 +24,7 @@ pub enum DirError {
     #[error("{} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
     NoCrawl(PathBuf),
     /// Another process works on it.
-    #[error("{} is in use by another crawl; wait for it to end, or stop it", .0.display())]
+    #[error("{} is in use by another crawl, or a program that reads it; wait for it to end, or stop it", .0.display())]
     InUse(PathBuf),
     /// The system refused.
     #[error("can't {action} {}: {source}", .path.display())]

@@ -1,6 +1,7 @@
 //! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
 
 use std::cell::{RefCell, RefMut};
+use std::error::Error as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub enum ViewError {
     Dir(DirError),
     /// A crawl is running in it.
     #[error(
-        "{} is in use by a running crawl; look at it when the crawl has ended, or copy the directory and look at the copy",
+        "{} is in use by a running crawl, or a program that reads it; look at it when that has ended, or copy the directory and look at the copy",
         .0.display()
     )]
     InUse(PathBuf),
@@ -65,6 +66,18 @@ impl ViewError {
 
     pub(super) fn packed(tree: Tree) -> impl Fn(RecordError) -> Self {
         move |error| Self::record(tree, &error)
+    }
+}
+
+impl ViewError {
+    /// The error with its cause on one line, without saying a thing twice: what the program prints behind `error:`.
+    pub fn message(&self) -> String {
+        let mut message = self.to_string();
+        if let Some(cause) = self.source().map(ToString::to_string).filter(|cause| !message.contains(cause)) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+        message
     }
 }
 
@@ -108,6 +121,24 @@ impl View<SledStore> {
         }
         let view = Self::over(SledStore::open_to_read(&dir.db())?)?;
         Ok(view.in_dir(Arc::new(dir)))
+    }
+}
+
+impl View<Arc<SledStore>> {
+    /// Opens the crawl in `root` for several readers at a time: see [`View::another`].
+    pub fn open_shared(root: &Path) -> Result<Self, ViewError> {
+        let View { store, dir, .. } = View::open(root)?;
+        let view = Self::over(Arc::new(store))?;
+        Ok(Self { dir, ..view })
+    }
+}
+
+impl<S: Store> View<Arc<S>> {
+    /// Another view of the same database, for another thread: a view is read by one thread at a time. It has the time of this one, and none
+    /// of its options. The directory stays locked until the last view is dropped.
+    pub fn another(&self) -> Result<Self, ViewError> {
+        let view = Self::over(Arc::clone(&self.store))?;
+        Ok(Self { now: self.now, dir: self.dir.clone(), ..view })
     }
 }
 

@@ -85,7 +85,12 @@ impl<S: Store> View<S> {
     /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
     /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB.
     pub fn stable_rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
-        in_order(vec![self.rows(table)?], self.sorter())
+        self.ordered(self.rows(table)?)
+    }
+
+    /// Rows of a table, perhaps fewer than all, in the order of [`View::stable_rows`]. They need the columns that the table is ordered by.
+    pub fn ordered<'a>(&self, rows: Rows<'a>) -> Result<Rows<'a>, ViewError> {
+        in_order(vec![rows], self.sorter())
     }
 }
 

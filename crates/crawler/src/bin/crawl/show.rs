@@ -2,7 +2,6 @@
 
 mod pager;
 
-use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -297,14 +296,9 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
 
 /// An error with its causes. A directory without a crawl is a wrong word of the command line; all else is of storage or disk.
 pub(crate) fn told(error: &ViewError) -> anyhow::Error {
-    let mut what = error.to_string();
-    if let Some(cause) = error.source().map(ToString::to_string).filter(|cause| !what.contains(cause)) {
-        what.push_str(": ");
-        what.push_str(&cause);
-    }
     let code = match error {
         ViewError::Dir(DirError::NoCrawl(_)) => exit::USAGE,
         _ => exit::STORAGE,
     };
-    Stop::new(code, what).into()
+    Stop::new(code, error.message()).into()
 }

@@ -69,6 +69,31 @@ fn a_directory_in_use_is_told_so_and_its_copy_opens() {
 }
 
 #[test]
+fn views_of_one_database_are_read_by_several_threads_and_hold_the_directory_together() {
+    let top = tempfile::tempdir().unwrap();
+    let root = top.path().join("out");
+    drop(made(&root));
+    let view = View::open_shared(&root).unwrap();
+    let others = [view.another().unwrap(), view.another().unwrap()];
+    let started = others.map(|other| {
+        std::thread::spawn(move || {
+            let pages = other.stable_rows(Table::Pages).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+            (other, pages)
+        })
+    });
+    let all: Vec<_> = view.stable_rows(Table::Pages).unwrap().map(Result::unwrap).collect();
+    assert_eq!(all.len(), 2);
+    drop(view);
+    for thread in started {
+        let (other, pages) = thread.join().unwrap();
+        assert_eq!(pages, all);
+        assert!(matches!(View::open(&root), Err(ViewError::InUse(_))), "the last view holds the directory");
+        drop(other);
+    }
+    assert!(View::open(&root).is_ok());
+}
+
+#[test]
 fn nothing_is_made_where_no_crawl_is() {
     let top = tempfile::tempdir().unwrap();
     let missing = top.path().join("missing");
