@@ -18,9 +18,6 @@ use crate::request::{Refused, Request, SharedView, Wanted, table_of};
 use crate::row::{loads, loads_lines};
 use crate::table::Table;
 
-/// Hits where nothing is said.
-const LIMIT: usize = 10;
-
 /// Most hits.
 const MOST: usize = 10_000;
 
@@ -444,7 +441,7 @@ impl Crawl {
     /// host: only pages of this host, or of these. lang: only pages in this language, or in these, as in 'en' or 'zh'.
     ///
     /// Raises ValueError where the query can't be read, CrawlError where there is no full-text index. Warns where the index may lack something.
-    #[pyo3(signature = (query, *, limit=LIMIT, host=None, lang=None))]
+    #[pyo3(signature = (query, *, limit=10, host=None, lang=None))]
     fn search<'py>(
         &self,
         py: Python<'py>,

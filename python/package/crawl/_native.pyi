@@ -2,7 +2,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, overload
+from typing import Any, Literal, final, overload
 
 import pandas
 import pyarrow
@@ -10,13 +10,14 @@ import pyarrow
 __version__: str
 SCHEMA_VERSION: int
 
-Row = dict[str, Any]
-Order = Literal["export", "stored"]
+_Row = dict[str, Any]
+_Order = Literal["export", "stored"]
 
 class CrawlError(Exception): ...
 class NoCrawlError(CrawlError): ...
 class InUseError(CrawlError): ...
 
+@final
 class Crawl:
     def __new__(cls, directory: str | PathLike[str], /) -> Crawl: ...
     @property
@@ -31,7 +32,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def pages(
         self,
@@ -40,7 +41,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
         purpose: str | None = None,
     ) -> Table: ...
     def links(
@@ -50,7 +51,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
         include_noindex: bool = False,
     ) -> Table: ...
     def hosts(
@@ -60,7 +61,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def queue(
         self,
@@ -69,7 +70,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def skipped(
         self,
@@ -78,7 +79,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def ledger(
         self,
@@ -87,7 +88,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def errors(
         self,
@@ -96,7 +97,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     def duplicates(
         self,
@@ -105,7 +106,7 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     @overload
     def robots(
@@ -116,14 +117,14 @@ class Crawl:
         columns: Sequence[str] | None = None,
         sort: str | None = None,
         limit: int | None = None,
-        order: Order = "export",
+        order: _Order = "export",
     ) -> Table: ...
     @overload
-    def robots(self, host: str) -> list[Row]: ...
-    def robots_txt(self, host: str) -> list[Row]: ...
-    def page(self, url: str) -> Row | None: ...
-    def explain(self, url: str) -> Row: ...
-    def summary(self) -> Row: ...
+    def robots(self, host: str) -> list[_Row]: ...
+    def robots_txt(self, host: str) -> list[_Row]: ...
+    def page(self, url: str) -> _Row | None: ...
+    def explain(self, url: str) -> _Row: ...
+    def summary(self) -> _Row: ...
     def search(
         self,
         query: str,
@@ -131,14 +132,14 @@ class Crawl:
         limit: int = 10,
         host: str | Sequence[str] | None = None,
         lang: str | Sequence[str] | None = None,
-    ) -> list[Row]: ...
+    ) -> list[_Row]: ...
     def search_counts(
         self,
         query: str,
         *,
         host: str | Sequence[str] | None = None,
         lang: str | Sequence[str] | None = None,
-    ) -> Row: ...
+    ) -> _Row: ...
     def close(self) -> None: ...
     def __enter__(self) -> Crawl: ...
     def __exit__(
@@ -149,19 +150,21 @@ class Crawl:
         /,
     ) -> None: ...
 
+@final
 class Table:
     @property
     def name(self) -> str: ...
     @property
     def columns(self) -> list[str]: ...
     @property
-    def schema(self) -> list[Row]: ...
+    def schema(self) -> list[_Row]: ...
     def __iter__(self) -> RowIterator: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def to_arrow(self) -> pyarrow.Table: ...
     def to_pandas(self) -> pandas.DataFrame: ...
 
-class RowIterator(Iterator[Row]):
+@final
+class RowIterator(Iterator[_Row]):
     def __iter__(self) -> RowIterator: ...
-    def __next__(self) -> Row: ...
+    def __next__(self) -> _Row: ...
