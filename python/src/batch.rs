@@ -235,7 +235,8 @@ impl Iterator for Reader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.reading.next(|| Ok::<_, Failure>(()));
-        next.map_err(|error| ArrowError::ExternalError(Box::new(error))).transpose()
+        // What Arrow libraries raise as an error of the system (OSError in pyarrow), with these words.
+        next.map_err(|error| ArrowError::IoError(error.to_string(), std::io::Error::other(error))).transpose()
     }
 }
 

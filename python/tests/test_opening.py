@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 
+import pyarrow
 import pytest
 from conftest import TABLES, lines, message, rows, run
 
@@ -111,6 +112,13 @@ def test_closing_ends_a_reading_on_another_thread(directory):
     assert not thread.is_alive()
     assert "is closed" in ended[0]
     lines("show", directory, "--json")
+
+
+def test_an_arrow_stream_of_a_closed_crawl_says_so(directory):
+    with crawl.Crawl(directory) as opened:
+        reader = pyarrow.RecordBatchReader.from_stream(opened.pages())
+    with pytest.raises(OSError, match="is closed; open it again"):
+        reader.read_all()
 
 
 def test_tables_and_columns_that_do_not_exist_say_so(directory):
