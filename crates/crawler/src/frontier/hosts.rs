@@ -1,7 +1,7 @@
 //! The hosts of a crawl by their ids: those in use in memory, the others in blocks in the store, with 32 bytes in memory
 //! for each.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +43,16 @@ impl Slot {
     /// The host, if it is in memory.
     pub(super) fn host(&self) -> Option<&Host> {
         self.host.as_deref()
+    }
+
+    /// Takes the host out of memory; what has to be known of it stays.
+    fn put_away(&mut self) -> Option<Box<Host>> {
+        let host = self.host.take()?;
+        self.queued = u32::try_from(host.queued()).unwrap_or(u32::MAX);
+        self.at = seconds(host.not_before);
+        self.why = host.wait.why;
+        self.parked = host.parked.is_some();
+        Some(host)
     }
 
     /// True for an idle host with something to do.
@@ -188,13 +198,16 @@ impl Hosts {
     /// Takes the host that [`Hosts::rotate`] gave last out of memory.
     pub(super) fn take_rotated(&mut self) -> Option<(HostId, Box<Host>)> {
         let id = self.in_memory.pop_back()?;
-        let slot = &mut self.slots[id.0 as usize];
-        let host = slot.host.take()?;
-        slot.queued = u32::try_from(host.queued()).unwrap_or(u32::MAX);
-        slot.at = seconds(host.not_before);
-        slot.why = host.wait.why;
-        slot.parked = host.parked.is_some();
-        Some((id, host))
+        Some((id, self.slots[id.0 as usize].put_away()?))
+    }
+
+    /// Takes these hosts out of memory, those of them that are there. Cost: one look at each host in memory.
+    pub(super) fn take(&mut self, ids: &HashSet<HostId>) -> Vec<(HostId, Box<Host>)> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        self.in_memory.retain(|id| !ids.contains(id));
+        ids.iter().filter_map(|id| Some((*id, self.slots.get_mut(id.0 as usize)?.put_away()?))).collect()
     }
 
     /// A decoded block, if it was read or written lately.

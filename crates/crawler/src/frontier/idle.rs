@@ -116,6 +116,11 @@ fn inline_bytes(host: &Host) -> usize {
     urls + 8 * host.seen.fresh().len()
 }
 
+/// Whether an unasked host has nothing under way, and so little queued that it stands beside its record.
+pub(super) fn may_be_put_away(host: &Host) -> bool {
+    host.is_at_rest() && inline_bytes(host) <= INLINE
+}
+
 pub(super) fn idle_block<S: Store>(
     hosts: &mut Hosts,
     view: &Overlay<S>,
@@ -203,8 +208,7 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let most = self.limits.hosts_in_memory / 8 * 7;
-        let boot = self.clock.and_then(|clock| clock.boot());
-        let mut blocks: BTreeMap<u32, Vec<IdleHost>> = BTreeMap::new();
+        let mut taken = Vec::new();
         for _ in 0..self.hosts.in_memory() {
             if self.hosts.in_memory() <= most {
                 break;
@@ -217,7 +221,20 @@ impl<S: Store> Frontier<S> {
             if inline_bytes(host) > INLINE {
                 self.seal(id, true)?;
             }
-            let Some((id, host)) = self.hosts.take_rotated() else { break };
+            let Some(host) = self.hosts.take_rotated() else { break };
+            taken.push(host);
+        }
+        self.put_away(taken, now)
+    }
+
+    /// Writes hosts that were taken out of memory into their blocks.
+    pub(super) fn put_away(&mut self, taken: Vec<(HostId, Box<Host>)>, now: Now) -> Result<(), StoreError> {
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let boot = self.clock.and_then(|clock| clock.boot());
+        let mut blocks: BTreeMap<u32, Vec<IdleHost>> = BTreeMap::new();
+        for (id, host) in taken {
             self.seen_loaded = self.seen_loaded.saturating_sub(host.seen.loaded());
             if host.stored == StoredAs::Record {
                 self.view.remove(Tree::Hosts, id.key().to_vec());

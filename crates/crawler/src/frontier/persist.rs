@@ -1,11 +1,13 @@
 //! How the frontier reaches the store: chunks, blocks, the journal, and the fold that turns the one into the others.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Frontier;
 use super::host::{Host, HostRecord, Priority, StoredAs};
+use super::idle::may_be_put_away;
 use super::item::{HostId, QueuedUrl};
 use super::overlay::Overlay;
 use super::queue::{CHUNK, Chunk, Head, Queue};
@@ -118,7 +120,7 @@ impl<S: Store> Frontier<S> {
     /// Hands over all changes since the last cut, for one commit, with the number to call [`Frontier::committed`] by.
     pub fn cut(&mut self, now: Now) -> Result<(u64, Vec<Write>), StoreError> {
         self.put_away_hosts(now)?;
-        self.persist_fresh()?;
+        self.persist_fresh(now)?;
         let boot = self.clock.and_then(|clock| clock.boot());
         for id in std::mem::take(&mut self.dirty) {
             let host = &mut self.hosts[id];
@@ -150,13 +152,14 @@ impl<S: Store> Frontier<S> {
 
     /// Brings what was queued and seen since the last cut to the store: whole chunks and blocks as such, the rest by
     /// the journal, or as unfinished chunks and blocks where that costs no more than twice as much.
-    fn persist_fresh(&mut self) -> Result<(), StoreError> {
-        let dirty = self.dirty.clone();
+    fn persist_fresh(&mut self, now: Now) -> Result<(), StoreError> {
+        let mut dirty = self.dirty.clone();
         for id in &dirty {
             self.seal(*id, false)?;
         }
         self.drop_folded();
-        self.fold()?;
+        self.fold(now)?;
+        dirty.retain(|id| !self.hosts.is_idle(*id));
         let costs = dirty.iter().map(|id| self.hosts[*id].costs());
         let (journal, all) = costs.fold((0, 0), |sum, cost| (sum.0 + cost.0, sum.1 + cost.1));
         if journal == 0 {
@@ -196,8 +199,8 @@ impl<S: Store> Frontier<S> {
 
     /// Folds what stands in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
     /// all are done the entries that were there at the beginning can be dropped; until then a replay passes over what is
-    /// folded already.
-    fn fold(&mut self) -> Result<(), StoreError> {
+    /// folded already. Hosts that weren't asked yet are put away: 64 of them take one value, and not three for each.
+    fn fold(&mut self, now: Now) -> Result<(), StoreError> {
         let octets: usize = self.journal.iter().map(|(_, octets)| octets).sum();
         if self.folding.is_empty() {
             if octets <= self.limits.journal_octets {
@@ -211,9 +214,18 @@ impl<S: Store> Frontier<S> {
         // The longer the journal has become meanwhile, the more at once.
         let many = self.limits.folded_at_once * (octets / self.limits.journal_octets.max(1)).max(1);
         let rest = self.folding.len().saturating_sub(many);
+        let mut unasked = HashSet::new();
         for id in self.folding.split_off(rest) {
             // One that was put away meanwhile is in its block, with all that the journal holds of it.
             if self.hosts.is_idle(id) {
+                continue;
+            }
+            let host = &self.hosts[id];
+            if matches!(host.stored, StoredAs::Nothing | StoredAs::Name)
+                && host.is_untouched()
+                && may_be_put_away(host)
+            {
+                unasked.insert(id);
                 continue;
             }
             self.mark(id);
@@ -224,6 +236,8 @@ impl<S: Store> Frontier<S> {
                 host.stored = StoredAs::Nothing;
             }
         }
+        let unasked = self.hosts.take(&unasked);
+        self.put_away(unasked, now)?;
         if self.folding.is_empty() {
             let until = self.fold_until;
             let (done, left): (Vec<_>, Vec<_>) =

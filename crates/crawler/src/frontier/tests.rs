@@ -436,6 +436,25 @@ fn hosts_leave_memory_between_cuts_too() {
 }
 
 #[test]
+fn a_fold_puts_unasked_hosts_into_blocks() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, FrontierLimits { journal_octets: 1_000, ..FrontierLimits::default() });
+    for n in 0..640 {
+        assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Queued);
+        commit(&mut frontier);
+    }
+    commit(&mut frontier);
+    let stored = |tree| store.scan(tree, &[]).count();
+    assert!(stored(Tree::IdleHosts) >= 9, "{} blocks", stored(Tree::IdleHosts));
+    assert_eq!((stored(Tree::Hosts), stored(Tree::Queue), stored(Tree::Seen)), (0, 0, 0));
+    assert_eq!(offer(&mut frontier, &host_url(0), false), Admitted::Seen);
+    let leased = std::iter::from_fn(|| frontier.lease(now(1_000)).unwrap()).count();
+    assert_eq!(leased, 640, "each host once");
+    let again = open(&store, FrontierLimits::default());
+    assert_eq!(again.counts(), FrontierCounts { queued: 640, in_flight: 0, hosts: 640 });
+}
+
+#[test]
 fn a_sitemap_that_waits_is_read_when_its_turn_comes() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 40);
