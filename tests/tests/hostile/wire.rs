@@ -555,6 +555,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 fn broken_connections() {
     // Hosts that can't be reached still have URLs.
     // Large bodies are read in turn: with less time, one that waits for its turn is asked for again.
-    let options = &["--timeout", "4s", "--adaptive", "1"];
+    let options = &["--timeout", "8s", "--adaptive", "1"];
     run(&Plan { exit: 13, options, ..Plan::new("wire", SCENARIOS) });
 }
