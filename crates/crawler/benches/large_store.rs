@@ -6,6 +6,7 @@
 //! there already is only read).
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crawler::job::{CrawlDir, FORMAT};
 use crawler::pace::{Delay, Why};
 use crawler::record::{
     Decision, EffectsTaken, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsAccess,
-    RobotsEvidence, RobotsRecord,
+    RobotsEvidence, RobotsRecord, RunSettings,
 };
 use crawler::store::{SledStore, Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
@@ -77,7 +78,7 @@ fn read(dir: &Path, arguments: &[&str]) -> Result<()> {
     };
     let took = clock.now().mono.saturating_sub(start).as_secs_f64();
     println!("crawl {}: {} MB at most, {took:.1} s, {status}", arguments.join(" "), most / 1024);
-    Ok(())
+    if status.success() { Ok(()) } else { Err(format!("crawl {} failed", arguments.join(" ")).into()) }
 }
 
 /// Writes the records of a crawl whose clock is a number.
@@ -93,8 +94,11 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
     let mut settings = Settings::default();
     "SuperRobot/1.0".clone_into(&mut settings.agent.product);
     let seeds = (0..hosts).map(|host| Ok(url(host, 0)?.to_string())).collect::<Result<Vec<_>>>()?;
+    let urls = seeds.iter().map(|seed| CrawlUrl::parse(seed)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let (run, in_force) = RunSettings::new(&settings, &urls)?;
     let record = Record { program: "bench".to_owned(), started: began.wall, seeds, ..Record::default() };
-    held.write_settings(&to_toml(&settings, &record)?)?;
+    let text = to_toml(&settings, &record)?;
+    held.write_settings(&text)?;
     {
         let store = SledStore::create(&held.unfinished_db())?;
         store.commit(vec![
@@ -102,6 +106,8 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             Write::put(Tree::Meta, "crawl_id", "large-store"),
             Write::put(Tree::Meta, "fingerprint_key", KEY.0.to_vec()),
             Write::put(Tree::Meta, "started", began.wall.to_string()),
+            Write::put(Tree::Meta, "settings", text),
+            Write::put(Tree::Meta, run.key(), in_force),
         ])?;
     }
     held.finish_db()?;
@@ -126,7 +132,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         "",
         "started",
         Layer::Stop,
-        Evidence::from("run 1; delay 1 s, adaptive 5"),
+        Evidence { run: Some(Box::new(run)), ..Evidence::from("run 1; delay 1 s, adaptive 5") },
     ));
     for host in 0..hosts {
         let seed = url(host, 0)?;
@@ -198,10 +204,9 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             Evidence { robots: Some(robots.clone()), effects: Some(effects), ..Evidence::default() }
                 .with_request(Some(made));
         crawl.decisions.push(decision(ended, lease.url.as_str(), "fetched", Layer::Fetch, evidence));
-        let body = format!(
-            "<html><head><title>Page {own}</title></head><body>{}</body></html>",
-            "text ".repeat(160)
-        );
+        let title = format!("Page {own} of site {name}");
+        let description = format!("What page {own} is about, in some words of its author");
+        let body = body(&title, &description, own, &links);
         let headers = [("content-type".to_owned(), b"text/html".to_vec())];
         let encoded = is_archived.then(|| {
             encode(&Exchange {
@@ -223,8 +228,8 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             status: Some(200),
             content_type: Some("text/html".to_owned()),
             charset: Some("utf-8".to_owned()),
-            title: Some(format!("Page {own} of site {name}")),
-            description: Some(format!("What page {own} is about, in some words of its author")),
+            title: Some(title),
+            description: Some(description),
             keywords: Some(vec!["nails".to_owned(), format!("wood {}", own % 100)]),
             language: Some("en".to_owned()),
             depth: item.depth,
@@ -233,7 +238,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             duration_ms: 100,
             bytes: body.len() as u64,
             wire_bytes: body.len() as u64,
-            digest: Some(format!("blake3:{}", blake3::hash(lease.url.as_str().as_bytes()).to_hex())),
+            digest: Some(format!("blake3:{}", blake3::hash(body.as_bytes()).to_hex())),
             indexed: true,
             archived: is_archived,
             followed: true,
@@ -302,6 +307,20 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
         evidence,
         via: None,
     }
+}
+
+/// What the page's record and its links were read from.
+fn body(title: &str, description: &str, own: u64, links: &[LinkRecord]) -> String {
+    let keywords = format!("nails, wood {}", own % 100);
+    let mut body = format!(
+        "<html lang=en><head><title>{title}</title><meta name=description content='{description}'>\
+         <meta name=keywords content='{keywords}'></head><body>"
+    );
+    for link in links {
+        let rel = if link.nofollow { " rel=nofollow" } else { "" };
+        let _ = write!(body, "<a href='{}'{rel}>{}</a> ", link.to, link.text);
+    }
+    body + "</body></html>"
 }
 
 fn link(to: &CrawlUrl, number: u64, outcome: LinkOutcome) -> LinkRecord {
