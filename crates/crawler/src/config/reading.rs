@@ -103,20 +103,20 @@ impl PageSettings {
     pub fn extract_limits(&self, links: usize) -> ExtractLimits {
         ExtractLimits {
             links,
-            href_bytes: octets(self.href_bytes),
-            link_bytes: octets(self.link_bytes),
-            anchor_bytes: octets(self.anchor_bytes),
-            text_bytes: octets(self.text_bytes),
-            title_bytes: octets(self.title_bytes),
-            meta_bytes: octets(self.meta_bytes),
+            href_bytes: in_memory(self.href_bytes),
+            link_bytes: in_memory(self.link_bytes),
+            anchor_bytes: in_memory(self.anchor_bytes),
+            text_bytes: in_memory(self.text_bytes),
+            title_bytes: in_memory(self.title_bytes),
+            meta_bytes: in_memory(self.meta_bytes),
             metas: self.metas,
-            meta_value_bytes: octets(self.meta_value_bytes),
-            json_ld_bytes: octets(self.json_ld_bytes),
-            json_ld_block_bytes: octets(self.json_ld_block_bytes),
-            description_bytes: octets(self.description_bytes),
-            keywords_bytes: octets(self.keywords_bytes),
-            header_bytes: octets(self.header_bytes),
-            reference_bytes: octets(self.reference_bytes),
+            meta_value_bytes: in_memory(self.meta_value_bytes),
+            json_ld_bytes: in_memory(self.json_ld_bytes),
+            json_ld_block_bytes: in_memory(self.json_ld_block_bytes),
+            description_bytes: in_memory(self.description_bytes),
+            keywords_bytes: in_memory(self.keywords_bytes),
+            header_bytes: in_memory(self.header_bytes),
+            reference_bytes: in_memory(self.reference_bytes),
         }
     }
 
@@ -127,8 +127,8 @@ impl PageSettings {
             depth: self.tree_depth,
             time: self.tree_time,
             values: self.field_values,
-            value_bytes: octets(self.field_bytes),
-            bytes: octets(self.fields_bytes),
+            value_bytes: in_memory(self.field_bytes),
+            bytes: in_memory(self.fields_bytes),
         }
     }
 }
@@ -166,9 +166,9 @@ impl SitemapSettings {
     pub fn limits(&self) -> SitemapLimits {
         let Self { max_body, urls, value_bytes, elements, nesting, per_host } = *self;
         SitemapLimits {
-            octets: octets(max_body),
+            octets: in_memory(max_body),
             urls,
-            value_bytes: octets(value_bytes),
+            value_bytes: in_memory(value_bytes),
             elements,
             nesting,
             per_host,
@@ -176,6 +176,7 @@ impl SitemapSettings {
     }
 }
 
-fn octets(size: u64) -> usize {
+/// A size as one of memory: at most what can be addressed.
+fn in_memory(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }

@@ -33,7 +33,7 @@ impl Built {
 }
 
 /// Builds the index of the crawl in `root` anew, beside the one that is there, and puts it into its place when it is whole.
-/// `progress` is told the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page;
+/// `progress` is called with the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page;
 /// memory: some 50 MB whatever the size. The directory has to be held by the caller.
 pub fn rebuild<S: Store>(
     root: &Path,

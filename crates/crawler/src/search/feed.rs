@@ -85,7 +85,7 @@ impl Indexer for Feed {
 
     fn committed(&mut self, held: Vec<Held>) -> Result<(), CommitError> {
         let Some((number, changes)) = self.waiting.take() else { return Ok(()) };
-        // The thread is gone: its own error is told by whoever waits for it.
+        // The thread is gone: whoever waits for it reports its error.
         self.sender
             .send(Message { number, changes, _held: held })
             .map_err(|_| CommitError::Index("the thread that writes it ended".into()))

@@ -41,7 +41,7 @@ pub(super) const STEMMED: [Stemmed; 18] = [
 /// The code of a text whose language isn't known (ISO 639-2).
 pub(super) const UNKNOWN: &str = "und";
 
-/// Bytes of a text that its language is told from.
+/// Bytes of a text that its language is detected from.
 const SAMPLE: usize = 3_000;
 
 /// Bytes from which on a text tells its language better than what its author declared, which is often the default of a template.
