@@ -4,8 +4,10 @@
 //! often each query is asked; `PASSES` (5): how often each index is written. Every figure of the two indexes comes from passes that
 //! take turns, of which the fastest counts.
 
+mod shared;
+
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -13,6 +15,8 @@ use crawler::clock::Clock;
 use crawler::config::Settings;
 use crawler::search::{PagesInMemory, Request, Search};
 use crawler::view::View;
+
+use shared::disk;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -125,14 +129,4 @@ fn tell(what: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let at = |part: usize| times[(times.len() * part / 100).min(times.len() - 1)];
     println!("{what}: p50 {:?}, p95 {:?}, at most {:?} ({} queries)", at(50), at(95), at(100), times.len());
-}
-
-fn disk(path: &Path) -> std::io::Result<u64> {
-    let mut sum = 0;
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        let about = entry.metadata()?;
-        sum += if about.is_dir() { disk(&entry.path())? } else { about.len() };
-    }
-    Ok(sum)
 }

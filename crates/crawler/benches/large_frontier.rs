@@ -3,8 +3,9 @@
 //! `URLS=5000000 HOSTS=10000 ORDER=host|random cargo bench -p crawler --bench large_frontier`; without the variables,
 //! 200,000 URLs of 1,000 hosts.
 
+mod shared;
+
 use std::error::Error;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl};
 use crawler::pace::{Delay, Why};
 use crawler::store::{SledStore, Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
+
+use shared::disk;
 
 const KEY: FingerprintKey = FingerprintKey([9; 32]);
 const NO_GAP: Delay = Delay { length: Duration::ZERO, why: Why::Configured };
@@ -84,14 +87,4 @@ fn status(name: &str) -> Result<u64, Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find(|line| line.starts_with(name)).ok_or("no such figure")?;
     Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse()?)
-}
-
-fn disk(path: &Path) -> std::io::Result<u64> {
-    let mut sum = 0;
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        let about = entry.metadata()?;
-        sum += if about.is_dir() { disk(&entry.path())? } else { about.len() };
-    }
-    Ok(sum)
 }

@@ -5,6 +5,8 @@
 //! the variable, 20,000 pages. `HOSTS` (1,000), `BATCH` (pages a commit, 50), `WARC=0` (no archive), `DIR` (kept; a crawl that is
 //! there already is only read).
 
+mod shared;
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,8 @@ use crawler::record::{
 use crawler::store::{SledStore, Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::warc::{Exchange, WarcInfo, encode};
+
+use shared::disk;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -368,14 +372,4 @@ fn figure(path: &str, name: &str) -> Result<u64> {
     let text = std::fs::read_to_string(path)?;
     let line = text.lines().find(|line| line.starts_with(name)).ok_or("no such figure")?;
     Ok(line.split_whitespace().nth(1).ok_or("no figure")?.parse()?)
-}
-
-fn disk(path: &Path) -> std::io::Result<u64> {
-    let mut sum = 0;
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        let about = entry.metadata()?;
-        sum += if about.is_dir() { disk(&entry.path())? } else { about.len() };
-    }
-    Ok(sum)
 }
