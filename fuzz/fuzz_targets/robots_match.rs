@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use robots::{Agent, Dialect, Robots};
 
 fuzz_target!(|data: &[u8]| {
-    // Octets that are compared as they stand, so that the slow method needs no normalisation of its own.
+    // Bytes that are compared as they stand, so that the slow method needs no normalisation of its own.
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/*$-._~?&=+,;:@!'()".contains(b);
     let mut parts = data.split(|&b| b == b'\n');
     let pattern: Vec<u8> = parts.next().unwrap_or_default().iter().copied().filter(plain).take(300).collect();

@@ -1,4 +1,4 @@
-//! Any octets are a robots.txt: the first line is the URL, then the file.
+//! Any bytes are a robots.txt: the first line is the URL, then the file.
 
 #![no_main]
 

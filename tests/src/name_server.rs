@@ -24,10 +24,10 @@ impl NameServer {
         let asked: Arc<Mutex<HashMap<String, usize>>> = Arc::default();
         let counts = Arc::clone(&asked);
         thread::spawn(move || {
-            let mut octets = [0; 1500];
-            while let Ok((size, client)) = socket.recv_from(&mut octets) {
-                let Some((name, end)) = question(&octets[..size]) else { continue };
-                let query = &octets[..size];
+            let mut bytes = [0; 1500];
+            while let Ok((size, client)) = socket.recv_from(&mut bytes) {
+                let Some((name, end)) = question(&bytes[..size]) else { continue };
+                let query = &bytes[..size];
                 let found = match query.get(end..end + 2) {
                     Some([0, 1]) => {
                         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,13 +77,13 @@ fn question(query: &[u8]) -> Option<(String, usize)> {
 
 /// RFC 1035 section 4.1: the question again, and addresses that hold for no time.
 fn message(query: &[u8], end: usize, found: &[Ipv4Addr]) -> Vec<u8> {
-    let mut octets = vec![query[0], query[1], 0x81, 0x80, 0, 1, 0, found.len() as u8, 0, 0, 0, 0];
-    octets.extend_from_slice(&query[12..end + 4]);
+    let mut bytes = vec![query[0], query[1], 0x81, 0x80, 0, 1, 0, found.len() as u8, 0, 0, 0, 0];
+    bytes.extend_from_slice(&query[12..end + 4]);
     for addr in found {
-        octets.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
-        octets.extend(addr.octets());
+        bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+        bytes.extend(addr.octets());
     }
-    octets
+    bytes
 }
 
 #[cfg(test)]
@@ -97,13 +97,13 @@ mod tests {
             _ => Vec::new(),
         });
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let mut octets = [0; 100];
+        let mut bytes = [0; 100];
         for last in [1, 2] {
             let query = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01A\x04tEst\x00\x00\x01\x00\x01";
             socket.send_to(query, server.address()).unwrap();
-            let size = socket.recv(&mut octets).unwrap();
-            assert_eq!(octets[..8], [0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1]);
-            assert_eq!(octets[size - 4..size], [127, 0, 0, last]);
+            let size = socket.recv(&mut bytes).unwrap();
+            assert_eq!(bytes[..8], [0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1]);
+            assert_eq!(bytes[size - 4..size], [127, 0, 0, last]);
         }
         assert_eq!((server.asked("a.test."), server.asked("b.test.")), (2, 0));
     }

@@ -1,4 +1,4 @@
-//! Looks into a crawl's output directory octet by octet, for what should not be there.
+//! Looks into a crawl's output directory byte by byte, for what should not be there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,8 +14,8 @@ use crawler::store::{SledStore, Store, Tree};
 pub fn files_with(directory: &Path, texts: &[&str]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for path in files(directory) {
-        let octets = fs::read(&path).expect("a file that was just listed");
-        let forms = unpacked(&octets);
+        let bytes = fs::read(&path).expect("a file that was just listed");
+        let forms = unpacked(&bytes);
         for text in texts {
             if forms.iter().any(|form| has(form, text.as_bytes())) {
                 found.push((path.clone(), (*text).to_owned()));
@@ -46,8 +46,8 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
 pub fn archived_responses(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for path in files(directory) {
-        let octets = fs::read(&path).expect("a file that was just listed");
-        let plain = unpacked(&octets).pop().unwrap_or_default();
+        let bytes = fs::read(&path).expect("a file that was just listed");
+        let plain = unpacked(&bytes).pop().unwrap_or_default();
         let text = String::from_utf8_lossy(&plain);
         for record in text.split("WARC/1.1\r\n").filter(|record| record.contains("WARC-Type: response\r\n")) {
             let uri = record.lines().find_map(|line| line.strip_prefix("WARC-Target-URI: "));
@@ -75,11 +75,11 @@ pub fn database_values(db: &Path) -> Vec<(String, Vec<u8>)> {
     values
 }
 
-/// Every text that stands between two words in octets, both included: `zq-` and `-qz` give `zq-page-title-qz`.
-pub fn marked(octets: &[u8], open: &str, close: &str) -> BTreeSet<String> {
+/// Every text that stands between two words in bytes, both included: `zq-` and `-qz` give `zq-page-title-qz`.
+pub fn marked(bytes: &[u8], open: &str, close: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for at in memchr::memmem::find_iter(octets, open) {
-        let rest = &octets[at..(at + 80).min(octets.len())];
+    for at in memchr::memmem::find_iter(bytes, open) {
+        let rest = &bytes[at..(at + 80).min(bytes.len())];
         if let Some(end) = memchr::memmem::find(rest, close.as_bytes())
             // One that was cut off has no end of its own.
             && !has(&rest[open.len()..end.max(open.len())], open.as_bytes())
@@ -104,18 +104,18 @@ pub fn marked_in_files(directory: &Path, open: &str, close: &str) -> BTreeSet<St
     found
 }
 
-/// The octets as they are, and everything that was packed into them.
-fn unpacked(octets: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![octets.to_vec()];
-    if octets.starts_with(&[0x1f, 0x8b]) {
+/// The bytes as they are, and everything that was packed into them.
+fn unpacked(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut forms = vec![bytes.to_vec()];
+    if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         // A cut last member still gives what came before it.
-        let _count = flate2::read::MultiGzDecoder::new(octets).read_to_end(&mut plain);
+        let _count = flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut plain);
         forms.push(plain);
     }
-    for (at, _) in octets.windows(4).enumerate().filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd]) {
+    for (at, _) in bytes.windows(4).enumerate().filter(|(_, four)| *four == [0x28, 0xb5, 0x2f, 0xfd]) {
         let mut plain = Vec::new();
-        if let Ok(frame) = zstd::stream::read::Decoder::new(&octets[at..]) {
+        if let Ok(frame) = zstd::stream::read::Decoder::new(&bytes[at..]) {
             let _count = frame.single_frame().take(16 << 20).read_to_end(&mut plain);
         }
         forms.push(plain);
@@ -123,8 +123,8 @@ fn unpacked(octets: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-fn has(octets: &[u8], text: &[u8]) -> bool {
-    octets.windows(text.len()).any(|window| window == text)
+fn has(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
 }
 
 #[cfg(test)]
@@ -145,10 +145,10 @@ mod tests {
         let mut framed = b"\x01key".to_vec();
         framed.extend(zstd::encode_all(&text[..], 3).unwrap());
         fs::create_dir(directory.path().join("db")).unwrap();
-        for (name, octets) in
+        for (name, bytes) in
             [("plain", text.as_slice()), ("a.gz", &members), ("db/zstd", &framed), ("none", b"-")]
         {
-            fs::write(directory.path().join(name), octets).unwrap();
+            fs::write(directory.path().join(name), bytes).unwrap();
         }
         let found = files_with(directory.path(), &["the-marker", "second-member", "absent"]);
         let found: Vec<_> = found

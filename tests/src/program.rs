@@ -85,8 +85,8 @@ impl Crawl {
 
     /// Gives the program this on standard input; otherwise it finds it closed.
     #[must_use]
-    pub fn stdin(mut self, octets: impl Into<Vec<u8>>) -> Self {
-        self.stdin = Some(octets.into());
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
         self
     }
 
@@ -125,9 +125,9 @@ impl Crawl {
         let words: Vec<OsString> = self.command.get_args().map(OsStr::to_owned).collect();
         self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the binary can be started");
-        if let (Some(mut pipe), Some(octets)) = (child.stdin.take(), self.stdin) {
+        if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), self.stdin) {
             // The program may end before it has read all; that shows in its output.
-            thread::spawn(move || pipe.write_all(&octets));
+            thread::spawn(move || pipe.write_all(&bytes));
         }
         let pid = child.id();
         let stdout = collect(child.stdout.take().filter(|_| !self.unread));
@@ -145,12 +145,12 @@ impl Crawl {
 
 fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             // What was read before an error is what the test shall see.
-            let _count = pipe.read_to_end(&mut octets);
+            let _count = pipe.read_to_end(&mut bytes);
         }
-        octets
+        bytes
     })
 }
 
@@ -205,8 +205,8 @@ impl Running {
 
     fn output(&mut self, code: Option<i32>) -> Output {
         let text = |thread: Option<JoinHandle<Vec<u8>>>| {
-            let octets = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
-            String::from_utf8_lossy(&octets).into_owned()
+            let bytes = thread.and_then(|thread| thread.join().ok()).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
         };
         Output { code, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) }
     }

@@ -28,9 +28,9 @@ pub struct Lesson {
 /// One request with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When the first octet of the request arrived, since the start of the log.
+    /// When the first byte of the request arrived, since the start of the log.
     pub start: Duration,
-    /// When the last octet of the answer left, the connection failed, or the client went away.
+    /// When the last byte of the answer left, the connection failed, or the client went away.
     pub end: Duration,
     /// The host name without port: the unit of pace.
     pub host: String,

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("memory {} MB now, {} MB at most", status("VmRSS:")? / 1024, status("VmHWM:")? / 1024);
     drop(frontier);
     drop(store);
-    println!("disk {:.1} octets a URL", disk(&path)? as f64 / queued as f64);
+    println!("disk {:.1} bytes a URL", disk(&path)? as f64 / queued as f64);
 
     let start = clock.now().mono;
     let store = Arc::new(SledStore::open(&path)?);

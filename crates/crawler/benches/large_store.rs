@@ -160,7 +160,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             continue;
         };
         let lease = permit.lease().clone();
-        let Work::Visit(item) = &lease.work else { return Err("an errand".into()) };
+        let Work::Visit(item) = &lease.work else { return Err("a robots fetch".into()) };
         let page = lease.url.fingerprint(&KEY);
         let name: u64 = lease.url.host()[9..14].parse()?;
         let path = lease.url.path_and_query();

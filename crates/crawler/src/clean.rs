@@ -100,7 +100,7 @@ fn after_escape(text: &str) -> &str {
     }
 }
 
-/// Skips parameters, intermediates and the final octet of a control sequence.
+/// Skips parameters, intermediates and the final byte of a control sequence.
 fn after_parameters(text: &str) -> &str {
     let text = text.trim_start_matches(|c| ('\x20'..='\x3f').contains(&c));
     text.strip_prefix(|c| ('\x40'..='\x7e').contains(&c)).unwrap_or(text)
@@ -108,7 +108,7 @@ fn after_parameters(text: &str) -> &str {
 
 /// Skips a control string with its end (BEL, ST); one without an end takes nothing with it but its start.
 fn after_string(text: &str) -> &str {
-    // Stops at every control character, so that each octet is looked at twice at most.
+    // Stops at every control character, so that each byte is looked at twice at most.
     match text.find(char::is_control) {
         Some(end) => match text[end..].chars().next() {
             Some('\x07' | '\u{9c}') => text[end..].trim_start_matches(['\x07', '\u{9c}']),

@@ -52,7 +52,7 @@ impl Boot {
         let id = ID.get_or_init(|| {
             let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
             let hash = blake3::hash(text.trim().as_bytes());
-            hash.as_bytes().first_chunk::<4>().map(|octets| u32::from_be_bytes(*octets))
+            hash.as_bytes().first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes))
         });
         let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
         let (seconds, rest) = uptime.split_once('.')?;

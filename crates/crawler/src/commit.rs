@@ -41,7 +41,7 @@ pub struct Totals {
     pub failed: u64,
     /// URLs that robots.txt or a limit kept from being requested.
     pub skipped: u64,
-    /// Octets received in bodies, as sent.
+    /// Bytes received in bodies, as sent.
     pub bytes: u64,
     /// Pages that may be indexed.
     pub indexed: u64,
@@ -228,7 +228,7 @@ impl<S: Store> Committer<S> {
         Self { index, ..self }
     }
 
-    /// The key of a new version of a file, whose last 8 octets are its time in milliseconds: behind every version that is there, also
+    /// The key of a new version of a file, whose last 8 bytes are its time in milliseconds: behind every version that is there, also
     /// where somebody has set the wall clock back since. The last one is the one in force.
     fn behind(&self, tree: Tree, mut key: Vec<u8>, writes: &[Write]) -> Result<Vec<u8>, CommitError> {
         let Some((prefix, time)) = key.split_last_chunk::<8>() else { return Ok(key) };

@@ -229,11 +229,11 @@ impl<S: Store> ConsentCache<S> {
         if let Some(hint) = self.held.get::<Option<Statement>>(Kind::AiBlockHint, &digest) {
             return Option::clone(&hint);
         }
-        let octets = robots.record.octets();
+        let bytes = robots.record.bytes();
         let options = Options::from(robots.robots.dialect());
         let closed = AI_AGENTS.into_iter().filter(|agent| {
             let agent = robots::Agent::new(agent);
-            !Robots::parse(&octets, &agent, &options, None).verdict("/").allowed
+            !Robots::parse(&bytes, &agent, &options, None).verdict("/").allowed
         });
         let hint = Arc::new(ai_block_hint(closed, robots.record.fetched_at));
         // The names of all these agents at most.

@@ -149,7 +149,7 @@ pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
 /// So many answers 5xx in a row are a pushback of the whole host: one alone is the fault of its page.
 pub const SERVER_ERRORS: u32 = 5;
 
-/// A gap as it is waited for: a fiftieth longer, 20 ms at most. The site notes the end of its response when the last octet
+/// A gap as it is waited for: a fiftieth longer, 20 ms at most. The site notes the end of its response when the last byte
 /// has left, which may be after it came here; its own log shall not show a gap shorter than it asked for.
 pub fn as_the_site_sees(length: Duration) -> Duration {
     length.saturating_add((length / 50).min(Duration::from_millis(20)))

@@ -1,4 +1,4 @@
-//! Compressed values: the first octet names the form, 0 = as is, 1 = zstd.
+//! Compressed values: the first byte names the form, 0 = as is, 1 = zstd.
 
 use std::cell::RefCell;
 
@@ -50,7 +50,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, UnpackError> {
         [1, a, b, c, d, rest @ ..] => {
             let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
             if length > MOST {
-                return Err(UnpackError(format!("claims {length} octets")));
+                return Err(UnpackError(format!("claims {length} bytes")));
             }
             zstd::bulk::decompress(rest, length).map_err(|error| UnpackError(error.to_string()))
         }

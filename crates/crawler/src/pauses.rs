@@ -71,7 +71,7 @@ pub struct PauseLog {
 struct Open {
     /// Made with the first pause.
     file: Option<File>,
-    octets: u64,
+    bytes: u64,
     compact_at: u64,
 }
 
@@ -79,12 +79,12 @@ impl PauseLog {
     /// Takes up the file of an output directory; there may be none.
     pub fn open(root: &Path, clock: Clock) -> Result<Self, StoreError> {
         let path = root.join(FILE);
-        let octets = match fs::metadata(&path) {
+        let bytes = match fs::metadata(&path) {
             Ok(about) => about.len(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(source) => return Err(StoreError::Io { path, source }),
         };
-        let open = Mutex::new(Open { file: None, octets, compact_at: COMPACT_AT });
+        let open = Mutex::new(Open { file: None, bytes, compact_at: COMPACT_AT });
         Ok(Self { path, clock, open })
     }
 
@@ -120,7 +120,7 @@ impl PauseLog {
         let mut open = self.lock();
         if open.file.is_none() {
             open.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
-            if open.octets > 0 {
+            if open.bytes > 0 {
                 // What a killed process left may end in the middle of a line.
                 line.insert(0, b'\n');
             }
@@ -128,8 +128,8 @@ impl PauseLog {
         if let Some(file) = &mut open.file {
             file.write_all(&line)?;
         }
-        open.octets += line.len() as u64;
-        if open.octets >= open.compact_at {
+        open.bytes += line.len() as u64;
+        if open.bytes >= open.compact_at {
             self.compact(&mut open)?;
         }
         Ok(())
@@ -147,8 +147,8 @@ impl PauseLog {
         drop(kept.into_inner()?);
         fs::rename(&part, &self.path)?;
         let file = OpenOptions::new().append(true).open(&self.path)?;
-        open.octets = file.metadata()?.len();
-        open.compact_at = COMPACT_AT.max(2 * open.octets);
+        open.bytes = file.metadata()?.len();
+        open.compact_at = COMPACT_AT.max(2 * open.bytes);
         open.file = Some(file);
         Ok(())
     }
@@ -156,11 +156,11 @@ impl PauseLog {
     /// Removes the file: everything in it is on record.
     pub fn clear(&self) {
         let mut open = self.lock();
-        if open.octets == 0 {
+        if open.bytes == 0 {
             return;
         }
         open.file = None;
-        open.octets = 0;
+        open.bytes = 0;
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, "the pauses that are on record can't be dropped");
         }

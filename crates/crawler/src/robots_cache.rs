@@ -18,7 +18,7 @@ use self::age::{Aged, Dated};
 use crate::clock::{Clock, Now};
 use crate::consent::consent_lines;
 use crate::fetch::{ErrorKind, FetchError, Response};
-use crate::frontier::Errand;
+use crate::frontier::RobotsFetch;
 use crate::origin_cache::{Kind, OriginCache};
 use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Size, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
@@ -93,7 +93,7 @@ pub enum Step {
     /// It is known now. The version is to be stored.
     Known(Arc<Entry>),
     /// Another URL has to be asked.
-    Hop(Errand),
+    Hop(RobotsFetch),
 }
 
 /// Robots.txt files by origin: those used lately in memory, all in the store.
@@ -196,9 +196,9 @@ impl<S: Store> RobotsCache<S> {
         let Some(record) = self.last(name)? else { return Ok(None) };
         let body = if record.access == RobotsAccess::Stored { self.good_copy(name)? } else { None };
         let robots = match record.access {
-            RobotsAccess::Rules => self.parse(&record.octets(), name),
+            RobotsAccess::Rules => self.parse(&record.bytes(), name),
             RobotsAccess::Stored => {
-                self.parse(&body.as_ref().map(|body| body.octets()).unwrap_or_default(), name)
+                self.parse(&body.as_ref().map(|body| body.bytes()).unwrap_or_default(), name)
             }
             RobotsAccess::AllowAll => {
                 Robots::allow_all(record.reason.as_str()).with_dialect(self.options.dialect)
@@ -253,20 +253,20 @@ impl<S: Store> RobotsCache<S> {
         })
     }
 
-    /// Takes in the answer to one request for `errand.url`.
+    /// Takes in the answer to one request for `robots_fetch.url`.
     pub fn answered(
         &self,
-        errand: &Errand,
+        robots_fetch: &RobotsFetch,
         answer: &Result<Response, FetchError>,
         now: Now,
     ) -> Result<Step, StoreError> {
         if let Ok(response) = answer
             && StatusClass::of(response.status).is_redirect()
         {
-            return match next_hop(errand, response) {
+            return match next_hop(robots_fetch, response) {
                 Ok(hop) => Ok(Step::Hop(hop)),
                 Err(bad) => self
-                    .judged(errand, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
+                    .judged(robots_fetch, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
                     .map(Step::Known),
             };
         }
@@ -278,11 +278,11 @@ impl<S: Store> RobotsCache<S> {
                     .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value).ok()?)));
                 let head = Head::new(response.status, headers);
                 let outcome = Outcome::Answer { head, body: &response.body };
-                self.judged(errand, &outcome, Some(response), ROBOTS, now)
+                self.judged(robots_fetch, &outcome, Some(response), ROBOTS, now)
             }
             Err(error) => {
                 // Without a connection it's the host that can't be had, not its robots.txt.
-                let of_host = !error.connected && errand.hops.is_empty();
+                let of_host = !error.connected && robots_fetch.hops.is_empty();
                 let kind = if of_host { error.kind.as_str() } else { ROBOTS };
                 let words = format!("{}: {}", failure(error.kind).name(), error.detail);
                 let outcome = if error.detail.is_empty() {
@@ -290,33 +290,38 @@ impl<S: Store> RobotsCache<S> {
                 } else {
                     Outcome::Refused(&words)
                 };
-                self.judged(errand, &outcome, None, kind, now)
+                self.judged(robots_fetch, &outcome, None, kind, now)
             }
         };
         entry.map(Step::Known)
     }
 
     /// Takes in that a redirect isn't followed, for this reason: the origin counts as unreachable.
-    pub fn refused(&self, errand: &Errand, reason: &str, now: Now) -> Result<Arc<Entry>, StoreError> {
-        self.judged(errand, &Outcome::Refused(reason), None, ROBOTS, now)
+    pub fn refused(
+        &self,
+        robots_fetch: &RobotsFetch,
+        reason: &str,
+        now: Now,
+    ) -> Result<Arc<Entry>, StoreError> {
+        self.judged(robots_fetch, &Outcome::Refused(reason), None, ROBOTS, now)
     }
 
     fn judged(
         &self,
-        errand: &Errand,
+        robots_fetch: &RobotsFetch,
         outcome: &Outcome<'_>,
         response: Option<&Response>,
         kind: &str,
         now: Now,
     ) -> Result<Arc<Entry>, StoreError> {
-        let name = errand.origin.to_string();
+        let name = robots_fetch.origin.to_string();
         let last = self.last(&name)?;
         let before =
             last.as_deref().map(|record| Dated { record, aged: self.age_of_last(&name, record, now) });
         let history = before.map_or_else(History::default, |before| before.history(now));
         let Judgement { access, reason, next_try, jitter, history, .. } =
             access::judge(outcome, &history, &self.policy, now.wall);
-        let expires = later(next_try, jitter, &errand.origin, now.wall);
+        let expires = later(next_try, jitter, &robots_fetch.origin, now.wall);
         // A row of failures that goes on, and a copy that is kept, are as old as they were, and what has passed since.
         let (failing, copy) = before.map_or_else(Default::default, |before| before.elapsed(now));
         let goes_on = history.failures > 1 && before.is_some_and(|before| before.record.failures > 0);
@@ -339,7 +344,7 @@ impl<S: Store> RobotsCache<S> {
             bytes: 0,
             body: None,
             body_base64: None,
-            hops: errand.hops.clone(),
+            hops: robots_fetch.hops.clone(),
             headers: response.map(text_headers).unwrap_or_default(),
             warnings: Vec::new(),
             first_failure: history.first_failure,
@@ -368,7 +373,7 @@ impl<S: Store> RobotsCache<S> {
             Access::Stored { .. } => {
                 let copy = self.good_copy(&name)?;
                 rules_digest = copy.as_ref().and_then(|copy| copy.digest.clone());
-                self.parse(&copy.map(|copy| copy.octets()).unwrap_or_default(), &name)
+                self.parse(&copy.map(|copy| copy.bytes()).unwrap_or_default(), &name)
             }
             Access::AllowAll => Robots::allow_all(Arc::clone(&reason)).with_dialect(self.options.dialect),
             Access::DenyAll | Access::Defer => {
@@ -414,18 +419,19 @@ fn later(next_try: Timestamp, jitter: Duration, origin: &Origin, now: Timestamp)
     next_try.checked_add(more).unwrap_or(next_try)
 }
 
-fn next_hop(errand: &Errand, response: &Response) -> Result<Errand, BadRedirect> {
-    if errand.hops.len() >= HOPS {
+fn next_hop(robots_fetch: &RobotsFetch, response: &Response) -> Result<RobotsFetch, BadRedirect> {
+    if robots_fetch.hops.len() >= HOPS {
         return Err(BadRedirect::TooMany);
     }
-    let target = response.header("location").and_then(|to| CrawlUrl::join(errand.url.as_url(), to).ok());
+    let target =
+        response.header("location").and_then(|to| CrawlUrl::join(robots_fetch.url.as_url(), to).ok());
     let url = target.ok_or(BadRedirect::BadTarget)?;
-    let mut hops = errand.hops.clone();
-    hops.push(errand.url.to_string());
+    let mut hops = robots_fetch.hops.clone();
+    hops.push(robots_fetch.url.to_string());
     if hops.iter().any(|hop| hop == url.as_str()) {
         return Err(BadRedirect::Loop);
     }
-    Ok(Errand { origin: errand.origin.clone(), url, hops, judged: false })
+    Ok(RobotsFetch { origin: robots_fetch.origin.clone(), url, hops, judged: false })
 }
 
 fn failure(kind: ErrorKind) -> Failure {

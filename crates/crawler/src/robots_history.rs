@@ -66,7 +66,7 @@ fn read(value: &[u8]) -> Result<RobotsRecord, StoreError> {
 pub fn rules(versions: &[RobotsRecord], agent: &Agent, options: &Options) -> Option<(Robots, RobotsRecord)> {
     let last = versions.last()?;
     let parse =
-        |version: &RobotsRecord| Robots::parse(&version.octets(), agent, options, Some(&version.origin));
+        |version: &RobotsRecord| Robots::parse(&version.bytes(), agent, options, Some(&version.origin));
     let robots = match last.access {
         RobotsAccess::Rules => parse(last),
         RobotsAccess::Stored => {

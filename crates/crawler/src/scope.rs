@@ -113,7 +113,7 @@ impl Scope {
 
 /// The registrable domain by the public suffix list; the host itself for address literals and bare suffixes.
 pub(crate) fn domain(host: &str) -> &str {
-    if host.starts_with('[') || host.bytes().all(|octet| octet.is_ascii_digit() || octet == b'.') {
+    if host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return host;
     }
     psl::domain_str(host).unwrap_or(host)

@@ -10,8 +10,8 @@ use url::Url;
 use crate::clean::clean_to;
 use crate::url::CrawlUrl;
 
-/// Most octets of a seed file; about five million URLs.
-const MAX_OCTETS: u64 = 512 << 20;
+/// Most bytes of a seed file; about five million URLs.
+const MAX_BYTES: u64 = 512 << 20;
 /// Characters of a bad line that a report shows.
 const SHOWN: usize = 80;
 
@@ -64,7 +64,7 @@ pub enum SeedError {
         path: String,
     },
     /// It is larger than 512 MiB.
-    #[error("the seed file {path} has more than {MAX_OCTETS} octets")]
+    #[error("the seed file {path} has more than {MAX_BYTES} bytes")]
     TooLarge {
         /// Its path, or `-`.
         path: String,
@@ -81,41 +81,41 @@ pub enum SeedError {
 pub fn read(path: &Path) -> Result<SeedList, SeedError> {
     let name = crate::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| SeedError::Unreadable { path: name.clone(), source };
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
-        io::stdin().lock().take(MAX_OCTETS + 1).read_to_end(&mut octets).map_err(unreadable)?;
+        io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
         let file = std::fs::File::open(path).map_err(unreadable)?;
         if file.metadata().map_err(unreadable)?.is_dir() {
             return Err(SeedError::Directory { path: name });
         }
-        file.take(MAX_OCTETS + 1).read_to_end(&mut octets).map_err(unreadable)?;
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
-    if octets.len() as u64 > MAX_OCTETS {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(SeedError::TooLarge { path: name });
     }
-    let list = parse(&octets);
+    let list = parse(&bytes);
     if list.seeds.is_empty() && list.bad.is_empty() {
         return Err(SeedError::Empty { path: name });
     }
     Ok(list)
 }
 
-/// Reads the octets of a seed file: UTF-8, or UTF-16 with its byte order mark; LF, CRLF or CR ends a line. Never fails.
+/// Reads the bytes of a seed file: UTF-8, or UTF-16 with its byte order mark; LF, CRLF or CR ends a line. Never fails.
 ///
 /// Blank lines are skipped, and so is what follows a `#` at the start of a line or after a blank.
-pub fn parse(octets: &[u8]) -> SeedList {
+pub fn parse(bytes: &[u8]) -> SeedList {
     let decoded;
-    let octets = match Encoding::for_bom(octets) {
-        Some((encoding, mark)) if encoding == encoding_rs::UTF_8 => &octets[mark..],
+    let bytes = match Encoding::for_bom(bytes) {
+        Some((encoding, mark)) if encoding == encoding_rs::UTF_8 => &bytes[mark..],
         Some((encoding, _)) => {
-            decoded = encoding.decode(octets).0;
+            decoded = encoding.decode(bytes).0;
             decoded.as_bytes()
         }
-        None => octets,
+        None => bytes,
     };
     let mut list = SeedList::default();
-    for (line, line_no) in lines(octets).zip(1..) {
+    for (line, line_no) in lines(bytes).zip(1..) {
         let refuse = |text: &str, why: String| BadLine { line_no, text: clean_to(text, SHOWN), why };
         let Ok(text) = std::str::from_utf8(line) else {
             let shown = String::from_utf8_lossy(&line[..line.len().min(8 * SHOWN)]);
@@ -135,15 +135,15 @@ pub fn parse(octets: &[u8]) -> SeedList {
 }
 
 /// Splits at LF, CRLF and CR.
-fn lines(mut octets: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
-        if octets.is_empty() {
+        if bytes.is_empty() {
             return None;
         }
-        let end = memchr::memchr2(b'\n', b'\r', octets).unwrap_or(octets.len());
-        let line = &octets[..end];
-        let skip = if octets[end..].starts_with(b"\r\n") { 2 } else { 1 };
-        octets = octets.get(end + skip..).unwrap_or_default();
+        let end = memchr::memchr2(b'\n', b'\r', bytes).unwrap_or(bytes.len());
+        let line = &bytes[..end];
+        let skip = if bytes[end..].starts_with(b"\r\n") { 2 } else { 1 };
+        bytes = bytes.get(end + skip..).unwrap_or_default();
         Some(line)
     })
 }
@@ -186,8 +186,8 @@ mod tests {
 
     use super::*;
 
-    fn urls(octets: &[u8]) -> Vec<(usize, String)> {
-        parse(octets).seeds.into_iter().map(|(line, url)| (line, url.to_string())).collect()
+    fn urls(bytes: &[u8]) -> Vec<(usize, String)> {
+        parse(bytes).seeds.into_iter().map(|(line, url)| (line, url.to_string())).collect()
     }
 
     #[test]
@@ -271,8 +271,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_octets_break_the_reader(octets in prop::collection::vec(any::<u8>(), 0..400)) {
-            let list = parse(&octets);
+        fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            let list = parse(&bytes);
             prop_assert!(list.bad.iter().all(|bad| bad.text.chars().count() <= SHOWN));
         }
     }

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// Octets that a sorter holds in memory, its bookkeeping included.
+/// Bytes that a sorter holds in memory, its bookkeeping included.
 const MEMORY: usize = 16 << 20;
 
-/// Octets of a run that are read ahead.
+/// Bytes of a run that are read ahead.
 const READ_AHEAD: usize = 32 << 10;
 
 /// Runs that are open at a time: a process may have few files open, and each run takes memory for what is read ahead.
@@ -34,15 +34,15 @@ impl SortError {
     }
 }
 
-/// Takes records in any order; [`Sorter::sorted`] gives them in the order of their octets.
+/// Takes records in any order; [`Sorter::sorted`] gives them in the order of their bytes.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     dir: PathBuf,
     memory: usize,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     /// Where each record begins and ends.
     places: Vec<(u32, u32)>,
-    /// Sorted records in files, with the octets of each.
+    /// Sorted records in files, with the bytes of each.
     runs: Vec<(u64, File)>,
 }
 
@@ -54,19 +54,19 @@ impl Sorter {
 
     fn with(dir: Option<&Path>, memory: usize) -> Self {
         let dir = dir.map_or_else(std::env::temp_dir, Path::to_owned);
-        Self { dir, memory, octets: Vec::new(), places: Vec::new(), runs: Vec::new() }
+        Self { dir, memory, bytes: Vec::new(), places: Vec::new(), runs: Vec::new() }
     }
 
     /// Takes a record.
     pub(crate) fn push(&mut self, record: &[u8]) -> Result<(), SortError> {
-        if self.octets.len() + record.len() + (self.places.len() + 1) * size_of::<(u32, u32)>() > self.memory
+        if self.bytes.len() + record.len() + (self.places.len() + 1) * size_of::<(u32, u32)>() > self.memory
             && !self.places.is_empty()
         {
             self.spill().map_err(|source| SortError { dir: self.dir.clone(), source })?;
         }
-        let from = self.octets.len() as u32;
-        self.octets.extend_from_slice(record);
-        self.places.push((from, self.octets.len() as u32));
+        let from = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(record);
+        self.places.push((from, self.bytes.len() as u32));
         Ok(())
     }
 
@@ -76,26 +76,26 @@ impl Sorter {
     }
 
     fn sort(&mut self) {
-        let Self { octets, places, .. } = self;
-        places.sort_unstable_by(|a, b| record(octets, *a).cmp(record(octets, *b)));
+        let Self { bytes, places, .. } = self;
+        places.sort_unstable_by(|a, b| record(bytes, *a).cmp(record(bytes, *b)));
     }
 
     fn spill(&mut self) -> io::Result<()> {
         self.sort();
         let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
         for place in self.places.drain(..) {
-            let record = record(&self.octets, place);
+            let record = record(&self.bytes, place);
             out.write_all(&(record.len() as u32).to_le_bytes())?;
             out.write_all(record)?;
         }
-        self.octets.clear();
+        self.bytes.clear();
         self.runs.push(finished(out)?);
         if self.runs.len() > MOST_RUNS { self.join() } else { Ok(()) }
     }
 
     /// Makes one run of the shortest.
     fn join(&mut self) -> io::Result<()> {
-        self.runs.sort_by_key(|(octets, _)| *octets);
+        self.runs.sort_by_key(|(bytes, _)| *bytes);
         let mut merged = Merged::new(self.runs.drain(..JOINED).map(|(_, file)| file))?;
         let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
         while let Some(record) = merged.next()? {
@@ -118,25 +118,25 @@ impl Sorter {
         let has_runs = !self.runs.is_empty();
         let files = std::mem::take(&mut self.runs).into_iter().map(|(_, file)| file);
         let merged = Merged::new(files).map_err(error)?;
-        let (mut octets, mut places) = (Vec::new(), Vec::new());
+        let (mut bytes, mut places) = (Vec::new(), Vec::new());
         if !has_runs {
-            octets = std::mem::take(&mut self.octets);
+            bytes = std::mem::take(&mut self.bytes);
             places = std::mem::take(&mut self.places);
         }
-        Ok(Sorted { dir: self.dir.clone(), merged, octets, places: places.into_iter() })
+        Ok(Sorted { dir: self.dir.clone(), merged, bytes, places: places.into_iter() })
     }
 }
 
-fn record(octets: &[u8], (from, to): (u32, u32)) -> &[u8] {
-    &octets[from as usize..to as usize]
+fn record(bytes: &[u8], (from, to): (u32, u32)) -> &[u8] {
+    &bytes[from as usize..to as usize]
 }
 
 /// Writes what is held, and gives the run from its beginning.
 fn finished(out: BufWriter<File>) -> io::Result<(u64, File)> {
     let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    let octets = file.stream_position()?;
+    let bytes = file.stream_position()?;
     file.rewind()?;
-    Ok((octets, file))
+    Ok((bytes, file))
 }
 
 /// The records of some runs in order.
@@ -171,12 +171,12 @@ impl Merged {
     }
 }
 
-/// Records in the order of their octets.
+/// Records in the order of their bytes.
 pub(crate) struct Sorted {
     dir: PathBuf,
     merged: Merged,
     /// All of them, where no run was written.
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     places: std::vec::IntoIter<(u32, u32)>,
 }
 
@@ -197,16 +197,16 @@ impl Iterator for Sorted {
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(place) = self.places.next() {
-            return Some(Ok(record(&self.octets, place).to_vec()));
+            return Some(Ok(record(&self.bytes, place).to_vec()));
         }
         let next = self.merged.next().map_err(|source| SortError { dir: self.dir.clone(), source });
         next.transpose()
     }
 }
 
-/// The first octets of a record as a number, big-endian; those that it lacks are 0.
-pub(crate) fn number(record: &[u8], at: usize, octets: usize) -> u64 {
-    (at..at + octets).fold(0, |sum, place| sum << 8 | u64::from(record.get(place).copied().unwrap_or(0)))
+/// The first bytes of a record as a number, big-endian; those that it lacks are 0.
+pub(crate) fn number(record: &[u8], at: usize, bytes: usize) -> u64 {
+    (at..at + bytes).fold(0, |sum, place| sum << 8 | u64::from(record.get(place).copied().unwrap_or(0)))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl CrawlUrl {
         Origin { scheme: Scheme::of(&self.0), host: self.host().into(), port: self.0.port() }
     }
 
-    /// The key of "the same URL": keyed BLAKE3 over the normal form, its first 8 octets.
+    /// The key of "the same URL": keyed BLAKE3 over the normal form, its first 8 bytes.
     ///
     /// The normal form decodes escapes of unreserved characters and writes the others in upper case
     /// (RFC 3986 sections 6.2.2.1 and 6.2.2.2); a `%` that begins no escape counts as `%25`. 0.1-0.2 microseconds a URL.
@@ -126,27 +126,27 @@ impl fmt::Debug for CrawlUrl {
 }
 
 fn normal_escapes(text: &str) -> String {
-    let octets = text.as_bytes();
+    let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len());
     let mut rest = 0;
     let mut at = 0;
-    while at < octets.len() {
-        if octets[at] == b'%'
-            && at + 2 < octets.len()
-            && let (Some(high), Some(low)) = (hex(octets[at + 1]), hex(octets[at + 2]))
+    while at < bytes.len() {
+        if bytes[at] == b'%'
+            && at + 2 < bytes.len()
+            && let (Some(high), Some(low)) = (hex(bytes[at + 1]), hex(bytes[at + 2]))
         {
             out.push_str(&text[rest..at]);
-            let octet = high * 16 + low;
-            // Behind a stray '%' a decoded octet would become part of an escape that nobody wrote.
-            let joins = at > rest && octets[at - 1] == b'%'
-                || at >= rest + 2 && octets[at - 2] == b'%' && hex(octets[at - 1]).is_some();
-            let unreserved = octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_' | b'~');
+            let byte = high * 16 + low;
+            // Behind a stray '%' a decoded byte would become part of an escape that nobody wrote.
+            let joins = at > rest && bytes[at - 1] == b'%'
+                || at >= rest + 2 && bytes[at - 2] == b'%' && hex(bytes[at - 1]).is_some();
+            let unreserved = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
             if !joins && unreserved {
-                out.push(char::from(octet));
+                out.push(char::from(byte));
             } else {
                 out.push('%');
-                out.push(char::from(octets[at + 1].to_ascii_uppercase()));
-                out.push(char::from(octets[at + 2].to_ascii_uppercase()));
+                out.push(char::from(bytes[at + 1].to_ascii_uppercase()));
+                out.push(char::from(bytes[at + 2].to_ascii_uppercase()));
             }
             at += 3;
             rest = at;
@@ -158,8 +158,8 @@ fn normal_escapes(text: &str) -> String {
     out
 }
 
-fn hex(octet: u8) -> Option<u8> {
-    char::from(octet).to_digit(16).map(|digit| digit as u8)
+fn hex(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
 /// The secret of one crawl's fingerprints, so that nobody can prepare URLs that collide.
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_octet_behind_a_stray_percent_sign_stays_escaped() {
+    fn a_byte_behind_a_stray_percent_sign_stays_escaped() {
         for (text, normal) in
             [("%%30a", "%%30a"), ("%3%61", "%3%61"), ("%%30%61", "%%30a"), ("%g%61", "%ga"), ("%41%61", "Aa")]
         {

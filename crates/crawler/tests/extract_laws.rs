@@ -41,9 +41,9 @@ const SMALL: ExtractLimits = ExtractLimits {
 
 fn assert_within(page: &Extracted, limits: &ExtractLimits, body: usize) {
     assert!(page.links.len() <= limits.links);
-    let octets: usize =
+    let bytes: usize =
         page.links.iter().map(|l| l.target.as_ref().map_or_else(String::len, |u| u.as_str().len())).sum();
-    assert!(octets <= limits.link_bytes);
+    assert!(bytes <= limits.link_bytes);
     for link in &page.links {
         assert!(link.text.len() <= limits.anchor_bytes && link.rel.as_str().len() <= 256);
         if let Ok(url) = &link.target {
@@ -167,7 +167,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn any_octets_give_a_page_within_the_limits(body in prop::collection::vec(any::<u8>(), 0..600), want_text: bool) {
+    fn any_bytes_give_a_page_within_the_limits(body in prop::collection::vec(any::<u8>(), 0..600), want_text: bool) {
         assert_within(&read_with(&body, None, &SMALL, want_text), &SMALL, body.len());
     }
 
@@ -190,7 +190,7 @@ proptest! {
     #[test]
     fn a_meta_stands_where_its_position_says(html in soup()) {
         for meta in read(&html).metas {
-            // The tokenizer counts a CR LF as what it is: two octets.
+            // The tokenizer counts a CR LF as what it is: two bytes.
             let at = html.as_bytes().get(meta.position as usize..).unwrap_or_default();
             prop_assert!(at.starts_with(b"<meta"), "{} in {html:?}", meta.position);
         }

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// Longest text that is read as a date, in octets.
+/// Longest text that is read as a date, in bytes.
 const LONGEST: usize = 96;
 
 /// Reads a date: RFC 822 (`25 Jun 2010 15:00:00 PST`), RFC 850 (`Saturday, 01-Jan-22 00:00:00 GMT`), asctime,

@@ -113,7 +113,7 @@ impl Directives {
     ///
     /// Always commutative, associative and idempotent, with [`Directives::default`] as its neutral element (test
     /// `tests/merge_laws.rs`). Restrictions add up: a negative is never lifted, limits take the smaller, dates the
-    /// earlier, denials win. Of two texts (description, canonical ...) the lesser in octet order is kept, for want
+    /// earlier, denials win. Of two texts (description, canonical ...) the lesser in byte order is kept, for want
     /// of a better law.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {

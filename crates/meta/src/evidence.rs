@@ -109,7 +109,7 @@ impl fmt::Display for Warning {
 pub(crate) fn clean(text: &str) -> String {
     let text = text.trim();
     let text = text.char_indices().nth(TEXT_LIMIT).map_or(text, |(end, _)| &text[..end]);
-    if text.bytes().all(|octet| matches!(octet, b' '..=b'~')) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
     }
     let is_bad = |c: char| {

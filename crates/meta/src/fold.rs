@@ -233,13 +233,13 @@ fn entity(text: &str) -> Option<(Glyph, usize)> {
     if let Some(number) = name.strip_prefix('#') {
         let digits = number.strip_prefix(['x', 'X']);
         let (number, radix, before) = digits.map_or((number, 10, 2), |digits| (digits, 16, 3));
-        let is_digit = |octet: &u8| char::from(*octet).is_digit(radix);
+        let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
         let length = number.bytes().take(8).take_while(is_digit).count();
         let code = u32::from_str_radix(&number[..length], radix).ok()?;
         let semicolon = usize::from(number[length..].starts_with(';'));
         return Some((numbered(code), before + length + semicolon));
     }
-    let length = name.bytes().take(LONGEST_NAME).position(|octet| octet == b';')?;
+    let length = name.bytes().take(LONGEST_NAME).position(|byte| byte == b';')?;
     let glyph = match name[..length].to_ascii_lowercase().as_str() {
         "shy" | "zwnj" | "zwj" | "zerowidthspace" | "nobreak" | "lrm" | "rlm" => Glyph::Nothing,
         "nbsp" | "ensp" | "emsp" | "thinsp" | "tab" | "newline" => Glyph::Mark(b' '),
@@ -262,7 +262,7 @@ fn numbered(code: u32) -> Glyph {
 fn hex(digits: &str) -> Option<u32> {
     digits
         .bytes()
-        .all(|octet| octet.is_ascii_hexdigit())
+        .all(|byte| byte.is_ascii_hexdigit())
         .then(|| u32::from_str_radix(digits, 16).ok())
         .flatten()
 }

@@ -73,7 +73,7 @@ pub fn link_rel(rel: &str) -> RelEffects {
 
 /// Tells whether a value is words of letters and hyphens split at blanks, none of which is `no` or begins with `no-`.
 fn is_plain(rel: &str) -> bool {
-    let is_letter = |octet: u8| octet.is_ascii_alphabetic() || octet == b'-' || octet.is_ascii_whitespace();
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-' || byte.is_ascii_whitespace();
     let is_negation = |word: &str| word.eq_ignore_ascii_case("no") || word.eq_ignore_ascii_case("not");
     let begins = |word: &str| word.split('-').next().is_some_and(is_negation);
     rel.bytes().all(is_letter) && !rel.split_ascii_whitespace().any(begins)

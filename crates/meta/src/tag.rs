@@ -20,7 +20,7 @@ pub struct MetaTag {
     pub property: Option<String>,
     /// Value of the attribute `content`.
     pub content: Option<String>,
-    /// Where the tag stands in the page (ordinal or octet offset); kept as evidence.
+    /// Where the tag stands in the page (ordinal or byte offset); kept as evidence.
     pub position: u32,
     /// The name (or `http-equiv`) holds what couldn't be read, so that the tag may be meant for us.
     #[serde(default)]
@@ -61,7 +61,7 @@ pub(crate) fn read_content<'a>(content: &'a str, found: &mut dyn FnMut(Found<'a>
 /// Normalises the name of a tag: without blanks and quote marks around it, in lower case.
 pub(crate) fn tag_name(name: &str) -> Cow<'_, str> {
     let name = trim(name);
-    if name.bytes().any(|octet| octet.is_ascii_uppercase()) {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())
     } else {
         Cow::Borrowed(name)

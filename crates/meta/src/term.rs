@@ -163,13 +163,13 @@ impl Term {
     /// Finds a term without a value; blanks, `-` and `_` inside are passed over, case is ignored.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         let key = Key::new(word)?;
-        WORDS.iter().find(|(word, _)| word.as_bytes() == key.octets()).map(|(_, term)| *term)
+        WORDS.iter().find(|(word, _)| word.as_bytes() == key.bytes()).map(|(_, term)| *term)
     }
 
     /// Reads a term with a value: nothing if the name is no such term's, `Err` if the value is no good.
     pub(crate) fn from_pair(name: &str, value: &str) -> Option<Result<Self, BadValue>> {
         let value = value.trim();
-        match Key::new(name)?.octets() {
+        match Key::new(name)?.bytes() {
             b"maxsnippet" => Some(limit(value).map(Self::MaxSnippet)),
             b"maxvideopreview" => Some(limit(value).map(Self::MaxVideoPreview)),
             b"maximagepreview" => {
@@ -183,7 +183,7 @@ impl Term {
 
     /// Tells whether a name is `unavailable_after`, in any spelling.
     pub(crate) fn is_date_name(name: &str) -> bool {
-        Key::new(name).is_some_and(|key| key.octets() == b"unavailableafter")
+        Key::new(name).is_some_and(|key| key.bytes() == b"unavailableafter")
     }
 
     /// Tells whether the key of a term begins so.
@@ -220,20 +220,20 @@ impl fmt::Display for Term {
 
 /// Is what spellings of one term have in common (`No-Index`, `no index`).
 struct Key {
-    octets: [u8; Key::LONGEST],
+    bytes: [u8; Key::LONGEST],
     length: usize,
 }
 
 impl Key {
-    /// Longest key of a term, in octets.
+    /// Longest key of a term, in bytes.
     const LONGEST: usize = 24;
 
     /// Makes the key of a name: nothing if it can't be a term's.
     fn new(name: &str) -> Option<Self> {
-        let mut key = Self { octets: [0; Self::LONGEST], length: 0 };
+        let mut key = Self { bytes: [0; Self::LONGEST], length: 0 };
         for c in name.chars() {
             if c.is_ascii_alphanumeric() {
-                *key.octets.get_mut(key.length)? = c.to_ascii_lowercase() as u8;
+                *key.bytes.get_mut(key.length)? = c.to_ascii_lowercase() as u8;
                 key.length += 1;
             } else if !c.is_whitespace() && !matches!(c, '-' | '_' | '\u{2010}' | '\u{2011}' | '\u{2013}') {
                 return None;
@@ -242,8 +242,8 @@ impl Key {
         Some(key)
     }
 
-    fn octets(&self) -> &[u8] {
-        &self.octets[..self.length]
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
     }
 }
 

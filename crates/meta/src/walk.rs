@@ -9,7 +9,7 @@ use crate::{Scope, out_of_form, parse_date};
 pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
 /// Bytes before the limit that are read once more with what lies beyond: a term may stand across it.
 const OVERLAP: usize = 64;
-/// Longest text that is tried as a date, in octets.
+/// Longest text that is tried as a date, in bytes.
 const DATE_LIMIT: usize = 96;
 /// Separators that a date may hold.
 const DATE_SEPARATORS: usize = 8;
@@ -186,7 +186,7 @@ fn say_restrictions<'a>(text: &str, scope: &Scope, found: &mut dyn FnMut(&Scope,
 /// Finds where a piece names a robot once more: a word before a colon that is no term.
 fn second_name(piece: &str, openers: &[u8]) -> Option<usize> {
     let is_name = |c: char| c.is_alphanumeric() || "-_./*".contains(c);
-    let ends = piece.bytes().enumerate().filter(|(_, octet)| openers.contains(octet));
+    let ends = piece.bytes().enumerate().filter(|(_, byte)| openers.contains(byte));
     ends.map(|(end, _)| {
         let before = piece[..end].trim_end_matches(is_padding);
         before.trim_end_matches(is_name).len()..before.len()
@@ -263,7 +263,7 @@ fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Opened, usize)> {
 
 /// Splits a piece at its first mark: the name, and where the value begins.
 fn split_name<'a>(piece: &'a str, marks: &[u8]) -> (&'a str, Option<usize>) {
-    match piece.bytes().position(|octet| marks.contains(&octet)) {
+    match piece.bytes().position(|byte| marks.contains(&byte)) {
         Some(at) => (&piece[..at], Some(at + 1)),
         None => (piece, None),
     }
@@ -274,7 +274,7 @@ fn until<'a>(text: &'a str, separators: &[char]) -> &'a str {
     text.find(separators).map_or(text, |end| &text[..end])
 }
 
-/// Cuts a text at a number of octets, at a character's edge.
+/// Cuts a text at a number of bytes, at a character's edge.
 pub(crate) fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }

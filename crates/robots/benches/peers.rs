@@ -80,9 +80,9 @@ fn parse(criterion: &mut Criterion) {
     if files.is_empty() {
         return;
     }
-    let octets = files.iter().map(|file| file.body.len() as u64).sum();
+    let bytes = files.iter().map(|file| file.body.len() as u64).sum();
     let mut group = criterion.benchmark_group("parse");
-    group.throughput(Throughput::Bytes(octets)).sample_size(20);
+    group.throughput(Throughput::Bytes(bytes)).sample_size(20);
     let agent = Agent::new("SuperRobot/1.0");
     for dialect in [Dialect::Hardened, Dialect::Rfc9309, Dialect::Strictest] {
         let options = Options::from(dialect);

@@ -53,7 +53,7 @@ fn visit(urls: &[String], now: Timestamp) -> Result<Vec<String>, Box<dyn Error>>
             Decision::Known(verdict) if verdict.allowed => {
                 rules.visit(url, now);
                 let (head, body) = get(url)?;
-                told.push(format!("{} {} octets: {verdict}", head.status, body.len()));
+                told.push(format!("{} {} bytes: {verdict}", head.status, body.len()));
             }
             Decision::Known(verdict) => told.push(format!("not fetched: {verdict}")),
             other => told.push(format!("not fetched: {other:?}")),

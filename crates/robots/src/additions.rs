@@ -21,7 +21,7 @@ impl Additions {
     pub const H4: Additions = Additions(1 << 3);
     /// Misspelt fields and a missing colon are read. `rfc9309` does so as well, as Google's parser does.
     pub const H5: Additions = Additions(1 << 4);
-    /// A line over 16,663 octets is cut (Disallow) or dropped (Allow); UTF-16 with a byte order mark is decoded.
+    /// A line over 16,663 bytes is cut (Disallow) or dropped (Allow); UTF-16 with a byte order mark is decoded.
     pub const H6: Additions = Additions(1 << 5);
     /// Rules of `*` also bind us where a group names us. Off by default.
     pub const H7: Additions = Additions(1 << 6);

@@ -111,7 +111,7 @@ fn fold(c: char) -> char {
 
 /// Cuts a value after its leading letters, `_` and `-`.
 pub(crate) fn leading_token(value: &[u8]) -> &[u8] {
-    let end = value.iter().position(|&b| !is_token_octet(b)).unwrap_or(value.len());
+    let end = value.iter().position(|&b| !is_token_byte(b)).unwrap_or(value.len());
     &value[..end]
 }
 
@@ -124,10 +124,10 @@ pub fn is_product_token(name: &str) -> bool {
 
 /// As [`is_product_token`], of bytes.
 pub(crate) fn is_token(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(|&b| is_token_octet(b))
+    !name.is_empty() && name.iter().all(|&b| is_token_byte(b))
 }
 
-fn is_token_octet(b: u8) -> bool {
+fn is_token_byte(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_' || b == b'-'
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Agent, Options, Robots};
 
-/// Collects the chunks of a body up to the limit, and no octet more than is needed to see that it was longer.
+/// Collects the chunks of a body up to the limit, and no byte more than is needed to see that it was longer.
 ///
 /// ```
 /// use robots::{Agent, Collector, Options};
@@ -19,30 +19,30 @@ use crate::{Agent, Options, Robots};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Collector {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     most: usize,
 }
 
 impl Collector {
-    /// Makes an empty collector that keeps [`Options::max_octets`] and one.
+    /// Makes an empty collector that keeps [`Options::max_bytes`] and one.
     pub fn new(options: &Options) -> Self {
-        Self { octets: Vec::new(), most: options.max_octets.saturating_add(1) }
+        Self { bytes: Vec::new(), most: options.max_bytes.saturating_add(1) }
     }
 
-    /// Takes the next decoded chunk; answers whether more octets could still matter.
+    /// Takes the next decoded chunk; answers whether more bytes could still matter.
     pub fn push(&mut self, chunk: &[u8]) -> bool {
-        let room = self.most - self.octets.len();
-        self.octets.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        self.octets.len() < self.most
+        let room = self.most - self.bytes.len();
+        self.bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        self.bytes.len() < self.most
     }
 
-    /// Gives what was kept: at most one octet more than the limit.
-    pub fn octets(&self) -> &[u8] {
-        &self.octets
+    /// Gives what was kept: at most one byte more than the limit.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Reads what was collected, as [`Robots::parse`] would read the whole body.
     pub fn parse(&self, agent: &Agent, options: &Options, site: Option<&str>) -> Robots {
-        Robots::parse(&self.octets, agent, options, site)
+        Robots::parse(&self.bytes, agent, options, site)
     }
 }

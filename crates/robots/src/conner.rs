@@ -1,7 +1,7 @@
 //! The decision of the extended standard 2.0 (Conner, 1996): whole paths and shell patterns.
 
+use crate::bytes::escaped;
 use crate::memory;
-use crate::octets::escaped;
 use crate::prefix::{ESCAPED_SLASH, decode};
 use crate::read::RuleLine;
 
@@ -31,7 +31,7 @@ enum Token {
     Literal(u16),
     /// `*`: any run, also of `/`.
     Run,
-    /// `?`: one octet.
+    /// `?`: one byte.
     One,
     /// `[a-z]`, or `[!a-z]`.
     Set {
@@ -114,21 +114,21 @@ fn tokens(value: &[u8]) -> Vec<Token> {
     out
 }
 
-fn symbol(octets: &[u8]) -> (Token, usize) {
-    match escaped(octets) {
+fn symbol(bytes: &[u8]) -> (Token, usize) {
+    match escaped(bytes) {
         Some(b'/') => (Token::Literal(ESCAPED_SLASH), 3),
         Some(b) => (Token::Literal(u16::from(b)), 3),
-        None => (Token::Literal(u16::from(octets[0])), 1),
+        None => (Token::Literal(u16::from(bytes[0])), 1),
     }
 }
 
 /// Reads `[...]`; none where it isn't closed, so that the bracket stays literal.
-fn set(octets: &[u8]) -> Option<(Token, usize)> {
-    let complement = matches!(octets.get(1), Some(b'!' | b'^'));
+fn set(bytes: &[u8]) -> Option<(Token, usize)> {
+    let complement = matches!(bytes.get(1), Some(b'!' | b'^'));
     let start = 1 + usize::from(complement);
     // A `]` that comes first belongs to the set.
-    let end = start + 1 + octets.get(start + 1..)?.iter().position(|&b| b == b']')?;
-    let members = &octets[start..end];
+    let end = start + 1 + bytes.get(start + 1..)?.iter().position(|&b| b == b']')?;
+    let members = &bytes[start..end];
     let mut ranges = Vec::new();
     let mut i = 0;
     while i < members.len() {
@@ -182,7 +182,7 @@ fn takes(token: &Token, symbol: u16) -> bool {
 /// Reads a Robot-version value: its first number, 1 where there is none.
 pub(crate) fn version(value: &[u8]) -> Version {
     let Some(start) = value.iter().position(u8::is_ascii_digit) else { return Version::One };
-    let digits = |octets: &[u8]| octets.iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let whole = digits(&value[start..]);
     let major: u32 = decimal(&value[start..start + whole]);
     let fraction = match value.get(start + whole) {

@@ -106,8 +106,8 @@ pub struct Options {
     pub index_folder: bool,
     /// In `strictest`: tests every matching record of 1994, where the standard leaves the choice to the robot.
     pub koster1994_all_records: bool,
-    /// Octets read of a file; the rest is dropped with the cut line. Default 512,000 (RFC 9309 section 2.5).
-    pub max_octets: usize,
+    /// Bytes read of a file; the rest is dropped with the cut line. Default 512,000 (RFC 9309 section 2.5).
+    pub max_bytes: usize,
 }
 
 impl Default for Options {
@@ -121,7 +121,7 @@ impl Default for Options {
             conner1996_prefix: false,
             index_folder: false,
             koster1994_all_records: false,
-            max_octets: 512_000,
+            max_bytes: 512_000,
         }
     }
 }

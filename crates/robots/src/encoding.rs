@@ -30,10 +30,10 @@ pub(crate) struct Wide {
 
 impl<'a> Body<'a> {
     /// Cuts a body at the limit.
-    pub(crate) fn open(body: &'a [u8], max_octets: usize) -> Self {
-        let truncated = body.len() > max_octets;
-        let read = if truncated { &body[..max_octets] } else { body };
-        let is_cut = truncated && !matches!(body[max_octets], b'\n' | b'\r');
+    pub(crate) fn open(body: &'a [u8], max_bytes: usize) -> Self {
+        let truncated = body.len() > max_bytes;
+        let read = if truncated { &body[..max_bytes] } else { body };
+        let is_cut = truncated && !matches!(body[max_bytes], b'\n' | b'\r');
         let lines = if is_cut { whole_lines(read) } else { read };
         Self { read, lines, truncated, wide: Wide::of(read) }
     }

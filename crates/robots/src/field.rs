@@ -1,6 +1,6 @@
 //! The fields that are known, and how their names are misspelt.
 
-use crate::octets::is_blank;
+use crate::bytes::is_blank;
 
 /// A known field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

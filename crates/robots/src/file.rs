@@ -42,14 +42,14 @@ enum Decider {
 }
 
 impl Robots {
-    /// Reads a file for an agent. Total: any octets give a value and warnings.
+    /// Reads a file for an agent. Total: any bytes give a value and warnings.
     ///
-    /// `body` is the decoded body; hand over one octet more than [`Options::max_octets`] where there is more, so that the cut is
+    /// `body` is the decoded body; hand over one byte more than [`Options::max_bytes`] where there is more, so that the cut is
     /// seen. `site` is the origin (`https://site.example`) that full URLs in rules are compared with (H4); without one, every full
     /// URL counts as one of this site. Linear in time and memory.
     pub fn parse(body: &[u8], agent: &Agent, options: &Options, site: Option<&str>) -> Robots {
         let dialect = options.dialect;
-        let body = Body::open(body, options.max_octets);
+        let body = Body::open(body, options.max_bytes);
         let site = site.and_then(site_and_path).map(|(site, _)| site);
         let case = Case { agent, options, site: site.as_deref() };
 

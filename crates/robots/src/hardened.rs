@@ -13,7 +13,7 @@ use crate::{Additions, Dialect};
 
 /// A text that a body stands for.
 struct Text<'a> {
-    octets: Cow<'a, [u8]>,
+    bytes: Cow<'a, [u8]>,
     /// The additions without which it wouldn't be read so.
     by: Additions,
     odd: Option<WarningKind>,
@@ -31,18 +31,18 @@ pub(crate) fn read(body: &Body<'_>, case: &Case<'_>) -> (Vec<Member>, Beside) {
     let mut readings = Vec::with_capacity(1);
     let texts = texts(body, additions);
     for (i, text) in texts.iter().enumerate() {
-        let mut reading = Reading::new(&text.octets, case, text.by);
+        let mut reading = Reading::new(&text.bytes, case, text.by);
         // Of a file with NUL bytes, those without them are repaired.
         let repairs = additions.contains(Additions::H10) && (i > 0 || texts.len() == 1);
-        let Some(repaired) = (if repairs { repair(&text.octets) } else { None }) else {
+        let Some(repaired) = (if repairs { repair(&text.bytes) } else { None }) else {
             readings.push(reading.told(text.odd));
             continue;
         };
-        let mut other = Reading::new(&repaired.octets, case, text.by.with(Additions::H10));
+        let mut other = Reading::new(&repaired.bytes, case, text.by.with(Additions::H10));
         for member in &mut other.members {
-            member.quote(&text.octets);
+            member.quote(&text.bytes);
         }
-        for (number, line) in numbered(&text.octets, &repaired.lines) {
+        for (number, line) in numbered(&text.bytes, &repaired.lines) {
             reading.beside.notes.add(number, WarningKind::OddCharacter, line);
             other.beside.notes.add(number, WarningKind::OddCharacter, line);
         }
@@ -89,15 +89,15 @@ impl Reading {
 /// Gives the texts that a body may stand for: the bytes as they are, decoded, and without NUL.
 fn texts<'a>(body: &Body<'a>, additions: Additions) -> Vec<Text<'a>> {
     let (plain, odd) = body.plain();
-    let mut texts = vec![Text { octets: Cow::Borrowed(plain), by: Additions::NONE, odd }];
+    let mut texts = vec![Text { bytes: Cow::Borrowed(plain), by: Additions::NONE, odd }];
     if let Some(wide) = body.wide {
         let by = if wide.is_marked_utf16() { Additions::H6 } else { Additions::H10 };
         if let Some(text) = body.decoded().filter(|_| additions.contains(by)) {
-            texts.push(Text { octets: text.into(), by, odd: Some(wide.warning()) });
+            texts.push(Text { bytes: text.into(), by, odd: Some(wide.warning()) });
         }
     }
     if let Some(text) = body.without_nul().filter(|_| additions.contains(Additions::H10)) {
-        texts.push(Text { octets: text.into(), by: Additions::H10, odd: Some(WarningKind::Nul) });
+        texts.push(Text { bytes: text.into(), by: Additions::H10, odd: Some(WarningKind::Nul) });
     }
     texts
 }
@@ -119,5 +119,5 @@ pub(crate) fn has_field(body: &[u8], is_meant: impl Fn(Field) -> bool) -> bool {
         })
     };
     let texts = texts(&Body::open(body, usize::MAX), Additions::HARDENED);
-    texts.iter().any(|text| has(&text.octets) || repair(&text.octets).is_some_and(|text| has(&text.octets)))
+    texts.iter().any(|text| has(&text.bytes) || repair(&text.bytes).is_some_and(|text| has(&text.bytes)))
 }

@@ -1,10 +1,10 @@
-//! Octets to numbered lines: line ends, comments, the limit of a line.
+//! Bytes to numbered lines: line ends, comments, the limit of a line.
 
 use memchr::{memchr, memchr2};
 
-use crate::octets::{trim, words};
+use crate::bytes::{trim, words};
 
-/// Octets of a line that Google's parser keeps (8 x 2083 and a terminator).
+/// Bytes of a line that Google's parser keeps (8 x 2083 and a terminator).
 pub(crate) const LINE_LIMIT: usize = 16_663;
 
 /// One line without its line end and comment.
@@ -14,7 +14,7 @@ pub(crate) struct Line<'a> {
     pub(crate) number: u32,
     /// Trimmed, without comment.
     pub(crate) raw: &'a [u8],
-    /// The text was longer than [`LINE_LIMIT`] octets and was cut there.
+    /// The text was longer than [`LINE_LIMIT`] bytes and was cut there.
     pub(crate) cut: bool,
     pub(crate) content: Content<'a>,
 }
@@ -40,8 +40,8 @@ pub(crate) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// `limited`: long lines are cut at [`LINE_LIMIT`].
-    pub(crate) fn new(octets: &'a [u8], limited: bool) -> Self {
-        Self { rest: Some(octets), number: 0, limited }
+    pub(crate) fn new(bytes: &'a [u8], limited: bool) -> Self {
+        Self { rest: Some(bytes), number: 0, limited }
     }
 }
 

@@ -1,4 +1,4 @@
-//! robots.txt: octets, agent and URL to a [`Verdict`] with its reason.
+//! robots.txt: bytes, agent and URL to a [`Verdict`] with its reason.
 //!
 //! Pure: no network, no clock, no global state. Time is an argument.
 //!
@@ -19,6 +19,7 @@
 pub mod access;
 mod additions;
 mod agent;
+mod bytes;
 mod choose;
 mod collector;
 mod conner;
@@ -32,7 +33,6 @@ mod lint;
 mod longest;
 mod member;
 pub mod memory;
-mod octets;
 mod pattern;
 mod prefix;
 mod read;

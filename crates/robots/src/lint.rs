@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::bytes::{classes, normalise, trim, words};
 use crate::encoding::Body;
 use crate::field::Field;
 use crate::lex::{Content, Line, Lines};
-use crate::octets::{classes, normalise, trim, words};
 use crate::warning::{Notes, WarningKind as Kind};
 use crate::{Options, Warning};
 
@@ -22,7 +22,7 @@ use crate::{Options, Warning};
 /// assert_eq!((warnings[0].line, warnings[0].kind), (2, WarningKind::TrailingStar));
 /// ```
 pub fn lint(body: &[u8], options: &Options) -> Vec<Warning> {
-    let body = Body::open(body, options.max_octets);
+    let body = Body::open(body, options.max_bytes);
     let (text, _) = body.text();
     // Of an HTML page, the file as a whole is told.
     let is_page = text.trim_ascii_start().first() == Some(&b'<');
@@ -191,7 +191,7 @@ fn hashes(text: &[u8], notes: &mut Notes) {
             .is_some_and(|(field, _)| matches!(field, Field::Allow | Field::Disallow));
         if is_rule
             && let Some(hash) = memchr::memchr(b'#', line)
-            && line[..hash].last().is_some_and(|&b| !crate::octets::is_blank(b) && b != b':')
+            && line[..hash].last().is_some_and(|&b| !crate::bytes::is_blank(b) && b != b':')
             && line.get(hash + 1).is_some_and(|b| !b.is_ascii_whitespace())
         {
             notes.add(number, Kind::HashInPath, line.strip_suffix(b"\n").unwrap_or(line));

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::Additions;
+use crate::bytes::{BLANK, DOLLAR, classes, words};
 use crate::memory;
-use crate::octets::{BLANK, DOLLAR, classes, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::{RuleLine, Site};
 use crate::target::site_and_path;
@@ -74,7 +74,7 @@ impl Longest {
     /// Finds the deciding rule: whether it allows, and its number. Where the other reading of the URL is given, a denial by either
     /// decides.
     ///
-    /// Cost: O(rules x (pattern + URL)) at worst; most rules are refused by one comparison of eight octets.
+    /// Cost: O(rules x (pattern + URL)) at worst; most rules are refused by one comparison of eight bytes.
     pub(crate) fn decide(&self, subject: &Subject<'_>, other: Option<&Subject<'_>>) -> Option<(bool, u32)> {
         let first = self.find(subject);
         let is_denial = |&(allowed, _): &(bool, u32)| !allowed;
@@ -139,9 +139,9 @@ impl Build {
     }
 
     /// H4.
-    fn path(&mut self, value: &[u8], octets: u8, place: Place, additions: Additions, site: Site<'_>) {
+    fn path(&mut self, value: &[u8], bytes: u8, place: Place, additions: Additions, site: Site<'_>) {
         if matches!(value.first(), None | Some(b'/' | b'*')) || !additions.contains(Additions::H4) {
-            return self.push(value, octets, place);
+            return self.push(value, bytes, place);
         }
         self.used = self.used.with(Additions::H4);
         if place.allow {

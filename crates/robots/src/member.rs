@@ -309,7 +309,7 @@ impl Member {
 
 /// Warns about the text as a whole.
 fn inspect_whole(text: &[u8], known_fields: usize, notes: &mut Notes) {
-    let start = crate::octets::trim(&text[..text.len().min(1024)]).trim_ascii_start();
+    let start = crate::bytes::trim(&text[..text.len().min(1024)]).trim_ascii_start();
     if start.first() == Some(&b'<') {
         notes.add(0, WarningKind::Html, b"");
     } else if known_fields == 0 && !text.trim_ascii().is_empty() {

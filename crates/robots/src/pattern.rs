@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memmem};
 
-use crate::octets::{DOLLAR, PERCENT, STAR, classes, normalise};
+use crate::bytes::{DOLLAR, PERCENT, STAR, classes, normalise};
 
 /// Stand for a literal `*` and `$`, in URLs and in patterns. Normalised text holds no control characters.
 const LITERAL_STAR: u8 = 1;
@@ -11,7 +11,7 @@ const LITERAL_DOLLAR: u8 = 2;
 /// Holds a URL as patterns are compared with it.
 #[derive(Debug)]
 pub(crate) struct Subject<'a> {
-    octets: std::borrow::Cow<'a, [u8]>,
+    bytes: std::borrow::Cow<'a, [u8]>,
     head: u64,
     present: u64,
 }
@@ -20,10 +20,10 @@ impl<'a> Subject<'a> {
     /// Normalises path and query, and marks the literal `*` and `$`.
     pub(crate) fn new(path_and_query: &'a [u8]) -> Self {
         let classes = classes(path_and_query);
-        let mut octets = normalise(path_and_query, classes);
+        let mut bytes = normalise(path_and_query, classes);
         // No escape decodes to `*` or `$`.
         if classes & (STAR | DOLLAR) != 0 {
-            for b in octets.to_mut() {
+            for b in bytes.to_mut() {
                 match *b {
                     b'*' => *b = LITERAL_STAR,
                     b'$' => *b = LITERAL_DOLLAR,
@@ -31,23 +31,23 @@ impl<'a> Subject<'a> {
                 }
             }
         }
-        let (head, present) = (head(&octets).0, present(&octets));
-        Self { octets, head, present }
+        let (head, present) = (head(&bytes).0, present(&bytes));
+        Self { bytes, head, present }
     }
 
-    pub(crate) fn octets(&self) -> &[u8] {
-        &self.octets
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Gives the other reading of a URL with `%24` or `%2A`: the escapes stand for the characters.
     pub(crate) fn unescaped(&self) -> Option<Subject<'static>> {
-        let escaped = escaped_specials(&self.octets);
+        let escaped = escaped_specials(&self.bytes);
         if escaped.is_empty() {
             return None;
         }
-        let octets = literal_specials(&self.octets, escaped.into_iter());
-        let (head, present) = (head(&octets).0, present(&octets));
-        Some(Subject { octets: octets.into(), head, present })
+        let bytes = literal_specials(&self.bytes, escaped.into_iter());
+        let (head, present) = (head(&bytes).0, present(&bytes));
+        Some(Subject { bytes: bytes.into(), head, present })
     }
 }
 
@@ -75,9 +75,9 @@ enum Kind {
 }
 
 impl Pattern {
-    /// Prepares a rule value that starts with `/` or `*`, and gives its length in octets, `*` and `$` counted
+    /// Prepares a rule value that starts with `/` or `*`, and gives its length in bytes, `*` and `$` counted
     /// (the length that decides between rules, RFC 9309 section 2.2.2). No pattern where no URL can match: the value starts with
-    /// another octet. Several where the value holds `%2A` or `%24`, which match the literal character as well.
+    /// another byte. Several where the value holds `%2A` or `%24`, which match the literal character as well.
     ///
     /// `classes`: those of the value. `arena` takes the text of the patterns.
     pub(crate) fn compile(
@@ -141,7 +141,7 @@ impl Pattern {
             return false;
         }
         let text = &arena[self.start as usize..][..self.len as usize];
-        let url = subject.octets();
+        let url = subject.bytes();
         match self.kind {
             Kind::Prefix => url.starts_with(text),
             Kind::Whole => url == text,
@@ -190,19 +190,19 @@ fn literal_specials(text: &[u8], places: impl Iterator<Item = usize>) -> Vec<u8>
     out
 }
 
-/// Packs the up to eight octets behind the first one (which is always `/`), and gives the mask of the octets that are there.
-fn head(octets: &[u8]) -> (u64, u64) {
-    if let Some(Ok(head)) = octets.get(1..9).map(<[u8; 8]>::try_from) {
+/// Packs the up to eight bytes behind the first one (which is always `/`), and gives the mask of the bytes that are there.
+fn head(bytes: &[u8]) -> (u64, u64) {
+    if let Some(Ok(head)) = bytes.get(1..9).map(<[u8; 8]>::try_from) {
         return (u64::from_le_bytes(head), u64::MAX);
     }
-    let rest = octets.get(1..).unwrap_or_default();
+    let rest = bytes.get(1..).unwrap_or_default();
     let mut head = [0; 8];
     head[..rest.len()].copy_from_slice(rest);
     (u64::from_le_bytes(head), (1 << (8 * rest.len())) - 1)
 }
 
-fn present(octets: &[u8]) -> u64 {
-    octets.iter().fold(0, |set, &b| set | bit(b))
+fn present(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |set, &b| set | bit(b))
 }
 
 fn bit(b: u8) -> u64 {
@@ -217,13 +217,13 @@ mod tests {
 
     fn matches(pattern: &str, url: &str) -> bool {
         let (mut arena, mut patterns) = (Vec::new(), Vec::new());
-        let octets = pattern.as_bytes();
-        Pattern::compile(octets, classes(octets), &mut arena, |pattern, _| patterns.push(pattern));
+        let bytes = pattern.as_bytes();
+        Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, _| patterns.push(pattern));
         let subject = Subject::new(url.as_bytes());
         patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
     }
 
-    /// The position-set method of the specification, one octet at a time: slow, and too simple to be wrong.
+    /// The position-set method of the specification, one byte at a time: slow, and too simple to be wrong.
     fn by_position_set(pattern: &[u8], url: &[u8]) -> bool {
         let (pattern, to_end) = match pattern.strip_suffix(b"$") {
             Some(body) => (body, true),
@@ -281,11 +281,11 @@ mod tests {
     }
 
     #[test]
-    fn length_counts_normalised_octets_and_specials() {
+    fn length_counts_normalised_bytes_and_specials() {
         let length = |value: &str| {
             let mut found = None;
-            let octets = value.as_bytes();
-            Pattern::compile(octets, classes(octets), &mut Vec::new(), |_, length| found = Some(length));
+            let bytes = value.as_bytes();
+            Pattern::compile(bytes, classes(bytes), &mut Vec::new(), |_, length| found = Some(length));
             found
         };
         assert_eq!(length("/a*b$"), Some(5));

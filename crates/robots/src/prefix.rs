@@ -2,25 +2,25 @@
 
 use std::ops::Range;
 
+use crate::bytes::{escaped, words};
 use crate::memory;
-use crate::octets::{escaped, words};
 use crate::read::RuleLine;
 
-/// An escaped slash: unlike `/` and unlike every octet, so that `%252F` stays apart from `%2F` too.
+/// An escaped slash: unlike `/` and unlike every byte, so that `%252F` stays apart from `%2F` too.
 pub(crate) const ESCAPED_SLASH: u16 = 0x12f;
 
 /// Decodes every `%XX` but the escaped slash; an incomplete escape stays.
 ///
 /// Source: draft-koster-robots-00 section 3.2.2.
-pub(crate) fn decode(octets: &[u8]) -> Vec<u16> {
-    let mut out = Vec::with_capacity(octets.len());
+pub(crate) fn decode(bytes: &[u8]) -> Vec<u16> {
+    let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;
-    while i < octets.len() {
-        match escaped(&octets[i..]) {
+    while i < bytes.len() {
+        match escaped(&bytes[i..]) {
             Some(b'/') => out.push(ESCAPED_SLASH),
             Some(b) => out.push(u16::from(b)),
             None => {
-                out.push(u16::from(octets[i]));
+                out.push(u16::from(bytes[i]));
                 i += 1;
                 continue;
             }

@@ -1,8 +1,8 @@
 //! Lines to groups: what a file says to one agent. Total, linear, keeps only what can bind the agent.
 
+use crate::bytes::{self, BLANK, DOLLAR, ENCODE, HIGH, PERCENT, classes, has_bad_escape};
 use crate::field::{Field, Spelling, likely};
 use crate::lex::{Content, Line, Lines};
-use crate::octets::{self, BLANK, DOLLAR, ENCODE, HIGH, PERCENT, classes, has_bad_escape};
 use crate::select::{Named, Selector};
 use crate::target::site_and_path;
 use crate::warning::{Notes, WarningKind as Kind};
@@ -27,7 +27,7 @@ pub(crate) struct RuleLine<'a> {
     pub(crate) group: u32,
     pub(crate) allow: bool,
     pub(crate) value: &'a [u8],
-    /// The classes of the value's octets.
+    /// The classes of the value's bytes.
     pub(crate) classes: u8,
     pub(crate) raw: &'a [u8],
     /// The line was longer than the limit; `value` is what is left.
@@ -86,11 +86,11 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// Reads every line.
-    pub(crate) fn read(mut self, octets: &'a [u8]) -> (Reading<'a>, Notes) {
+    pub(crate) fn read(mut self, bytes: &'a [u8]) -> (Reading<'a>, Notes) {
         let limit = self.additions.contains(Additions::H6);
-        // About a rule in 40 octets; bounded, because junk has none.
-        self.reading.rules.reserve((octets.len() / 40).min(1000));
-        for line in Lines::new(octets, limit) {
+        // About a rule in 40 bytes; bounded, because junk has none.
+        self.reading.rules.reserve((bytes.len() / 40).min(1000));
+        for line in Lines::new(bytes, limit) {
             self.reading.has_cut_line |= line.cut;
             match line.content {
                 Content::Blank => self.blank(),
@@ -188,7 +188,7 @@ impl<'a, 's> Reader<'a, 's> {
         }
         let kind = if value.is_empty() {
             Kind::EmptyAgent
-        } else if value.contains(&b',') || octets::words(value).nth(1).is_some() {
+        } else if value.contains(&b',') || bytes::words(value).nth(1).is_some() {
             Kind::SeveralAgents
         } else {
             Kind::AgentCharacters

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// A text with such characters in order, and the lines that were changed.
 #[derive(Debug)]
 pub(crate) struct Repaired {
-    pub(crate) octets: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) lines: Vec<u32>,
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
     if !text.chunks(1024).any(|block| block.iter().fold(false, |odd, &b| odd | is_odd(b))) {
         return None;
     }
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     let mut lines = Vec::new();
     let (mut start, mut number) = (0, 0_u32);
     // A byte order mark that was taken for Latin-1 and encoded again.
@@ -36,16 +36,16 @@ pub(crate) fn repair(text: &[u8]) -> Option<Repaired> {
         let line = &text[start..end];
         match line.iter().any(|&b| is_odd(b)).then(|| repair_line(line)) {
             Some(Cow::Owned(repaired)) => {
-                octets.extend_from_slice(&repaired);
+                bytes.extend_from_slice(&repaired);
                 lines.push(number);
             }
-            _ => octets.extend_from_slice(line),
+            _ => bytes.extend_from_slice(line),
         }
-        octets.extend_from_slice(&text[end..next]);
+        bytes.extend_from_slice(&text[end..next]);
         start = next;
     }
     lines.dedup();
-    (!lines.is_empty()).then_some(Repaired { octets, lines })
+    (!lines.is_empty()).then_some(Repaired { bytes, lines })
 }
 
 /// A byte that no plain ASCII text holds.
@@ -198,7 +198,7 @@ mod tests {
 
     fn text(line: &[u8]) -> Option<String> {
         let repaired = repair(line)?;
-        Some(String::from_utf8_lossy(&repaired.octets).into_owned())
+        Some(String::from_utf8_lossy(&repaired.bytes).into_owned())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whom a user-agent line names, in each dialect.
 
 use crate::agent::{is_token, leading_token, same_name, same_name_in_latin1};
-use crate::octets::{is_blank, words};
+use crate::bytes::{is_blank, words};
 use crate::{Additions, Agent, AgentRelation, Dialect, Options};
 
 /// Whom one user-agent value names. Bit 0 of a set is our name, bit n our n-th alias.
@@ -192,7 +192,7 @@ fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn before_slash(value: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'/', value).unwrap_or(value.len());
-    crate::octets::trim(&value[..end])
+    crate::bytes::trim(&value[..end])
 }
 
 fn occurs_in(part: &[u8], whole: &[u8]) -> bool {

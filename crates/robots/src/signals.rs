@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use crate::bytes::{classes, trim, words};
 use crate::field::Field;
 use crate::memory;
-use crate::octets::{classes, trim, words};
 use crate::pattern::{Pattern, Subject};
 use crate::read::OtherLine;
 use crate::target::path_and_query;
@@ -232,8 +232,8 @@ fn longest(lines: &[PathSignal], path_and_query: &str) -> Consent {
 /// Gives the length of a path pattern that covers a URL.
 fn covered(pattern: &str, url: &str) -> Option<u32> {
     let (mut arena, mut patterns) = (Vec::new(), Vec::new());
-    let octets = pattern.as_bytes();
-    Pattern::compile(octets, classes(octets), &mut arena, |pattern, length| patterns.push((pattern, length)));
+    let bytes = pattern.as_bytes();
+    Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, length| patterns.push((pattern, length)));
     let path = path_and_query(url);
     let subject = Subject::new(path.as_bytes());
     patterns.iter().find(|(pattern, _)| pattern.matches(&subject, &arena)).map(|&(_, length)| length)
@@ -253,7 +253,7 @@ fn split_path(value: &[u8]) -> (&[u8], &[u8]) {
     if !matches!(value.first(), Some(b'/' | b'*')) {
         return (b"/", value);
     }
-    let end = value.iter().position(|&b| crate::octets::is_blank(b)).unwrap_or(value.len());
+    let end = value.iter().position(|&b| crate::bytes::is_blank(b)).unwrap_or(value.len());
     (&value[..end], trim(&value[end..]))
 }
 

@@ -18,7 +18,7 @@ pub struct Verdict {
     pub reason: Reason,
     /// The number of the deciding line, from 1; none where no line decided.
     pub line: Option<u32>,
-    /// The deciding line as it was written, without comment, in lossy UTF-8, cut after 2,048 octets.
+    /// The deciding line as it was written, without comment, in lossy UTF-8, cut after 2,048 bytes.
     pub rule: Option<Arc<str>>,
     /// The value of the user-agent line that selected the group.
     pub group: Option<Arc<str>>,

@@ -11,7 +11,7 @@ pub struct Warning {
     pub line: u32,
     /// What is odd.
     pub kind: WarningKind,
-    /// The line or the part of it that is meant, in lossy UTF-8, cut after 100 octets; may be empty.
+    /// The line or the part of it that is meant, in lossy UTF-8, cut after 100 bytes; may be empty.
     pub text: String,
 }
 
@@ -32,9 +32,9 @@ pub enum WarningKind {
     Html,
     /// No line has a known field.
     NoKnownField,
-    /// The line is longer than 16,663 octets.
+    /// The line is longer than 16,663 bytes.
     LongLine,
-    /// The line holds a NUL octet.
+    /// The line holds a NUL byte.
     Nul,
     /// A Unicode space, an invisible character or a full-width one stands where plain ASCII is meant.
     OddCharacter,
@@ -142,14 +142,14 @@ impl WarningKind {
             ),
             K::Html => ("html", "this is an HTML page and not a robots.txt: serve plain text, or answer 404"),
             K::NoKnownField => ("no-known-field", "no line has a known field: the file has no effect"),
-            K::LongLine => ("long-line", "the line is longer than 16,663 octets; robots cut it"),
-            K::Nul => ("nul", "the line holds a NUL octet; robots disagree on where it ends"),
+            K::LongLine => ("long-line", "the line is longer than 16,663 bytes; robots cut it"),
+            K::Nul => ("nul", "the line holds a NUL byte; robots disagree on where it ends"),
             K::OddCharacter => (
                 "odd-character",
                 "the line holds a Unicode space, an invisible or a full-width character, or a control character; other robots \
                  take it literally and miss the line: type it again in plain ASCII",
             ),
-            K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its octets over 127 are compared as %XX"),
+            K::NotUtf8 => ("not-utf8", "the line isn't UTF-8; its bytes over 127 are compared as %XX"),
             K::Typo => ("typo", "the field is misspelt; some robots will skip the line"),
             K::LikelyTypo => {
                 ("likely-typo", "the field is unknown, so the line has no effect; it looks misspelt")
@@ -308,10 +308,10 @@ impl Notes {
     }
 }
 
-/// Decodes octets for people: lossy UTF-8, cut after `most` octets, control characters dropped.
-pub(crate) fn lossy(octets: &[u8], most: usize) -> String {
-    let cut = octets.len() > most;
-    let mut text = String::from_utf8_lossy(&octets[..octets.len().min(most)]).into_owned();
+/// Decodes bytes for people: lossy UTF-8, cut after `most` bytes, control characters dropped.
+pub(crate) fn lossy(bytes: &[u8], most: usize) -> String {
+    let cut = bytes.len() > most;
+    let mut text = String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).into_owned();
     if text.contains(char::is_control) {
         text.retain(|c| !c.is_control() || c == '\t');
     }

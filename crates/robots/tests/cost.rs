@@ -16,7 +16,7 @@ fn hostile() -> Vec<(&'static str, String, String)> {
         }
         file
     };
-    // The `b` keeps the rules from being refused by the octets that they need.
+    // The `b` keeps the rules from being refused by the bytes that they need.
     let url = format!("/b{}", "a".repeat(2_000));
     vec![
         ("stars and letters", lines(&|_| "Disallow: *a*a*a*a*a*a*a*a*a*a*ab".to_owned()), url.clone()),

@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_give_a_value_and_the_evidence_is_in_the_file(body: Vec<u8>, path in ".{0,30}") {
+    fn any_bytes_give_a_value_and_the_evidence_is_in_the_file(body: Vec<u8>, path in ".{0,30}") {
         for dialect in Dialect::ALL {
             let robots = Robots::parse(&body, &Agent::new("a"), &dialect.into(), None);
             let verdict = robots.verdict(&path);
@@ -115,7 +115,7 @@ proptest! {
     /// However a body comes in, it is read as a whole one: same answer, same cut.
     #[test]
     fn chunked_is_whole(file in file(), path in path(), chunk in 1..40_usize, limit in 0..200_usize) {
-        let options = Options { max_octets: limit, ..Options::default() };
+        let options = Options { max_bytes: limit, ..Options::default() };
         let agent = Agent::new("a");
         let mut body = Collector::new(&options);
         for chunk in file.as_bytes().chunks(chunk) {
@@ -127,13 +127,13 @@ proptest! {
         prop_assert_eq!(chunked.verdict(&path), whole.verdict(&path));
         prop_assert_eq!(chunked.truncated(), whole.truncated());
         prop_assert_eq!(chunked.warnings(), whole.warnings());
-        prop_assert!(body.octets().len() <= limit + 1);
+        prop_assert!(body.bytes().len() <= limit + 1);
     }
 
     /// A file that is cut at the limit decides as the file that ends before the cut line.
     #[test]
     fn a_cut_file_is_its_whole_lines(file in file(), path in path(), limit in 0..120_usize) {
-        let options = Options { max_octets: limit, ..Options::default() };
+        let options = Options { max_bytes: limit, ..Options::default() };
         let agent = Agent::new("a");
         let cut = Robots::parse(file.as_bytes(), &agent, &options, None);
         let whole = if file.len() <= limit || matches!(file.as_bytes()[limit], b'\n' | b'\r') {

@@ -17,8 +17,8 @@ fn input(row: &Value) -> Vec<u8> {
 fn every_unit() {
     let mut asked = 0;
     for row in kit::rows("units.jsonl") {
-        let octets = input(&row);
-        let text = String::from_utf8_lossy(&octets);
+        let bytes = input(&row);
+        let text = String::from_utf8_lossy(&bytes);
         let (id, want) = (&row["id"], &row["output"]);
         match row["kind"].as_str().unwrap() {
             "path-of-url" => assert_eq!(path_of_url(&text), want.as_str().unwrap(), "{id}"),
@@ -27,12 +27,12 @@ fn every_unit() {
             "escape-pattern" => escape_pattern(&text, want.as_str().unwrap()),
             "line-count" => {
                 // The last line is the rule that decides for `bar`; four lines are known.
-                let robots = Robots::parse(&octets, &Agent::new("bar"), &Dialect::Rfc9309.into(), None);
+                let robots = Robots::parse(&bytes, &Agent::new("bar"), &Dialect::Rfc9309.into(), None);
                 assert_eq!(robots.known_fields() as u64, want["directives"].as_u64().unwrap(), "{id}");
                 assert_eq!(robots.verdict("/x").line.map(u64::from), want["last_line"].as_u64(), "{id}");
             }
             "bom" => {
-                let robots = Robots::parse(&octets, &Agent::new("foo"), &Dialect::Rfc9309.into(), None);
+                let robots = Robots::parse(&bytes, &Agent::new("foo"), &Dialect::Rfc9309.into(), None);
                 assert_eq!(robots.known_fields() as u64, want["directives"].as_u64().unwrap(), "{id}");
                 let unknown = robots
                     .warnings()

@@ -31,16 +31,16 @@ pub const STATUS_200: u8 = 0x88;
 /// `:status: 404`.
 pub const STATUS_404: u8 = 0x8d;
 
-/// The client's first octets (RFC 9113 section 3.4).
+/// The client's first bytes (RFC 9113 section 3.4).
 const PREFACE: usize = 24;
 
 /// A frame.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
-    let mut octets = vec![length[1], length[2], length[3], kind, flags];
-    octets.extend_from_slice(&stream.to_be_bytes());
-    octets.extend_from_slice(payload);
-    octets
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend_from_slice(&stream.to_be_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
 }
 
 /// Reads the preface and gives our empty SETTINGS; nothing where that was done.

@@ -1,4 +1,4 @@
-//! Octets of HTTP/1.1 answers, and of bodies that grow.
+//! Bytes of HTTP/1.1 answers, and of bodies that grow.
 
 use std::io::Write as _;
 
@@ -8,14 +8,14 @@ use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 /// An answer with `Content-Length` and these field lines.
 pub fn answer(status: u16, fields: &[&str], body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
-    let mut octets = format!("HTTP/1.1 {status} Hostile\r\nContent-Length: {}\r\n", body.len()).into_bytes();
+    let mut bytes = format!("HTTP/1.1 {status} Hostile\r\nContent-Length: {}\r\n", body.len()).into_bytes();
     for field in fields {
-        octets.extend_from_slice(field.as_bytes());
-        octets.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(field.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
     }
-    octets.extend_from_slice(b"\r\n");
-    octets.extend_from_slice(body);
-    octets
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body);
+    bytes
 }
 
 /// An HTML page.
@@ -137,7 +137,7 @@ mod brotli {
     /// Bits, least significant first.
     #[derive(Default)]
     struct Bits {
-        octets: Vec<u8>,
+        bytes: Vec<u8>,
         used: usize,
     }
 
@@ -145,16 +145,16 @@ mod brotli {
         fn put(&mut self, value: u32, count: usize) {
             for n in 0..count {
                 if self.used.is_multiple_of(8) {
-                    self.octets.push(0);
+                    self.bytes.push(0);
                 }
-                let last = self.octets.len() - 1;
-                self.octets[last] |= ((value >> n & 1) as u8) << (self.used % 8);
+                let last = self.bytes.len() - 1;
+                self.bytes[last] |= ((value >> n & 1) as u8) << (self.used % 8);
                 self.used += 1;
             }
         }
     }
 
-    /// One meta-block of 2^24 octets: insert 1 literal, copy 2^24 - 1 from distance 1.
+    /// One meta-block of 2^24 bytes: insert 1 literal, copy 2^24 - 1 from distance 1.
     ///
     /// Source: RFC 7932 section 9.2 (meta-block header), 3.4 (simple prefix codes: one symbol, no bits in the stream),
     /// section 5 (insert-and-copy codes: insert code 1 with copy code 23 is symbol 64 * 5 + ...).
@@ -195,6 +195,6 @@ mod brotli {
         }
         bits.put(1, 1); // ISLAST
         bits.put(1, 1); // ISLASTEMPTY
-        bits.octets
+        bits.bytes
     }
 }

@@ -27,9 +27,9 @@ pub struct Scenario {
 /// How a host answers.
 #[derive(Clone, Copy, Debug)]
 pub enum Serve {
-    /// Request by request, on kept connections, with the octets that the function gives.
+    /// Request by request, on kept connections, with the bytes that the function gives.
     Answer(fn(&Ask) -> Vec<u8>),
-    /// Connection by connection, from the first octet on.
+    /// Connection by connection, from the first byte on.
     Wire(fn(&mut Wire) -> io::Result<()>),
     /// It listens, but never takes a connection.
     BlackHole,

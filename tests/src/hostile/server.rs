@@ -188,8 +188,8 @@ impl Host {
                 loop {
                     let ask = wire.request()?;
                     let is_robots = ask.path == "/robots.txt" && at == At::Pages;
-                    let octets = if is_robots { http::answer(404, &[], "") } else { answer(&ask) };
-                    wire.send(octets)?;
+                    let bytes = if is_robots { http::answer(404, &[], "") } else { answer(&ask) };
+                    wire.send(bytes)?;
                 }
             }
             _ => Ok(()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::wire::rest;
 
-/// The most memory that a program had resident, in octets.
+/// The most memory that a program had resident, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peak(pub u64);
 
@@ -35,8 +35,8 @@ impl Watch {
         let (mark, stop) = (Arc::clone(&peak), Arc::clone(&over));
         let thread = thread::spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                let Some(octets) = high_water(pid) else { return };
-                mark.fetch_max(octets, Ordering::Relaxed);
+                let Some(bytes) = high_water(pid) else { return };
+                mark.fetch_max(bytes, Ordering::Relaxed);
                 rest(Duration::from_millis(10));
             }
         });

@@ -81,7 +81,7 @@ impl Wire {
         }
     }
 
-    /// Reads some octets; an error at the end of the connection.
+    /// Reads some bytes; an error at the end of the connection.
     pub fn read(&mut self, most: usize) -> io::Result<Vec<u8>> {
         if !self.kept.is_empty() {
             return Ok(std::mem::take(&mut self.kept));
@@ -98,30 +98,30 @@ impl Wire {
         Ok(part)
     }
 
-    /// Reads exactly so many octets.
+    /// Reads exactly so many bytes.
     pub fn read_exact(&mut self, count: usize) -> io::Result<Vec<u8>> {
-        let mut octets = std::mem::take(&mut self.kept);
-        while octets.len() < count {
-            octets.extend(self.read(4096)?);
+        let mut bytes = std::mem::take(&mut self.kept);
+        while bytes.len() < count {
+            bytes.extend(self.read(4096)?);
         }
-        self.kept = octets.split_off(count);
-        Ok(octets)
+        self.kept = bytes.split_off(count);
+        Ok(bytes)
     }
 
     /// Reads a request's head and enters it in the log.
     pub fn request(&mut self) -> io::Result<Ask> {
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         let end = loop {
-            if let Some(at) = octets.windows(4).position(|four: &[u8]| four == b"\r\n\r\n") {
+            if let Some(at) = bytes.windows(4).position(|four: &[u8]| four == b"\r\n\r\n") {
                 break at + 4;
             }
-            if octets.len() > LONGEST_HEAD {
+            if bytes.len() > LONGEST_HEAD {
                 return Err(io::Error::other("request head too long"));
             }
-            octets.extend(self.read(4096)?);
+            bytes.extend(self.read(4096)?);
         };
-        self.kept = octets.split_off(end);
-        let text = String::from_utf8_lossy(&octets);
+        self.kept = bytes.split_off(end);
+        let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.split("\r\n");
         let path = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default().to_owned();
         let field =
@@ -132,29 +132,29 @@ impl Wire {
         Ok(Ask { path, fields, before, nth, host: self.log.host.clone(), secret: self.log.secret })
     }
 
-    /// Writes octets.
-    pub fn send(&mut self, octets: impl AsRef<[u8]>) -> io::Result<()> {
+    /// Writes bytes.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         // The moment before the last write: a late clock must not make gaps look short.
         self.log.ends(self.contact);
         match &mut self.stream {
-            Stream::Plain(stream) => stream.write_all(octets.as_ref()),
-            Stream::Tls(stream) => stream.write_all(octets.as_ref()).and_then(|()| stream.flush()),
+            Stream::Plain(stream) => stream.write_all(bytes.as_ref()),
+            Stream::Tls(stream) => stream.write_all(bytes.as_ref()).and_then(|()| stream.flush()),
         }
     }
 
-    /// Writes octets one by one.
-    pub fn drip(&mut self, octets: impl AsRef<[u8]>, every: Duration) -> io::Result<()> {
-        for octet in octets.as_ref() {
-            self.send([*octet])?;
+    /// Writes bytes one by one.
+    pub fn drip(&mut self, bytes: impl AsRef<[u8]>, every: Duration) -> io::Result<()> {
+        for byte in bytes.as_ref() {
+            self.send([*byte])?;
             rest(every);
         }
         Ok(())
     }
 
-    /// Writes the same octets until the client goes away.
-    pub fn flood(&mut self, octets: impl AsRef<[u8]>) -> io::Result<()> {
+    /// Writes the same bytes until the client goes away.
+    pub fn flood(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         loop {
-            self.send(octets.as_ref())?;
+            self.send(bytes.as_ref())?;
         }
     }
 

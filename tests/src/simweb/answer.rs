@@ -34,7 +34,7 @@ pub(super) enum Reply {
     Failure(Failure),
 }
 
-/// Octets of a robots.txt beyond which nothing has to be read (digest 2.4).
+/// Bytes of a robots.txt beyond which nothing has to be read (digest 2.4).
 const ROBOTS_LIMIT: usize = 512_000;
 const DAY: Duration = Duration::from_hours(24);
 

@@ -67,7 +67,7 @@ pub enum RobotsForm {
     Forbidden,
     /// An HTML page under the name robots.txt: no rules.
     Html,
-    /// The rules, then more octets than are read, then a line that would close `/late/`.
+    /// The rules, then more bytes than are read, then a line that would close `/late/`.
     Oversize,
     /// A redirect to this URL, on another host perhaps, where the file is.
     Moved(String),
@@ -117,7 +117,7 @@ pub enum Kind {
 pub struct Content {
     /// Its media type.
     pub content_type: &'static str,
-    /// Its octets; they may look like HTML.
+    /// Its bytes; they may look like HTML.
     pub body: String,
 }
 
@@ -132,7 +132,7 @@ pub struct Page {
     pub directives: Vec<(Directive, Place)>,
     /// `<base href>`, if the links are written relative to something else than the page.
     pub base: Option<String>,
-    /// Octets of filling text before the last link.
+    /// Bytes of filling text before the last link.
     pub padding: usize,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Head {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
-    /// When its first octet was here.
+    /// When its first byte was here.
     pub(super) start: Instant,
 }
 
@@ -29,7 +29,7 @@ const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Reads the next request head; none when the client has closed the connection.
 pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     let mut start = None;
     loop {
         let mut part = [0; 4096];
@@ -38,15 +38,15 @@ pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
             return Ok(None);
         }
         start.get_or_insert_with(Instant::now);
-        octets.extend_from_slice(&part[..count]);
-        if octets.ends_with(b"\r\n\r\n") {
+        bytes.extend_from_slice(&part[..count]);
+        if bytes.ends_with(b"\r\n\r\n") {
             break;
         }
-        if octets.len() > LONGEST_HEAD {
+        if bytes.len() > LONGEST_HEAD {
             return Err(io::Error::other("request head too long"));
         }
     }
-    let text = String::from_utf8_lossy(&octets);
+    let text = String::from_utf8_lossy(&bytes);
     let mut lines = text.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, path) =
@@ -78,17 +78,17 @@ pub(super) async fn write(
     answer: &Answer,
     record: impl FnOnce(Instant, bool),
 ) -> io::Result<()> {
-    let mut octets = format!("HTTP/1.1 {} Test\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
+    let mut bytes = format!("HTTP/1.1 {} Test\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
     for (name, value) in &answer.headers {
-        let _ = write!(octets, "{name}: {value}\r\n");
+        let _ = write!(bytes, "{name}: {value}\r\n");
     }
-    octets.push_str("\r\n");
-    let mut octets = as_sent(&octets);
-    octets.extend_from_slice(&answer.body);
-    let last = octets.len().saturating_sub(1024);
-    let begun = stream.write_all(&octets[..last]).await;
+    bytes.push_str("\r\n");
+    let mut bytes = as_sent(&bytes);
+    bytes.extend_from_slice(&answer.body);
+    let last = bytes.len().saturating_sub(1024);
+    let begun = stream.write_all(&bytes[..last]).await;
     record(Instant::now(), begun.is_ok());
     begun?;
-    stream.write_all(&octets[last..]).await?;
+    stream.write_all(&bytes[last..]).await?;
     stream.flush().await
 }

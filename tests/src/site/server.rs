@@ -207,9 +207,9 @@ mod tests {
 
     use super::*;
 
-    fn ask(server: &Server, octets: &str) -> String {
+    fn ask(server: &Server, bytes: &str) -> String {
         let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
-        stream.write_all(octets.as_bytes()).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

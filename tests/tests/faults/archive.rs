@@ -8,7 +8,7 @@ use std::time::Duration;
 use whole_program::output_dir::{archived_responses, files};
 use whole_program::site::Sites;
 
-use crate::ground::{copy, octets, pages, resume, told, tree};
+use crate::ground::{bytes, copy, pages, resume, told, tree};
 use crate::scene::{Scene, sorted};
 
 const PAGES: usize = 60;
@@ -35,11 +35,11 @@ fn an_archive_that_lacks_what_was_committed_is_named_and_left_alone() {
         let out = scene.path("copy");
         copy(&scene.out(), &out);
         damage(&last_warc(&out));
-        let before = octets(&out.join("warc"));
+        let before = bytes(&out.join("warc"));
         let output = resume(&out).args(["--max-pages", "none"]).run();
         let message = told(fault, &output, 5);
         assert!(message.contains("were committed") && message.contains("crawl repair"), "{output}");
-        assert_eq!(octets(&out.join("warc")), before, "nothing is touched");
+        assert_eq!(bytes(&out.join("warc")), before, "nothing is touched");
         fs::remove_dir_all(&out).unwrap();
     }
 }
@@ -77,12 +77,12 @@ fn settings_that_are_gone_or_unreadable_are_named() {
     told("show without crawl.toml", &scene.look("show", &[]), 5);
     let output = scene.crawl().run();
     assert!(told("a new crawl over it", &output, 2).contains("crawl.toml"), "{output}");
-    for (fault, octets) in [
+    for (fault, bytes) in [
         ("crawl.toml garbled", b"\x00\xff\x13garbage = [".to_vec()),
         ("crawl.toml cut", right[..right.len() / 2].to_vec()),
         ("crawl.toml empty", Vec::new()),
     ] {
-        fs::write(&file, &octets).unwrap();
+        fs::write(&file, &bytes).unwrap();
         let output = scene.resume().run();
         let message = told(fault, &output, output.code.unwrap_or_default());
         assert!(matches!(output.code, Some(2 | 3 | 5)) && message.contains("crawl.toml"), "{output}");

@@ -13,7 +13,7 @@ use whole_program::random::Random;
 use whole_program::request_log::Request;
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{copy, octets, pages, resume, told, tree};
+use crate::ground::{bytes, copy, pages, resume, told, tree};
 use crate::scene::Scene;
 
 const PAGES: usize = 90;
@@ -38,9 +38,9 @@ fn database(out: &Path) -> PathBuf {
 }
 
 fn overwrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
-    let mut octets = fs::read(path).unwrap();
-    change(&mut octets);
-    fs::write(path, octets).unwrap();
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    fs::write(path, bytes).unwrap();
 }
 
 fn cut(path: &Path, length: u64) {
@@ -67,20 +67,20 @@ const FATAL: &[(&str, Damage)] = &[
     ("db/db cut to half", |out| cut(&database(out), length(&database(out)) / 2)),
     ("db/db without its last 20 KB", |out| cut(&database(out), length(&database(out)) - 20_000)),
     ("db/db deleted", |out| fs::remove_file(database(out)).unwrap()),
-    ("db/db all zero", |out| overwrite(&database(out), |octets| octets.fill(0))),
+    ("db/db all zero", |out| overwrite(&database(out), |bytes| bytes.fill(0))),
     ("db/db overwritten with garbage", |out| {
-        overwrite(&database(out), |octets| {
+        overwrite(&database(out), |bytes| {
             let mut random = Random::new(3);
-            for octet in octets {
-                *octet = random.bits() as u8;
+            for byte in bytes {
+                *byte = random.bits() as u8;
             }
         });
     }),
-    ("64 octets of db/db flipped", |out| {
-        overwrite(&database(out), |octets| {
-            let step = octets.len() / 64;
+    ("64 bytes of db/db flipped", |out| {
+        overwrite(&database(out), |bytes| {
+            let step = bytes.len() / 64;
             for n in 0..64 {
-                octets[n * step + 100] ^= 0xff;
+                bytes[n * step + 100] ^= 0xff;
             }
         });
     }),
@@ -106,12 +106,12 @@ fn all() -> Vec<String> {
 /// Repairs a damaged crawl and goes on with it: everything is there in the end, and what the archive holds isn't asked for again.
 fn repaired(scene: &Scene, fault: &str, damaged: &Path, known: &[String]) {
     let out = scene.path("repaired");
-    let before = octets(damaged);
+    let before = bytes(damaged);
     let output =
         Crawl::new(["repair".as_ref(), damaged.as_os_str()]).args(["--out".as_ref(), out.as_os_str()]).run();
     told(&format!("{fault}: repair"), &output, 0);
     assert!(output.stdout.contains("pages ") && output.stdout.contains("crawl resume"), "{output}");
-    assert_eq!(octets(damaged), before, "{fault}: what is repaired is only read");
+    assert_eq!(bytes(damaged), before, "{fault}: what is repaired is only read");
     let asked = scene.server.count();
     resume(&out).args(["--max-pages", "none", "--delay", "0s"]).run().expect(0);
     assert_eq!(pages(&out), all(), "{fault}: after repair and resume");
@@ -217,10 +217,10 @@ fn a_damaged_archive_is_repaired_and_what_is_lost_of_it_is_told() {
     let scene = half();
     let path = whole_program::output_dir::files(&scene.out().join("warc")).pop().unwrap();
     // A hole in the middle, and a cut end.
-    overwrite(&path, |octets| {
-        let middle = octets.len() / 2;
-        octets[middle..middle + 200].fill(0);
-        octets.truncate(octets.len() - 100);
+    overwrite(&path, |bytes| {
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 200].fill(0);
+        bytes.truncate(bytes.len() - 100);
     });
     told("WARC with a hole and cut: resume", &resume(&scene.out()).run(), 5);
     let out = scene.path("repaired");
@@ -228,7 +228,7 @@ fn a_damaged_archive_is_repaired_and_what_is_lost_of_it_is_told() {
         Crawl::new(["repair".as_ref(), scene.out().as_os_str()]).args(["--json", "--out"]).args([&out]).run();
     told("WARC with a hole and cut: repair", &output, 0);
     let row = &output.json()[0];
-    assert!(row["bodies_lost"].as_u64() >= Some(1) && row["archive_octets_lost"].as_u64() > Some(0), "{row}");
+    assert!(row["bodies_lost"].as_u64() >= Some(1) && row["archive_bytes_lost"].as_u64() > Some(0), "{row}");
     assert_eq!(row["pages"], 100, "the page records are all there");
     resume(&out).args(["--max-pages", "none", "--delay", "0s"]).run().expect(0);
     assert_eq!(pages(&out), all());
@@ -236,9 +236,9 @@ fn a_damaged_archive_is_repaired_and_what_is_lost_of_it_is_told() {
     let words = ["--table", "pages", "--format", "jsonl"];
     let rows = Crawl::new(["export".as_ref(), out.as_os_str()]).args(words).run().expect(0).json();
     for row in rows.iter().filter(|row| !row["warc_file"].is_null()) {
-        let octets = fs::read(out.join("warc").join(row["warc_file"].as_str().unwrap())).unwrap();
+        let bytes = fs::read(out.join("warc").join(row["warc_file"].as_str().unwrap())).unwrap();
         let at = row["warc_offset"].as_u64().unwrap() as usize;
-        let member = &octets[at..at + row["warc_length"].as_u64().unwrap() as usize];
+        let member = &bytes[at..at + row["warc_length"].as_u64().unwrap() as usize];
         let mut plain = String::new();
         flate2::read::GzDecoder::new(member).read_to_string(&mut plain).unwrap();
         assert!(plain.contains(&format!("WARC-Target-URI: {}\r\n", row["url"].as_str().unwrap())), "{row}");
@@ -258,7 +258,7 @@ fn missing(scene: &Scene) -> whole_program::program::Output {
 }
 
 #[test]
-fn one_flipped_octet_anywhere_is_noticed_or_harmless() {
+fn one_flipped_byte_anywhere_is_noticed_or_harmless() {
     let scene = half();
     let known = pages(&scene.out());
     let mut random = Random::new(11);
@@ -267,11 +267,11 @@ fn one_flipped_octet_anywhere_is_noticed_or_harmless() {
         let out = scene.path("copy");
         copy(&scene.out(), &out);
         let at = random.between(0, length(&database(&out)) - 1) as usize;
-        overwrite(&database(&out), |octets| octets[at] ^= 1 << random.between(0, 7));
+        overwrite(&database(&out), |bytes| bytes[at] ^= 1 << random.between(0, 7));
         let output = resume(&out).args(["--max-pages", "1"]).run();
         if output.code == Some(5) {
-            assert!(output.stderr.contains("crawl repair"), "octet {at}: {output}");
-            assert!(!output.stderr.contains("panicked"), "octet {at}: {output}");
+            assert!(output.stderr.contains("crawl repair"), "byte {at}: {output}");
+            assert!(!output.stderr.contains("panicked"), "byte {at}: {output}");
             refused += 1;
         } else {
             // A part that is read later, or not needed: the tables tell.
@@ -279,17 +279,17 @@ fn one_flipped_octet_anywhere_is_noticed_or_harmless() {
             let words = ["--table", "pages", "--format", "jsonl"];
             let export = Crawl::new(["export".as_ref(), out.as_os_str()]).args(words).run();
             if export.code == Some(0) {
-                assert_eq!(export.json().len(), known.len(), "octet {at}: pages are lost in silence");
+                assert_eq!(export.json().len(), known.len(), "byte {at}: pages are lost in silence");
                 harmless += 1;
             } else {
-                let message = told("flipped octet: export", &export, 5);
-                assert!(message.contains("crawl repair"), "octet {at}: {export}");
+                let message = told("flipped byte: export", &export, 5);
+                assert!(message.contains("crawl repair"), "byte {at}: {export}");
                 refused += 1;
             }
         }
         fs::remove_dir_all(&out).unwrap();
     }
-    eprintln!("| one octet flipped, 24 places | 5 or 0 | {refused} refused, {harmless} harmless |");
+    eprintln!("| one byte flipped, 24 places | 5 or 0 | {refused} refused, {harmless} harmless |");
     assert!(refused > 0);
     // The original goes on.
     scene.resume().args(["--max-pages", "none"]).run().expect(0);

@@ -34,7 +34,7 @@ fn whole(scene: &Scene, out: &std::path::Path, stops: usize) {
 
 #[test]
 fn files_that_may_not_grow_stop_the_crawl_and_it_goes_on_when_they_may() {
-    // In blocks of 512 octets; sled's file begins with 128 KiB, so the small ones stop the start itself.
+    // In blocks of 512 bytes; sled's file begins with 128 KiB, so the small ones stop the start itself.
     for blocks in [8, 200, 400, 700, 1_400] {
         let scene = scene();
         let limit = format!("ulimit -f {blocks}; trap '' XFSZ");

@@ -170,7 +170,7 @@ fn a_repair_that_fails_leaves_nothing_behind_and_can_be_repeated() {
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
     let all = pages(&scene.out());
-    let before = crate::ground::octets(&scene.out());
+    let before = crate::ground::bytes(&scene.out());
     let calls = {
         let to = scene.path("counted");
         let io = FailingIo::new(&to, &scene.path("calls"));
@@ -185,7 +185,7 @@ fn a_repair_that_fails_leaves_nothing_behind_and_can_be_repeated() {
         let call = io.calls().get(number - 1).cloned().unwrap_or_default();
         let what = format!("call {number} of {} ({call})", calls.len());
         sound(&what, &output, &[0, 5]);
-        assert_eq!(crate::ground::octets(&scene.out()), before, "{what}: what is repaired is only read");
+        assert_eq!(crate::ground::bytes(&scene.out()), before, "{what}: what is repaired is only read");
         if output.code == Some(5) {
             failed += 1;
             assert!(!to.exists(), "{what}: a repair that failed leaves nothing behind: {output}");

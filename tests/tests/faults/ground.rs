@@ -86,8 +86,8 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Every file of a directory with its octets; the lock and the log may be touched by anybody.
-pub(crate) fn octets(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+/// Every file of a directory with its bytes; the lock and the log may be touched by anybody.
+pub(crate) fn bytes(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = whole_program::output_dir::files(directory).into_iter();
     let kept = files.filter(|path| !path.ends_with(".lock") && !path.ends_with("log/crawl.jsonl"));
     kept.map(|path| (path.clone(), fs::read(&path).expect("a file that was just listed"))).collect()

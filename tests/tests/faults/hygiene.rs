@@ -134,8 +134,8 @@ fn no_record_of_the_archive_has_a_field_of_the_web_s_and_no_file_a_name() {
         if !name.ends_with(".warc.gz") {
             continue;
         }
-        let octets = std::fs::read(&path).unwrap();
-        let mut rest = octets.as_slice();
+        let bytes = std::fs::read(&path).unwrap();
+        let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             let mut plain = Vec::new();
             let mut member = flate2::bufread::GzDecoder::new(rest);

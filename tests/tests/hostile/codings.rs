@@ -152,10 +152,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "gzip-with-a-wrong-checksum",
         "framing",
         Serve::Answer(|_| {
-            let mut octets = gzip(GOOD);
-            let at = octets.len() - 6;
-            octets[at] ^= 0xff;
-            coded("gzip", octets)
+            let mut bytes = gzip(GOOD);
+            let at = bytes.len() - 6;
+            bytes[at] ^= 0xff;
+            coded("gzip", bytes)
         }),
         &[Fails("/", &["decode"])],
     ),

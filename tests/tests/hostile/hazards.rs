@@ -4,7 +4,7 @@ use whole_program::hostile::{Expect, Scenario};
 
 /// Key and rule. A scenario names the key.
 pub(crate) const HAZARDS: &[(&str, &str)] = &[
-    ("body", "a decoded body has no limit by itself: wire and decoded octets are limited each"),
+    ("body", "a decoded body has no limit by itself: wire and decoded bytes are limited each"),
     ("tree", "the tree of a page amplifies: nodes and time are limited"),
     ("redirect", "redirects go back to the frontier: robots.txt, pace and limits hold for each hop"),
     ("deadline", "one deadline for a try; a connection doesn't outlive it"),
@@ -12,9 +12,9 @@ pub(crate) const HAZARDS: &[(&str, &str)] = &[
     ("cookie", "no cookies, no credentials, no userinfo"),
     ("address", "links and redirects never lead to addresses that aren't public"),
     ("robots", "robots.txt that can't be had closes a site; Retry-After is obeyed"),
-    ("limit", "header octets and count, URL length, links per page have limits with a name"),
+    ("limit", "header bytes and count, URL length, links per page have limits with a name"),
     ("framing", "what isn't HTTP, or breaks off, is an error of that URL with its kind"),
-    ("text", "any octets can be a page: charset, controls, types that lie"),
+    ("text", "any bytes can be a page: charset, controls, types that lie"),
     ("output", "nothing from the web steers a terminal, a spreadsheet, a WARC header or a file name"),
     ("trap", "URL spaces without end are left at a budget"),
     ("tls", "TLS errors are errors of that host, never ignored"),

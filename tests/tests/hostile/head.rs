@@ -268,12 +268,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Answers("/", 200)],
     ),
     Scenario::pages(
-        "type-with-octets",
+        "type-with-bytes",
         "text",
         Serve::Answer(|_| {
-            let mut octets = b"HTTP/1.1 200 OK\r\nContent-Length: 19\r\nContent-Type: text/html; charset=\xff\xfe\x9b31m\r\n\r\n".to_vec();
-            octets.extend_from_slice(b"<title>good</title>");
-            octets
+            let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 19\r\nContent-Type: text/html; charset=\xff\xfe\x9b31m\r\n\r\n".to_vec();
+            bytes.extend_from_slice(b"<title>good</title>");
+            bytes
         }),
         &[Answers("/", 200)],
     ),
@@ -284,7 +284,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Answers("/", 200), Links("/", 0), Never("/no")],
     ),
     Scenario::pages(
-        "html-as-octets",
+        "html-as-bytes",
         "text",
         Serve::Answer(|_| typed("application/octet-stream", "<html><a href=/no>no</a>")),
         &[Answers("/", 200), Links("/", 0), Never("/no")],

@@ -189,7 +189,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ),
     // Text.
     html!(
-        "nul-octets",
+        "nul-bytes",
         "text",
         READ,
         with_link([b"<p>".to_vec(), vec![0; 200_000], b"</p>".to_vec()].concat())

@@ -161,11 +161,11 @@ pub(crate) fn hygiene(crawled: &Crawled, output: &Output, wrong: &mut Vec<String
         if name.contains("..") || !name.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-".contains(&c)) {
             wrong.push(format!("a file is called {name:?}"));
         }
-        let octets = std::fs::read(&path).unwrap_or_default();
+        let bytes = std::fs::read(&path).unwrap_or_default();
         if name.ends_with(".warc.gz") {
-            archive(&name, &octets, wrong);
+            archive(&name, &bytes, wrong);
         } else if name.starts_with("log/") || name.ends_with(".toml") {
-            steering(&name, &String::from_utf8_lossy(&octets), wrong);
+            steering(&name, &String::from_utf8_lossy(&bytes), wrong);
         }
     }
 }
@@ -217,8 +217,8 @@ const FIELDS: [&str; 16] = [
 ];
 
 /// Every record of an archive: its own field names and no others, and a block as long as it says.
-fn archive(name: &str, octets: &[u8], wrong: &mut Vec<String>) {
-    let mut rest = octets;
+fn archive(name: &str, bytes: &[u8], wrong: &mut Vec<String>) {
+    let mut rest = bytes;
     while !rest.is_empty() {
         let mut record = Vec::new();
         let mut member = flate2::bufread::GzDecoder::new(rest);

@@ -120,7 +120,7 @@ fn crawl(name: &str, kinds: &[Kind], limit: Duration) -> Crawled {
     let watch = Watch::over(running.pid());
     let output = running.wait(limit);
     let peak = watch.end();
-    let stored = octets_below(&path("out").join("db"));
+    let stored = bytes_below(&path("out").join("db"));
     let _written = writeln!(
         std::io::stderr(),
         "hostile records, {name}: exit code {:?}, peak {peak}, database {} MB",
@@ -141,10 +141,10 @@ fn crawl(name: &str, kinds: &[Kind], limit: Duration) -> Crawled {
     Crawled { stored, pages }
 }
 
-fn octets_below(directory: &Path) -> u64 {
+fn bytes_below(directory: &Path) -> u64 {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => octets_below(&entry.path()),
+        Ok(kind) if kind.is_dir() => bytes_below(&entry.path()),
         _ => entry.metadata().map_or(0, |data| data.len()),
     });
     sizes.sum()

@@ -116,7 +116,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Answers("/", 302), Never("/xx"), Skips("/xxx", "too_long")],
     ),
     Scenario::pages(
-        "location-with-octets",
+        "location-with-bytes",
         "redirect",
         Serve::Answer(|ask| match ask.path.as_str() {
             "/" => b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf\xe9\r\n\r\n".to_vec(),

@@ -12,12 +12,12 @@ use crate::crawl::{Plan, run};
 static BOMB: LazyLock<Vec<u8>> = LazyLock::new(|| gzip_bomb(100));
 
 /// robots.txt names `/map.xml`, which is this; everything else is a page.
-fn map(ask: &Ask, octets: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+fn map(ask: &Ask, bytes: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
     match ask.path.as_str() {
         "/robots.txt" => {
             text(format!("User-agent: *\nDisallow: /closed\nSitemap: http://{}/map.xml\n", ask.host))
         }
-        "/map.xml" => octets(),
+        "/map.xml" => bytes(),
         "/sitemap.xml" => answer(404, &[], ""),
         _ => page(format!("<title>{}</title>", ask.path)),
     }

@@ -20,9 +20,9 @@ fn made_up(n: usize) -> String {
     let mut bits = (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24;
     (0..5)
         .map(|_| {
-            let octet = b"abcdefghijklmnopqrstuvwxyz0123456789"[(bits % 36) as usize];
+            let byte = b"abcdefghijklmnopqrstuvwxyz0123456789"[(bits % 36) as usize];
             bits /= 36;
-            char::from(octet)
+            char::from(byte)
         })
         .collect()
 }

@@ -350,7 +350,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Fails("/", &["truncated", "protocol", "too_large"])],
     ),
     Scenario::pages(
-        "chunks-of-one-octet",
+        "chunks-of-one-byte",
         "body",
         Serve::Wire(|w| {
             w.request()?;
@@ -503,7 +503,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             let ask = w.request()?;
             let number: Option<usize> = ask.path.strip_prefix("/bad/").and_then(|text| text.parse().ok());
             let whole = |body: &str| page(format!("<title>{}</title>{body}", ask.path));
-            let octets = match number.map(|number| number % 6) {
+            let bytes = match number.map(|number| number % 6) {
                 None if ask.path == "/" => {
                     let links: String = (0..12).map(|n| format!("<a href=/bad/{n}>x</a>")).collect();
                     whole(&format!("{links}<a href=/last>x</a>"))
@@ -516,7 +516,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
                 Some(4) => answer(200, &["Content-Encoding: gzip"], "no gzip"),
                 Some(_) => b"no HTTP at all\r\n\r\n".to_vec(),
             };
-            w.send(octets)
+            w.send(bytes)
         }),
         &[
             NoPause,

@@ -75,7 +75,7 @@ fn a_byte_order_mark_before_the_first_url_is_no_part_of_it() {
 }
 
 #[test]
-fn a_seed_line_with_octets_that_arent_text_is_a_bad_line() {
+fn a_seed_line_with_bytes_that_arent_text_is_a_bad_line() {
     let scene = scene();
     fs::write(scene.seeds(), b"http://a.test/\nhttp://\xff\xfe\x00/\n\x1b[31mred\n").unwrap();
     let output = scene.crawl().run();

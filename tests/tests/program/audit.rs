@@ -94,10 +94,10 @@ fn what_does_not_fit_is_told_with_its_own_exit_code() {
 
     let archive = std::fs::read_dir(scene.out().join("warc")).unwrap();
     let file = archive.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some()).unwrap();
-    let mut octets = std::fs::read(&file).unwrap();
-    let middle = octets.len() / 2;
-    octets[middle] ^= 0x55;
-    std::fs::write(&file, octets).unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&file, bytes).unwrap();
     let output = scene.look("audit", &["--json"]);
     output.expect(14);
     let report = &output.json()[0];

@@ -17,7 +17,7 @@ use whole_program::random::Random;
 /// Largest body by default.
 const LARGEST: usize = 10 << 20;
 
-/// Octets of memory that the whole program may take.
+/// Bytes of memory that the whole program may take.
 const MOST: u64 = 300 << 20;
 
 /// What the hosts send, by the first part of their name.
@@ -34,7 +34,7 @@ impl Bodies {
         let mut random = Random::new(1);
         let noise = std::iter::repeat_with(|| random.between(0, u64::MAX - 1).to_le_bytes());
         let noise: Vec<u8> = noise.flatten().take(LARGEST).collect();
-        // Characters that take three octets as text.
+        // Characters that take three bytes as text.
         let html = [b"<!doctype html><p>".to_vec(), vec![0x80; LARGEST - 18]].concat();
         let mut bomb = GzEncoder::new(Vec::new(), Compression::fast());
         for _ in 0..64 {
@@ -112,7 +112,7 @@ fn start() -> SocketAddr {
     address
 }
 
-/// The most memory that the program had so far, in octets; none when it is gone.
+/// The most memory that the program had so far, in bytes; none when it is gone.
 fn peak(running: &Running) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.pid())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -169,7 +169,7 @@ fn large_bodies_and_bombs_from_many_hosts_at_once_stay_under_300_mb() {
     eprintln!("peak {} MiB", most >> 20);
     assert!(most < MOST, "{} MiB", most >> 20);
     // All are there, and the innocent ones whole.
-    for (kind, count, octets) in [
+    for (kind, count, bytes) in [
         ("noise", 40, Some(LARGEST)),
         ("bomb", 60, Some(LARGEST)),
         ("html", 2, Some(LARGEST)),
@@ -179,7 +179,7 @@ fn large_bodies_and_bombs_from_many_hosts_at_once_stay_under_300_mb() {
         assert_eq!(found.len(), count, "{kind}");
         for page in found {
             assert!(page["status"] == 200, "{page}");
-            assert!(octets.is_none_or(|octets| page["bytes"] == octets), "{page}");
+            assert!(bytes.is_none_or(|bytes| page["bytes"] == bytes), "{page}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! I7: what pages ask for, down to the octets of the output directory.
+//! I7: what pages ask for, down to the bytes of the output directory.
 
 use whole_program::output_dir::files_with;
 use whole_program::site::{Answer, Sites};

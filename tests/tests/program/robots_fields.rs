@@ -9,7 +9,7 @@ use whole_program::site::{Answer, Sites};
 
 use crate::scene::{Scene, sorted};
 
-/// Octets of a robots.txt that are read (RFC 9309 section 2.5 asks for 500 KiB at least).
+/// Bytes of a robots.txt that are read (RFC 9309 section 2.5 asks for 500 KiB at least).
 const READ: usize = 512_000;
 
 #[test]
@@ -44,7 +44,7 @@ fn a_rule_that_the_size_limit_cuts_never_opens_more() {
     robots.push_str(&format!("#{}\n", "x".repeat(98)).repeat(padding / 100));
     robots.push_str(&format!("#{}\n", "x".repeat(98))[..padding % 100]);
     assert_eq!(robots.len() + cut.len(), READ);
-    // A whole comment line may end in the padding's last octets: the rule starts a line of its own.
+    // A whole comment line may end in the padding's last bytes: the rule starts a line of its own.
     let robots = format!("{}\n{cut}/only-this-page\n", &robots[..robots.len() - 1]);
     assert_eq!(&robots[READ - cut.len()..READ], cut);
     let sites = Sites::new()

@@ -100,17 +100,17 @@ impl Store for FailingStore {
 /// What a torn write leaves behind the last record: part of a member, zeros, or noise.
 fn tear(archive: &Path, random: &mut Random) {
     let Some(last) = files(archive).pop() else { return };
-    let mut octets = std::fs::read(&last).expect("a file that was just listed");
+    let mut bytes = std::fs::read(&last).expect("a file that was just listed");
     match random.between(0, 3) {
         0 => return,
         1 => {
-            let part = octets[..octets.len().min(random.between(1, 400) as usize)].to_vec();
-            octets.extend(part);
+            let part = bytes[..bytes.len().min(random.between(1, 400) as usize)].to_vec();
+            bytes.extend(part);
         }
-        2 => octets.extend(vec![0; random.between(1, 5_000) as usize]),
-        _ => octets.extend((0..random.between(1, 2_000)).map(|_| random.bits() as u8)),
+        2 => bytes.extend(vec![0; random.between(1, 5_000) as usize]),
+        _ => bytes.extend((0..random.between(1, 2_000)).map(|_| random.bits() as u8)),
     }
-    std::fs::write(last, octets).expect("the archive can be written");
+    std::fs::write(last, bytes).expect("the archive can be written");
 }
 
 /// Runs a crawl whose store fails again and again until it is through; gives the number of failures.

@@ -12,7 +12,7 @@ use whole_program::simweb::{SimWeb, Size, generate};
 
 use crate::crawl::{Crawl, DELAY};
 
-/// Crawls a web of many hosts; gives its log by start, its octets, and the reasons of pauses.
+/// Crawls a web of many hosts; gives its log by start, its bytes, and the reasons of pauses.
 async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u64, Vec<String>) {
     let sim = SimWeb::new(generate(1, Size { hosts: 40, resources: 10, ..Size::default() }));
     let mut crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
@@ -44,14 +44,14 @@ async fn a_quota_of_requests_spreads_them_over_all_hosts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quota_of_octets_is_kept_over_all_hosts() {
+async fn a_quota_of_bytes_is_kept_over_all_hosts() {
     const MOST: u64 = 5_000;
     let (_, _, reasons) = crawl(|s| EngineSettings { max_bandwidth: Some(1 << 40), ..s }).await;
     assert!(!reasons.iter().any(|reason| reason == "max-bandwidth"), "{reasons:?}");
-    let (log, octets, reasons) = crawl(|s| EngineSettings { max_bandwidth: Some(MOST), ..s }).await;
+    let (log, bytes, reasons) = crawl(|s| EngineSettings { max_bandwidth: Some(MOST), ..s }).await;
     assert!(reasons.iter().any(|reason| reason == "max-bandwidth"), "{reasons:?}");
     // A second's worth at the start, and bodies under way when the quota began to bind: no host has two.
-    let least = octets.saturating_sub(MOST + 40 * 5_000 + 3 * 512_000) / MOST;
+    let least = bytes.saturating_sub(MOST + 40 * 5_000 + 3 * 512_000) / MOST;
     let took = log.last().unwrap().start.as_secs();
-    assert!(least > 60 && took >= least, "{octets} octets in {took} s, at least {least}");
+    assert!(least > 60 && took >= least, "{bytes} bytes in {took} s, at least {least}");
 }

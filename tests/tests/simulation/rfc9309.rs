@@ -50,7 +50,7 @@ impl Rules {
         if has_named { named } else { star }
     }
 
-    /// Section 2.2.2: the match of the most octets counts, of equal ones that which allows.
+    /// Section 2.2.2: the match of the most bytes counts, of equal ones that which allows.
     fn allows(&self, path: &str) -> bool {
         if path == "/robots.txt" {
             return true;
@@ -61,7 +61,7 @@ impl Rules {
     }
 }
 
-/// Section 2.2.2: octets beyond US-ASCII are percent-encoded, and encoded ones of the unreserved characters aren't.
+/// Section 2.2.2: bytes beyond US-ASCII are percent-encoded, and encoded ones of the unreserved characters aren't.
 fn encoded(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -79,7 +79,7 @@ fn encoded(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Section 2.2.3: `*` stands for any octets, `$` at the end for the end; a match begins at the first octet.
+/// Section 2.2.3: `*` stands for any bytes, `$` at the end for the end; a match begins at the first byte.
 fn matches(rule: &[u8], path: &[u8]) -> bool {
     match rule {
         [] => true,
@@ -92,14 +92,14 @@ fn matches(rule: &[u8], path: &[u8]) -> bool {
 /// What an answer for a robots.txt says (section 2.3.1), with the last copy where there is one; none: nothing may be fetched.
 fn said(record: &RobotsRecord, copy: Option<&RobotsRecord>, token: &str) -> Option<Rules> {
     match record.status {
-        Some(200..=299) => Some(Rules::read(&record.octets(), token)),
-        Some(304) => copy.map(|copy| Rules::read(&copy.octets(), token)),
+        Some(200..=299) => Some(Rules::read(&record.bytes(), token)),
+        Some(304) => copy.map(|copy| Rules::read(&copy.bytes(), token)),
         // Redirects that lead nowhere count as unavailable.
         Some(300..=499) => Some(Rules::default()),
         // Unreachable for long: a copy may be used.
         _ => copy
             .filter(|_| record.access == RobotsAccess::Stored)
-            .map(|copy| Rules::read(&copy.octets(), token)),
+            .map(|copy| Rules::read(&copy.bytes(), token)),
     }
 }
 

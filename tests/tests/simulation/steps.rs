@@ -8,7 +8,7 @@ use whole_program::simweb::Web;
 /// Turns of the loop that may do nothing, one after the other, without a time to wait for: a lease that found nothing, say.
 const IDLE_TURNS: u64 = 4;
 
-/// Times that may be put off, one after the other, without anything done: a debt of octets is paid second by second.
+/// Times that may be put off, one after the other, without anything done: a debt of bytes is paid second by second.
 const PUT_OFF: u64 = 10_000;
 
 /// Visits in vain for each host of the web, one after the other: it waits for a window, for its robots.txt, for a descriptor.

@@ -36,13 +36,11 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, Au
 
 /// The stored body is the one whose digest and length are on record.
 fn body(record: &RobotsRecord) -> Result<(), String> {
-    let octets = record.octets();
+    let bytes = record.bytes();
     let is_there = record.body.is_some() || record.body_base64.is_some();
     match &record.digest {
-        Some(named) if *named != digest(&octets) => Err("the stored body has another digest".to_owned()),
-        Some(_) if record.bytes != octets.len() as u64 => {
-            Err("the stored body has another length".to_owned())
-        }
+        Some(named) if *named != digest(&bytes) => Err("the stored body has another digest".to_owned()),
+        Some(_) if record.bytes != bytes.len() as u64 => Err("the stored body has another length".to_owned()),
         None if is_there => Err("a body is stored, but no digest of it".to_owned()),
         _ => Ok(()),
     }
@@ -90,15 +88,15 @@ fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
 
 /// An HTML page, or a binary file, in which no line names a robot.
 fn is_no_robots_txt(record: &RobotsRecord) -> bool {
-    let octets = record.octets();
-    let text = octets.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&octets).trim_ascii_start();
-    let names_robots = octets.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
+    let bytes = record.bytes();
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii_start();
+    let names_robots = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
         let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
         name.len() < line.len() && name.trim_ascii().eq_ignore_ascii_case(b"user-agent")
     });
     let is_html = text.starts_with(b"<")
         || values(record, "content-type").any(|value| value.to_ascii_lowercase().contains("html"));
-    text.is_empty() || !names_robots && (is_html || octets.iter().take(1024).any(|byte| *byte == 0))
+    text.is_empty() || !names_robots && (is_html || bytes.iter().take(1024).any(|byte| *byte == 0))
 }
 
 fn lifetime(record: &RobotsRecord) -> Result<(), String> {
@@ -107,7 +105,7 @@ fn lifetime(record: &RobotsRecord) -> Result<(), String> {
         (RobotsAccess::Rules, _) | (RobotsAccess::Stored, Some(304)) => {
             freshness(record).unwrap_or(DAY).clamp(HOUR / 6.0, DAY)
         }
-        (RobotsAccess::AllowAll, Some(200..=299)) if !record.octets().trim_ascii().is_empty() => 6.0 * HOUR,
+        (RobotsAccess::AllowAll, Some(200..=299)) if !record.bytes().trim_ascii().is_empty() => 6.0 * HOUR,
         (RobotsAccess::AllowAll, _) => DAY,
         // An hour and a tenth of it by chance, or as long as it asks to be left in peace.
         (RobotsAccess::Stored, _) if values(record, "retry-after").next().is_none() => 1.1 * HOUR,

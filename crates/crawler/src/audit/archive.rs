@@ -98,7 +98,7 @@ impl Derived {
 const CAPTURE: u8 = 0;
 const WITHDRAWN: u8 = 1;
 
-/// Octets behind a file's name: a zero, the offset, the kind.
+/// Bytes behind a file's name: a zero, the offset, the kind.
 const BEHIND: usize = 1 + 8 + 1;
 
 /// What the database says of the archive's places, in the order of the archive.
@@ -200,7 +200,7 @@ fn missing(
     let is_before = |told: &[u8]| before.is_none_or(|before| told < before);
     while let Some(told) = places.next_if(|told| told.as_ref().map_or(true, |told| is_before(told))) {
         let told = told?;
-        let end = told.iter().position(|octet| *octet == 0).unwrap_or(told.len());
+        let end = told.iter().position(|byte| *byte == 0).unwrap_or(told.len());
         if told.get(end + BEHIND - 1) == Some(&CAPTURE) {
             let (file, offset) = (String::from_utf8_lossy(&told[..end]), sorter::number(&told, end + 1, 8));
             let place = read_place(&told[end + BEHIND..])?;
@@ -217,8 +217,8 @@ fn place_key(file: &str, offset: u64) -> Vec<u8> {
     [file.as_bytes(), &[0], &offset.to_be_bytes()].concat()
 }
 
-fn read_place(octets: &[u8]) -> Result<Place, AuditError> {
-    postcard::from_bytes(octets).map_err(|error| AuditError::record(Tree::Pages)(&error))
+fn read_place(bytes: &[u8]) -> Result<Place, AuditError> {
+    postcard::from_bytes(bytes).map_err(|error| AuditError::record(Tree::Pages)(&error))
 }
 
 fn judge_response(

@@ -199,7 +199,7 @@ impl<S: Store> Versions<'_, S> {
         };
         let record = RobotsRecord::read(&value).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
         let name = asked.origin.as_ref().map(ToString::to_string);
-        Ok(Robots::parse(&record.octets(), &self.rules.agent, &self.rules.options, name.as_deref()))
+        Ok(Robots::parse(&record.bytes(), &self.rules.agent, &self.rules.options, name.as_deref()))
     }
 }
 

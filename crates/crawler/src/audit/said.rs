@@ -53,7 +53,7 @@ impl<'a, S: Store> RobotsSaid<'a, S> {
             }
             if is_this {
                 let read = |record: &RobotsRecord| {
-                    Robots::parse(&record.octets(), &self.rules.agent, &self.rules.options, Some(origin))
+                    Robots::parse(&record.bytes(), &self.rules.agent, &self.rules.options, Some(origin))
                 };
                 signals = good.as_ref().map(read).map(|robots| signals_of(&robots)).unwrap_or_default();
                 break;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Longest product in octets.
+/// Longest product in bytes.
 const MAX_PRODUCT: usize = 128;
-/// Longest contact in octets (a mail path is at most 254: RFC 5321 section 4.5.3.1.3; a URL gets more room).
+/// Longest contact in bytes (a mail path is at most 254: RFC 5321 section 4.5.3.1.3; a URL gets more room).
 const MAX_CONTACT: usize = 512;
 
 /// Why a product or a contact was refused.
@@ -27,8 +27,8 @@ pub enum AgentError {
     /// A character that a product can't have (RFC 9110 section 5.6.2: token).
     #[error("the agent has the character {0:?}: NAME/VERSION takes letters, digits and - _ . alone")]
     BadCharacter(char),
-    /// Longer than 128 octets.
-    #[error("the agent has {0} octets, at most {MAX_PRODUCT} are taken")]
+    /// Longer than 128 bytes.
+    #[error("the agent has {0} bytes, at most {MAX_PRODUCT} are taken")]
     TooLong(usize),
     /// Neither an http(s) URL nor an e-mail address.
     #[error("the contact {0:?} is neither a URL nor an e-mail address: write https://... or name@domain")]

@@ -31,8 +31,8 @@ pub(super) struct FileLayer {
 pub(super) fn read(path: &Path) -> Result<FileLayer, ConfigError> {
     let name = crate::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| ConfigError::Unreadable { path: name.clone(), source };
-    let octets = std::fs::read(path).map_err(unreadable)?;
-    let text = String::from_utf8(octets).map_err(|_| {
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| {
         unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, "it isn't UTF-8 text"))
     })?;
     parse(&text, &name)

@@ -12,27 +12,27 @@ use crate::sitemap::SitemapLimits;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageSettings {
-    /// Octets of one link address as it stands in the page. Default: 8 KiB.
+    /// Bytes of one link address as it stands in the page. Default: 8 KiB.
     #[serde(with = "units::size")]
     pub href_bytes: u64,
-    /// Octets of all resolved link addresses of the page together. Default: 8 MiB.
+    /// Bytes of all resolved link addresses of the page together. Default: 8 MiB.
     #[serde(with = "units::size")]
     pub link_bytes: u64,
-    /// Octets kept of a link's text. Default: 256.
+    /// Bytes kept of a link's text. Default: 256.
     #[serde(with = "units::size")]
     pub anchor_bytes: u64,
     /// Bytes of text read for the full-text index. Default: 1 MiB.
     #[serde(with = "units::size")]
     pub text_bytes: u64,
-    /// Octets kept of the title. Default: 4 KiB.
+    /// Bytes kept of the title. Default: 4 KiB.
     #[serde(with = "units::size")]
     pub title_bytes: u64,
-    /// Octets of the page within which `<meta>` elements are read; never fewer than the default. Default: 512 KiB.
+    /// Bytes of the page within which `<meta>` elements are read; never fewer than the default. Default: 512 KiB.
     #[serde(with = "units::size")]
     pub meta_bytes: u64,
     /// `<meta>` elements; never fewer than the default. Default: 1,000.
     pub metas: usize,
-    /// Octets of one attribute of a `<meta>` element; never fewer than the default. Default: 16 KiB.
+    /// Bytes of one attribute of a `<meta>` element; never fewer than the default. Default: 16 KiB.
     #[serde(with = "units::size")]
     pub meta_value_bytes: u64,
     /// Bytes of all JSON-LD blocks together, as stored. Default: 256 KiB.
@@ -62,10 +62,10 @@ pub struct PageSettings {
     pub tree_time: Duration,
     /// Values kept of one rule of `[[extract]]`. Default: 1,000.
     pub field_values: usize,
-    /// Octets kept of one such value. Default: 64 KiB.
+    /// Bytes kept of one such value. Default: 64 KiB.
     #[serde(with = "units::size")]
     pub field_bytes: u64,
-    /// Octets kept of all such values of a page together. Default: 1 MiB.
+    /// Bytes kept of all such values of a page together. Default: 1 MiB.
     #[serde(with = "units::size")]
     pub fields_bytes: u64,
 }
@@ -137,12 +137,12 @@ impl PageSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SitemapSettings {
-    /// Octets of a sitemap, as sent and as decoded each; it is read up to there. Default: 50 MiB, as sitemaps.org has it.
+    /// Bytes of a sitemap, as sent and as decoded each; it is read up to there. Default: 50 MiB, as sitemaps.org has it.
     #[serde(with = "units::size")]
     pub max_body: u64,
     /// URLs of a sitemap. Default: 50,000, as sitemaps.org has it.
     pub urls: usize,
-    /// Octets of one URL or date. Default: 8 KiB.
+    /// Bytes of one URL or date. Default: 8 KiB.
     #[serde(with = "units::size")]
     pub value_bytes: u64,
     /// Elements within each other. Default: 32.
@@ -155,9 +155,9 @@ pub struct SitemapSettings {
 
 impl Default for SitemapSettings {
     fn default() -> Self {
-        let SitemapLimits { octets, urls, value_bytes, elements, nesting, per_host } =
+        let SitemapLimits { bytes, urls, value_bytes, elements, nesting, per_host } =
             SitemapLimits::default();
-        Self { max_body: octets as u64, urls, value_bytes: value_bytes as u64, elements, nesting, per_host }
+        Self { max_body: bytes as u64, urls, value_bytes: value_bytes as u64, elements, nesting, per_host }
     }
 }
 
@@ -166,7 +166,7 @@ impl SitemapSettings {
     pub fn limits(&self) -> SitemapLimits {
         let Self { max_body, urls, value_bytes, elements, nesting, per_host } = *self;
         SitemapLimits {
-            octets: in_memory(max_body),
+            bytes: in_memory(max_body),
             urls,
             value_bytes: in_memory(value_bytes),
             elements,

@@ -79,8 +79,8 @@ impl Default for Settings {
 impl Settings {
     /// How a robots.txt is read: the dialect, and how much of the file.
     pub fn robots_options(&self) -> robots::Options {
-        let max_octets = usize::try_from(self.limits.max_robots).unwrap_or(usize::MAX);
-        robots::Options { max_octets, ..robots::Options::from(self.robots.dialect) }
+        let max_bytes = usize::try_from(self.limits.max_robots).unwrap_or(usize::MAX);
+        robots::Options { max_bytes, ..robots::Options::from(self.robots.dialect) }
     }
 }
 
@@ -150,7 +150,7 @@ pub struct PaceSettings {
     /// Requests a second over all hosts; 0.5 is one every two seconds. Default: none.
     #[serde(with = "units::rate_limit")]
     pub max_rate: Option<f64>,
-    /// Octets a second over all hosts, as on the wire. Default: none.
+    /// Bytes a second over all hosts, as on the wire. Default: none.
     #[serde(with = "units::size_limit")]
     pub max_bandwidth: Option<u64>,
 }
@@ -261,24 +261,24 @@ pub struct LimitSettings {
     /// Time of the whole crawl. Default: none.
     #[serde(with = "units::duration_limit")]
     pub max_time: Option<Duration>,
-    /// Octets received by the whole crawl, as on the wire. Default: none.
+    /// Bytes received by the whole crawl, as on the wire. Default: none.
     #[serde(with = "units::size_limit")]
     pub max_bytes: Option<u64>,
-    /// Octets of one body, on the wire and decoded. Default: 10 MiB.
+    /// Bytes of one body, on the wire and decoded. Default: 10 MiB.
     #[serde(with = "units::size")]
     pub max_body: u64,
-    /// Octets of one response's header section. Default: 64 KiB.
+    /// Bytes of one response's header section. Default: 64 KiB.
     #[serde(with = "units::size")]
     pub max_header_bytes: u64,
     /// Field lines of one response's header section. Default: 100.
     pub max_header_count: usize,
-    /// Octets of a robots.txt or another file that speaks for its whole site, as decoded; never fewer than the default, which RFC 9309
+    /// Bytes of a robots.txt or another file that speaks for its whole site, as decoded; never fewer than the default, which RFC 9309
     /// section 2.5 asks for. Default: 500 KiB.
     #[serde(with = "units::size")]
     pub max_robots: u64,
     /// Redirects in a row. Default: 10.
     pub max_redirects: u32,
-    /// Octets of a URL. Default: 2083.
+    /// Bytes of a URL. Default: 2083.
     pub max_url_length: usize,
     /// Links taken from one page. Default: 10,000.
     pub max_links_per_page: usize,
@@ -362,7 +362,7 @@ impl Default for TrapSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FetchSettings {
-    /// Time of one try, from DNS to the last octet. Default: 30 s.
+    /// Time of one try, from DNS to the last byte. Default: 30 s.
     #[serde(with = "units::duration")]
     pub timeout: Duration,
     /// The part of `timeout` that DNS, TCP and TLS may take. Default: 10 s.
@@ -417,7 +417,7 @@ impl Default for FetchSettings {
 pub struct WarcSettings {
     /// Whether bodies are kept in WARC files. Default: yes.
     pub enabled: bool,
-    /// Octets of a WARC file after which the next one is begun. Default: 1 GiB.
+    /// Bytes of a WARC file after which the next one is begun. Default: 1 GiB.
     #[serde(with = "units::size")]
     pub max_file_size: u64,
 }

@@ -90,7 +90,7 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
         }
         _ => SIZE_UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or_else(refuse)?.1,
     };
-    scaled(number, u128::from(scale)).and_then(|octets| u64::try_from(octets).ok()).ok_or_else(refuse)
+    scaled(number, u128::from(scale)).and_then(|bytes| u64::try_from(bytes).ok()).ok_or_else(refuse)
 }
 
 /// Writes a size in the largest unit that holds it exactly; [`parse_size`] reads the same value back.
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn sizes_carry_their_unit() {
-        for (text, octets) in [
+        for (text, bytes) in [
             ("512B", 512),
             ("10KB", 10_000),
             ("10kb", 10_000),
@@ -318,7 +318,7 @@ mod tests {
             ("1 GiB", 1 << 30),
             ("0", 0),
         ] {
-            assert_eq!(parse_size(text), Ok(octets), "{text}");
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for bad in ["10", "512", "00", "4194304", " 10 ", "18446744073709551615"] {
             let told = parse_size(bad).unwrap_err().to_string();
@@ -355,11 +355,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(nanos: u64, seconds in 0..=u64::from(u32::MAX), octets: u64) {
+        fn what_is_written_is_read_back(nanos: u64, seconds in 0..=u64::from(u32::MAX), bytes: u64) {
             for duration in [Duration::from_nanos(nanos), Duration::from_secs(seconds)] {
                 prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
             }
-            prop_assert_eq!(parse_size(&format_size(octets)), Ok(octets));
+            prop_assert_eq!(parse_size(&format_size(bytes)), Ok(bytes));
         }
 
         #[test]

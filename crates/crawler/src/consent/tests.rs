@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::*;
 use crate::clock::Now;
 use crate::fetch::ErrorKind;
-use crate::frontier::Errand;
+use crate::frontier::RobotsFetch;
 use crate::robots_cache::{RobotsCache, Step as RobotsStep};
 use crate::store::{MemoryStore, Write};
 
@@ -56,9 +56,11 @@ impl Site {
             Arc::default(),
         );
         let origin = url("http://a.test/").origin();
-        let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
+        let robots_fetch =
+            RobotsFetch { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
         let answer = Ok(response(200, &[], robots_txt));
-        let RobotsStep::Known(robots) = robots.answered(&errand, &answer, Now::of_day(at(0))).unwrap() else {
+        let RobotsStep::Known(robots) = robots.answered(&robots_fetch, &answer, Now::of_day(at(0))).unwrap()
+        else {
             panic!("no hop");
         };
         Self { cache: ConsentCache::new(Arc::clone(&store), rules, agent, Arc::default()), store, robots }

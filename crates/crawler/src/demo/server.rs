@@ -100,7 +100,7 @@ async fn converse(mut stream: TcpStream, sites: Arc<Vec<Site>>, asked: Arc<Mutex
             return refuse(stream).await;
         };
         let answer = Answer::to(&request, &sites);
-        stream.write_all(&answer.octets(&request)).await.ok()?;
+        stream.write_all(&answer.bytes(&request)).await.ok()?;
         let keeps = request.keeps_connection;
         let entry = Asked {
             method: request.method,
@@ -128,7 +128,7 @@ async fn refuse(mut stream: TcpStream) -> Option<()> {
     tokio::time::timeout(IDLE, tokio::io::copy(&mut rest, &mut tokio::io::sink())).await.ok()?.ok().map(drop)
 }
 
-/// Reads up to the next blank line, or [`MAX_HEAD`] octets (then it is no request). `read` keeps what came
+/// Reads up to the next blank line, or [`MAX_HEAD`] bytes (then it is no request). `read` keeps what came
 /// after it.
 async fn next_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<String> {
     loop {
@@ -221,7 +221,7 @@ impl<'a> Answer<'a> {
     }
 
     // No Date field: this server has no clock, and RFC 9110 section 6.6.1 wants none from such a server.
-    fn octets(&self, request: &Request) -> Vec<u8> {
+    fn bytes(&self, request: &Request) -> Vec<u8> {
         let reason = match self.status {
             200 => "OK",
             301 => "Moved Permanently",
@@ -230,19 +230,19 @@ impl<'a> Answer<'a> {
             421 => "Misdirected Request",
             _ => "",
         };
-        let mut octets =
+        let mut bytes =
             format!("HTTP/1.1 {} {reason}\r\nContent-Length: {}\r\n", self.status, self.body.len());
         for (name, value) in &self.headers {
-            octets.extend([name, ": ", value, "\r\n"]);
+            bytes.extend([name, ": ", value, "\r\n"]);
         }
         if !request.keeps_connection {
-            octets.push_str("Connection: close\r\n");
+            bytes.push_str("Connection: close\r\n");
         }
-        octets.push_str("\r\n");
+        bytes.push_str("\r\n");
         if request.method != "HEAD" {
-            octets.push_str(self.body);
+            bytes.push_str(self.body);
         }
-        octets.into_bytes()
+        bytes.into_bytes()
     }
 }
 

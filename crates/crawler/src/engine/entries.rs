@@ -11,7 +11,7 @@ use crate::commit::CommitError;
 use crate::config::LedgerLevel;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Errand, Lease, QueuedUrl, Via, Work};
+use crate::frontier::{Lease, QueuedUrl, RobotsFetch, Via, Work};
 use crate::record::{
     Decided, Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, PlainReason, Reason,
     RequestMade, RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
@@ -241,12 +241,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Enters a hop of a robots.txt that redirects.
-    pub(super) fn enter_robots_hop(&mut self, lease: &Lease, errand: &Errand, now: Now) {
-        let evidence = Evidence { to: Some(errand.url.to_string()), ..Evidence::default() };
-        let words = whose(&errand.origin.to_string());
+    pub(super) fn enter_robots_hop(&mut self, lease: &Lease, robots_fetch: &RobotsFetch, now: Now) {
+        let evidence = Evidence { to: Some(robots_fetch.url.to_string()), ..Evidence::default() };
+        let words = whose(&robots_fetch.origin.to_string());
         let evidence = evidence.with_words(words).with_request(self.made.take());
         let entry = about(lease, now, Decided::Redirected, Layer::Robots, PlainReason::RobotsTxt, evidence);
-        let url = errand.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
+        let url = robots_fetch.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
         self.decide(Decision { url, ..entry });
     }
 

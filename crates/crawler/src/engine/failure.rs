@@ -143,9 +143,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.totals.failed += 1;
                 self.store_failure(lease, record);
             }
-            Work::Errand(errand) => {
-                if let Step::Known(entry) = self.context.robots.answered(errand, &Err(error), now)? {
-                    self.robots_known(lease, &errand.origin.host, &entry, None, None)?;
+            Work::RobotsFetch(robots_fetch) => {
+                if let Step::Known(entry) = self.context.robots.answered(robots_fetch, &Err(error), now)? {
+                    self.robots_known(lease, &robots_fetch.origin.host, &entry, None, None)?;
                 }
             }
             Work::Sitemap(sitemap) => {

@@ -103,12 +103,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.put_back(permit, not_before, wait);
     }
 
-    /// Gives a permit back as if it had never been out: an errand, too, is still to be done.
+    /// Gives a permit back as if it had never been out: a robots fetch, too, is still to be done.
     fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
         let (host, work) = (permit.lease().host, permit.lease().work.clone());
         self.frontier.release(permit, not_before, wait);
-        if let Work::Errand(errand) = work {
-            self.frontier.send(host, errand);
+        if let Work::RobotsFetch(robots_fetch) = work {
+            self.frontier.send(host, robots_fetch);
         }
     }
 }

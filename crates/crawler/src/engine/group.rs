@@ -12,7 +12,7 @@ use crate::fetch::Fetch;
 use crate::store::{Store, StoreError, Tree};
 
 /// A commit is made when it holds this much, or when this much time has passed.
-const GROUP_OCTETS: usize = 256 * 1024;
+const GROUP_BYTES: usize = 256 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
 /// A commit that is over.
@@ -36,15 +36,15 @@ impl<S: Store> Committing<S> {
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn batch_due(&self, now: Now) -> bool {
         self.batch_since.is_some_and(|since| {
-            self.batch_octets + self.frontier.pending_octets() >= GROUP_OCTETS
+            self.batch_bytes + self.frontier.pending_bytes() >= GROUP_BYTES
                 || self.frontier.waits_for_commit()
                 || now.mono >= since + GROUP_TIME
         })
     }
 
     /// Marks that there is something to commit, of about so many bytes as encoded.
-    pub(super) fn touch(&mut self, octets: usize) {
-        self.batch_octets += octets;
+    pub(super) fn touch(&mut self, bytes: usize) {
+        self.batch_bytes += bytes;
         if self.batch_since.is_none() {
             self.batch_since = Some(self.clock.now().mono);
         }
@@ -78,7 +78,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         batch.generation = generation;
         batch.writes = writes;
         batch.totals = self.totals;
-        self.batch_octets = 0;
+        self.batch_bytes = 0;
         self.batch_since = None;
         let totals = batch.totals;
         Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(()) }))

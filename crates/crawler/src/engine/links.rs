@@ -131,7 +131,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Ok((url, fingerprint)) => (url.to_string(), url.host().to_owned(), fingerprint.0),
             Err(text) => {
                 let hash = blake3::hash(text.as_bytes());
-                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+                let mark = hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
                 (text.clone(), String::new(), mark)
             }
         };

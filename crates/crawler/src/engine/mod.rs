@@ -57,7 +57,7 @@ use crate::view::View;
 use crate::visit::{self, Outcome, VisitContext};
 
 /// No more is leased while this much waits to be committed.
-const PENDING_OCTETS: usize = 24 * 1024 * 1024;
+const PENDING_BYTES: usize = 24 * 1024 * 1024;
 
 /// How long requests in flight may take once the crawl was asked to stop.
 const DRAIN: Duration = Duration::from_secs(8);
@@ -78,7 +78,7 @@ pub struct Engine<F, S> {
     clock: Clock,
     committer: Option<Committer<S>>,
     batch: Batch,
-    batch_octets: usize,
+    batch_bytes: usize,
     batch_since: Option<Duration>,
     totals: Totals,
     durable: Totals,
@@ -194,7 +194,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             clock,
             committer: Some(committer),
             batch: Batch::default(),
-            batch_octets: 0,
+            batch_bytes: 0,
             batch_since: None,
             totals,
             durable: totals,
@@ -354,11 +354,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.has_room(in_flight) && self.shortage.lets(now.mono) && self.quota_lets(now)
     }
 
-    /// Whether one more visit may start: each of those in flight may bring a page and its octets.
+    /// Whether one more visit may start: each of those in flight may bring a page and its bytes.
     fn has_room(&self, in_flight: usize) -> bool {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
         in_flight < concurrency
-            && self.batch_octets < PENDING_OCTETS
+            && self.batch_bytes < PENDING_BYTES
             && self.context.pages.desk.has_room()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }

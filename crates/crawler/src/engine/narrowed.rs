@@ -32,7 +32,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 },
             },
             Work::Sitemap(_) if !self.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
-            Work::Sitemap(_) | Work::Errand(_) => return Ok(Some(permit)),
+            Work::Sitemap(_) | Work::RobotsFetch(_) => return Ok(Some(permit)),
         };
         let lease = lease.clone();
         let fingerprint = lease.url.fingerprint(&self.key);

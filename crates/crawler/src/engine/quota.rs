@@ -1,4 +1,4 @@
-//! Quotas over all hosts: requests a second, octets a second. Pure in `now`: they say when, the loop waits.
+//! Quotas over all hosts: requests a second, bytes a second. Pure in `now`: they say when, the loop waits.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::pace::Why;
 /// Where the record stands in the tree `meta`.
 pub(super) const KEY: &[u8] = b"quotas";
 
-/// Units of octets that are counted a second: a thousandth of the quota each.
+/// Units of bytes that are counted a second: a thousandth of the quota each.
 const UNITS: u64 = 1_000;
 
 /// The crawl's monotonic clock as governor reads it: it stands where the engine's last look put it.
@@ -43,12 +43,12 @@ impl Clock for CrawlClock {
 type Limiter =
     RateLimiter<NotKeyed, InMemoryState, CrawlClock, NoOpMiddleware<<CrawlClock as Clock>::Instant>>;
 
-/// What a quota of octets has to remember, as stored with each commit.
+/// What a quota of bytes has to remember, as stored with each commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QuotaRecord {
     /// When this held.
     at: Timestamp,
-    /// Octets received that the average had not made up for by then.
+    /// Bytes received that the average had not made up for by then.
     debt: u64,
     /// When that was on the machine's own clock, which nobody sets.
     #[serde(default)]
@@ -60,12 +60,12 @@ pub(super) struct QuotaRecord {
 pub(super) struct Quotas {
     clock: CrawlClock,
     requests: Option<Limiter>,
-    octets: Option<Limiter>,
-    /// Octets of a unit.
+    bytes: Option<Limiter>,
+    /// Bytes of a unit.
     unit: u64,
-    /// Octets received that aren't counted against the quota yet.
+    /// Bytes received that aren't counted against the quota yet.
     owed: u64,
-    /// All octets that the average hasn't made up for, as of this time; and the octets a second that it makes up.
+    /// All bytes that the average hasn't made up for, as of this time; and the bytes a second that it makes up.
     debt: (f64, Duration),
     bandwidth: Option<u64>,
     /// A request was let through and not made yet.
@@ -94,7 +94,7 @@ impl Quotas {
             requests: spacing
                 .and_then(Quota::with_period)
                 .map(|quota| limiter(quota.allow_burst(NonZeroU32::MIN))),
-            octets: units.map(|units| limiter(Quota::per_second(units))),
+            bytes: units.map(|units| limiter(Quota::per_second(units))),
             clock: clock.clone(),
             unit,
             owed: 0,
@@ -109,7 +109,7 @@ impl Quotas {
     }
 
     /// Takes up what the process before this one left. It may have made a request at its very end: the first one of this
-    /// process comes after a whole interval. A debt of octets goes on, less what the time between made up for by the machine's own
+    /// process comes after a whole interval. A debt of bytes goes on, less what the time between made up for by the machine's own
     /// clock; where that began anew nothing was.
     pub(super) fn restore(&mut self, record: Option<&[u8]>, now: Now, boot: Option<Boot>) {
         if self.requests.is_some() {
@@ -143,11 +143,11 @@ impl Quotas {
     pub(super) fn admit(&mut self, now: Now) -> bool {
         self.clock.set(now.mono);
         self.until = None;
-        if let Some(octets) = &self.octets {
+        if let Some(bytes) = &self.bytes {
             let burst = (UNITS as u32).min(u32::try_from(self.owed / self.unit).unwrap_or(u32::MAX));
             let mut part = NonZeroU32::new(burst);
             while let Some(units) = part {
-                match octets.check_n(units) {
+                match bytes.check_n(units) {
                     Ok(Ok(())) => self.owed -= u64::from(units.get()) * self.unit,
                     Ok(Err(not_until)) => {
                         self.until = Some((not_until.earliest_possible(), Why::MaxBandwidth));
@@ -197,11 +197,11 @@ impl Quotas {
     }
 
     /// Counts what came in.
-    pub(super) fn received(&mut self, octets: u64, now: Now) {
-        if self.octets.is_some() {
+    pub(super) fn received(&mut self, bytes: u64, now: Now) {
+        if self.bytes.is_some() {
             self.pay(now.mono);
-            self.debt.0 += octets as f64;
-            self.owed = self.owed.saturating_add(octets);
+            self.debt.0 += bytes as f64;
+            self.owed = self.owed.saturating_add(bytes);
         }
     }
 
@@ -219,14 +219,14 @@ mod tests {
         Now { mono: Duration::from_millis(ms), wall: jiff::Timestamp::UNIX_EPOCH }
     }
 
-    /// Makes requests as soon as they are let through, for so long; `octets` came with each. Gives their times in ms.
-    fn run(mut quotas: Quotas, ms: u64, octets: u64) -> Vec<u64> {
+    /// Makes requests as soon as they are let through, for so long; `bytes` came with each. Gives their times in ms.
+    fn run(mut quotas: Quotas, ms: u64, bytes: u64) -> Vec<u64> {
         let mut times = Vec::new();
         let mut now = 0;
         while now < ms {
             if quotas.admit(at(now)) {
                 quotas.used(HostId(0), now, at(now));
-                quotas.received(octets, at(now));
+                quotas.received(bytes, at(now));
                 times.push(now);
                 now += 1;
             } else {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_keep_their_average() {
+    fn bytes_keep_their_average() {
         for (most, size) in
             [(1_000_000, 10_000), (1_000_000, 5_000_000), (700, 70), (7, 1), (3 << 40, 1 << 40)]
         {

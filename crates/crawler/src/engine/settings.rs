@@ -21,7 +21,7 @@ pub struct EngineSettings {
     pub per_ip: bool,
     /// Requests a second over all hosts; a fraction is fewer than one.
     pub max_rate: Option<f64>,
-    /// Octets a second over all hosts.
+    /// Bytes a second over all hosts.
     pub max_bandwidth: Option<u64>,
     /// Further tries after a failure that may pass.
     pub retries: u32,
@@ -35,7 +35,7 @@ pub struct EngineSettings {
     pub max_pages_per_host: Option<u64>,
     /// Time of this run.
     pub max_time: Option<Duration>,
-    /// Octets received over all hosts.
+    /// Bytes received over all hosts.
     pub max_bytes: Option<u64>,
     /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
     pub max_wait: Duration,

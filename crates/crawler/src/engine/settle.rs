@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Errand, HostId, Lease, Permit, QueuedUrl, Settlement, Work};
+use crate::frontier::{HostId, Lease, Permit, QueuedUrl, RobotsFetch, Settlement, Work};
 use crate::pace::{self, Delay, Why};
 use crate::page_store;
 use crate::record::{
@@ -62,12 +62,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.robots_known(&lease, origin_host(&lease), refused, None, None)?;
                 }
                 self.give_back(permit, false, None, gap);
-                if let Ok(errand) = then {
+                if let Ok(robots_fetch) = then {
                     // It was taken out of its host's list when it was leased.
-                    self.frontier.send(lease.host, errand);
+                    self.frontier.send(lease.host, robots_fetch);
                 }
             }
-            Event::RobotsHop(errand) => self.robots_elsewhere(permit, errand, gap, now)?,
+            Event::RobotsHop(robots_fetch) => self.robots_elsewhere(permit, robots_fetch, gap, now)?,
             Event::Judged(evidence) => {
                 self.tell_judged(&lease, &evidence, true);
                 self.give_back(permit, true, None, gap);
@@ -93,8 +93,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Event::Unanswered => {
                 self.enter_request(&lease, now);
                 self.give_back(permit, false, None, gap);
-                if let Work::Errand(errand) = &lease.work {
-                    self.frontier.send(lease.host, errand.clone());
+                if let Work::RobotsFetch(robots_fetch) = &lease.work {
+                    self.frontier.send(lease.host, robots_fetch.clone());
                 }
             }
             Event::Addresses(found) => self.located(permit, found, gap),
@@ -119,9 +119,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.decided(&lease, now, Decided::Paused, Layer::Pace, wait.why, evidence);
         let gap = Gap { not_before: now.mono + wait.length, delay: wait, asked: false };
         self.give_back(permit, false, None, gap);
-        if let Work::Errand(errand) = &lease.work {
+        if let Work::RobotsFetch(robots_fetch) = &lease.work {
             // It was taken out of its host's list when it was leased.
-            self.frontier.send(lease.host, errand.clone());
+            self.frontier.send(lease.host, robots_fetch.clone());
         }
     }
 
@@ -240,22 +240,22 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn robots_elsewhere(
         &mut self,
         permit: Permit,
-        errand: Errand,
+        robots_fetch: RobotsFetch,
         gap: Gap,
         now: Now,
     ) -> Result<(), CommitError> {
         let lease = permit.lease().clone();
-        self.enter_robots_hop(&lease, &errand, now);
+        self.enter_robots_hop(&lease, &robots_fetch, now);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);
         counts.robots_requests += 1;
-        let origin_host = self.frontier.host_id(&errand.origin.host)?;
-        let target = self.frontier.host_id(errand.url.host())?;
+        let origin_host = self.frontier.host_id(&robots_fetch.origin.host)?;
+        let target = self.frontier.host_id(robots_fetch.url.host())?;
         self.give_back(permit, false, None, gap);
         if target != origin_host {
             self.frontier.hold_visits(origin_host);
         }
-        // An errand goes before its host's own visits, after the gap.
-        self.frontier.send(target, errand);
+        // A robots fetch goes before its host's own visits, after the gap.
+        self.frontier.send(target, robots_fetch);
         Ok(())
     }
 
@@ -396,7 +396,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 /// The host whose robots.txt a lease is after.
 fn origin_host(lease: &Lease) -> &str {
     match &lease.work {
-        Work::Errand(errand) => &errand.origin.host,
+        Work::RobotsFetch(robots_fetch) => &robots_fetch.origin.host,
         Work::Visit(_) | Work::Sitemap(_) => lease.url.host(),
     }
 }

@@ -198,16 +198,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Work::Visit(_) | Work::Sitemap(_) => {
                 self.give_back(permit, false, None, gap.or_later(ended, wait));
             }
-            Work::Errand(errand) => {
+            Work::RobotsFetch(robots_fetch) => {
                 // Another origin's robots.txt stays to be asked for: its pages wait.
                 let wait = if gives_up {
                     Delay { length: self.settings.pace.max_backoff, why: Why::BackOff }
                 } else {
                     wait
                 };
-                let errand = errand.clone();
+                let robots_fetch = robots_fetch.clone();
                 self.give_back(permit, false, None, gap.or_later(ended, wait));
-                self.frontier.send(lease.host, errand);
+                self.frontier.send(lease.host, robots_fetch);
             }
         }
         Ok(())

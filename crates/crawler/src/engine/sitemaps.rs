@@ -275,7 +275,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         record.urls = sitemap.urls.len() as u64;
         // A sitemap that is read once more counts anew.
         (record.queued, record.seen, record.refused) = (0, 0, sitemap.bad);
-        if let Some(fault @ (Fault::Octets | Fault::Urls | Fault::Elements)) = &sitemap.fault {
+        if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
         }
         if sitemap.form == Form::Index {

@@ -154,7 +154,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Makes an empty set whose values are kept up to `value_bytes` octets.
+    /// Makes an empty set whose values are kept up to `value_bytes` bytes.
     pub(super) fn new(value_bytes: usize) -> Attributes {
         Attributes {
             wanted: AttrSet::default(),
@@ -254,7 +254,7 @@ impl Attributes {
         self.seen.has(attr)
     }
 
-    /// Gives a value as octets.
+    /// Gives a value as bytes.
     pub(super) fn bytes(&self, attr: Attr) -> Option<&[u8]> {
         let (start, end) = self.spans[attr as usize];
         self.seen.has(attr).then(|| &self.values[start..end])

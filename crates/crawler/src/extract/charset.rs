@@ -1,4 +1,4 @@
-//! From octets to text: which encoding, and who said so.
+//! From bytes to text: which encoding, and who said so.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ pub enum CharsetSource {
     Bom,
     /// `charset=` of the Content-Type header.
     Header,
-    /// `<meta charset>` or `<meta http-equiv=content-type>` within the first 1,024 octets.
+    /// `<meta charset>` or `<meta http-equiv=content-type>` within the first 1,024 bytes.
     Meta,
     /// `<?xml encoding=...?>` at the very start.
     XmlDeclaration,
-    /// The octets themselves: valid UTF-8 beyond ASCII, or chardetng's guess.
+    /// The bytes themselves: valid UTF-8 beyond ASCII, or chardetng's guess.
     Detected,
-    /// Nothing said anything and the octets are plain ASCII: windows-1252 by the HTML standard.
+    /// Nothing said anything and the bytes are plain ASCII: windows-1252 by the HTML standard.
     Default,
 }
 
@@ -60,7 +60,7 @@ impl Decoded<'_> {
     }
 }
 
-/// Octets that the detector looks at: enough to tell, and its cost stays bounded.
+/// Bytes that the detector looks at: enough to tell, and its cost stays bounded.
 const DETECT_BYTES: usize = 64 * 1024;
 
 /// Decodes a body by byte order mark, header, meta, XML declaration, detection, in this order. Never fails: what
@@ -99,7 +99,7 @@ fn detected(body: &[u8], url: &Url) -> (&'static Encoding, CharsetSource) {
         return (UTF_8, CharsetSource::Detected);
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    // From the first octet that tells something: a long ASCII head must not use the budget up.
+    // From the first byte that tells something: a long ASCII head must not use the budget up.
     let start = body.iter().position(|&b| b >= 0x80 || b == 0x1b).unwrap_or(0).saturating_sub(64);
     let end = body.len().min(start + DETECT_BYTES);
     detector.feed(&body[start..end], end == body.len());

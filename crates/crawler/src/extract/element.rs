@@ -3,7 +3,7 @@
 /// Longest element name told apart; the rest of a longer one is not kept.
 const NAME_BYTES: usize = 16;
 
-/// Holds an element name in lower case, cut at 16 octets: no element that matters here has a longer one.
+/// Holds an element name in lower case, cut at 16 bytes: no element that matters here has a longer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Name {
     bytes: [u8; NAME_BYTES],

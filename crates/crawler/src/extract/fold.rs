@@ -12,12 +12,12 @@ pub(super) struct Folded {
 }
 
 #[inline]
-fn is_space(octet: u8) -> bool {
-    matches!(octet, b' ' | b'\n' | b'\t' | b'\r' | b'\x0c')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0c')
 }
 
 impl Folded {
-    /// Makes an empty text that keeps `limit` octets.
+    /// Makes an empty text that keeps `limit` bytes.
     pub(super) fn new(limit: usize) -> Folded {
         Folded { out: Vec::new(), limit, space: false, was_cut: false }
     }
@@ -55,7 +55,7 @@ impl Folded {
         self.space = true;
     }
 
-    /// Gives the octets that the text has so far, a space that would come before the next word included.
+    /// Gives the bytes that the text has so far, a space that would come before the next word included.
     pub(super) fn next_offset(&self) -> usize {
         self.out.len() + usize::from(self.space && !self.out.is_empty())
     }
@@ -65,7 +65,7 @@ impl Folded {
         memchr::memchr(byte, &self.out).is_some()
     }
 
-    /// Gives the octets that the text has so far.
+    /// Gives the bytes that the text has so far.
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }

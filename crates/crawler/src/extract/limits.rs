@@ -6,23 +6,23 @@
 pub struct ExtractLimits {
     /// Links recorded per page. Default 10,000.
     pub links: usize,
-    /// Octets of one link address as it stands in the page; longer ones are dropped. Default 8 KiB.
+    /// Bytes of one link address as it stands in the page; longer ones are dropped. Default 8 KiB.
     pub href_bytes: usize,
-    /// Octets of all resolved link addresses of the page together: what an 8 KiB `<base>` and 10,000 short links
+    /// Bytes of all resolved link addresses of the page together: what an 8 KiB `<base>` and 10,000 short links
     /// could make of 100 KB. Default 8 MiB.
     pub link_bytes: usize,
-    /// Octets of anchor text kept per link. Default 256.
+    /// Bytes of anchor text kept per link. Default 256.
     pub anchor_bytes: usize,
-    /// Octets of visible text kept per page. Default 1 MiB.
+    /// Bytes of visible text kept per page. Default 1 MiB.
     pub text_bytes: usize,
-    /// Octets of the title. Default 4 KiB.
+    /// Bytes of the title. Default 4 KiB.
     pub title_bytes: usize,
-    /// `<meta>` elements are read only within this many octets from the start of the decoded page (spec 4.1).
+    /// `<meta>` elements are read only within this many bytes from the start of the decoded page (spec 4.1).
     /// Default 512 KiB.
     pub meta_bytes: usize,
     /// `<meta>` elements kept per page. Default 1,000.
     pub metas: usize,
-    /// Octets of one meta attribute. Default 16 KiB.
+    /// Bytes of one meta attribute. Default 16 KiB.
     pub meta_value_bytes: usize,
     /// Bytes of all `application/ld+json` blocks of the page together, as they are stored, and [`JSON_LD_BLOCK`] more for each; a
     /// block that doesn't fit is left out. Default 256 KiB.
@@ -44,7 +44,7 @@ pub struct ExtractLimits {
 pub const JSON_LD_BLOCK: usize = 32;
 
 impl ExtractLimits {
-    /// Gives the octets of an attribute value that the reader has to keep to see each limit passed.
+    /// Gives the bytes of an attribute value that the reader has to keep to see each limit passed.
     pub(super) fn value_bytes(&self) -> usize {
         self.href_bytes.max(self.meta_value_bytes) + 1
     }

@@ -118,10 +118,10 @@ const RESOURCE_RELS: [&str; 23] = [
     "openid.delegate",
 ];
 
-/// Octets of a `rel` value that are kept.
+/// Bytes of a `rel` value that are kept.
 const REL_BYTES: usize = 256;
 
-/// Holds a `rel` attribute as written, at most 256 octets of it, and answers for its words.
+/// Holds a `rel` attribute as written, at most 256 bytes of it, and answers for its words.
 /// Words compare without regard to ASCII case (spec 4.8). What it asks of a crawler is [`meta::link_rel`]'s to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rel {

@@ -102,7 +102,7 @@ pub struct Extracted {
     pub language: Option<String>,
     /// The visible text, white space folded; `None` where it wasn't wanted.
     pub text: Option<String>,
-    /// The ranges of the text, in octets, that no snippet may show (`data-nosnippet`, spec 4.6).
+    /// The ranges of the text, in bytes, that no snippet may show (`data-nosnippet`, spec 4.6).
     pub no_snippet: Vec<std::ops::Range<usize>>,
     /// The main text apart from navigation and the like, with the headings; `None` where the text wasn't wanted.
     pub main: Option<MainText>,
@@ -120,7 +120,7 @@ pub struct Extracted {
     doubts: Doubts,
 }
 
-/// Reads a page as HTML. Total: any octets give a value; linear in the size of the body; memory is bounded by the limits
+/// Reads a page as HTML. Total: any bytes give a value; linear in the size of the body; memory is bounded by the limits
 /// and the size of the body. [`read`] reads a response in every way that its [`Document`] calls for.
 pub fn extract(input: &ExtractInput<'_>) -> Extracted {
     let decoded = decode(input.body, input.content_type, input.url);

@@ -11,7 +11,7 @@ use super::page::{About, Page};
 use super::tags::StartTag;
 use super::{refresh, srcset};
 
-/// Octets of a language tag: longer ones are none.
+/// Bytes of a language tag: longer ones are none.
 const LANGUAGE_BYTES: usize = 64;
 
 impl Page<'_> {

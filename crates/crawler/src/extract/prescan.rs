@@ -1,11 +1,11 @@
-//! What the first octets of a page say about its encoding.
+//! What the first bytes of a page say about its encoding.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-/// Octets in which a meta element may declare the encoding.
+/// Bytes in which a meta element may declare the encoding.
 pub(super) const META_BYTES: usize = 1024;
 
-/// Finds the encoding that a meta element declares within the first 1,024 octets.
+/// Finds the encoding that a meta element declares within the first 1,024 bytes.
 /// Source: HTML standard 13.2.3.2, "prescan a byte stream to determine its encoding".
 pub(super) fn meta(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(META_BYTES)];
@@ -95,11 +95,11 @@ fn as_read_from_meta(encoding: &'static Encoding) -> &'static Encoding {
     }
 }
 
-fn is_space(octet: u8) -> bool {
-    matches!(octet, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
 }
 
-/// Reads one attribute, name and value in lower case; `None` at the end of the tag or of the octets.
+/// Reads one attribute, name and value in lower case; `None` at the end of the tag or of the bytes.
 /// Source: HTML standard 13.2.3.2, "get an attribute".
 fn attribute(head: &[u8], at: &mut usize) -> Option<(Vec<u8>, Vec<u8>)> {
     let skip_spaces = |at: &mut usize| {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meta_beyond_1024_octets_is_too_late() {
+    fn a_meta_beyond_1024_bytes_is_too_late() {
         let early = format!("{:1$}<meta charset=big5>", "", 1024 - 19);
         let late = format!("{:1$}<meta charset=big5>", "", 1024 - 18);
         assert!(meta(early.as_bytes()).is_some());

@@ -21,12 +21,12 @@ pub(super) fn base(named: Option<&str>, response: &Url) -> Url {
 }
 
 /// Resolves the links of a page. Query strings are written in the encoding of the page, as the URL standard wants.
-pub(super) fn links(page: &mut Page<'_>, base: &Url, charset: &'static Encoding, octets: usize) -> Vec<Link> {
+pub(super) fn links(page: &mut Page<'_>, base: &Url, charset: &'static Encoding, bytes: usize) -> Vec<Link> {
     let raw_links = std::mem::take(&mut page.links);
     let addresses = std::mem::take(&mut page.addresses);
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
     let mut links = Vec::with_capacity(raw_links.len());
-    let mut left = octets;
+    let mut left = bytes;
     for raw in raw_links {
         let address = &addresses[raw.address.clone()];
         let mut options = Url::options().base_url(Some(base));

@@ -100,9 +100,9 @@ pub struct SelectLimits {
     pub values: usize,
     /// Time that matching the rules may take. Default 2 s.
     pub time: Duration,
-    /// Octets kept per value. Default 64 KiB.
+    /// Bytes kept per value. Default 64 KiB.
     pub value_bytes: usize,
-    /// Octets kept of all values together. Default 1 MiB.
+    /// Bytes kept of all values together. Default 1 MiB.
     pub bytes: usize,
 }
 
@@ -214,7 +214,7 @@ struct Picker<'a> {
     tree: &'a Html,
     limits: &'a SelectLimits,
     end: Option<Instant>,
-    /// Octets that may be kept still.
+    /// Bytes that may be kept still.
     room: usize,
     limit_hit: Option<&'static str>,
 }

@@ -1,9 +1,9 @@
 //! Knows the formats that are sent as HTML by mistake, by their first bytes.
 
-/// First octets and the media type that has them.
+/// First bytes and the media type that has them.
 ///
 /// Source: the WHATWG MIME Sniffing standard, sections 6 and 7.1, and the formats' own specifications. Only signatures that no
-/// text begins with: four octets at least, or octets that aren't text.
+/// text begins with: four bytes at least, or bytes that aren't text.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),

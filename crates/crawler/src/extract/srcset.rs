@@ -19,8 +19,8 @@ pub(super) fn addresses(srcset: &str) -> impl Iterator<Item = &str> {
 /// Steps over the descriptors of a candidate: up to the next comma outside of parentheses.
 fn after_descriptors(text: &str) -> &str {
     let mut in_parentheses = false;
-    for (at, octet) in text.bytes().enumerate() {
-        match octet {
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
             b'(' => in_parentheses = true,
             b')' => in_parentheses = false,
             b',' if !in_parentheses => return &text[at + 1..],

@@ -18,7 +18,7 @@ pub(super) struct StartTag<'a> {
     pub(super) attributes: &'a Attributes,
     /// It ends in `/>`.
     pub(super) is_self_closing: bool,
-    /// Octets before its `<`.
+    /// Bytes before its `<`.
     pub(super) position: usize,
 }
 
@@ -42,7 +42,7 @@ pub(super) trait TagSink {
     fn unread(&mut self, _what: &str, _position: usize) {}
 }
 
-/// Octets of a comment handed on: the ones that matter are short.
+/// Bytes of a comment handed on: the ones that matter are short.
 const COMMENT_BYTES: usize = 64;
 
 /// Says why a document has to be read in another way as well.

@@ -41,7 +41,7 @@ pub(super) struct Finished {
 }
 
 impl VisibleText {
-    /// Makes an empty text that keeps `limit` octets.
+    /// Makes an empty text that keeps `limit` bytes.
     pub(super) fn new(limit: usize) -> VisibleText {
         VisibleText {
             text: Folded::new(limit),

@@ -24,7 +24,7 @@ use crate::origin_cache::{Kind, OriginCache};
 /// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
 const PROBE: Duration = Duration::from_secs(4);
 
-/// Octets that a server may send over HTTP/2 beyond what we have read. At a round trip of 100 ms it is 1.3 MB a second.
+/// Bytes that a server may send over HTTP/2 beyond what we have read. At a round trip of 100 ms it is 1.3 MB a second.
 const HTTP2_WINDOW: u32 = 128 << 10;
 
 /// Bytes of memory that a client takes with its idle connection, over TLS with the buffers of a response that was read.

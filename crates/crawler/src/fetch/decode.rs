@@ -35,7 +35,7 @@ pub(super) struct Decoded {
     pub(super) body: Bytes,
     /// Whether there is more of it than the limit allows.
     pub(super) is_cut: bool,
-    /// How many octets of the wire were read for it.
+    /// How many bytes of the wire were read for it.
     pub(super) taken: usize,
 }
 
@@ -70,7 +70,7 @@ pub fn decode_body(content_encoding: Option<&str>, body: &[u8]) -> Bytes {
     decoded.map_or(wire, |decoded| decoded.body)
 }
 
-/// Undoes `codings` on `wire`; reads at most `limit` octets out of each.
+/// Undoes `codings` on `wire`; reads at most `limit` bytes out of each.
 ///
 /// With `is_partial` the input may end early, and what it holds is decoded. Takes time and memory in the order of
 /// `wire` and `limit`, whatever the input claims.
@@ -93,7 +93,7 @@ pub(super) fn decode(
         if layer == 0 {
             decoded.taken = wire.len() - rest.len();
         }
-        // One octet more than the limit was asked for, which tells whether there is more.
+        // One byte more than the limit was asked for, which tells whether there is more.
         decoded.is_cut = out.len() as u64 > limit;
         match outcome {
             Err(source) if !is_partial && !decoded.is_cut => {
@@ -156,7 +156,7 @@ fn undo(coding: Coding, rest: &mut &[u8], limit: u64, out: &mut Vec<u8>) -> io::
     }
 }
 
-/// Tells the zlib format by its first two octets (RFC 1950 section 2.2).
+/// Tells the zlib format by its first two bytes (RFC 1950 section 2.2).
 fn is_zlib(wire: &[u8]) -> bool {
     matches!(wire, [cmf, flg, ..] if cmf & 0x0f == 8 && (u16::from(*cmf) << 8 | u16::from(*flg)).is_multiple_of(31))
 }
@@ -193,7 +193,7 @@ mod tests {
     /// "hello hello hello hello\n" by `brotli -q 11`'s rules for short text: an uncompressed meta-block.
     ///
     /// Source: RFC 7932 section 9.2: WBITS 16 (`0`), then ISLAST 0, MNIBBLES 4 (`00`), MLEN-1 (16 bit),
-    /// ISUNCOMPRESSED 1, octets; then ISLAST 1, ISLASTEMPTY 1.
+    /// ISUNCOMPRESSED 1, bytes; then ISLAST 1, ISLASTEMPTY 1.
     fn brotli_stored(data: &[u8]) -> Vec<u8> {
         let length = u32::try_from(data.len() - 1).unwrap();
         let bits = length << 4 | 1 << 20;
@@ -279,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_octets_end_within_the_limit(
+        fn any_bytes_end_within_the_limit(
             wire in prop::collection::vec(any::<u8>(), 0..500),
             kind in 0..4_usize,
             limit in 0..2_000_u64,

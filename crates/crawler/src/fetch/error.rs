@@ -94,7 +94,7 @@ pub struct FetchError {
     pub status: Option<u16>,
     /// The header section, when the failure came after it.
     pub headers: FieldLines,
-    /// Octets of the body that had come, as sent.
+    /// Bytes of the body that had come, as sent.
     pub received: u64,
     /// The server had closed, or now closed, a connection that an earlier request left: it may have read this one all the
     /// same. The next request goes over a connection of its own. No failure of the host.

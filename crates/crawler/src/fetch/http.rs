@@ -199,7 +199,7 @@ impl HttpFetch {
         // ": " and the line end count as well.
         let size: usize = headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         if size > self.settings.max_header_bytes || headers.len() > self.settings.max_header_count {
-            let detail = format!("header section of {size} octets in {} lines", headers.len());
+            let detail = format!("header section of {size} bytes in {} lines", headers.len());
             return Err(FetchError::new(ErrorKind::TooLarge, &detail));
         }
         Ok(())
@@ -248,7 +248,7 @@ struct Progress {
     start: Instant,
     dial: Option<Arc<Dial>>,
     head: Option<(u16, FieldLines)>,
-    /// Octets of the body.
+    /// Bytes of the body.
     received: u64,
     /// The body is held up by us, not by the server.
     waits_for_room: bool,
@@ -282,7 +282,7 @@ impl Progress {
     }
 }
 
-/// Reads the body up to `limit` octets; says whether there is more. Waits for room where it is large.
+/// Reads the body up to `limit` bytes; says whether there is more. Waits for room where it is large.
 async fn read_body(
     answer: &mut reqwest::Response,
     limit: u64,
@@ -318,7 +318,7 @@ async fn read_body(
     Ok((whole.freeze(), false))
 }
 
-/// Undoes the codings up to `most` octets, off the async threads where it may take long. Waits for room where the body
+/// Undoes the codings up to `most` bytes, off the async threads where it may take long. Waits for room where the body
 /// is large.
 async fn decode_body(
     wire: &Bytes,
@@ -353,7 +353,7 @@ async fn decode_body(
 /// Refuses a robots.txt that grows beyond reason, and cuts one that is over its limit.
 fn judge_robots(mut decoded: Decoded, limit: u64, most: u64) -> Result<Decoded, FetchError> {
     if decoded.is_cut && decoded.taken as u64 * MAX_ROBOTS_EXPANSION < most {
-        let detail = format!("robots.txt grows from {} octets to more than {most}", decoded.taken);
+        let detail = format!("robots.txt grows from {} bytes to more than {most}", decoded.taken);
         return Err(FetchError::new(ErrorKind::TooLarge, &detail));
     }
     decoded.is_cut = decoded.body.len() as u64 > limit;

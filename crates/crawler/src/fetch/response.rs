@@ -23,7 +23,7 @@ pub(crate) fn retry_after(headers: &FieldLines, now: Timestamp) -> Option<Durati
 /// Why the body of a response isn't whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Truncation {
-    /// More octets were on the wire than the limit allows.
+    /// More bytes were on the wire than the limit allows.
     WireLimit,
     /// The body as decoded is larger than the limit allows.
     DecodedLimit,
@@ -52,7 +52,7 @@ pub struct Response {
     ///
     /// A request over HTTP/2 is written down in the form of HTTP/1.1.
     pub request_head: Vec<u8>,
-    /// The time from the call to the last octet of the body.
+    /// The time from the call to the last byte of the body.
     pub elapsed: Duration,
     /// What the bodies take of the room that all responses share; given back when the response is dropped.
     pub room: Room,

@@ -29,7 +29,7 @@ pub(super) struct Rooms {
 
 impl Default for Rooms {
     fn default() -> Self {
-        let pool = |octets: u64| Arc::new(Semaphore::new((octets / UNIT) as usize));
+        let pool = |bytes: u64| Arc::new(Semaphore::new((bytes / UNIT) as usize));
         Self { middle: pool(MIDDLE_POOL), large: pool(LARGE_POOL) }
     }
 }
@@ -48,9 +48,9 @@ impl fmt::Debug for Room {
 #[derive(Debug)]
 pub(super) struct Claim<'a> {
     rooms: &'a Rooms,
-    /// The most octets of the body as sent.
+    /// The most bytes of the body as sent.
     wire: u64,
-    /// The most octets of each body.
+    /// The most bytes of each body.
     limit: u64,
     /// How many bodies there are besides the one as sent: a coding makes another, and two of them are there at once.
     copies: u64,
@@ -72,16 +72,16 @@ impl<'a> Claim<'a> {
         Self { rooms, wire, limit, copies: codings.min(2) as u64, step: Step::Own, held: None }
     }
 
-    /// Takes room for `octets` of the body as sent, and waits for it.
-    pub(super) async fn wire(&mut self, octets: u64) {
-        if octets > MIDDLE {
+    /// Takes room for `bytes` of the body as sent, and waits for it.
+    pub(super) async fn wire(&mut self, bytes: u64) {
+        if bytes > MIDDLE {
             self.step_to(Step::Large, self.wire + self.copies * self.limit).await;
-        } else if octets > OWN {
+        } else if bytes > OWN {
             self.step_to(Step::Middle, self.wire.min(MIDDLE) + self.copies * MIDDLE).await;
         }
     }
 
-    /// Takes room for more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` octets were sent.
+    /// Takes room for more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` bytes were sent.
     pub(super) async fn decoded(&mut self, wire: u64) {
         if self.step < Step::Middle {
             self.step_to(Step::Middle, wire + self.copies * MIDDLE).await;
@@ -90,7 +90,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// How many octets of the decoded body there may be now.
+    /// How many bytes of the decoded body there may be now.
     pub(super) fn decoded_now(&self) -> u64 {
         match self.step {
             Step::Own => OWN.min(self.limit),
@@ -99,7 +99,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    async fn step_to(&mut self, step: Step, octets: u64) {
+    async fn step_to(&mut self, step: Step, bytes: u64) {
         if step <= self.step {
             return;
         }
@@ -107,7 +107,7 @@ impl<'a> Claim<'a> {
             Step::Large => (&self.rooms.large, LARGE_POOL),
             _ => (&self.rooms.middle, MIDDLE_POOL),
         };
-        let units = octets.min(size).div_ceil(UNIT);
+        let units = bytes.min(size).div_ceil(UNIT);
         // The pools are never closed.
         if let Ok(permit) = Arc::clone(pool).acquire_many_owned(units as u32).await {
             // What was held of the first pool is part of what is held of the second.
@@ -116,10 +116,10 @@ impl<'a> Claim<'a> {
         self.step = step;
     }
 
-    /// Ends the claim: what isn't needed for `octets` is given back.
-    pub(super) fn keep(mut self, octets: u64) -> Room {
-        let Some(mut held) = self.held.take().filter(|_| octets > OWN) else { return Room::default() };
-        let units = octets.div_ceil(UNIT) as usize;
+    /// Ends the claim: what isn't needed for `bytes` is given back.
+    pub(super) fn keep(mut self, bytes: u64) -> Room {
+        let Some(mut held) = self.held.take().filter(|_| bytes > OWN) else { return Room::default() };
+        let units = bytes.div_ceil(UNIT) as usize;
         match held.split(units) {
             Some(needed) => Room(Some(Arc::new(needed))),
             // It was more than the whole pool.

@@ -15,7 +15,7 @@ pub struct FetchSettings {
     pub user_agent: String,
     /// The From field: the operator's e-mail address.
     pub from: Option<String>,
-    /// One deadline for a try, from DNS to the last octet. Default 30 s.
+    /// One deadline for a try, from DNS to the last byte. Default 30 s.
     pub timeout: Duration,
     /// The part of `timeout` that DNS, TCP and TLS may take. Default 10 s.
     pub connect_timeout: Duration,
@@ -23,13 +23,13 @@ pub struct FetchSettings {
     pub dns_timeout: Duration,
     /// The name servers; none: those of the system.
     pub dns: Vec<SocketAddr>,
-    /// Largest body in octets, for the body as sent and for the body as decoded each. Default 10 MiB.
+    /// Largest body in bytes, for the body as sent and for the body as decoded each. Default 10 MiB.
     pub max_body: u64,
-    /// Largest robots.txt in octets, as decoded. Default 512,000.
+    /// Largest robots.txt in bytes, as decoded. Default 512,000.
     pub max_robots: u64,
-    /// Largest sitemap in octets, as sent and as decoded each. Default 50 MiB, as sitemaps.org has it.
+    /// Largest sitemap in bytes, as sent and as decoded each. Default 50 MiB, as sitemaps.org has it.
     pub max_sitemap: u64,
-    /// Largest header section in octets. Default 64 KiB.
+    /// Largest header section in bytes. Default 64 KiB.
     pub max_header_bytes: usize,
     /// Most field lines in a header section. Default 100.
     pub max_header_count: usize,
@@ -79,7 +79,7 @@ impl FetchSettings {
         }
     }
 
-    /// Returns the largest body that is read for `purpose`, in octets.
+    /// Returns the largest body that is read for `purpose`, in bytes.
     pub fn body_limit(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::Page => self.max_body,

@@ -36,7 +36,7 @@ impl Priority {
 
 /// A request that a host owes to another host's robots.txt: a hop of its redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Errand {
+pub struct RobotsFetch {
     /// Whose robots.txt is looked for.
     pub origin: Origin,
     /// What is asked of this host.
@@ -55,7 +55,7 @@ pub struct HostCounts {
     pub requests: u64,
     /// Visits that ended with a page record of status 2xx.
     pub pages: u64,
-    /// Octets received in bodies, as sent.
+    /// Bytes received in bodies, as sent.
     pub bytes: u64,
     /// Failed visits.
     pub errors: u64,
@@ -119,7 +119,7 @@ pub(crate) struct Host {
     pub(crate) queues: [Queue; 3],
     pub(crate) seen: Seen,
     pub(crate) groups: Groups,
-    pub(crate) errands: VecDeque<Errand>,
+    pub(crate) robots_fetches: VecDeque<RobotsFetch>,
     /// Sitemaps that wait, by their URLs.
     pub(crate) sitemaps: VecDeque<Fingerprint>,
     pub(crate) not_before: Duration,
@@ -133,7 +133,7 @@ pub(crate) struct Host {
     pub(crate) counts: HostCounts,
     pub(crate) robots_status: Option<Box<str>>,
     pub(crate) parked: Option<Box<str>>,
-    /// Visits wait for a robots.txt that another host gives; errands go on.
+    /// Visits wait for a robots.txt that another host gives; robots fetches go on.
     pub(crate) held: bool,
     /// The cut that holds the host's last answer: it isn't asked again before that is durable.
     pub(crate) answered_in: u64,
@@ -167,7 +167,7 @@ pub(crate) enum StoredAs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leased {
     Head(Priority),
-    Errand,
+    RobotsFetch,
     Sitemap,
 }
 
@@ -186,7 +186,7 @@ impl Host {
             queues: Default::default(),
             seen: Seen::default(),
             groups: Groups::default(),
-            errands: VecDeque::new(),
+            robots_fetches: VecDeque::new(),
             sitemaps: VecDeque::new(),
             not_before: Duration::ZERO,
             wait: Delay { length: Duration::ZERO, why: Why::Configured },
@@ -287,7 +287,7 @@ impl Host {
 
     /// True if nothing goes on here that is not in the host's record, its queues and its seen set.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.leased.is_none() && self.errands.is_empty() && self.sitemaps.is_empty() && !self.held
+        self.leased.is_none() && self.robots_fetches.is_empty() && self.sitemaps.is_empty() && !self.held
     }
 
     /// True for a host that was found, and neither asked nor judged yet: its name and its URLs say all.
@@ -318,7 +318,7 @@ impl Host {
     }
 
     pub(crate) fn has_work(&self) -> bool {
-        !self.errands.is_empty()
+        !self.robots_fetches.is_empty()
             || (self.parked.is_none()
                 && !self.held
                 && (!self.sitemaps.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())))
@@ -328,7 +328,7 @@ impl Host {
         self.queue(priority).push(url);
     }
 
-    /// Octets that the journal would take now, and that sealing everything would take.
+    /// Bytes that the journal would take now, and that sealing everything would take.
     pub(crate) fn costs(&self) -> (usize, usize) {
         let seen = self.seen.costs();
         self.queues.iter().map(Queue::costs).fold(seen, |sum, cost| (sum.0 + cost.0, sum.1 + cost.1))

@@ -112,7 +112,7 @@ impl IdleHost {
 
 /// Bytes that a host's fresh URLs and fingerprints would take beside its record.
 fn inline_bytes(host: &Host) -> usize {
-    let urls = host.queues.iter().flat_map(Queue::fresh).map(QueuedUrl::octets).sum::<usize>();
+    let urls = host.queues.iter().flat_map(Queue::fresh).map(QueuedUrl::bytes).sum::<usize>();
     urls + 8 * host.seen.fresh().len()
 }
 

@@ -75,8 +75,8 @@ impl QueuedUrl {
         }
     }
 
-    /// Octets of the packed form, rough.
-    pub(crate) fn octets(&self) -> usize {
+    /// Bytes of the packed form, rough.
+    pub(crate) fn bytes(&self) -> usize {
         self.path.len() + 20
     }
 }

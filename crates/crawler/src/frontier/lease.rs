@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::host::Errand;
+use super::host::RobotsFetch;
 use super::item::{HostId, QueuedUrl};
 use crate::fetch::{AddressClass, Booked};
 use crate::pace::{Delay, Why};
@@ -63,7 +63,7 @@ pub enum Work {
     /// Visit a queued URL.
     Visit(QueuedUrl),
     /// Fetch a hop of another origin's robots.txt.
-    Errand(Errand),
+    RobotsFetch(RobotsFetch),
     /// Fetch a sitemap.
     Sitemap(Box<SitemapRecord>),
 }

@@ -3,12 +3,12 @@
 /// Sizes that bound the frontier's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct FrontierLimits {
-    /// Fingerprints held in memory over all hosts. About 9 octets each.
+    /// Fingerprints held in memory over all hosts. About 9 bytes each.
     pub seen_in_memory: usize,
     /// A host with more fingerprints than this is not loaded for a link from another host; the link waits untested.
     pub seen_loaded_for_links: u64,
-    /// Octets of journal after which everything in memory is folded into chunks and blocks.
-    pub journal_octets: usize,
+    /// Bytes of journal after which everything in memory is folded into chunks and blocks.
+    pub journal_bytes: usize,
     /// Hosts that one commit folds: a fold of many hosts goes over several.
     pub folded_at_once: usize,
     /// Journal entries that one commit drops once they are folded. The database keeps a copy of the changed page for each of
@@ -25,7 +25,7 @@ impl Default for FrontierLimits {
         Self {
             seen_in_memory: 8_000_000,
             seen_loaded_for_links: 8_192,
-            journal_octets: 8 * 1024 * 1024,
+            journal_bytes: 8 * 1024 * 1024,
             folded_at_once: 2_000,
             dropped_at_once: 256,
             hosts_in_memory: 10_000,

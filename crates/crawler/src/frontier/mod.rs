@@ -29,7 +29,7 @@ mod trap_tests;
 mod traps;
 mod waits;
 
-pub use self::host::{Errand, HostCounts, HostRecord, Priority};
+pub use self::host::{HostCounts, HostRecord, Priority, RobotsFetch};
 pub use self::item::{HostId, QueuedUrl, Via};
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
@@ -110,7 +110,7 @@ pub struct Frontier<S> {
     seen_loaded: usize,
     chunks_loaded: usize,
     ticks: u64,
-    /// Entries in the store: number and octets.
+    /// Entries in the store: number and bytes.
     journal: Vec<(u64, usize)>,
     /// Journal entries that nothing needs any more, to be dropped.
     folded: VecDeque<u64>,
@@ -375,10 +375,10 @@ impl<S: Store> Frontier<S> {
             host.token = self.tokens;
             host.waited = host.wait;
             let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
-            if let Some(errand) = host.errands.pop_front() {
-                host.leased = Some(Leased::Errand);
-                let url = errand.url.clone();
-                return Ok(Some(self.permit(id, url, Work::Errand(errand), rested)));
+            if let Some(robots_fetch) = host.robots_fetches.pop_front() {
+                host.leased = Some(Leased::RobotsFetch);
+                let url = robots_fetch.url.clone();
+                return Ok(Some(self.permit(id, url, Work::RobotsFetch(robots_fetch), rested)));
             }
             if let Some(permit) = self.lease_sitemap(id, rested)? {
                 return Ok(Some(permit));
@@ -520,9 +520,9 @@ impl<S: Store> Frontier<S> {
         host.is_some_and(|host| host.leased.is_some() && host.token == lease.token)
     }
 
-    /// Gives a host an errand, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
-    pub fn send(&mut self, id: HostId, errand: Errand) {
-        self.host_mut(id).errands.push_back(errand);
+    /// Gives a host a robots fetch, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
+    pub fn send(&mut self, id: HostId, robots_fetch: RobotsFetch) {
+        self.host_mut(id).robots_fetches.push_back(robots_fetch);
         self.schedule_if_idle(id);
     }
 
@@ -531,9 +531,9 @@ impl<S: Store> Frontier<S> {
         FrontierCounts { queued: self.queued, in_flight: self.in_flight, hosts: self.hosts.len() as u64 }
     }
 
-    /// Octets that the next cut will write, without the journal.
-    pub fn pending_octets(&self) -> usize {
-        self.view.octets()
+    /// Bytes that the next cut will write, without the journal.
+    pub fn pending_bytes(&self) -> usize {
+        self.view.bytes()
     }
 
     /// Adds a change of the caller's to the next cut.

@@ -15,12 +15,12 @@ pub(crate) struct Overlay<S> {
     /// Cut and handed to the committer, not acknowledged yet.
     cut: VecDeque<(u64, Layer)>,
     generation: u64,
-    octets: usize,
+    bytes: usize,
 }
 
 impl<S: Store> Overlay<S> {
     pub(crate) fn new(store: Arc<S>) -> Self {
-        Self { store, pending: Layer::new(), cut: VecDeque::new(), generation: 0, octets: 0 }
+        Self { store, pending: Layer::new(), cut: VecDeque::new(), generation: 0, bytes: 0 }
     }
 
     pub(crate) fn store(&self) -> &Arc<S> {
@@ -39,12 +39,12 @@ impl<S: Store> Overlay<S> {
     }
 
     pub(crate) fn put(&mut self, tree: Tree, key: Vec<u8>, value: Vec<u8>) {
-        self.octets += key.len() + value.len();
+        self.bytes += key.len() + value.len();
         self.pending.insert((tree, key), Some(value));
     }
 
     pub(crate) fn remove(&mut self, tree: Tree, key: Vec<u8>) {
-        self.octets += key.len();
+        self.bytes += key.len();
         self.pending.insert((tree, key), None);
     }
 
@@ -53,15 +53,15 @@ impl<S: Store> Overlay<S> {
         self.generation + 1
     }
 
-    /// Octets of the changes since the last cut.
-    pub(crate) fn octets(&self) -> usize {
-        self.octets
+    /// Bytes of the changes since the last cut.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Gives the changes since the last cut, and the number by which [`Overlay::committed`] is told of them.
     pub(crate) fn cut(&mut self) -> (u64, Vec<Write>) {
         let layer = std::mem::take(&mut self.pending);
-        self.octets = 0;
+        self.bytes = 0;
         self.generation += 1;
         let writes = layer
             .iter()

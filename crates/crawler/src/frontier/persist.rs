@@ -201,9 +201,9 @@ impl<S: Store> Frontier<S> {
     /// all are done the entries that were there at the beginning can be dropped; until then a replay passes over what is
     /// folded already. Hosts that weren't asked yet are put away: 64 of them take one value, and not three for each.
     fn fold(&mut self, now: Now) -> Result<(), StoreError> {
-        let octets: usize = self.journal.iter().map(|(_, octets)| octets).sum();
+        let bytes: usize = self.journal.iter().map(|(_, bytes)| bytes).sum();
         if self.folding.is_empty() {
-            if octets <= self.limits.journal_octets {
+            if bytes <= self.limits.journal_bytes {
                 return Ok(());
             }
             let named = |host: &Host| host.stored == StoredAs::Name;
@@ -212,7 +212,7 @@ impl<S: Store> Frontier<S> {
             self.fold_until = self.journal_next;
         }
         // The longer the journal has become meanwhile, the more at once.
-        let many = self.limits.folded_at_once * (octets / self.limits.journal_octets.max(1)).max(1);
+        let many = self.limits.folded_at_once * (bytes / self.limits.journal_bytes.max(1)).max(1);
         let rest = self.folding.len().saturating_sub(many);
         let mut unasked = HashSet::new();
         for id in self.folding.split_off(rest) {
@@ -361,8 +361,8 @@ pub(super) fn read_chunk<S: Store>(
     number: u64,
 ) -> Result<Option<Chunk>, StoreError> {
     let Some(value) = view.get(Tree::Queue, &queue_key(id, priority, number))? else { return Ok(None) };
-    let octets = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
-    postcard::from_bytes(&octets).map(Some).map_err(|error| form(Tree::Queue, &error))
+    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
+    postcard::from_bytes(&bytes).map(Some).map_err(|error| form(Tree::Queue, &error))
 }
 
 fn pack_block(block: &[u64]) -> Vec<u8> {
@@ -374,6 +374,6 @@ fn read_block<S: Store>(view: &Overlay<S>, id: HostId, number: u64) -> Result<Ve
     let value = view.get(Tree::Seen, &seen_key(id, number))?.unwrap_or_default();
     Ok(value
         .chunks_exact(8)
-        .map(|octets| octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+        .map(|bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
         .collect())
 }

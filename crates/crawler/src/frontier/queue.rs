@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::item::QueuedUrl;
 
-/// What an entry of the store costs beside its value, in octets; rough.
+/// What an entry of the store costs beside its value, in bytes; rough.
 pub(super) const ENTRY: usize = 300;
 
 /// URLs in one chunk.
@@ -192,21 +192,21 @@ impl Queue {
         Some((from, self.fresh.iter().skip(skip).cloned().collect()))
     }
 
-    /// Octets that the journal would take now, and octets that sealing everything would take; both rough.
+    /// Bytes that the journal would take now, and bytes that sealing everything would take; both rough.
     pub(crate) fn costs(&self) -> (usize, usize) {
         let from = self.journaled.max(self.sealed);
         let skip = (from - self.sealed) as usize;
-        let fresh: usize = self.fresh.iter().skip(skip).map(QueuedUrl::octets).sum();
+        let fresh: usize = self.fresh.iter().skip(skip).map(QueuedUrl::bytes).sum();
         if self.fresh.is_empty() {
             return (0, 0);
         }
         // An unfinished chunk on disk is written again as a whole, and each entry has its own price.
-        let all: usize = self.fresh.iter().map(QueuedUrl::octets).sum();
+        let all: usize = self.fresh.iter().map(QueuedUrl::bytes).sum();
         let again = all / self.fresh.len() * (self.sealed % CHUNK) as usize;
         (fresh, all + again + ENTRY)
     }
 
-    /// Octets of URLs held in memory, rough.
+    /// Bytes of URLs held in memory, rough.
     pub(crate) fn has_fresh(&self) -> bool {
         !self.fresh.is_empty()
     }

@@ -27,7 +27,7 @@ pub struct StoredUrl {
 /// Iterates over the queues of a store: by host id, priority, and order of leasing.
 ///
 /// Memory: the journal, which the frontier keeps below
-/// [`FrontierLimits::journal_octets`](super::FrontierLimits::journal_octets), and one chunk.
+/// [`FrontierLimits::journal_bytes`](super::FrontierLimits::journal_bytes), and one chunk.
 pub fn stored_queue<S: Store>(store: &S) -> Result<StoredQueue<'_, S>, StoreError> {
     Ok(StoredQueue {
         store,
@@ -167,8 +167,8 @@ fn read_chunk<S: Store>(store: &S, id: HostId, priority: Priority, number: u64) 
     let value = store.get(Tree::Queue, &queue_key(id, priority, number))?;
     let value =
         value.ok_or_else(|| form(Tree::Queue, &format!("chunk {number} of host {} is missing", id.0)))?;
-    let octets = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
-    postcard::from_bytes(&octets).map_err(|error| form(Tree::Queue, &error))
+    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
+    postcard::from_bytes(&bytes).map_err(|error| form(Tree::Queue, &error))
 }
 
 /// The block of hosts that was read last.

@@ -54,8 +54,8 @@ pub(crate) fn journal_urls(value: &[u8]) -> Option<Vec<Stretch>> {
 
 /// Gives the position of the first URL of a chunk, and its URLs.
 pub(crate) fn chunk_urls(value: &[u8]) -> Option<(u64, Vec<super::QueuedUrl>)> {
-    let octets = crate::packed::unpack(value).ok()?;
-    let chunk: super::queue::Chunk = postcard::from_bytes(&octets).ok()?;
+    let bytes = crate::packed::unpack(value).ok()?;
+    let chunk: super::queue::Chunk = postcard::from_bytes(&bytes).ok()?;
     Some((chunk.first, chunk.urls))
 }
 

@@ -29,9 +29,9 @@ impl Hasher for Identity {
         self.0
     }
 
-    fn write(&mut self, octets: &[u8]) {
-        for octet in octets {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*octet);
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
     }
 
@@ -42,7 +42,7 @@ impl Hasher for Identity {
 
 pub(crate) type FingerprintSet = HashSet<Fingerprint, BuildHasherDefault<Identity>>;
 
-/// A set of fingerprints at little more than 8 octets each: a sorted run, and a hash set of what came since.
+/// A set of fingerprints at little more than 8 bytes each: a sorted run, and a hash set of what came since.
 #[derive(Debug, Default)]
 struct Packed {
     sorted: Vec<Fingerprint>,

@@ -17,7 +17,7 @@ const KEY: FingerprintKey = FingerprintKey([3; 32]);
 const TIGHT: FrontierLimits = FrontierLimits {
     seen_in_memory: 150,
     seen_loaded_for_links: 20,
-    journal_octets: 900,
+    journal_bytes: 900,
     folded_at_once: 1,
     dropped_at_once: 1,
     chunks_in_memory: 2,
@@ -100,7 +100,7 @@ struct Model {
 fn visit(frontier: &mut Frontier<MemoryStore>, model: &mut Model, retry: bool) -> bool {
     let Some(permit) = frontier.lease(now(2_000)).unwrap() else { return false };
     let url = permit.lease().url.to_string();
-    let Work::Visit(item) = permit.lease().work.clone() else { panic!("no errands here") };
+    let Work::Visit(item) = permit.lease().work.clone() else { panic!("no robots fetches here") };
     assert!(model.known.contains(&url), "{url} was never offered");
     assert!(!model.done.contains(&url), "{url} was settled before");
     assert_eq!(item.tries, model.tries.get(&url).copied().unwrap_or(0));
@@ -303,14 +303,15 @@ fn a_record_of_an_older_version_keeps_its_wait_by_the_wall_clock() {
 }
 
 #[test]
-fn errands_go_before_visits_and_parked_hosts_keep_their_urls() {
+fn robots_fetches_go_before_visits_and_parked_hosts_keep_their_urls() {
     let mut frontier = open(&Arc::default(), FrontierLimits::default());
     offer(&mut frontier, &url(1, 1), true);
     let host = frontier.host_id("h1.example").unwrap();
-    let errand = Errand { origin: url(9, 9).origin(), url: url(1, 77), hops: vec![], judged: false };
-    frontier.send(host, errand.clone());
+    let robots_fetch =
+        RobotsFetch { origin: url(9, 9).origin(), url: url(1, 77), hops: vec![], judged: false };
+    frontier.send(host, robots_fetch.clone());
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
-    assert_eq!(permit.lease().work, Work::Errand(errand));
+    assert_eq!(permit.lease().work, Work::RobotsFetch(robots_fetch));
     settle(&mut frontier, permit, false, None);
     frontier.park(host, "test");
     assert!(frontier.lease(now(3_000)).unwrap().is_none());
@@ -331,7 +332,7 @@ fn one_seen_set_at_a_time_is_enough() {
         assert!(frontier.seen_loaded <= 150 + 100, "{} fingerprints in memory", frontier.seen_loaded);
     }
     let fresh: usize = frontier.hosts.iter().map(|(_, host)| host.costs().1).sum();
-    assert!(fresh < 8 * 1024, "{fresh} octets of URLs in memory for 4,000 queued");
+    assert!(fresh < 8 * 1024, "{fresh} bytes of URLs in memory for 4,000 queued");
     for host in (0..40).rev() {
         assert_eq!(
             offer(&mut frontier, &url(host, 50), true),
@@ -346,7 +347,7 @@ fn a_long_journal_is_dropped_some_entries_a_commit() {
     const AT_ONCE: usize = 7;
     let store = Arc::new(MemoryStore::default());
     let limits =
-        FrontierLimits { journal_octets: 20_000, dropped_at_once: AT_ONCE, ..FrontierLimits::default() };
+        FrontierLimits { journal_bytes: 20_000, dropped_at_once: AT_ONCE, ..FrontierLimits::default() };
     let mut frontier = open(&store, limits);
     let mut most = 0;
     let mut longest = 0;
@@ -359,7 +360,7 @@ fn a_long_journal_is_dropped_some_entries_a_commit() {
         most = most.max(dropped);
         longest = longest.max(store.scan(Tree::Journal, &[]).count());
     };
-    // About 70 octets each: two folds, far from each other.
+    // About 70 bytes each: two folds, far from each other.
     for n in 0..700 {
         assert_eq!(offer(&mut frontier, &url((n % 5) as u8, n), true), Admitted::Queued);
         step(&mut frontier);
@@ -438,7 +439,7 @@ fn hosts_leave_memory_between_cuts_too() {
 #[test]
 fn a_fold_puts_unasked_hosts_into_blocks() {
     let store = Arc::new(MemoryStore::default());
-    let mut frontier = open(&store, FrontierLimits { journal_octets: 1_000, ..FrontierLimits::default() });
+    let mut frontier = open(&store, FrontierLimits { journal_bytes: 1_000, ..FrontierLimits::default() });
     for n in 0..640 {
         assert_eq!(offer(&mut frontier, &host_url(n), false), Admitted::Queued);
         commit(&mut frontier);

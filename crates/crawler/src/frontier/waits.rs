@@ -50,7 +50,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Holds a host's visits back until [`Frontier::release_visits`]: its robots.txt is asked for at another host. Its
-    /// errands go on, so that two hosts whose files lie at each other's don't wait for one another.
+    /// robots fetches go on, so that two hosts whose files lie at each other's don't wait for one another.
     pub fn hold_visits(&mut self, id: HostId) {
         self.host_mut(id).held = true;
         self.schedule_if_idle(id);

@@ -432,7 +432,7 @@ fn seed_database(
     Ok((Arc::new(SledStore::open(&dir.db())?), key))
 }
 
-/// A key that nobody can guess: 32 octets of two random UUIDs, hashed.
+/// A key that nobody can guess: 32 bytes of two random UUIDs, hashed.
 pub(crate) fn new_key() -> FingerprintKey {
     let mut hasher = blake3::Hasher::new();
     hasher.update(uuid::Uuid::new_v4().as_bytes());

@@ -154,7 +154,7 @@ pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
         max_body: limits.max_body,
         max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
         max_header_count: limits.max_header_count,
-        // One octet more than is read, so that a cut is seen and the cut line is dropped.
+        // One byte more than is read, so that a cut is seen and the cut line is dropped.
         max_robots: limits.max_robots + 1,
         max_sitemap: settings.sitemap.max_body,
         resolve: fetch.resolve.clone(),
@@ -173,7 +173,7 @@ mod tests {
     fn told(settings: &Settings) -> String {
         let key = FingerprintKey([7; 32]);
         let PageRules { limits, select_limits, sitemap_limits, .. } = page_rules(settings, Vec::new(), key);
-        let robots = settings.robots_options().max_octets;
+        let robots = settings.robots_options().max_bytes;
         let (scope, engine) = (scope(settings).unwrap(), engine_settings(settings, key));
         let fetch = fetch_settings(settings);
         let cache = origin_cache(settings).budget();
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_fetcher_has_the_same_defaults_of_its_own() {
         let settings = Settings::default();
-        // One octet of robots.txt more than is used shows that it was cut.
+        // One byte of robots.txt more than is used shows that it was cut.
         let own = FetchSettings { max_robots: 512_001, ..FetchSettings::new(settings.agent.user_agent()) };
         assert_eq!(fetch_settings(&settings), own);
     }

@@ -20,7 +20,7 @@ const FORM: u8 = 3;
 /// The form before it: the same without the columns for clocks, which nothing in it asks for.
 const OLDER: u8 = 2;
 
-/// Octets before the packed columns: form and two heads.
+/// Bytes before the packed columns: form and two heads.
 const HEADER: usize = 1 + 2 * 32;
 
 /// A run of entries as stored.
@@ -96,7 +96,7 @@ fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
     if !matches!(*form, FORM | OLDER) {
         return Err(Bad::Form);
     }
-    let head = |octets: &[u8]| <[u8; 32]>::try_from(octets).map(Head).map_err(|_| Bad::Form);
+    let head = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).map(Head).map_err(|_| Bad::Form);
     let plain = crate::packed::unpack(packed).map_err(|_| Bad::Form)?;
     Ok((head(&heads[..32])?, head(&heads[32..])?, plain))
 }

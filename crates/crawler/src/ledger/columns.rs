@@ -77,7 +77,7 @@ pub(super) struct Writer {
     columns: [Vec<u8>; COLUMNS],
     known: [HashMap<Box<str>, u64>; TEXTS],
     lengths: [Vec<u8>; TEXTS],
-    octets: [Vec<u8>; TEXTS],
+    bytes: [Vec<u8>; TEXTS],
 }
 
 impl Writer {
@@ -86,7 +86,7 @@ impl Writer {
             columns: std::array::from_fn(|_| Vec::new()),
             known: Default::default(),
             lengths: Default::default(),
-            octets: Default::default(),
+            bytes: Default::default(),
         }
     }
 
@@ -110,13 +110,13 @@ impl Writer {
         let place = known.len() as u64 + 1;
         known.insert(text.into(), place);
         push(&mut self.lengths[texts as usize], text.len() as u64);
-        self.octets[texts as usize].extend(text.as_bytes());
+        self.bytes[texts as usize].extend(text.as_bytes());
         self.number(column, 0);
     }
 
     /// Puts the columns behind one another, each behind its length.
     pub(super) fn finish(self) -> Vec<u8> {
-        let parts = || self.columns.iter().chain(&self.lengths).chain(&self.octets);
+        let parts = || self.columns.iter().chain(&self.lengths).chain(&self.bytes);
         let mut out = Vec::with_capacity(parts().map(|part| part.len() + 4).sum());
         push(&mut out, COLUMNS as u64);
         for part in parts() {
@@ -133,7 +133,7 @@ pub(super) struct Reader<'a> {
     columns: Vec<&'a [u8]>,
     texts: [Vec<&'a str>; TEXTS],
     lengths: [&'a [u8]; TEXTS],
-    octets: [&'a str; TEXTS],
+    bytes: [&'a str; TEXTS],
 }
 
 impl<'a> Reader<'a> {
@@ -156,12 +156,12 @@ impl<'a> Reader<'a> {
         for list in &mut lengths {
             *list = part()?;
         }
-        let mut octets = [""; TEXTS];
-        for list in &mut octets {
+        let mut bytes = [""; TEXTS];
+        for list in &mut bytes {
             *list = std::str::from_utf8(part()?).map_err(|_| Bad::Form)?;
         }
         if plain.is_empty() {
-            Ok(Self { columns, texts: Default::default(), lengths, octets })
+            Ok(Self { columns, texts: Default::default(), lengths, bytes })
         } else {
             Err(Bad::Form)
         }
@@ -188,15 +188,15 @@ impl<'a> Reader<'a> {
             return list.get(place - 1).copied().ok_or(Bad::Form);
         }
         let length = usize::try_from(pull(&mut self.lengths[texts as usize])?).map_err(|_| Bad::Form)?;
-        let (text, rest) = self.octets[texts as usize].split_at_checked(length).ok_or(Bad::Form)?;
-        self.octets[texts as usize] = rest;
+        let (text, rest) = self.bytes[texts as usize].split_at_checked(length).ok_or(Bad::Form)?;
+        self.bytes[texts as usize] = rest;
         list.push(text);
         Ok(text)
     }
 
     /// True if the texts of one list hold this anywhere, across their borders too: cheap, and never wrongly false.
     pub(super) fn may_hold(&self, texts: Texts, text: &str) -> bool {
-        memchr::memmem::find(self.octets[texts as usize].as_bytes(), text.as_bytes()).is_some()
+        memchr::memmem::find(self.bytes[texts as usize].as_bytes(), text.as_bytes()).is_some()
     }
 }
 
@@ -212,10 +212,10 @@ pub(super) fn push(out: &mut Vec<u8>, mut number: u64) {
 pub(super) fn pull(from: &mut &[u8]) -> Result<u64, Bad> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
-        let (octet, rest) = from.split_first().ok_or(Bad::Form)?;
+        let (byte, rest) = from.split_first().ok_or(Bad::Form)?;
         *from = rest;
-        number |= u64::from(octet & 0x7f) << shift;
-        if octet & 0x80 == 0 {
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
             return Ok(number);
         }
     }
@@ -258,8 +258,8 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_are_read_or_refused(octets: Vec<u8>) {
-            if let Ok(mut reader) = Reader::open(&octets) {
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+            if let Ok(mut reader) = Reader::open(&bytes) {
                 for _ in 0..100 {
                     let _ = reader.text(Column::At, Texts::Paths);
                 }

@@ -48,8 +48,8 @@ impl Head {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
         hasher.update(&seq.to_be_bytes());
-        let octets = serde_json::to_vec(decision).map_err(|_| Bad::Entry)?;
-        hasher.update(&octets);
+        let bytes = serde_json::to_vec(decision).map_err(|_| Bad::Entry)?;
+        hasher.update(&bytes);
         Ok(Self(*hasher.finalize().as_bytes()))
     }
 }

@@ -115,8 +115,8 @@ proptest! {
     }
 
     #[test]
-    fn octets_of_any_kind_are_read_or_refused(octets: Vec<u8>, entries in proptest::collection::vec(entry(), 1..4), at: prop::sample::Index, flip in 1u8..) {
-        drop(read(&octets));
+    fn bytes_of_any_kind_are_read_or_refused(bytes: Vec<u8>, entries in proptest::collection::vec(entry(), 1..4), at: prop::sample::Index, flip in 1u8..) {
+        drop(read(&bytes));
         let mut value = block::write(Head([1; 32]), Head([2; 32]), &entries);
         let place = at.index(value.len());
         value[place] ^= flip;
@@ -262,9 +262,9 @@ fn whatever_is_done_to_the_chain_shows() {
         (
             "a damaged value",
             |s, v| {
-                let mut octets = value(s, v[0]);
-                octets.truncate(200);
-                put(s, v[0], octets);
+                let mut bytes = value(s, v[0]);
+                bytes.truncate(200);
+                put(s, v[0], bytes);
             },
             "unreadable",
         ),
@@ -294,14 +294,14 @@ fn whatever_is_done_to_the_chain_shows() {
 #[test]
 fn a_damaged_tail_is_left_as_evidence_and_the_chain_goes_on_behind_it() {
     let store = filled(3, 4, false);
-    let mut octets = value(&store, 4);
-    octets.truncate(100);
-    put(&store, 4, octets.clone());
+    let mut bytes = value(&store, 4);
+    bytes.truncate(100);
+    put(&store, 4, bytes.clone());
     let mut ledger = Ledger::open(&store).unwrap();
     for round in 0..40 {
         store.commit(ledger.append(vec![numbered(12 + round)]).unwrap()).unwrap();
     }
-    assert_eq!(value(&store, 4), octets);
+    assert_eq!(value(&store, 4), bytes);
     let verdict = verify(&store).unwrap();
     assert_eq!(verdict.entries, 48);
     assert_eq!(
@@ -313,8 +313,8 @@ fn a_damaged_tail_is_left_as_evidence_and_the_chain_goes_on_behind_it() {
 #[test]
 fn a_thousand_like_entries_take_little_room() {
     let store = filled(10, 100, false);
-    let octets: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
-    assert!(octets < 20_000, "{octets}");
+    let bytes: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
+    assert!(bytes < 20_000, "{bytes}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ const APART: u8 = 1;
 /// Form of a value that one commit brought: the links stand behind the records.
 const TOGETHER: u8 = 2;
 
-/// Octets of a page in the head of a value: host, fingerprint, whether it has links.
+/// Bytes of a page in the head of a value: host, fingerprint, whether it has links.
 const HEAD: usize = 4 + 8 + 1;
 
 /// A page's record and links, as they are stored.
@@ -35,7 +35,7 @@ pub(crate) enum Links {
 
 impl Links {
     pub(crate) fn is_any(&self) -> bool {
-        !matches!(self, Self::Here(octets) if octets.is_empty())
+        !matches!(self, Self::Here(bytes) if bytes.is_empty())
     }
 }
 
@@ -75,8 +75,8 @@ fn write<'a>(form: u8, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> 
         heads.extend(entry.page.0.to_be_bytes());
         heads.push(u8::from(entry.links.is_any()));
         push(&mut plain, &entry.record);
-        if let (TOGETHER, Links::Here(octets)) = (form, &entry.links) {
-            push(&mut links, octets);
+        if let (TOGETHER, Links::Here(bytes)) = (form, &entry.links) {
+            push(&mut links, bytes);
         }
     }
     plain.append(&mut links);
@@ -98,18 +98,18 @@ fn open(value: &[u8]) -> Result<(u8, Vec<Head>, &[u8]), Bad> {
         return Err(bad(&format!("form {form}")));
     }
     let count = usize::try_from(take_number(&mut rest)?).map_err(|error| bad(&error.to_string()))?;
-    let octets = count.checked_mul(HEAD).ok_or_else(|| bad("its count"))?;
-    let (heads, packed) = rest.split_at_checked(octets).ok_or_else(|| bad("it is cut"))?;
-    let head = |octets: &[u8]| Head {
-        host: HostId(big_endian(&octets[..4]) as u32),
-        page: Fingerprint(big_endian(&octets[4..12])),
-        has_links: octets[12] != 0,
+    let bytes = count.checked_mul(HEAD).ok_or_else(|| bad("its count"))?;
+    let (heads, packed) = rest.split_at_checked(bytes).ok_or_else(|| bad("it is cut"))?;
+    let head = |bytes: &[u8]| Head {
+        host: HostId(big_endian(&bytes[..4]) as u32),
+        page: Fingerprint(big_endian(&bytes[4..12])),
+        has_links: bytes[12] != 0,
     };
     Ok((*form, heads.chunks_exact(HEAD).map(head).collect(), packed))
 }
 
-fn big_endian(octets: &[u8]) -> u64 {
-    octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+fn big_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// The records of a value.
@@ -167,19 +167,19 @@ pub(super) fn read_links(first: u64, value: &[u8]) -> Result<Vec<(u64, Vec<u8>)>
     if rest.is_empty() { Ok(pages) } else { Err(bad("it is too long")) }
 }
 
-fn push(out: &mut Vec<u8>, octets: &[u8]) {
-    number(out, octets.len() as u64);
-    out.extend_from_slice(octets);
+fn push(out: &mut Vec<u8>, bytes: &[u8]) {
+    number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
 }
 
 fn take<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Bad> {
     let length = usize::try_from(take_number(rest)?).map_err(|error| bad(&error.to_string()))?;
-    let (octets, behind) = rest.split_at_checked(length).ok_or_else(|| bad("it is cut"))?;
+    let (bytes, behind) = rest.split_at_checked(length).ok_or_else(|| bad("it is cut"))?;
     *rest = behind;
-    Ok(octets)
+    Ok(bytes)
 }
 
-/// Seven bits an octet, the lowest first; the last octet has its high bit clear.
+/// Seven bits a byte, the lowest first; the last byte has its high bit clear.
 fn number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -191,10 +191,10 @@ fn number(out: &mut Vec<u8>, mut number: u64) {
 fn take_number(rest: &mut &[u8]) -> Result<u64, Bad> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let (octet, behind) = rest.split_first().ok_or_else(|| bad("it is cut"))?;
+        let (byte, behind) = rest.split_first().ok_or_else(|| bad("it is cut"))?;
         *rest = behind;
-        number |= u64::from(octet & 0x7f) << shift;
-        if octet & 0x80 == 0 {
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
             return Ok(number);
         }
     }

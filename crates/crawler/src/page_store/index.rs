@@ -21,7 +21,7 @@ const BITS: u32 = 3;
 /// No level has buckets below this one.
 const DEEPEST: u8 = 20;
 
-/// Octets of an entry.
+/// Bytes of an entry.
 const ENTRY: usize = 8 + 5;
 
 /// Numbers that fit.
@@ -142,7 +142,7 @@ fn among(value: &[u8], page: Fingerprint) -> Result<Vec<u64>, StoreError> {
 
 fn read(value: &[u8]) -> Result<Vec<(Fingerprint, u64)>, StoreError> {
     check(value)?;
-    let entry = |octets: &[u8]| (Fingerprint(number(&octets[..8])), number(&octets[8..]));
+    let entry = |bytes: &[u8]| (Fingerprint(number(&bytes[..8])), number(&bytes[8..]));
     Ok(value.chunks_exact(ENTRY).map(entry).collect())
 }
 
@@ -150,15 +150,15 @@ fn check(value: &[u8]) -> Result<(), StoreError> {
     if value.len().is_multiple_of(ENTRY) {
         Ok(())
     } else {
-        Err(form(Tree::PageIndex, &format!("a run of {} octets", value.len())))
+        Err(form(Tree::PageIndex, &format!("a run of {} bytes", value.len())))
     }
 }
 
-fn number(octets: &[u8]) -> u64 {
-    octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Checks that every page below `state.indexed` is there. Reads the whole index: 13 octets a page.
+/// Checks that every page below `state.indexed` is there. Reads the whole index: 13 bytes a page.
 pub(super) fn check_all<S: Store>(store: &S, state: &State) -> Result<(), StoreError> {
     let mut found = 0;
     for pair in store.scan(Tree::PageIndex, &[]) {

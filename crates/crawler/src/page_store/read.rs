@@ -69,14 +69,14 @@ pub(crate) fn links_of_number<S: Store>(
     entry: &Entry,
 ) -> Result<Vec<LinkRecord>, StoreError> {
     let apart;
-    let octets = match &entry.links {
-        Links::Here(octets) => octets,
+    let bytes = match &entry.links {
+        Links::Here(bytes) => bytes,
         Links::Apart => {
             apart = links_at(store, number)?;
             &apart
         }
     };
-    decode_links(octets).map_err(|error| damaged(Tree::Links, &error))
+    decode_links(bytes).map_err(|error| damaged(Tree::Links, &error))
 }
 
 impl Entry {

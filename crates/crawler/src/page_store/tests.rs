@@ -14,7 +14,7 @@ use crate::url::Fingerprint;
 /// Fingerprints are spread evenly.
 fn print(page: u64) -> Fingerprint {
     let hash = blake3::hash(&page.to_be_bytes());
-    Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+    Fingerprint(hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
 }
 
 fn host(page: u64) -> HostId {
@@ -288,9 +288,9 @@ fn what_is_missing_or_damaged_is_told() {
 
 proptest! {
     #[test]
-    fn no_value_makes_the_readers_panic(octets in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4_u8) {
+    fn no_value_makes_the_readers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4_u8) {
         let mut value = vec![form];
-        value.extend(octets);
+        value.extend(bytes);
         drop(block::read(&value));
         drop(block::heads(&value));
         drop(block::read_links(3, &value));

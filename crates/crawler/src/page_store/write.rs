@@ -11,15 +11,15 @@ use crate::record::{decode_links, encode_links, withhold_links};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 
-/// Octets of a value that several pages share. sled writes, and reads, the up to 16 values of a leaf together, and one of more
+/// Bytes of a value that several pages share. sled writes, and reads, the up to 16 values of a leaf together, and one of more
 /// than 32 KB goes to a file of its own that it never syncs.
 const TARGET: usize = 2048;
 
 /// Most records of a value.
 const MOST: usize = 32;
 
-/// Records are joined at the latest when they have so many octets.
-const TAIL_OCTETS: usize = 256 * 1024;
+/// Records are joined at the latest when they have so many bytes.
+const TAIL_BYTES: usize = 256 * 1024;
 
 /// A page to be stored, new or in the place of its record.
 #[derive(Debug)]
@@ -137,9 +137,9 @@ impl PageWriter {
             }
         }
         let mut writes = changed.write();
-        let octets: usize = self.tail.iter().map(Entry::octets).sum();
-        if self.tail.len() >= self.records_a_value || octets >= TAIL_OCTETS {
-            self.fold(octets >= TAIL_OCTETS, &mut writes);
+        let bytes: usize = self.tail.iter().map(Entry::bytes).sum();
+        if self.tail.len() >= self.records_a_value || bytes >= TAIL_BYTES {
+            self.fold(bytes >= TAIL_BYTES, &mut writes);
         } else {
             changed.tail.retain(|first| *first < from);
             for first in &changed.tail {
@@ -288,7 +288,7 @@ impl PageWriter {
 }
 
 impl Entry {
-    fn octets(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.record.len() + self.stored_links().len()
     }
 

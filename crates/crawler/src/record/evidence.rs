@@ -66,13 +66,13 @@ pub struct Evidence {
 pub struct RequestMade {
     /// When it was sent, in whole microseconds.
     pub started: Timestamp,
-    /// From then to the last octet of the answer, or to the failure, in whole microseconds.
+    /// From then to the last byte of the answer, or to the failure, in whole microseconds.
     pub took: Duration,
     /// Time since the run began when it was sent, on a clock that never jumps, in whole microseconds.
     pub clock: Duration,
     /// The status; none if no answer came.
     pub status: Option<u16>,
-    /// Octets of the body as sent.
+    /// Bytes of the body as sent.
     pub bytes: u64,
     /// The gap that had to lie between the end of the host's last answer and `started`, in whole microseconds.
     pub gap: Duration,
@@ -322,7 +322,7 @@ impl fmt::Display for RequestMade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = self.took.as_micros() as f64 / 1e3;
         match self.status {
-            Some(status) => write!(f, "status {status} in {took:.0} ms, {} octets", self.bytes)?,
+            Some(status) => write!(f, "status {status} in {took:.0} ms, {} bytes", self.bytes)?,
             None => write!(f, "no answer after {took:.0} ms")?,
         }
         write!(f, "; gap {} s ({})", seconds(self.gap), self.gap_reason)

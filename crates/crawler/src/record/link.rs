@@ -228,7 +228,7 @@ impl From<FirstForm> for LinkRecord {
     }
 }
 
-/// A page's links in octets; none for none.
+/// A page's links in bytes; none for none.
 pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
     if links.is_empty() {
         return Ok(Vec::new());
@@ -237,8 +237,8 @@ pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
 }
 
 /// Reads what [`encode_links`] wrote.
-pub fn decode_links(octets: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
-    match octets.split_first() {
+pub fn decode_links(bytes: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
+    match bytes.split_first() {
         None => Ok(Vec::new()),
         Some((&FORM, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
         Some((1, rest)) => {
@@ -284,8 +284,8 @@ mod tests {
             position: Some(Position::Footer),
             hreflang: Some("de".to_owned()),
         };
-        let octets = encode_links(std::slice::from_ref(&link)).unwrap();
-        assert_eq!(decode_links(&octets).unwrap(), std::slice::from_ref(&link));
+        let bytes = encode_links(std::slice::from_ref(&link)).unwrap();
+        assert_eq!(decode_links(&bytes).unwrap(), std::slice::from_ref(&link));
         assert_eq!(decode_links(&encode_links(&[]).unwrap()).unwrap(), []);
 
         let LinkRecord { to, kind, rel, text, nofollow, outcome, .. } = link.clone();

@@ -34,9 +34,9 @@ pub struct RobotsEvidence {
 pub struct Archived {
     /// File in `warc/`.
     pub file: String,
-    /// Offset of the response record's gzip member, in octets.
+    /// Offset of the response record's gzip member, in bytes.
     pub offset: u64,
-    /// Length of the member, in octets.
+    /// Length of the member, in bytes.
     pub length: u64,
 }
 
@@ -119,11 +119,11 @@ pub struct PageRecord {
     pub via: Option<Via>,
     /// When the request was sent.
     pub fetched_at: Timestamp,
-    /// From the request to the last octet.
+    /// From the request to the last byte.
     pub duration_ms: u64,
-    /// Octets of the body as decoded.
+    /// Bytes of the body as decoded.
     pub bytes: u64,
-    /// Octets of the body as sent.
+    /// Bytes of the body as sent.
     pub wire_bytes: u64,
     /// BLAKE3 of the body as decoded, `blake3:` and 64 hex digits.
     pub digest: Option<String>,

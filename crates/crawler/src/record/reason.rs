@@ -71,7 +71,7 @@ words! {
         /// A feed.
         Atom = "atom",
         /// A sitemap is longer than its limit.
-        SitemapOctets = "sitemap_octets",
+        SitemapBytes = "sitemap_bytes",
         /// A sitemap has more URLs than its limit.
         SitemapUrls = "sitemap_urls",
         /// A sitemap has more nested elements than its limit.

@@ -69,7 +69,7 @@ pub struct RobotsRecord {
     pub expires: Timestamp,
     /// BLAKE3 of the body.
     pub digest: Option<String>,
-    /// Octets of the body.
+    /// Bytes of the body.
     pub bytes: u64,
     /// The body where it is UTF-8 with few control characters.
     pub body: Option<String>,
@@ -132,7 +132,7 @@ pub struct RobotsConsent {
 }
 
 impl RobotsRecord {
-    /// Key: origin, a zero octet, the time in milliseconds.
+    /// Key: origin, a zero byte, the time in milliseconds.
     pub fn key(&self) -> Vec<u8> {
         Self::key_of(&self.origin, self.fetched_at)
     }
@@ -172,8 +172,8 @@ impl RobotsRecord {
             + self.consent_lines.as_ref().map_or(0, ConsentLines::memory)
     }
 
-    /// The body's octets.
-    pub fn octets(&self) -> Vec<u8> {
+    /// The body's bytes.
+    pub fn bytes(&self) -> Vec<u8> {
         match (&self.body, &self.body_base64) {
             (Some(text), _) => text.clone().into_bytes(),
             (None, Some(text)) => data_encoding::BASE64.decode(text.as_bytes()).unwrap_or_default(),
@@ -204,8 +204,8 @@ impl RobotsRecord {
 }
 
 /// `blake3:` and 64 hex digits.
-pub(crate) fn digest(octets: &[u8]) -> String {
-    format!("blake3:{}", blake3::hash(octets).to_hex())
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(bytes).to_hex())
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
             let mut kept = record.clone();
             kept.set_body(&body);
             assert_eq!(kept.body.is_some(), is_text);
-            assert_eq!(kept.octets(), body);
+            assert_eq!(kept.bytes(), body);
             let json = serde_json::to_string(&kept).unwrap();
             assert!(json.len() < 700 + body.len() / 3 * 4, "{}", json.len());
         }

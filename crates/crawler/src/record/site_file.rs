@@ -52,7 +52,7 @@ pub struct SiteFileRecord {
 }
 
 impl SiteFileRecord {
-    /// Key: origin, a zero octet, path, a zero octet, the time in milliseconds.
+    /// Key: origin, a zero byte, path, a zero byte, the time in milliseconds.
     pub fn key(&self) -> Vec<u8> {
         let mut key = Self::prefix(&self.origin, self.file);
         key.extend(u64::try_from(self.fetched_at.as_millisecond()).unwrap_or_default().to_be_bytes());

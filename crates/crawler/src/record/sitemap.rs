@@ -93,7 +93,7 @@ pub struct SitemapRecord {
     /// What was wrong with it, or where it was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// Octets of the body as decoded.
+    /// Bytes of the body as decoded.
     #[serde(default)]
     pub bytes: u64,
     /// URLs in it; of an index: sitemaps.

@@ -23,7 +23,7 @@ pub struct Withdrawal {
 }
 
 impl Withdrawal {
-    /// Key: file, a zero octet, offset.
+    /// Key: file, a zero byte, offset.
     pub fn key(&self) -> Vec<u8> {
         let mut key = self.place.file.as_bytes().to_vec();
         key.push(0);

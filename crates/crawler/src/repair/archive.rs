@@ -43,7 +43,7 @@ impl Archive {
     }
 }
 
-/// Copies the archive's files, cuts torn tails off the copies, and indexes their responses. Memory: about 60 octets a response.
+/// Copies the archive's files, cuts torn tails off the copies, and indexes their responses. Memory: about 60 bytes a response.
 pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archive, RepairError> {
     let mut archive = Archive::default();
     let files = warc::files(from)?;

@@ -92,8 +92,8 @@ pub struct Repaired {
     pub torn: Vec<&'static str>,
     /// Whole records in the archive.
     pub archive_records: u64,
-    /// Octets of the archive that belong to no whole record, torn tails among them.
-    pub archive_octets_lost: u64,
+    /// Bytes of the archive that belong to no whole record, torn tails among them.
+    pub archive_bytes_lost: u64,
     /// URLs queued now.
     pub queued: u64,
 }
@@ -103,7 +103,7 @@ impl Repaired {
     pub fn has_losses(&self) -> bool {
         self.pages_lost.is_none_or(|lost| lost > 0)
             || self.bodies_lost > 0
-            || self.archive_octets_lost > 0
+            || self.archive_bytes_lost > 0
             || !self.torn.is_empty()
     }
 }
@@ -136,7 +136,7 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
     let key = salvaged.key();
     let archive = archive::copy(&from.join("warc"), &dir.warc(), key)?;
     repaired.archive_records = archive.records;
-    repaired.archive_octets_lost = archive.lost;
+    repaired.archive_bytes_lost = archive.lost;
     rebuild::rebuild(dir, &salvaged, key, &archive, &settings, &record, &text, now, &mut repaired)?;
     drop(salvaged);
     let log = from.join("log");

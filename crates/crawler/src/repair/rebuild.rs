@@ -32,7 +32,7 @@ use crate::url::{CrawlUrl, FingerprintKey};
 use crate::visit::{self, PageRules};
 use crate::warc;
 
-/// Octets of one commit, rough.
+/// Bytes of one commit, rough.
 const AT_ONCE: usize = 2 << 20;
 
 pub(super) struct Rebuild<'a> {
@@ -51,7 +51,7 @@ pub(super) struct Rebuild<'a> {
     now: Now,
     writes: Vec<Write>,
     settled: Vec<SettledPage>,
-    octets: usize,
+    bytes: usize,
     decisions: Vec<Decision>,
     totals: Totals,
     /// Requests that stand in the ledger.
@@ -121,7 +121,7 @@ pub(super) fn rebuild(
         now: at,
         writes: Vec::new(),
         settled: Vec::new(),
-        octets: 0,
+        bytes: 0,
         decisions: Vec::new(),
         totals: Totals::default(),
         requests: 0,
@@ -146,19 +146,19 @@ pub(super) fn rebuild(
 
 impl Rebuild<'_> {
     fn put(&mut self, write: Write) -> Result<()> {
-        self.octets += write.key.len() + write.value.as_ref().map_or(0, Vec::len);
+        self.bytes += write.key.len() + write.value.as_ref().map_or(0, Vec::len);
         self.writes.push(write);
         self.commit_in_time()
     }
 
     fn commit_in_time(&mut self) -> Result<()> {
-        if self.octets + self.frontier.pending_octets() > AT_ONCE { self.commit() } else { Ok(()) }
+        if self.bytes + self.frontier.pending_bytes() > AT_ONCE { self.commit() } else { Ok(()) }
     }
 
     fn commit(&mut self) -> Result<()> {
         let (generation, mut writes) = self.frontier.cut(self.now)?;
         writes.append(&mut self.writes);
-        self.octets = 0;
+        self.bytes = 0;
         let decisions = std::mem::take(&mut self.decisions);
         let pages = std::mem::take(&mut self.settled);
         let totals = self.totals;
@@ -201,7 +201,7 @@ impl Rebuild<'_> {
     fn hosts(&mut self) -> Result<()> {
         let mut names: std::collections::BTreeMap<u32, String> = std::collections::BTreeMap::new();
         let mut records: HashMap<u32, HostRecord> = HashMap::new();
-        let id = |key: &[u8]| key.first_chunk::<4>().map(|octets| u32::from_be_bytes(*octets));
+        let id = |key: &[u8]| key.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes));
         let whole = self.salvaged.each(Tree::Hosts, |key, value| -> Result<()> {
             if let (Some(id), Ok(record)) = (id(&key), serde_json::from_slice::<HostRecord>(&value)) {
                 names.insert(id, record.host.clone());
@@ -315,7 +315,7 @@ impl Rebuild<'_> {
         if let Some(date) = record.unavailable_after.filter(|_| record.holds_content()) {
             self.put(Write::put(Tree::Due, crate::engine::due_key(date, host, page), Vec::new()))?;
         }
-        self.octets += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
+        self.bytes += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
         self.settled.push(SettledPage {
             host,
             page,
@@ -357,7 +357,7 @@ impl Rebuild<'_> {
         }
         let host = self.frontier.host_id(url.host())?;
         self.frontier.admit(host, url.fingerprint(&self.key), item, priority, true)?;
-        if self.frontier.pending_octets() > AT_ONCE { self.commit() } else { Ok(()) }
+        if self.frontier.pending_bytes() > AT_ONCE { self.commit() } else { Ok(()) }
     }
 
     /// Queues what stands in the queues and in the journal, from the heads on where these are known.

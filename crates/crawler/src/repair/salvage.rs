@@ -210,7 +210,7 @@ fn between(tree: Tree, last: Option<&[u8]>, first: Option<&[u8]>) -> Vec<Vec<u8>
         _ => return Vec::new(),
     };
     let number =
-        |key: &[u8]| key.get(..width).map(|octets| octets.iter().fold(0, |n, o| n << 8 | u64::from(*o)));
+        |key: &[u8]| key.get(..width).map(|bytes| bytes.iter().fold(0, |n, o| n << 8 | u64::from(*o)));
     let from = last.and_then(number).unwrap_or(0);
     let to = first.and_then(number).unwrap_or_else(|| from.saturating_add(100_000));
     let prefix = |number: u64| number.to_be_bytes()[8 - width..].to_vec();

@@ -20,19 +20,20 @@ fn lifetime(entry: &Entry) -> Duration {
 struct Asked {
     store: Arc<MemoryStore>,
     cache: RobotsCache<MemoryStore>,
-    errand: Errand,
+    robots_fetch: RobotsFetch,
 }
 
 impl Asked {
     fn new() -> Self {
         let store = Arc::new(MemoryStore::default());
         let origin = CrawlUrl::parse("http://a.test/").unwrap().origin();
-        let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
-        Self { cache: cache(&store), store, errand }
+        let robots_fetch =
+            RobotsFetch { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
+        Self { cache: cache(&store), store, robots_fetch }
     }
 
     fn known(&self, now: Now) -> Known {
-        self.cache.lookup(&self.errand.origin, now).unwrap()
+        self.cache.lookup(&self.robots_fetch.origin, now).unwrap()
     }
 
     /// Whether robots.txt has to be asked for.
@@ -46,7 +47,7 @@ impl Asked {
             Some(status) => Ok(crate::consent::tests::response(status, &[], body)),
             None => Err(FetchError::new(ErrorKind::Timeout, "no answer")),
         };
-        let step = self.cache.answered(&self.errand, &answer, now).unwrap();
+        let step = self.cache.answered(&self.robots_fetch, &answer, now).unwrap();
         let Step::Known(entry) = step else { panic!("no hop") };
         let write = Write::put(Tree::Robots, entry.record.key(), entry.record.write().unwrap());
         self.store.commit(vec![write]).unwrap();

@@ -26,7 +26,8 @@ fn cache(store: &Arc<MemoryStore>, budget: u64) -> RobotsCache<MemoryStore> {
 
 fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str, second: i64) -> Arc<Entry> {
     let origin = origin(name);
-    let errand = Errand { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
+    let robots_fetch =
+        RobotsFetch { url: origin.robots_url().unwrap(), origin, hops: Vec::new(), judged: false };
     let response = Response {
         status,
         version: "HTTP/1.1",
@@ -40,9 +41,9 @@ fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str,
         elapsed: Duration::ZERO,
         room: Room::default(),
     };
-    match cache.answered(&errand, &Ok(response), at(second)).unwrap() {
+    match cache.answered(&robots_fetch, &Ok(response), at(second)).unwrap() {
         Step::Known(entry) => entry,
-        Step::Hop(errand) => panic!("{errand:?}"),
+        Step::Hop(robots_fetch) => panic!("{robots_fetch:?}"),
     }
 }
 

@@ -19,11 +19,11 @@ use crate::url::CrawlUrl;
 /// Where reading ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SitemapLimits {
-    /// Octets of a sitemap as decoded. Default: 50 MiB, as the protocol has it.
-    pub octets: usize,
+    /// Bytes of a sitemap as decoded. Default: 50 MiB, as the protocol has it.
+    pub bytes: usize,
     /// URLs of one sitemap, or sitemaps of one index. Default: 50,000, as the protocol has it.
     pub urls: usize,
-    /// Octets of one URL or date. Default: 8 KiB.
+    /// Bytes of one URL or date. Default: 8 KiB.
     pub value_bytes: usize,
     /// Elements within each other. Default: 32.
     pub elements: usize,
@@ -35,7 +35,7 @@ pub struct SitemapLimits {
 
 impl Default for SitemapLimits {
     fn default() -> Self {
-        Self { octets: 50 << 20, urls: 50_000, value_bytes: 8 << 10, elements: 32, nesting: 3, per_host: 500 }
+        Self { bytes: 50 << 20, urls: 50_000, value_bytes: 8 << 10, elements: 32, nesting: 3, per_host: 500 }
     }
 }
 
@@ -79,9 +79,9 @@ pub enum Fault {
     /// It has a document type definition.
     #[error("it has a document type definition, which isn't read")]
     DocType,
-    /// More octets than the limit.
-    #[error("cut at the limit of octets")]
-    Octets,
+    /// More bytes than the limit.
+    #[error("cut at the limit of bytes")]
+    Bytes,
     /// More URLs than the limit.
     #[error("cut at the limit of URLs")]
     Urls,
@@ -99,7 +99,7 @@ impl Fault {
         match self {
             Self::NotOne => "not_a_sitemap",
             Self::DocType => "doctype",
-            Self::Octets => "sitemap_octets",
+            Self::Bytes => "sitemap_bytes",
             Self::Urls => "sitemap_urls",
             Self::Elements => "sitemap_elements",
             Self::Broken(_) => "sitemap_broken",
@@ -141,33 +141,33 @@ impl Sitemap {
     }
 }
 
-/// Reads a sitemap. `base` is its own URL, `is_cut` says that the fetch cut its octets already. Takes time in the order
-/// of its octets, and at most about twice their memory.
-pub fn read(octets: &[u8], is_cut: bool, base: &Url, limits: &SitemapLimits) -> Sitemap {
+/// Reads a sitemap. `base` is its own URL, `is_cut` says that the fetch cut its bytes already. Takes time in the order
+/// of its bytes, and at most about twice their memory.
+pub fn read(bytes: &[u8], is_cut: bool, base: &Url, limits: &SitemapLimits) -> Sitemap {
     let unpacked;
     let mut is_cut = is_cut;
-    let mut octets = octets;
-    if octets.starts_with(&[0x1f, 0x8b]) {
-        match text::gunzip(octets, limits.octets) {
+    let mut bytes = bytes;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        match text::gunzip(bytes, limits.bytes) {
             Ok(plain) => unpacked = plain,
             // What came before the break is of use where the fetch made the break.
             Err((plain, _)) if is_cut => unpacked = plain,
             Err((_, error)) => return Sitemap::faulty(Fault::Broken(format!("gzip: {error}"))),
         }
-        octets = &unpacked;
+        bytes = &unpacked;
     }
-    if octets.len() > limits.octets {
+    if bytes.len() > limits.bytes {
         is_cut = true;
-        octets = &octets[..limits.octets];
+        bytes = &bytes[..limits.bytes];
     }
-    let text = text::decode(octets);
+    let text = text::decode(bytes);
     let mut sitemap = if text.trim_start().starts_with('<') {
         xml::read(&text, base, limits)
     } else {
         text::read(&text, base, limits)
     };
     if is_cut && !matches!(sitemap.fault, Some(Fault::NotOne | Fault::DocType | Fault::Urls)) {
-        sitemap.fault = Some(Fault::Octets);
+        sitemap.fault = Some(Fault::Bytes);
     }
     sitemap.urls.sort_by(|a, b| b.priority.total_cmp(&a.priority).then_with(|| b.lastmod.cmp(&a.lastmod)));
     sitemap

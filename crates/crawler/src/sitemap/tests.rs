@@ -152,11 +152,11 @@ fn limits_cut_and_say_so() {
     assert_eq!((cut.urls.len(), cut.fault), (7, Some(Fault::Urls)));
     let exact = SitemapLimits { urls: 20, ..limits };
     assert_eq!(read(text.as_bytes(), false, &base(), &exact).fault, None);
-    let limits = SitemapLimits { octets: 500, ..SitemapLimits::default() };
+    let limits = SitemapLimits { bytes: 500, ..SitemapLimits::default() };
     let cut = read(text.as_bytes(), false, &base(), &limits);
     assert!((1..20).contains(&cut.urls.len()));
-    assert_eq!(cut.fault, Some(Fault::Octets));
-    assert_eq!(read(text.as_bytes(), true, &base(), &SitemapLimits::default()).fault, Some(Fault::Octets));
+    assert_eq!(cut.fault, Some(Fault::Bytes));
+    assert_eq!(read(text.as_bytes(), true, &base(), &SitemapLimits::default()).fault, Some(Fault::Bytes));
     let deep = format!("<urlset>{}", "<a>".repeat(1000));
     assert_eq!(of(&deep).fault, Some(Fault::Elements));
     let long = urlset(&format!("<url><loc>http://a.test/{}</loc></url>", "x".repeat(9000)));
@@ -177,9 +177,9 @@ fn gzip_is_unpacked_within_the_limit() {
     let half = &packed[..packed.len() - 12];
     assert!(matches!(read(half, false, &base(), &SitemapLimits::default()).fault, Some(Fault::Broken(_))));
     let bomb = gzip(&vec![b' '; 5 << 20]);
-    let limits = SitemapLimits { octets: 1 << 20, ..SitemapLimits::default() };
+    let limits = SitemapLimits { bytes: 1 << 20, ..SitemapLimits::default() };
     assert_eq!(read(&bomb, false, &base(), &limits).fault, Some(Fault::NotOne));
-    // No more than one octet over the limit is ever unpacked.
+    // No more than one byte over the limit is ever unpacked.
     assert_eq!(text::gunzip(&bomb, 1_000).unwrap().len(), 1_001);
     let twice = gzip(&packed);
     assert_eq!(read(&twice, false, &base(), &limits).fault, Some(Fault::NotOne));
@@ -225,18 +225,18 @@ proptest! {
     #[test]
     fn no_document_breaks_the_reader(pieces in prop::collection::vec(piece(), 0..60), cut in any::<bool>()) {
         let text = pieces.concat();
-        let limits = SitemapLimits { urls: 5, octets: 400, elements: 6, value_bytes: 30, ..SitemapLimits::default() };
+        let limits = SitemapLimits { urls: 5, bytes: 400, elements: 6, value_bytes: 30, ..SitemapLimits::default() };
         let sitemap = read(text.as_bytes(), cut, &base(), &limits);
         prop_assert!(sitemap.urls.len() <= limits.urls);
         prop_assert!(sitemap.urls.iter().all(|entry| (0.0..=1.0).contains(&entry.priority)));
         prop_assert!(sitemap.form != Form::Other || sitemap.urls.is_empty());
-        prop_assert_eq!(read(text.as_bytes(), cut, &base(), &limits), sitemap, "the same octets, the same answer");
+        prop_assert_eq!(read(text.as_bytes(), cut, &base(), &limits), sitemap, "the same bytes, the same answer");
     }
 
     #[test]
-    fn no_octets_break_the_reader(octets in prop::collection::vec(any::<u8>(), 0..300), packed in any::<bool>()) {
-        let octets = if packed { [&[0x1f, 0x8b, 8, 0][..], &octets].concat() } else { octets };
-        let _sitemap = read(&octets, false, &base(), &SitemapLimits::default());
+    fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..300), packed in any::<bool>()) {
+        let bytes = if packed { [&[0x1f, 0x8b, 8, 0][..], &bytes].concat() } else { bytes };
+        let _sitemap = read(&bytes, false, &base(), &SitemapLimits::default());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Octets to text, and sitemaps of one URL a line.
+//! Bytes to text, and sitemaps of one URL a line.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -15,10 +15,10 @@ const MEMBERS: usize = 1_000;
 /// Lines that aren't URLs before the first one that is: then it is no sitemap.
 const BAD_LINES: u64 = 1_000;
 
-/// Unpacks a gzip file; one octet more than `limit` says that there is more. On an error, what came before it.
-pub(super) fn gunzip(octets: &[u8], limit: usize) -> Result<Vec<u8>, (Vec<u8>, io::Error)> {
+/// Unpacks a gzip file; one byte more than `limit` says that there is more. On an error, what came before it.
+pub(super) fn gunzip(bytes: &[u8], limit: usize) -> Result<Vec<u8>, (Vec<u8>, io::Error)> {
     let mut out = Vec::new();
-    let mut rest = octets;
+    let mut rest = bytes;
     for _ in 0..MEMBERS {
         let room = (limit + 1).saturating_sub(out.len()) as u64;
         let read = flate2::bufread::GzDecoder::new(&mut rest).take(room).read_to_end(&mut out);
@@ -33,16 +33,16 @@ pub(super) fn gunzip(octets: &[u8], limit: usize) -> Result<Vec<u8>, (Vec<u8>, i
 }
 
 /// Decodes by byte order mark, else by the XML declaration, else as UTF-8 (which the protocol demands).
-pub(super) fn decode(octets: &[u8]) -> Cow<'_, str> {
-    let (encoding, mark) = Encoding::for_bom(octets)
-        .or_else(|| Some((Encoding::for_label(declared(octets)?)?, 0)))
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let (encoding, mark) = Encoding::for_bom(bytes)
+        .or_else(|| Some((Encoding::for_label(declared(bytes)?)?, 0)))
         .unwrap_or((UTF_8, 0));
-    encoding.decode_without_bom_handling(&octets[mark..]).0
+    encoding.decode_without_bom_handling(&bytes[mark..]).0
 }
 
 /// The value of `encoding` in the XML declaration.
-fn declared(octets: &[u8]) -> Option<&[u8]> {
-    let head = &octets[..octets.len().min(200)];
+fn declared(bytes: &[u8]) -> Option<&[u8]> {
+    let head = &bytes[..bytes.len().min(200)];
     let head = head.trim_ascii_start().strip_prefix(b"<?xml")?;
     let head = &head[..memchr::memmem::find(head, b"?>")?];
     let value = &head[memchr::memmem::find(head, b"encoding")? + 8..];

@@ -163,7 +163,7 @@ impl<'a> Reading<'a> {
 
     fn take(&mut self, text: &str) {
         if self.field.is_some() {
-            // One octet too many is enough to see that it is too long.
+            // One byte too many is enough to see that it is too long.
             let room = (self.limits.value_bytes + 1).saturating_sub(self.value.len());
             let end = text.floor_char_boundary(room);
             self.value.push_str(&text[..end]);

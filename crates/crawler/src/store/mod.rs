@@ -1,4 +1,4 @@
-//! The seam of durability: [`Store`], an ordered map of octets per [`Tree`] with one verb that changes it.
+//! The seam of durability: [`Store`], an ordered map of bytes per [`Tree`] with one verb that changes it.
 //!
 //! Implementations: [`SledStore`] (the crawl's database), [`MemoryStore`] (tests and benchmarks), [`CrashStore`]
 //! (tests: dies at the n-th commit). [`conformance`] is the one suite that each of them passes.
@@ -15,7 +15,7 @@ pub use self::sled::{SEGMENT_SIZE, SledStore, is_caught};
 
 use std::path::PathBuf;
 
-/// The trees of a crawl's database. `docs/storage.md` gives their keys and values to the octet.
+/// The trees of a crawl's database. `docs/storage.md` gives their keys and values to the byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tree {
     /// Format version, crawl id, counters.
@@ -97,7 +97,7 @@ impl Tree {
 pub struct Write {
     /// The tree.
     pub tree: Tree,
-    /// The key; integers in it are big-endian, so that the order of octets is the order wanted.
+    /// The key; integers in it are big-endian, so that the order of bytes is the order wanted.
     pub key: Vec<u8>,
     /// The new value; none removes the key.
     pub value: Option<Vec<u8>>,
@@ -118,7 +118,7 @@ impl Write {
 /// A key with its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
-/// Ordered, durable maps of octets.
+/// Ordered, durable maps of bytes.
 pub trait Store: Send + Sync + 'static {
     /// The value of a key.
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;

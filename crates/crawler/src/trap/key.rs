@@ -20,7 +20,7 @@ impl Keys {
             Some((path, query)) => (path, Some(query)),
             None => (path_and_query, None),
         };
-        let shape = path.bytes().any(|octet| octet.is_ascii_digit());
+        let shape = path.bytes().any(|byte| byte.is_ascii_digit());
         Self {
             query: query.map(|_| hash(b'q', path.as_bytes())),
             shape: shape.then(|| hash(b's', shape_of(path).as_bytes())),
@@ -72,10 +72,10 @@ fn shape_of(path: &str) -> String {
 }
 
 /// FNV-1a, 64 bit. Stored, so it must not change; a site that makes collisions only spends its own budgets.
-pub(super) fn hash(kind: u8, octets: &[u8]) -> u64 {
+pub(super) fn hash(kind: u8, bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
-    for octet in std::iter::once(&kind).chain(octets) {
-        hash = (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+    for byte in std::iter::once(&kind).chain(bytes) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
     hash
 }
@@ -121,7 +121,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_shape_has_no_digit_outside_names(path in "/\\PC{0,60}") {
-            proptest::prop_assert!(!shape(&path).bytes().any(|octet| octet.is_ascii_digit()));
+            proptest::prop_assert!(!shape(&path).bytes().any(|byte| byte.is_ascii_digit()));
         }
     }
 }

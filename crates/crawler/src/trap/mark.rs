@@ -1,17 +1,17 @@
 //! A mark of what a page says: its text without tags, scripts and blanks. Two pages that differ in links, session ids or
 //! styles alone share it.
 
-/// Octets of a page that are looked at.
+/// Bytes of a page that are looked at.
 const MOST: usize = 256 * 1024;
 
-/// The mark of an HTML page's octets. Kept in memory alone, never stored. One pass, no allocation.
+/// The mark of an HTML page's bytes. Kept in memory alone, never stored. One pass, no allocation.
 pub fn text_mark(html: &[u8]) -> u32 {
     let mut rest = &html[..html.len().min(MOST)];
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     while !rest.is_empty() {
         let text = memchr::memchr(b'<', rest).unwrap_or(rest.len());
-        for octet in rest[..text].iter().filter(|octet| !octet.is_ascii_whitespace()) {
-            hash = (hash ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+        for byte in rest[..text].iter().filter(|byte| !byte.is_ascii_whitespace()) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
         rest = &rest[text..];
         for name in [&b"<script"[..], b"<style"] {
@@ -53,7 +53,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_octets_break_it(html in proptest::collection::vec(proptest::sample::select(&b"<>/script yle!a"[..]), 0..200)) {
+        fn no_bytes_break_it(html in proptest::collection::vec(proptest::sample::select(&b"<>/script yle!a"[..]), 0..200)) {
             let _mark = text_mark(&html);
         }
     }

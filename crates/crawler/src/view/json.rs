@@ -33,9 +33,9 @@ impl Formatter for Printable {
         if matches!(clean(fragment), Cow::Borrowed(_)) {
             return out.write_all(fragment.as_bytes());
         }
-        let (mut octets, mut units) = ([0; 4], [0; 2]);
+        let (mut bytes, mut units) = ([0; 4], [0; 2]);
         for c in fragment.chars() {
-            let text = c.encode_utf8(&mut octets);
+            let text = c.encode_utf8(&mut bytes);
             if matches!(clean(text), Cow::Borrowed(_)) {
                 out.write_all(text.as_bytes())?;
             } else {

@@ -40,7 +40,7 @@ impl Reached {
         }
     }
 
-    /// Counts an origin whose latest robots.txt has so many octets, where more than `most` aren't used.
+    /// Counts an origin whose latest robots.txt has so many bytes, where more than `most` aren't used.
     pub(super) fn robots(&mut self, bytes: u64, most: u64) {
         if bytes > most {
             self.add("limits.max_robots", 1);
@@ -85,7 +85,7 @@ pub(super) fn cut_by(record: &PageRecord) -> Option<&'static str> {
 
 /// The limit behind a fault of a sitemap.
 const OF_SITEMAPS: [(Fault, &str); 3] = [
-    (Fault::Octets, "sitemap.max_body"),
+    (Fault::Bytes, "sitemap.max_body"),
     (Fault::Urls, "sitemap.urls"),
     (Fault::Elements, "sitemap.elements"),
 ];

@@ -30,7 +30,7 @@ pub struct SitemapSummary {
     pub seen: u64,
     /// URLs of it that were refused; the ledger says why.
     pub refused: u64,
-    /// Octets, as decoded.
+    /// Bytes, as decoded.
     pub bytes: u64,
     /// When that was known.
     pub at: Moment,

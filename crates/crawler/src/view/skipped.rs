@@ -42,7 +42,7 @@ impl<S: Store> View<S> {
     ///
     /// A link that wasn't followed doesn't count where the same URL was visited or waits by another way. A URL that was
     /// denied or failed without an answer counts for that, whatever its later links say. Memory: some megabytes; what each
-    /// URL met is sorted in temporary files, some 30 octets for each page, decision and queued URL.
+    /// URL met is sorted in temporary files, some 30 bytes for each page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
         let (left, parked) = self.left_and_parked()?;
         Ok(left.chain(parked))

@@ -79,7 +79,7 @@ impl Summary {
     fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
         let totals = self.totals;
         page.title("Visits")?;
-        page.item("requests", &format!("{} with {} octets of bodies", totals.requests, totals.bytes))?;
+        page.item("requests", &format!("{} with {} bytes of bodies", totals.requests, totals.bytes))?;
         let unchanged = match totals.unchanged {
             0 => String::new(),
             many => format!("; {many} visits found a page unchanged"),

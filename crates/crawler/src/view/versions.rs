@@ -40,7 +40,7 @@ pub struct Answer {
     pub reason: String,
     /// Digest of the body; of an answer that left a stored version in force (304), that one's.
     pub digest: Option<String>,
-    /// Octets of the body.
+    /// Bytes of the body.
     pub bytes: u64,
     /// Until when it holds.
     pub expires: Moment,
@@ -295,7 +295,7 @@ fn body(versions: &[RobotsRecord]) -> String {
         )
         | None => None,
     };
-    rules.map(|version| String::from_utf8_lossy(&version.octets()).into_owned()).unwrap_or_default()
+    rules.map(|version| String::from_utf8_lossy(&version.bytes()).into_owned()).unwrap_or_default()
 }
 
 fn read(versions: &[RobotsRecord], settings: &Settings) -> Option<Robots> {

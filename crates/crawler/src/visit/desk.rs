@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
-/// Responses up to this size are read at once, whatever they hold: that takes milliseconds, and few octets.
+/// Responses up to this size are read at once, whatever they hold: that takes milliseconds, and few bytes.
 const SMALL: usize = 64 << 10;
 
 /// Responses over this size are read one after the other: as text and as links they take several times their size.
@@ -32,22 +32,22 @@ pub struct Desk {
 
 #[derive(Debug, Default)]
 struct Backlog {
-    octets: AtomicUsize,
+    bytes: AtomicUsize,
     less: Notify,
 }
 
-/// Octets that wait to be committed, until this is dropped.
+/// Bytes that wait to be committed, until this is dropped.
 #[derive(Debug, Default)]
 pub struct Held(Option<(Arc<Backlog>, usize)>);
 
 impl Held {
     /// Counts less from now on: what is left waits to be committed, what was made of it is gone.
-    pub(crate) fn shrink(&mut self, octets: usize) {
+    pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some((backlog, held)) = &mut self.0
-            && *held > octets
+            && *held > bytes
         {
-            backlog.octets.fetch_sub(*held - octets, Ordering::AcqRel);
-            *held = octets;
+            backlog.bytes.fetch_sub(*held - bytes, Ordering::AcqRel);
+            *held = bytes;
             backlog.less.notify_waiters();
         }
     }
@@ -55,8 +55,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some((backlog, octets)) = self.0.take() {
-            backlog.octets.fetch_sub(octets, Ordering::AcqRel);
+        if let Some((backlog, bytes)) = self.0.take() {
+            backlog.bytes.fetch_sub(bytes, Ordering::AcqRel);
             backlog.less.notify_waiters();
         }
     }
@@ -80,10 +80,10 @@ impl Desk {
     }
 
     /// Waits for a place, and until less than the most waits to be committed.
-    pub(super) async fn place(&self, octets: usize) -> Option<SemaphorePermit<'_>> {
-        let places = if octets <= SMALL {
+    pub(super) async fn place(&self, bytes: usize) -> Option<SemaphorePermit<'_>> {
+        let places = if bytes <= SMALL {
             &self.small
-        } else if octets <= LARGE {
+        } else if bytes <= LARGE {
             &self.places
         } else {
             &self.large
@@ -106,13 +106,13 @@ impl Desk {
 
     /// Whether less than the most waits to be committed.
     pub(crate) fn has_room(&self) -> bool {
-        self.backlog.octets.load(Ordering::Acquire) < BACKLOG
+        self.backlog.bytes.load(Ordering::Acquire) < BACKLOG
     }
 
     /// Counts what was made, until the value that this returns is dropped.
-    pub(super) fn hold(&self, octets: usize) -> Held {
-        self.backlog.octets.fetch_add(octets, Ordering::AcqRel);
-        Held(Some((Arc::clone(&self.backlog), octets)))
+    pub(super) fn hold(&self, bytes: usize) -> Held {
+        self.backlog.bytes.fetch_add(bytes, Ordering::AcqRel);
+        Held(Some((Arc::clone(&self.backlog), bytes)))
     }
 }
 
@@ -134,10 +134,10 @@ mod tests {
         assert!(tokio::time::timeout(soon, async { tokio::join!(waiting, freeing).0 }).await.unwrap());
         let mut first = first;
         first.shrink(10);
-        assert_eq!(desk.backlog.octets.load(Ordering::Acquire), 10);
+        assert_eq!(desk.backlog.bytes.load(Ordering::Acquire), 10);
         first.shrink(20);
         drop(first);
-        assert_eq!(desk.backlog.octets.load(Ordering::Acquire), 0);
+        assert_eq!(desk.backlog.bytes.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -35,7 +35,7 @@ use crate::clean::clean_within;
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache, Said};
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
-use crate::frontier::{Errand, Lease, Work};
+use crate::frontier::{Lease, RobotsFetch, Work};
 use crate::origin_cache::OriginCache;
 use crate::pace::{Delay, Why};
 use crate::page_store;
@@ -94,7 +94,7 @@ enum Judged {
     /// Nothing is asked for.
     Over(Box<Outcome>),
     /// robots.txt comes first.
-    Robots(Errand),
+    Robots(RobotsFetch),
     /// A sitemap may be asked for.
     Sitemap { asked: Option<Delay>, half_rate: bool, evidence: RobotsEvidence },
     /// A consent file comes first.
@@ -119,7 +119,7 @@ async fn attempt<F: Fetch, S: Store>(
     only_judge: bool,
 ) -> Result<Outcome, StoreError> {
     let item = match &lease.work {
-        Work::Errand(errand) => return ask_robots(context, lease, errand.clone()).await,
+        Work::RobotsFetch(robots_fetch) => return ask_robots(context, lease, robots_fetch.clone()).await,
         Work::Visit(item) => Some(item),
         Work::Sitemap(_) => None,
     };
@@ -134,7 +134,7 @@ async fn attempt<F: Fetch, S: Store>(
     };
     let may_ask = match judged {
         Judged::Over(outcome) => return Ok(*outcome),
-        Judged::Robots(errand) => return ask_robots(context, lease, errand).await,
+        Judged::Robots(robots_fetch) => return ask_robots(context, lease, robots_fetch).await,
         Judged::Sitemap { asked, half_rate, evidence } => {
             return Ok(ask_sitemap(context, half_rate, lease, asked, evidence).await);
         }
@@ -218,7 +218,7 @@ fn judge_url<F: Fetch, S: Store>(
         }
         Known::Stale(_) | Known::Missing => {
             let url = robots_txt::robots_url(&origin)?;
-            return Ok(Judged::Robots(Errand { origin, url, hops: Vec::new(), judged: false }));
+            return Ok(Judged::Robots(RobotsFetch { origin, url, hops: Vec::new(), judged: false }));
         }
     };
     if entry.deferred {
@@ -325,8 +325,8 @@ async fn ask_file<F: Fetch, S: Store>(
         }
         answer => answer,
     };
-    let octets = answer.as_ref().map_or(0, |response| response.body.len());
-    let _place = context.pages.desk.place(octets).await;
+    let bytes = answer.as_ref().map_or(0, |response| response.body.len());
+    let _place = context.pages.desk.place(bytes).await;
     let (known, asked_for) = (Arc::clone(context), url.clone());
     let read = move || {
         let may_ask = |target: &CrawlUrl| {
@@ -345,7 +345,7 @@ async fn ask_file<F: Fetch, S: Store>(
         let size = record.as_ref().map(Size::of).unwrap_or_default();
         Ok((record, size, answer))
     };
-    let (record, size, answer) = reading(octets, read).await?;
+    let (record, size, answer) = reading(bytes, read).await?;
     let held = context.pages.desk.hold(4096 + size.until_committed());
     let response = answer.as_ref().ok();
     let answer = SiteFileAnswer {

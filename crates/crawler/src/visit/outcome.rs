@@ -9,7 +9,7 @@ use super::page::Visited;
 use super::sitemap::SitemapRead;
 use crate::clock::Now;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
-use crate::frontier::{Booking, Errand};
+use crate::frontier::{Booking, RobotsFetch};
 use crate::pace::Delay;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord, Size};
 use crate::robots_cache::Entry;
@@ -18,7 +18,7 @@ use crate::url::CrawlUrl;
 /// What a visit came to.
 #[derive(Debug)]
 pub struct Outcome {
-    /// When the last octet of a response had arrived, if a request was made.
+    /// When the last byte of a response had arrived, if a request was made.
     pub request: Option<Requested>,
     /// The URL that was asked for, where that was one of a robots.txt and so isn't the lease's own.
     pub robots_url: Option<CrawlUrl>,
@@ -39,7 +39,7 @@ pub struct Requested {
     pub started: Now,
     /// When it was over.
     pub ended: Now,
-    /// Octets of the body as sent.
+    /// Bytes of the body as sent.
     pub bytes: u64,
     /// The status; none if no response came.
     pub status: Option<u16>,
@@ -86,9 +86,9 @@ pub enum Event {
     Robots(Arc<Entry>),
     /// The robots.txt of the host that was asked became known, before a hop of another origin's to it. The hop is still to be
     /// made, or that origin counts as unreachable by it.
-    RobotsBefore(Arc<Entry>, Result<Errand, Arc<Entry>>),
+    RobotsBefore(Arc<Entry>, Result<RobotsFetch, Arc<Entry>>),
     /// A robots.txt redirects: another URL has to be asked first.
-    RobotsHop(Errand),
+    RobotsHop(RobotsFetch),
     /// robots.txt forbids the URL.
     Denied(RobotsEvidence),
     /// robots.txt allows the URL, and nothing more was wanted.

@@ -431,7 +431,7 @@ fn without_validators(head: &[u8]) -> Vec<u8> {
             .iter()
             .any(|name| line.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name)))
     };
-    head.split_inclusive(|octet| *octet == b'\n')
+    head.split_inclusive(|byte| *byte == b'\n')
         .filter(|line| !is_condition(line))
         .flatten()
         .copied()

@@ -26,7 +26,7 @@ pub(crate) fn reread(
 ) -> Option<Visited> {
     let at: Timestamp = record.field("WARC-Date")?.parse().ok()?;
     let (head, body) = record.http()?;
-    let line = std::str::from_utf8(head.split(|octet| *octet == b'\r').next()?).ok()?;
+    let line = std::str::from_utf8(head.split(|byte| *byte == b'\r').next()?).ok()?;
     let status = line.split(' ').nth(1)?.parse().ok()?;
     let headers: Vec<(String, Vec<u8>)> = record
         .http_fields()

@@ -10,7 +10,7 @@ use super::{
 use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
-use crate::frontier::{Errand, Lease};
+use crate::frontier::{Lease, RobotsFetch};
 use crate::pace::{Delay, Why};
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, Step};
@@ -38,27 +38,27 @@ enum Hop {
 pub(super) async fn ask_robots<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
-    errand: Errand,
+    robots_fetch: RobotsFetch,
 ) -> Result<Outcome, StoreError> {
-    let (url, origin) = match judge(context, lease, &errand)? {
-        Hop::Make => (errand.url.clone(), errand.origin.clone()),
+    let (url, origin) = match judge(context, lease, &robots_fetch)? {
+        Hop::Make => (robots_fetch.url.clone(), robots_fetch.origin.clone()),
         Hop::After(target) => (robots_url(&target)?, target),
         Hop::Wait(outcome) => return Ok(*outcome),
-        Hop::Refuse(reason) => return refused(context, &errand, None, &reason, context.clock.now()),
+        Hop::Refuse(reason) => return refused(context, &robots_fetch, None, &reason, context.clock.now()),
     };
-    let outcome = request(context, lease, errand, url.clone(), origin).await?;
+    let outcome = request(context, lease, robots_fetch, url.clone(), origin).await?;
     Ok(Outcome { robots_url: outcome.request.map(|_| url), ..outcome })
 }
 
-/// Asks for `url`, which is a hop of the errand, or the robots.txt of `origin`, which has to judge that hop.
+/// Asks for `url`, which is a hop of the robots fetch, or the robots.txt of `origin`, which has to judge that hop.
 async fn request<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     lease: &Lease,
-    errand: Errand,
+    robots_fetch: RobotsFetch,
     url: CrawlUrl,
     origin: Origin,
 ) -> Result<Outcome, StoreError> {
-    let is_before = origin != errand.origin;
+    let is_before = origin != robots_fetch.origin;
     // Rules may be large: nobody holds them while a server takes its time.
     let conditions = context.robots.conditions(&origin, context.clock.now())?;
     let Answered { answer, ended, requested, again } =
@@ -70,12 +70,12 @@ async fn request<F: Fetch, S: Store>(
                 return Ok(local(error.clone(), requested, None, false));
             }
             // A host that may not be asked has no robots.txt, and no pages: nothing will change that.
-            ErrorKind::BlockedAddress if errand.hops.is_empty() => {
+            ErrorKind::BlockedAddress if robots_fetch.hops.is_empty() => {
                 return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
             }
             ErrorKind::BlockedAddress => {
-                let reason = format!("redirect to {}: {}", told(&errand.url), error.detail);
-                return refused(context, &errand, None, &reason, ended);
+                let reason = format!("redirect to {}: {}", told(&robots_fetch.url), error.detail);
+                return refused(context, &robots_fetch, None, &reason, ended);
             }
             _ => {}
         }
@@ -87,10 +87,13 @@ async fn request<F: Fetch, S: Store>(
         };
         return Ok(unanswered(requested, asked, false));
     }
-    let octets = answer.as_ref().map_or(0, |response| response.body.len());
-    let _place = context.pages.desk.place(octets).await;
-    let asking =
-        if is_before { Errand { origin, url, hops: Vec::new(), judged: false } } else { errand.clone() };
+    let bytes = answer.as_ref().map_or(0, |response| response.body.len());
+    let _place = context.pages.desk.place(bytes).await;
+    let asking = if is_before {
+        RobotsFetch { origin, url, hops: Vec::new(), judged: false }
+    } else {
+        robots_fetch.clone()
+    };
     let robots = Arc::clone(context);
     let read = move || {
         let step = robots.robots.answered(&asking, &answer, ended)?;
@@ -99,19 +102,20 @@ async fn request<F: Fetch, S: Store>(
         }
         Ok(step)
     };
-    let (event, entry) = match reading(octets, read).await? {
+    let (event, entry) = match reading(bytes, read).await? {
         Step::Known(entry) if is_before => {
-            let errand = Errand { judged: true, ..errand };
-            let then = match judge(context, lease, &errand)? {
-                Hop::Refuse(reason) => Err(refusal(context, &errand, &reason, ended)?),
-                _ => Ok(errand),
+            let robots_fetch = RobotsFetch { judged: true, ..robots_fetch };
+            let then = match judge(context, lease, &robots_fetch)? {
+                Hop::Refuse(reason) => Err(refusal(context, &robots_fetch, &reason, ended)?),
+                _ => Ok(robots_fetch),
             };
             (Event::RobotsBefore(Arc::clone(&entry), then), entry)
         }
         Step::Known(entry) => (Event::Robots(Arc::clone(&entry)), entry),
         Step::Hop(_) if is_before => {
-            let reason = format!("redirect to {}, whose host's robots.txt redirects too", told(&errand.url));
-            return refused(context, &errand, requested, &reason, ended);
+            let reason =
+                format!("redirect to {}, whose host's robots.txt redirects too", told(&robots_fetch.url));
+            return refused(context, &robots_fetch, requested, &reason, ended);
         }
         Step::Hop(next) => {
             return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
@@ -132,11 +136,14 @@ fn answered(request: Option<Requested>, held: Held, event: Event) -> Outcome {
 fn judge<F: Fetch, S: Store>(
     context: &VisitContext<F, S>,
     lease: &Lease,
-    errand: &Errand,
+    robots_fetch: &RobotsFetch,
 ) -> Result<Hop, StoreError> {
-    let target = errand.url.origin();
+    let target = robots_fetch.url.origin();
     let now = context.clock.now();
-    if errand.hops.is_empty() || target == errand.origin || errand.url.path_and_query() == PATH {
+    if robots_fetch.hops.is_empty()
+        || target == robots_fetch.origin
+        || robots_fetch.url.path_and_query() == PATH
+    {
         // The file that was in force binds each request for the next one, hops included.
         let asked = match context.robots.lookup(&target, now)? {
             Known::Stale(entry) | Known::Fresh(entry) => asked_gap(&entry, now),
@@ -144,12 +151,12 @@ fn judge<F: Fetch, S: Store>(
         };
         return Ok(rest(context, asked, lease).map_or(Hop::Make, |wait| Hop::Wait(Box::new(wait))));
     }
-    let url = told(&errand.url);
+    let url = told(&robots_fetch.url);
     let entry = match context.robots.lookup(&target, now)? {
         Known::Fresh(entry) => entry,
         // Its own robots.txt led here, whatever that says: its rules, too, are known by this request alone.
-        _ if is_of_target(errand, &target) => return Ok(Hop::Make),
-        _ if errand.judged => {
+        _ if is_of_target(robots_fetch, &target) => return Ok(Hop::Make),
+        _ if robots_fetch.judged => {
             let reason = format!("redirect to {url}, whose host's robots.txt ends before its delay is over");
             return Ok(Hop::Refuse(reason));
         }
@@ -163,7 +170,7 @@ fn judge<F: Fetch, S: Store>(
         let why = &entry.record.reason;
         return Ok(Hop::Refuse(format!("redirect to {url}, whose host's robots.txt can't be had: {why}")));
     }
-    let verdict = entry.robots.verdict(errand.url.path_and_query());
+    let verdict = entry.robots.verdict(robots_fetch.url.path_and_query());
     if !verdict.allowed {
         let evidence = super::evidence(&verdict, &entry);
         return Ok(Hop::Refuse(format!("redirect to {url}, which its host's robots.txt denies: {evidence}")));
@@ -184,8 +191,8 @@ fn judge<F: Fetch, S: Store>(
 }
 
 /// Whether the hops before came from the robots.txt of the target's own origin.
-fn is_of_target(errand: &Errand, target: &Origin) -> bool {
-    let hops = errand.hops.iter().rev().map_while(|hop| CrawlUrl::parse(hop).ok());
+fn is_of_target(robots_fetch: &RobotsFetch, target: &Origin) -> bool {
+    let hops = robots_fetch.hops.iter().rev().map_while(|hop| CrawlUrl::parse(hop).ok());
     let mut own = hops.take_while(|hop| hop.origin() == *target);
     own.any(|hop| hop.path_and_query() == PATH)
 }
@@ -193,12 +200,12 @@ fn is_of_target(errand: &Errand, target: &Origin) -> bool {
 /// The hop isn't made: the origin counts as unreachable.
 fn refused<F: Fetch, S: Store>(
     context: &VisitContext<F, S>,
-    errand: &Errand,
+    robots_fetch: &RobotsFetch,
     request: Option<Requested>,
     reason: &str,
     now: Now,
 ) -> Result<Outcome, StoreError> {
-    let entry = refusal(context, errand, reason, now)?;
+    let entry = refusal(context, robots_fetch, reason, now)?;
     let held = context.pages.desk.hold(4096 + entry.record_size().until_committed());
     let half_rate = entry.half_rate;
     Ok(Outcome { half_rate, ..answered(request, held, Event::Robots(entry)) })
@@ -206,11 +213,11 @@ fn refused<F: Fetch, S: Store>(
 
 fn refusal<F: Fetch, S: Store>(
     context: &VisitContext<F, S>,
-    errand: &Errand,
+    robots_fetch: &RobotsFetch,
     reason: &str,
     now: Now,
 ) -> Result<Arc<Entry>, StoreError> {
-    context.robots.refused(errand, reason, now)
+    context.robots.refused(robots_fetch, reason, now)
 }
 
 pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {

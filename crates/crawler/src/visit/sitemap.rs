@@ -25,7 +25,7 @@ pub struct SitemapRead {
     pub robots: RobotsEvidence,
     /// Its status.
     pub status: u16,
-    /// Octets of the body as decoded.
+    /// Bytes of the body as decoded.
     pub bytes: u64,
     /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
     pub redirect: Option<Result<CrawlUrl, String>>,

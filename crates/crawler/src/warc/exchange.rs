@@ -70,7 +70,7 @@ pub struct Encoded {
 /// Encodes an exchange as two gzip members.
 ///
 /// CPU work: belongs on a thread that may block. Cost: about 0.14 ms for a page of 42 KB, 0.03 ms where the
-/// body came compressed (it is stored as it is). A pure function: equal exchanges give equal octets.
+/// body came compressed (it is stored as it is). A pure function: equal exchanges give equal bytes.
 pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     let head = http_head::response_head(exchange);
     let body = exchange.wire_body;
@@ -143,7 +143,7 @@ fn is_dense(headers: &[(String, Vec<u8>)]) -> bool {
     })
 }
 
-/// Media types whose octets are compressed by nature.
+/// Media types whose bytes are compressed by nature.
 const DENSE_TYPES: &[&[u8]] = &[
     b"image/jpeg",
     b"image/png",

@@ -44,16 +44,16 @@ pub(super) fn date(at: jiff::Timestamp) -> String {
 /// record.
 ///
 /// No random numbers: the same exchange at the same nanosecond gives the same record, so that a simulated
-/// crawl gives the same files octet for octet.
+/// crawl gives the same files byte for byte.
 pub(super) fn record_id(parts: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("crawl 2026 WARC-Record-ID");
     for part in parts {
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let mut octets = [0; 16];
-    octets.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    format!("<urn:uuid:{}>", uuid::Builder::from_custom_bytes(octets).into_uuid())
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    format!("<urn:uuid:{}>", uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }
 
 #[cfg(test)]

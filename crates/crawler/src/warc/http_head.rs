@@ -25,7 +25,7 @@ pub(super) fn response_head(exchange: &Exchange<'_>) -> Vec<u8> {
         if is_framing {
             head.extend_from_slice(b"X-Archive-Orig-");
         }
-        head.extend(name.bytes().map(|octet| if is_tchar(octet) { octet } else { b'_' }));
+        head.extend(name.bytes().map(|byte| if is_tchar(byte) { byte } else { b'_' }));
         head.extend_from_slice(b": ");
         extend_clean(&mut head, value);
         head.extend_from_slice(b"\r\n");
@@ -39,12 +39,12 @@ pub(super) fn response_head(exchange: &Exchange<'_>) -> Vec<u8> {
 
 /// Adds text of a server without what could end its line.
 fn extend_clean(head: &mut Vec<u8>, text: &[u8]) {
-    head.extend(text.iter().map(|octet| if matches!(octet, b'\r' | b'\n' | 0) { b' ' } else { *octet }));
+    head.extend(text.iter().map(|byte| if matches!(byte, b'\r' | b'\n' | 0) { b' ' } else { *byte }));
 }
 
-/// Octets of a field name (RFC 9110 section 5.6.2).
-fn is_tchar(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&octet)
+/// Bytes of a field name (RFC 9110 section 5.6.2).
+fn is_tchar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// The request's head with the blank line that ends it.

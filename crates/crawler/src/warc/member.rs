@@ -4,7 +4,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use std::cell::RefCell;
 
 /// How hard to compress. Level 1 costs a third of the usual level 6 and gives pages about a tenth more
-/// octets.
+/// bytes.
 const LEVEL: u32 = 1;
 
 /// Window of 32 KiB, the largest.

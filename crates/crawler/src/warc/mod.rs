@@ -73,25 +73,25 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// A file is shorter than what was committed: acknowledged octets are missing.
-    #[error("{} has {found} octets, but {committed} were committed", path.display())]
+    /// A file is shorter than what was committed: acknowledged bytes are missing.
+    #[error("{} has {found} bytes, but {committed} were committed", path.display())]
     Short {
         /// The file; `found` is 0 when it doesn't exist.
         path: PathBuf,
-        /// Octets found.
+        /// Bytes found.
         found: u64,
-        /// Octets committed.
+        /// Bytes committed.
         committed: u64,
     },
     /// A name that this crawler never gives to an archive file.
     #[error("{0:?} is not the name of an archive file")]
     Name(String),
     /// What is stored at the place isn't a whole, right record.
-    #[error("record at octet {offset} of {}: {fault}", path.display())]
+    #[error("record at byte {offset} of {}: {fault}", path.display())]
     Record {
         /// The file.
         path: PathBuf,
-        /// First octet of the member.
+        /// First byte of the member.
         offset: u64,
         /// What is wrong with it.
         #[source]

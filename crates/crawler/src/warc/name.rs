@@ -8,7 +8,7 @@ pub(super) fn file_name(started_at: jiff::Timestamp, serial: u32) -> String {
 /// Returns the serial number of a name that [`file_name`] gave, `None` for any other (a path among them).
 pub(super) fn serial(name: &str) -> Option<u32> {
     let (start, serial) = name.strip_prefix("crawl-")?.strip_suffix(".warc.gz")?.split_once('-')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if start.len() != 14 || serial.len() < 5 || !digits(start) || !digits(serial) {
         return None;
     }

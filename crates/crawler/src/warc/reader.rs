@@ -12,7 +12,7 @@ const MAX_RECORD: u64 = 1 << 30;
 /// Reads and checks the record at a location.
 ///
 /// # Errors
-/// [`Error::Record`] with the [`Fault`] where the octets there aren't the whole record of that length.
+/// [`Error::Record`] with the [`Fault`] where the bytes there aren't the whole record of that length.
 pub fn read(dir: &Path, location: &Location) -> Result<Record> {
     if name::serial(&location.file).is_none() {
         return Err(Error::Name(location.file.clone()));
@@ -64,8 +64,8 @@ impl Reader {
     }
 
     fn record(&mut self, offset: u64) -> Result<Record> {
-        let mut octets = Vec::new();
-        let decoded = GzDecoder::new(&mut self.source).take(MAX_RECORD + 1).read_to_end(&mut octets);
+        let mut bytes = Vec::new();
+        let decoded = GzDecoder::new(&mut self.source).take(MAX_RECORD + 1).read_to_end(&mut bytes);
         decoded.map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => self.fault(offset, Fault::Torn),
             ErrorKind::InvalidInput | ErrorKind::InvalidData => {
@@ -73,11 +73,11 @@ impl Reader {
             }
             _ => Error::io("read", &self.path)(error),
         })?;
-        if octets.len() as u64 > MAX_RECORD {
+        if bytes.len() as u64 > MAX_RECORD {
             return Err(self.fault(offset, Fault::TooLarge(MAX_RECORD)));
         }
         let length = self.source.offset - offset;
-        Record::parse(octets, offset, length).map_err(|fault| self.fault(offset, fault))
+        Record::parse(bytes, offset, length).map_err(|fault| self.fault(offset, fault))
     }
 }
 

@@ -5,9 +5,9 @@ use super::digest::sha1;
 /// A record: its named fields and its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// First octet of its gzip member.
+    /// First byte of its gzip member.
     pub offset: u64,
-    /// Octets of its gzip member.
+    /// Bytes of its gzip member.
     pub length: u64,
     /// The named fields in order.
     pub fields: Vec<(String, String)>,
@@ -29,7 +29,7 @@ pub enum Fault {
     #[error("the gzip member has another length")]
     MemberLength,
     /// The record is larger than any this crawler writes.
-    #[error("record larger than {0} octets")]
+    #[error("record larger than {0} bytes")]
     TooLarge(u64),
     /// No `WARC/1.1` line, or a line that isn't a field.
     #[error("line {0} of the record's head is no WARC 1.1")]
@@ -40,7 +40,7 @@ pub enum Fault {
     /// `Content-Length` doesn't fit the block, or the record doesn't end with two line ends.
     #[error("content-length and block differ")]
     Length,
-    /// The named digest isn't that of the octets stored.
+    /// The named digest isn't that of the bytes stored.
     #[error("{0} doesn't fit")]
     Digest(&'static str),
 }
@@ -49,10 +49,10 @@ pub enum Fault {
 const MANDATORY: [&str; 4] = ["WARC-Record-ID", "Content-Length", "WARC-Date", "WARC-Type"];
 
 impl Record {
-    /// Reads a record from the octets of one decoded member and checks its length and digests.
-    pub(super) fn parse(mut octets: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
-        let head_end = memchr::memmem::find(&octets, b"\r\n\r\n").ok_or(Fault::Head(1))?;
-        let head = std::str::from_utf8(&octets[..head_end]).map_err(|_| Fault::Head(1))?;
+    /// Reads a record from the bytes of one decoded member and checks its length and digests.
+    pub(super) fn parse(mut bytes: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
+        let head_end = memchr::memmem::find(&bytes, b"\r\n\r\n").ok_or(Fault::Head(1))?;
+        let head = std::str::from_utf8(&bytes[..head_end]).map_err(|_| Fault::Head(1))?;
         let mut lines = head.split("\r\n");
         if lines.next() != Some("WARC/1.1") {
             return Err(Fault::Head(1));
@@ -62,8 +62,8 @@ impl Record {
             let (name, value) = line.split_once(": ").ok_or(Fault::Head(index + 2))?;
             fields.push((name.to_owned(), value.to_owned()));
         }
-        octets.drain(..head_end + 4);
-        let mut record = Self { offset, length, fields, block: octets };
+        bytes.drain(..head_end + 4);
+        let mut record = Self { offset, length, fields, block: bytes };
         for name in MANDATORY {
             record.field(name).ok_or(Fault::Missing(name))?;
         }
@@ -79,14 +79,14 @@ impl Record {
     }
 
     fn check_digests(&self) -> Result<(), Fault> {
-        for (name, octets) in [
+        for (name, bytes) in [
             ("WARC-Block-Digest", Some(self.block.as_slice())),
             ("WARC-Payload-Digest", self.http().map(|(_, body)| body)),
         ] {
             let Some(written) = self.field(name).filter(|written| written.starts_with("sha1:")) else {
                 continue;
             };
-            if octets.is_none_or(|octets| sha1(&[octets]) != written) {
+            if bytes.is_none_or(|bytes| sha1(&[bytes]) != written) {
                 return Err(Fault::Digest(name));
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What [`repair()`] did, for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// The file that was cut, and the octets it lost.
+    /// The file that was cut, and the bytes it lost.
     pub cut: Option<(String, u64)>,
     /// Files that held nothing committed and were removed.
     pub removed: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Repaired {
 /// Must run before a [`super::WarcWriter`] opens the directory. A directory that doesn't exist is empty.
 ///
 /// # Errors
-/// [`Error::Short`] where committed octets are missing; nothing has been changed then.
+/// [`Error::Short`] where committed bytes are missing; nothing has been changed then.
 pub fn repair(dir: &Path, last: Option<&Position>) -> Result<Repaired> {
     let mut repaired = Repaired::default();
     let kept = match last {

@@ -13,7 +13,7 @@ pub struct Salvaged {
     pub records: u64,
     /// The end of the last whole record.
     pub end: u64,
-    /// Octets before it that belong to no whole record.
+    /// Bytes before it that belong to no whole record.
     pub lost: u64,
 }
 

@@ -3,7 +3,7 @@
 //! Offsets in a finished file must not move, so an erased record keeps its place. The new member holds a `metadata`
 //! record with the URL, the time and the reason. What is left of the length is filled with blanks in the record's block,
 //! stored uncompressed, and in the comment field of the gzip header (RFC 1952 section 2.3.1). Readers see a whole member
-//! and a right record; the erased octets are gone after the `fdatasync`. Doing it twice changes nothing.
+//! and a right record; the erased bytes are gone after the `fdatasync`. Doing it twice changes nothing.
 
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
@@ -18,13 +18,13 @@ use super::{Error, Fault, Location, Result, name};
 /// Longest comment of a gzip header: readers bound it at 64 KiB.
 const COMMENT_MOST: u64 = 30_000;
 
-/// Octets of a stored block of deflate at the most (RFC 1951 section 3.2.4).
+/// Bytes of a stored block of deflate at the most (RFC 1951 section 3.2.4).
 const STORED_MOST: usize = 65_535;
 
 /// Overwrites the record at `place` by one that names `url` and says why the content is gone.
 ///
 /// # Errors
-/// [`Error::Record`] where the place is too short for any record; [`Error::Io`]. Cost: one write of `place.length` octets,
+/// [`Error::Record`] where the place is too short for any record; [`Error::Io`]. Cost: one write of `place.length` bytes,
 /// and an `fdatasync`.
 pub fn bury(dir: &Path, place: &Location, url: &str, at: jiff::Timestamp, because: &str) -> Result<()> {
     if name::serial(&place.file).is_none() {
@@ -59,7 +59,7 @@ fn member(place: &Location, url: &str, at: jiff::Timestamp, because: &str) -> Op
         return Some(frame(&plain, &deflated, gap));
     }
     let room = usize::try_from(place.length - FRAME).ok()?;
-    // Twenty octets are for the longer Content-Length.
+    // Twenty bytes are for the longer Content-Length.
     let blocks = room.div_ceil(STORED_MOST);
     let padding = room.checked_sub(5 * blocks + plain.len() + 40)?;
     let plain = record(place, url, at, because, padding);
@@ -140,10 +140,10 @@ mod tests {
             std::fs::write(&path, vec![b'x'; length as usize + 12]).unwrap();
             bury(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
             bury(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
-            let octets = std::fs::read(&path).unwrap();
-            assert_eq!(octets.len() as u64, length + 12);
-            assert!(octets.starts_with(b"xxxxxxx") && octets.ends_with(b"xxxxx"));
-            let inner = &octets[7..octets.len() - 5];
+            let bytes = std::fs::read(&path).unwrap();
+            assert_eq!(bytes.len() as u64, length + 12);
+            assert!(bytes.starts_with(b"xxxxxxx") && bytes.ends_with(b"xxxxx"));
+            let inner = &bytes[7..bytes.len() - 5];
             assert!(!inner.windows(4).any(|four| four == b"xxxx"), "{length}: nothing of it is left");
             let record = read(dir.path(), &place).unwrap();
             assert_eq!((record.kind(), record.length), ("metadata", length));

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 pub struct Location {
     /// Name of the file in the archive's directory.
     pub file: String,
-    /// First octet of the record's gzip member.
+    /// First byte of the record's gzip member.
     pub offset: u64,
-    /// Octets of the member.
+    /// Bytes of the member.
     pub length: u64,
 }
 
@@ -48,9 +48,9 @@ struct Current {
     file: File,
     name: String,
     path: PathBuf,
-    /// Octets of whole records.
+    /// Bytes of whole records.
     length: u64,
-    /// Octets of the `warcinfo` record: a file that holds no more isn't rolled.
+    /// Bytes of the `warcinfo` record: a file that holds no more isn't rolled.
     info_length: u64,
     is_unsynced: bool,
     is_torn: bool,
@@ -60,7 +60,7 @@ impl WarcWriter {
     /// Opens a directory for appending, making it where it is missing. Files get the number after the highest
     /// one there.
     ///
-    /// A file is left for a new one before it would grow beyond `max_file_size` octets; one larger record
+    /// A file is left for a new one before it would grow beyond `max_file_size` bytes; one larger record
     /// gets a file alone.
     pub fn open(dir: &Path, info: &WarcInfo, max_file_size: u64) -> Result<Self> {
         std::fs::create_dir_all(dir).map_err(Error::io("make", dir))?;

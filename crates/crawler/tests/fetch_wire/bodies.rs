@@ -19,8 +19,8 @@ fn zlib(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-async fn page(octets: Vec<u8>) -> Response {
-    fetch(settings(), &Server::saying(octets).await, Purpose::Page).await.unwrap()
+async fn page(bytes: Vec<u8>) -> Response {
+    fetch(settings(), &Server::saying(bytes).await, Purpose::Page).await.unwrap()
 }
 
 #[tokio::test]
@@ -57,29 +57,29 @@ async fn a_response_is_told_as_it_came() {
 
 #[tokio::test]
 async fn bodies_end_by_length_by_chunks_and_by_the_end_of_the_connection() {
-    for octets in [
+    for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nTrailer: x\r\n\r\n",
         "HTTP/1.0 200 OK\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello",
     ] {
-        let server = Server::saying_once(octets).await;
+        let server = Server::saying_once(bytes).await;
         let response = fetch(settings(), &server, Purpose::Page).await.unwrap();
-        assert_eq!(response.body, "hello", "{octets}");
+        assert_eq!(response.body, "hello", "{bytes}");
     }
 }
 
 #[tokio::test]
 async fn answers_without_a_body_are_answers() {
-    for octets in [
+    for bytes in [
         "HTTP/1.1 204 No Content\r\nContent-Encoding: gzip\r\n\r\n",
         "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nContent-Length: 500\r\n\r\n",
         "HTTP/1.1 503 Busy\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n",
     ] {
-        let response = page(octets.into()).await;
-        assert!(response.body.is_empty(), "{octets}");
-        assert!([204, 304, 503, 410].contains(&response.status), "{octets}");
+        let response = page(bytes.into()).await;
+        assert!(response.body.is_empty(), "{bytes}");
+        assert!([204, 304, 503, 410].contains(&response.status), "{bytes}");
     }
 }
 
@@ -95,9 +95,9 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
 
 #[tokio::test]
 async fn field_lines_that_browsers_forgive_are_forgiven() {
-    let octets =
+    let bytes =
         "HTTP/1.1 200 OK\r\nnonsense\r\nX-Folded: a\r\n b\r\nX-Space : c\r\nContent-Length: 2\r\n\r\nok";
-    let response = page(octets.into()).await;
+    let response = page(bytes.into()).await;
     assert_eq!(response.body, "ok");
     assert_eq!(response.header("x-space"), Some("c"));
 }
@@ -138,26 +138,26 @@ async fn a_body_that_is_not_in_its_coding_is_a_decode_error() {
 }
 
 #[tokio::test]
-async fn a_body_at_the_limit_is_whole_and_one_octet_more_is_cut() {
+async fn a_body_at_the_limit_is_whole_and_one_byte_more_is_cut() {
     let limited = || FetchSettings { max_body: 1000, ..settings() };
     for (size, truncated) in [(999, None), (1000, None), (1001, Some(Truncation::WireLimit))] {
         for chunked in [false, true] {
             let body = vec![b'x'; size];
-            let octets = if chunked {
-                let mut octets =
+            let bytes = if chunked {
+                let mut bytes =
                     format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{size:x}\r\n").into_bytes();
-                octets.extend(&body);
-                octets.extend(b"\r\n0\r\n\r\n");
-                octets
+                bytes.extend(&body);
+                bytes.extend(b"\r\n0\r\n\r\n");
+                bytes
             } else {
                 answer("", &body)
             };
-            let response = fetch(limited(), &Server::saying(octets).await, Purpose::Page).await.unwrap();
+            let response = fetch(limited(), &Server::saying(bytes).await, Purpose::Page).await.unwrap();
             assert_eq!(response.truncated, truncated, "{size} {chunked}");
             assert_eq!(response.body.len(), size.min(1000));
         }
-        let octets = answer("Content-Encoding: gzip\r\n", &gzip(&vec![b'x'; size]));
-        let response = fetch(limited(), &Server::saying(octets).await, Purpose::Page).await.unwrap();
+        let bytes = answer("Content-Encoding: gzip\r\n", &gzip(&vec![b'x'; size]));
+        let response = fetch(limited(), &Server::saying(bytes).await, Purpose::Page).await.unwrap();
         assert_eq!(response.truncated, truncated.map(|_| Truncation::DecodedLimit), "{size} gzip");
         assert_eq!(response.body.len(), size.min(1000));
     }
@@ -210,8 +210,8 @@ async fn bombs_cost_the_limit_and_no_more() {
 #[tokio::test]
 async fn an_over_size_robots_txt_is_used_up_to_its_limit() {
     let lines = b"Disallow: /some/path\n".repeat(30_000);
-    for octets in [answer("", &lines), answer("Content-Encoding: gzip\r\n", &gzip(&lines))] {
-        let response = fetch(settings(), &Server::saying(octets).await, Purpose::Robots).await.unwrap();
+    for bytes in [answer("", &lines), answer("Content-Encoding: gzip\r\n", &gzip(&lines))] {
+        let response = fetch(settings(), &Server::saying(bytes).await, Purpose::Robots).await.unwrap();
         assert!(response.truncated.is_some());
         assert!(response.body == lines[..512_000]);
     }
@@ -219,8 +219,8 @@ async fn an_over_size_robots_txt_is_used_up_to_its_limit() {
     let varied: Vec<u8> =
         (0..100_000_u32).flat_map(|i| format!("Disallow: /{:x}\n", i * 7919 % 65_537).into_bytes()).collect();
     assert!(varied.len() > 1 << 20 && gzip(&varied).len() * 20 > 1 << 20);
-    let octets = answer("Content-Encoding: gzip\r\n", &gzip(&varied));
-    let response = fetch(settings(), &Server::saying(octets).await, Purpose::Robots).await.unwrap();
+    let bytes = answer("Content-Encoding: gzip\r\n", &gzip(&varied));
+    let response = fetch(settings(), &Server::saying(bytes).await, Purpose::Robots).await.unwrap();
     assert_eq!(response.truncated, Some(Truncation::DecodedLimit));
     assert!(response.body == varied[..512_000]);
 }

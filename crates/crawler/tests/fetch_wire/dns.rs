@@ -26,9 +26,9 @@ async fn name_server(says: impl Fn(&str, usize) -> Says + Send + 'static) -> (So
     let count = Arc::clone(&questions);
     tokio::spawn(async move {
         let mut asked = std::collections::HashMap::<String, usize>::new();
-        let mut octets = [0; 1500];
-        while let Ok((size, client)) = socket.recv_from(&mut octets).await {
-            let query = &octets[..size];
+        let mut bytes = [0; 1500];
+        while let Ok((size, client)) = socket.recv_from(&mut bytes).await {
+            let query = &bytes[..size];
             let (name, end) = question(query);
             // RFC 1035 section 4.1.2: the type follows the name, 1 is A.
             let is_v4 = query[end..end + 2] == [0, 1];
@@ -61,13 +61,13 @@ fn question(query: &[u8]) -> (String, usize) {
 
 /// RFC 1035 section 4.1: the question again, and addresses that hold for no time.
 fn message(query: &[u8], end: usize, code: u8, found: &[[u8; 4]]) -> Vec<u8> {
-    let mut octets = vec![query[0], query[1], 0x81, 0x80 | code, 0, 1, 0, found.len() as u8, 0, 0, 0, 0];
-    octets.extend_from_slice(&query[12..end + 4]);
+    let mut bytes = vec![query[0], query[1], 0x81, 0x80 | code, 0, 1, 0, found.len() as u8, 0, 0, 0, 0];
+    bytes.extend_from_slice(&query[12..end + 4]);
     for addr in found {
-        octets.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
-        octets.extend(addr);
+        bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+        bytes.extend(addr);
     }
-    octets
+    bytes
 }
 
 const HERE: [u8; 4] = Ipv4Addr::LOCALHOST.octets();

@@ -69,7 +69,7 @@ async fn one_deadline_covers_silence_and_drips_in_head_and_body() {
 
 #[tokio::test]
 async fn a_body_that_ends_too_early_is_truncated() {
-    for octets in [
+    for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -78,8 +78,8 @@ async fn a_body_that_ends_too_early_is_truncated() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloworld\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nhello",
     ] {
-        let error = failure(&Server::saying_once(octets).await).await;
-        assert_eq!((error.kind, error.status), (ErrorKind::Truncated, Some(200)), "{octets:?}: {error}");
+        let error = failure(&Server::saying_once(bytes).await).await;
+        assert_eq!((error.kind, error.status), (ErrorKind::Truncated, Some(200)), "{bytes:?}: {error}");
     }
 }
 
@@ -105,7 +105,7 @@ async fn a_reset_is_truncation_in_a_body_and_a_broken_connection_before() {
 
 #[tokio::test]
 async fn what_is_not_http_is_a_protocol_error() {
-    for octets in [
+    for bytes in [
         "SSH-2.0-OpenSSH_9.9\r\n\r\n",
         "<html>HTTP/0.9 had no head</html>\r\n\r\n",
         "HTTP/1.1 abc\r\n\r\n",
@@ -114,27 +114,27 @@ async fn what_is_not_http_is_a_protocol_error() {
         "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nxx",
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
     ] {
-        let error = failure(&Server::saying_once(octets).await).await;
-        assert_eq!(error.kind, ErrorKind::Protocol, "{octets:?}: {error}");
+        let error = failure(&Server::saying_once(bytes).await).await;
+        assert_eq!(error.kind, ErrorKind::Protocol, "{bytes:?}: {error}");
     }
 }
 
 #[tokio::test]
-async fn header_sections_are_bounded_in_octets_and_lines() {
+async fn header_sections_are_bounded_in_bytes_and_lines() {
     let lines = |count: usize| {
         let lines = "A: b\r\n".repeat(count);
         format!("HTTP/1.1 200 OK\r\n{lines}Content-Length: 0\r\n\r\n")
     };
     let long =
         |size: usize| format!("HTTP/1.1 200 OK\r\nA: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(size));
-    for (octets, fits) in [
+    for (bytes, fits) in [
         (lines(99), true),
         (lines(100), false),
         (long(60 << 10), true),
         (long(64 << 10), false),
         (long(2 << 20), false),
     ] {
-        let result = fetch(settings(), &Server::saying_once(octets).await, Purpose::Page).await;
+        let result = fetch(settings(), &Server::saying_once(bytes).await, Purpose::Page).await;
         match result {
             Ok(_) => assert!(fits),
             Err(error) => assert_eq!((error.kind, fits), (ErrorKind::TooLarge, false), "{error}"),
@@ -170,7 +170,7 @@ async fn nobody_there_is_a_connection_error_from_before_anything_was_sent() {
 
 #[tokio::test]
 async fn a_name_without_an_address_is_a_dns_error() {
-    // No label may be longer than 63 octets (RFC 1035 section 2.3.4), so this needs no name server to fail.
+    // No label may be longer than 63 bytes (RFC 1035 section 2.3.4), so this needs no name server to fail.
     let url = format!("http://{}.example/", "a".repeat(64));
     let error =
         bounded(&HttpFetch::new(settings()).unwrap(), request(&url, Purpose::Page)).await.unwrap_err();

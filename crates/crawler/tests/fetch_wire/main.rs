@@ -1,4 +1,4 @@
-//! The network seam against servers on loopback that send exact octets, good and bad.
+//! The network seam against servers on loopback that send exact bytes, good and bad.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

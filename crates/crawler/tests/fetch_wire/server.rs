@@ -1,4 +1,4 @@
-//! A server that says what a test tells it to say, octet by octet.
+//! A server that says what a test tells it to say, byte by byte.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -30,9 +30,9 @@ impl Conn {
         Some(String::from_utf8(head).unwrap())
     }
 
-    /// Sends octets; false when the client has closed.
-    pub(crate) async fn send(&mut self, octets: impl AsRef<[u8]>) -> bool {
-        self.stream.write_all(octets.as_ref()).await.is_ok()
+    /// Sends bytes; false when the client has closed.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).await.is_ok()
     }
 }
 
@@ -62,7 +62,7 @@ impl Server {
         server
     }
 
-    /// Starts a server that answers each request with the same octets and keeps the connection.
+    /// Starts a server that answers each request with the same bytes and keeps the connection.
     pub(crate) async fn saying(answer: impl Into<Vec<u8>>) -> Self {
         let answer: Arc<[u8]> = answer.into().into();
         Self::start(move |mut conn| {
@@ -72,7 +72,7 @@ impl Server {
         .await
     }
 
-    /// Starts a server that answers one request with these octets and closes.
+    /// Starts a server that answers one request with these bytes and closes.
     pub(crate) async fn saying_once(answer: impl Into<Vec<u8>>) -> Self {
         let answer: Arc<[u8]> = answer.into().into();
         Self::start(move |mut conn| {
@@ -101,10 +101,9 @@ pub(crate) fn request(url: &str, purpose: Purpose) -> FetchRequest {
 
 /// A complete answer with these additional field lines and this body.
 pub(crate) fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
-    let mut octets =
-        format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
-    octets.extend_from_slice(body);
-    octets
+    let mut bytes = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
 }
 
 /// Settings that open nothing but what is public.

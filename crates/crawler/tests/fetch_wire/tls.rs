@@ -82,8 +82,8 @@ async fn serve(authority: &Authority, name: &str, talk: Talk) -> SocketAddr {
 async fn speak_http1(mut stream: Stream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        let Ok(octet) = stream.read_u8().await else { return };
-        head.push(octet);
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret").await.unwrap();
     stream.shutdown().await.unwrap();
@@ -102,9 +102,9 @@ async fn speak_http2(stream: Stream) {
 /// Sends SETTINGS, HEADERS without an end, and CONTINUATION frames (RFC 9113 section 6.10) until the client closes.
 async fn flood_http2(stream: Stream) {
     let frame = |kind: u8, stream_id: u8, payload: &[u8]| {
-        let mut octets = vec![0, 0, payload.len() as u8, kind, 0, 0, 0, 0, stream_id];
-        octets.extend_from_slice(payload);
-        octets
+        let mut bytes = vec![0, 0, payload.len() as u8, kind, 0, 0, 0, 0, stream_id];
+        bytes.extend_from_slice(payload);
+        bytes
     };
     let (mut reader, mut writer) = tokio::io::split(stream);
     // What the client says isn't judged, but read, so that it is never the one that waits.

@@ -8,7 +8,7 @@ use crate::agent::product_token;
 use crate::walk::cut;
 use crate::{Agent, Origin, Source};
 
-/// Octets of the file that are read.
+/// Bytes of the file that are read.
 const FILE_LIMIT: usize = 512 * 1024;
 /// Rules that are kept.
 const RULES: usize = 10_000;
@@ -109,7 +109,7 @@ impl AiTxt {
             return Some(Statement { signal: Signal::AiTxt, claim, source, at });
         }
         let matching = self.rules.iter().filter(|rule| rule.location.matches(path));
-        let rule = matching.max_by_key(|rule| (rule.location.octets(), rule.is_allowed))?;
+        let rule = matching.max_by_key(|rule| (rule.location.bytes(), rule.is_allowed))?;
         let source = Source::new(Origin::File, rule.line, "/ai.txt", &rule.text);
         (!rule.is_allowed).then_some(Statement { signal: Signal::AiTxt, claim, source, at })
     }

@@ -220,8 +220,8 @@ impl RobotsSignals {
             self.lines.iter().filter(|line| line.location.matches_normalised(&path)).collect();
         [Signal::ContentUsage, Signal::ContentSignal].into_iter().flat_map(move |signal| {
             let of_field = matching.iter().copied().filter(move |line| line.signal == signal);
-            let longest = of_field.clone().map(|line| line.location.octets()).max();
-            of_field.filter(move |line| Some(line.location.octets()) == longest).collect::<Vec<_>>()
+            let longest = of_field.clone().map(|line| line.location.bytes()).max();
+            of_field.filter(move |line| Some(line.location.bytes()) == longest).collect::<Vec<_>>()
         })
     }
 }

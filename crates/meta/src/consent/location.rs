@@ -2,30 +2,30 @@
 
 use robots::memory::block;
 
-/// Is a pattern for paths: a prefix, `*` is any run of octets, `$` at the end is the end of the URL.
+/// Is a pattern for paths: a prefix, `*` is any run of bytes, `$` at the end is the end of the URL.
 ///
 /// Percent-escapes are compared after normalising: escaped unreserved characters are decoded, hex digits are
-/// upper case, other octets over 127 are escaped (RFC 9309 section 2.2.2).
+/// upper case, other bytes over 127 are escaped (RFC 9309 section 2.2.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     pattern: Vec<u8>,
     is_whole: bool,
-    octets: usize,
+    bytes: usize,
 }
 
 impl Location {
     /// Makes a pattern; a missing `/` at the start is added.
     pub fn new(pattern: &str) -> Self {
         let pattern = pattern.trim();
-        let octets = pattern.len();
+        let bytes = pattern.len();
         let (pattern, is_whole) = pattern.strip_suffix('$').map_or((pattern, false), |start| (start, true));
         let start = if pattern.starts_with(['/', '*']) { "" } else { "/" };
-        Self { pattern: normalise(&format!("{start}{pattern}")), is_whole, octets }
+        Self { pattern: normalise(&format!("{start}{pattern}")), is_whole, bytes }
     }
 
-    /// Gives the length of the pattern as written, in octets: the longest pattern that matches decides.
-    pub fn octets(&self) -> usize {
-        self.octets
+    /// Gives the length of the pattern as written, in bytes: the longest pattern that matches decides.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Tells whether a path (with query) is covered. Cost: at most pattern x path, without backtracking further
@@ -41,7 +41,7 @@ impl Location {
 
     /// Gives what every path that is covered begins with, normalised.
     pub(crate) fn literal_start(&self) -> &[u8] {
-        self.pattern.split(|octet| *octet == b'*').next().unwrap_or_default()
+        self.pattern.split(|byte| *byte == b'*').next().unwrap_or_default()
     }
 
     /// As [`Location::matches`], of a path that [`normalise`] gave.
@@ -58,7 +58,7 @@ impl Location {
                     star = Some((p, s));
                     p += 1;
                 }
-                Some(octet) if path.get(s) == Some(octet) => {
+                Some(byte) if path.get(s) == Some(byte) => {
                     p += 1;
                     s += 1;
                 }
@@ -77,31 +77,31 @@ impl Location {
 
 /// Normalises percent-escapes.
 pub(crate) fn normalise(text: &str) -> Vec<u8> {
-    let octets = text.as_bytes();
-    let mut normal = Vec::with_capacity(octets.len());
+    let bytes = text.as_bytes();
+    let mut normal = Vec::with_capacity(bytes.len());
     let mut at = 0;
-    while let Some(octet) = octets.get(at) {
+    while let Some(byte) = bytes.get(at) {
         at += 1;
-        let escaped = (*octet == b'%').then(|| octets.get(at..at + 2).and_then(hex)).flatten();
+        let escaped = (*byte == b'%').then(|| bytes.get(at..at + 2).and_then(hex)).flatten();
         match escaped {
             Some(decoded) => {
                 at += 2;
                 let is_unreserved = decoded.is_ascii_alphanumeric() || b"-._~".contains(&decoded);
                 if is_unreserved { normal.push(decoded) } else { push_escaped(&mut normal, decoded) }
             }
-            None if octet.is_ascii() => normal.push(*octet),
-            None => push_escaped(&mut normal, *octet),
+            None if byte.is_ascii() => normal.push(*byte),
+            None => push_escaped(&mut normal, *byte),
         }
     }
     normal
 }
 
-fn push_escaped(normal: &mut Vec<u8>, octet: u8) {
-    normal.extend(format!("%{octet:02X}").bytes());
+fn push_escaped(normal: &mut Vec<u8>, byte: u8) {
+    normal.extend(format!("%{byte:02X}").bytes());
 }
 
 fn hex(digits: &[u8]) -> Option<u8> {
-    let digit = |octet: u8| char::from(octet).to_digit(16);
+    let digit = |byte: u8| char::from(byte).to_digit(16);
     Some((digit(*digits.first()?)? * 16 + digit(*digits.get(1)?)?) as u8)
 }
 

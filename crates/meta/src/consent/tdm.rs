@@ -11,13 +11,13 @@ use crate::fold::{Word, words};
 use crate::walk::{cut, trim};
 use crate::{Because, Directives, Origin, Source, Sources, Warning};
 
-/// Octets of `/.well-known/tdmrep.json` that are read; a longer file is not used.
+/// Bytes of `/.well-known/tdmrep.json` that are read; a longer file is not used.
 pub const FILE_LIMIT: usize = 512 * 1024;
 /// Entries that are kept.
 const ENTRY_LIMIT: usize = 1_000;
 const RESERVATION: &str = "tdm-reservation";
 const POLICY: &str = "tdm-policy";
-/// Octets of a policy's URL that are kept.
+/// Bytes of a policy's URL that are kept.
 const POLICY_LIMIT: usize = 2_048;
 
 /// Is what one place says about text and data mining.

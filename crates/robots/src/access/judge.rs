@@ -174,7 +174,7 @@ const TOO_MANY_REQUESTS: &str = "429";
 const DAY: Duration = Duration::from_hours(24);
 /// Lifetime of an answer that is no robots.txt (HTML, binary).
 const JUNK_TTL: Duration = Duration::from_hours(6);
-/// Octets at the start in which a NUL tells a binary file.
+/// Bytes at the start in which a NUL tells a binary file.
 const BINARY_PROBE: usize = 1024;
 
 /// Judges how a fetch of /robots.txt ended. Pure: the same arguments give the same judgement.

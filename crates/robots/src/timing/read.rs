@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::{RequestRate, VisitTime};
-use crate::octets::trim;
+use crate::bytes::trim;
 
 /// A value, and whether text that says nothing follows it.
 pub(super) struct Found<T> {

@@ -43,7 +43,7 @@ pub fn real() -> Vec<Value> {
     parse_rows(&text)
 }
 
-/// The octets of a case's robots.txt.
+/// The bytes of a case's robots.txt.
 pub fn body(row: &Value) -> Vec<u8> {
     if let Some(text) = row["robots"].as_str() {
         return text.as_bytes().to_vec();

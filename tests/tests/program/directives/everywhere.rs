@@ -1,4 +1,4 @@
-//! A site with every directive, crawled; then each marker is looked for in every octet that the crawl left.
+//! A site with every directive, crawled; then each marker is looked for in every byte that the crawl left.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -132,7 +132,7 @@ fn crawled() -> (Scene, Output) {
 }
 
 #[test]
-fn every_directive_is_obeyed_down_to_the_last_octet() {
+fn every_directive_is_obeyed_down_to_the_last_byte() {
     let (scene, run) = crawled();
     what_was_asked_for(&scene);
     what_the_records_say(&scene);
@@ -319,8 +319,8 @@ fn what_stands_anywhere(scene: &Scene, run: &Output) {
     assert_same("the log", &marked_in_files(&scene.out().join("log"), "zq-", "-qz"), &BTreeSet::new());
 }
 
-fn all_marked<'a>(octets: impl Iterator<Item = &'a [u8]>) -> BTreeSet<String> {
-    octets.flat_map(|octets| marked(octets, "zq-", "-qz")).collect()
+fn all_marked<'a>(bytes: impl Iterator<Item = &'a [u8]>) -> BTreeSet<String> {
+    bytes.flat_map(|bytes| marked(bytes, "zq-", "-qz")).collect()
 }
 
 #[track_caller]

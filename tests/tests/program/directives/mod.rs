@@ -1,4 +1,4 @@
-//! What authors say on pages, in headers and about links, obeyed down to the octets of what the crawl leaves.
+//! What authors say on pages, in headers and about links, obeyed down to the bytes of what the crawl leaves.
 
 mod cases;
 mod everywhere;

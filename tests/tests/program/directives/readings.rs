@@ -121,7 +121,7 @@ const WAYS: &[Way] = &[
     ("nonewarning", &[], after_a_warning),
     ("plain", &[("Content-Type", "text/plain")], as_is),
     ("nosniff", &[("Content-Type", "text/plain"), ("X-Content-Type-Options", "nosniff")], as_is),
-    ("octets", &[("Content-Type", "application/octet-stream")], as_is),
+    ("bytes", &[("Content-Type", "application/octet-stream")], as_is),
     ("json", &[("Content-Type", "application/json")], as_is),
     ("picture", &[("Content-Type", "image/png")], as_is),
     ("xml", &[("Content-Type", "application/xml")], as_xhtml),

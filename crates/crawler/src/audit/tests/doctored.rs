@@ -440,7 +440,7 @@ const DOCTORED: &[(&str, Doctor, &str)] = &[
         "archived_words",
     ),
     (
-        "archive: octets changed",
+        "archive: bytes changed",
         |o| {
             let mut bytes = std::fs::read(o.archive()).unwrap();
             let place = usize::try_from(o.place("/b").offset).unwrap() + 40;

@@ -156,16 +156,16 @@ fn status(finished: &Finished) -> Status {
     finished.account.as_ref().map_or(Status::Incomplete, |account| account.status)
 }
 
-/// Octets in the unit that leaves one to three digits before the point.
-fn human(octets: u64) -> String {
+/// Bytes in the unit that leaves one to three digits before the point.
+fn human(bytes: u64) -> String {
     let units = ["B", "KB", "MB", "GB", "TB", "PB"];
-    let mut amount = octets as f64;
+    let mut amount = bytes as f64;
     let mut unit = 0;
     while amount >= 999.95 && unit + 1 < units.len() {
         amount /= 1000.0;
         unit += 1;
     }
-    if unit == 0 { format!("{octets} B") } else { format!("{amount:.1} {}", units[unit]) }
+    if unit == 0 { format!("{bytes} B") } else { format!("{amount:.1} {}", units[unit]) }
 }
 
 fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
@@ -258,10 +258,10 @@ mod tests {
 
     #[test]
     fn sizes_for_people_have_one_to_three_digits() {
-        for (octets, text) in
+        for (bytes, text) in
             [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (82_638_577, "82.6 MB"), (999_960_000, "1.0 GB")]
         {
-            assert_eq!(human(octets), text);
+            assert_eq!(human(bytes), text);
         }
     }
 }

@@ -107,9 +107,9 @@ fn is_of_disk(kind: io::ErrorKind) -> bool {
 }
 
 /// Writes a result that is complete to stdout.
-pub(crate) fn print(octets: &[u8]) -> anyhow::Result<i32> {
+pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<i32> {
     let mut out = io::stdout().lock();
-    out.write_all(octets).and_then(|()| out.flush()).context("can't write to standard output")?;
+    out.write_all(bytes).and_then(|()| out.flush()).context("can't write to standard output")?;
     Ok(COMPLETE)
 }
 

@@ -55,11 +55,11 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Cleaning<M> {
 struct Cleaned<W>(W);
 
 impl<W: io::Write> io::Write for Cleaned<W> {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(octets);
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
         let line = clean(text.trim_end_matches('\n'));
         self.0.write_all(format!("{line}\n").as_bytes())?;
-        Ok(octets.len())
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -82,17 +82,17 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Escaping<M> {
 struct Escaped<W>(W);
 
 impl<W: io::Write> io::Write for Escaped<W> {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(octets);
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches('\n');
         if matches!(clean(line), Cow::Borrowed(_)) {
-            self.0.write_all(octets)?;
-            return Ok(octets.len());
+            self.0.write_all(bytes)?;
+            return Ok(bytes.len());
         }
         let mut escaped = String::with_capacity(line.len() + 16);
-        let mut octet = [0; 4];
+        let mut byte = [0; 4];
         for c in line.chars() {
-            match clean(c.encode_utf8(&mut octet)) {
+            match clean(c.encode_utf8(&mut byte)) {
                 Cow::Borrowed(same) => escaped.push_str(same),
                 Cow::Owned(_) => {
                     for unit in c.encode_utf16(&mut [0; 2]) {
@@ -104,7 +104,7 @@ impl<W: io::Write> io::Write for Escaped<W> {
         }
         escaped.push('\n');
         self.0.write_all(escaped.as_bytes())?;
-        Ok(octets.len())
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -45,7 +45,7 @@ pub(crate) struct AdjustableArgs {
     /// Requests a second over all hosts [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<f64>), help_heading = "Pace")]
     max_rate: Option<String>,
-    /// Octets a second over all hosts [default: none]
+    /// Bytes a second over all hosts [default: none]
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Pace")]
     max_bandwidth: Option<String>,
 
@@ -81,7 +81,7 @@ pub(crate) struct AdjustableArgs {
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size), help_heading = "Limits")]
     max_body: Option<String>,
 
-    /// Time of one try, from the name look-up to the last octet [default: 30s]
+    /// Time of one try, from the name look-up to the last byte [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Fetching")]
     timeout: Option<String>,
     /// Tries after the first one, where the failure may pass [default: 2]

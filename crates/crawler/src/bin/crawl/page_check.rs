@@ -23,7 +23,7 @@ use self::stored::Asked;
 use crate::exit::{self, Stop};
 use crate::terminal::Talk;
 
-/// Octets of a page that are read.
+/// Bytes of a page that are read.
 const PAGE_LIMIT: u64 = 64 * 1024 * 1024;
 /// Options of `page check`.
 #[derive(Clone, Debug, Args)]

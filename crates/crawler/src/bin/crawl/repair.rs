@@ -60,8 +60,8 @@ fn lines(repaired: &Repaired) -> Vec<String> {
             None => "           how many there were isn't known: what links lead to and isn't kept is queued again".to_owned(),
         },
         format!(
-            "archive    {} whole records; {} octets belong to none; {} pages lost their body",
-            repaired.archive_records, repaired.archive_octets_lost, repaired.bodies_lost
+            "archive    {} whole records; {} bytes belong to none; {} pages lost their body",
+            repaired.archive_records, repaired.archive_bytes_lost, repaired.bodies_lost
         ),
         format!("others     {} robots.txt versions, {} decisions", repaired.robots, repaired.decisions),
         format!("queue      {} URLs", repaired.queued),

@@ -62,8 +62,8 @@ pub(crate) fn run(args: &RobotsCheckArgs, talk: Talk) -> anyhow::Result<i32> {
         anyhow::bail!("--agent and a file are wanted");
     };
     let mut body = Vec::new();
-    // One octet more than is read, so that the cut is seen.
-    let most = options.max_octets as u64 + 1;
+    // One byte more than is read, so that the cut is seen.
+    let most = options.max_bytes as u64 + 1;
     open(file)?.take(most).read_to_end(&mut body).with_context(|| format!("reading {}", file.display()))?;
     let check = Check {
         body: &body,

@@ -66,8 +66,8 @@ pub(super) fn read(value: &[u8]) -> Option<Counts> {
     if value.len() != 8 * counts.len() {
         return None;
     }
-    for (count, octets) in counts.iter_mut().zip(value.chunks_exact(8)) {
-        *count = octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet));
+    for (count, bytes) in counts.iter_mut().zip(value.chunks_exact(8)) {
+        *count = bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
     }
     Some(counts)
 }

@@ -28,11 +28,11 @@ use super::{Pair, Store, StoreError, Tree, Write};
 /// than sled's default.
 pub const SEGMENT_SIZE: usize = 128 * 1024;
 
-/// What sled is told, in octets. It counts about a third of what it uses.
+/// What sled is told, in bytes. It counts about a third of what it uses.
 const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
 
 /// The same for those who only read, mostly once and in order: one page in each of sled's 256 parts of the cache. sled counts a
-/// leaf that lies in a file of its own as 32 octets, so that a larger cache would hold thousands of them.
+/// leaf that lies in a file of its own as 32 bytes, so that a larger cache would hold thousands of them.
 const CACHE_TO_READ: u64 = 256 * 32;
 
 /// Key in tree `meta`: how many commits were made. What the seal beside the database is compared with.
@@ -107,7 +107,7 @@ impl SledStore {
             });
         }
         let store = Self::open_with(path, CACHE_CAPACITY)?;
-        store.seal.write(&store.path, Sealed { commits: 0, octets: store.octets()? })?;
+        store.seal.write(&store.path, Sealed { commits: 0, bytes: store.bytes()? })?;
         // The directory entries must survive a power cut as well as the files.
         for dir in [path, path.parent().unwrap_or(path)] {
             if let Ok(handle) = File::open(dir) {
@@ -121,7 +121,7 @@ impl SledStore {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
-        if sealed.octets > octets(&path.join("db"), path)? {
+        if sealed.bytes > bytes(&path.join("db"), path)? {
             // sled may have given room back, or somebody cut the file. To find out, a copy is opened: opening changes files.
             let copy = Self::open_copy(path)?;
             copy.lacks(sealed)?.map_or(Ok(()), |lack| Err(damaged(path, &lack)))?;
@@ -138,7 +138,7 @@ impl SledStore {
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
-        let cut = sealed.octets > octets(&path.join("db"), path)?;
+        let cut = sealed.bytes > bytes(&path.join("db"), path)?;
         let store = if cut { Self::open_copy(path)? } else { Self::open_with(path, CACHE_TO_READ)? };
         match store.lacks(sealed)? {
             Some(lack) if store.commits() == 0 => return Err(damaged(path, &lack)),
@@ -248,7 +248,7 @@ impl SledStore {
         self.open.as_ref().ok_or(StoreError::Stopped)
     }
 
-    fn octets(&self) -> Result<u64, StoreError> {
+    fn bytes(&self) -> Result<u64, StoreError> {
         let found = self.file.0.metadata();
         found.map(|found| found.len()).map_err(|source| StoreError::Io { path: self.path.clone(), source })
     }
@@ -304,7 +304,7 @@ impl SledStore {
         self.blobs.sync()?;
         self.file.0.sync_all().map_err(|source| StoreError::Io { path: self.path.clone(), source })?;
         // Behind the sync: the seal never promises more than the disk holds.
-        self.seal.write(&self.path, Sealed { commits, octets: self.octets()? })?;
+        self.seal.write(&self.path, Sealed { commits, bytes: self.bytes()? })?;
         self.commits.store(commits, Ordering::Release);
         self.count.set(counts);
         Ok(())
@@ -314,7 +314,7 @@ impl SledStore {
 impl Store for SledStore {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         let tree = self.tree(tree)?;
-        guarded(&self.path, || Ok(tree.get(key)?.map(|octets| octets.to_vec())))
+        guarded(&self.path, || Ok(tree.get(key)?.map(|bytes| bytes.to_vec())))
     }
 
     fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
@@ -358,7 +358,7 @@ impl Store for SledStore {
     }
 }
 
-fn octets(file: &Path, path: &Path) -> Result<u64, StoreError> {
+fn bytes(file: &Path, path: &Path) -> Result<u64, StoreError> {
     let found = fs::metadata(file).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     Ok(found.len())
 }

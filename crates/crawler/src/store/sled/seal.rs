@@ -18,8 +18,8 @@ const NAME: &str = "sealed";
 pub(super) struct Sealed {
     /// Commits.
     pub(super) commits: u64,
-    /// Octets of its file `db` after the last of them.
-    pub(super) octets: u64,
+    /// Bytes of its file `db` after the last of them.
+    pub(super) bytes: u64,
 }
 
 /// The open file.
@@ -52,17 +52,17 @@ impl Seal {
     }
 }
 
-fn line(Sealed { commits, octets }: Sealed) -> String {
-    let text = format!("commits {commits:020} octets {octets:020}");
+fn line(Sealed { commits, bytes }: Sealed) -> String {
+    let text = format!("commits {commits:020} octets {bytes:020}");
     let mut crc = flate2::Crc::new();
     crc.update(text.as_bytes());
     format!("{text} crc {:08x}\n", crc.sum())
 }
 
-fn parse(octets: &[u8]) -> Option<Sealed> {
-    let text = std::str::from_utf8(octets).ok()?;
+fn parse(bytes: &[u8]) -> Option<Sealed> {
+    let text = std::str::from_utf8(bytes).ok()?;
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    let sealed = Sealed { commits: words.get(1)?.parse().ok()?, octets: words.get(3)?.parse().ok()? };
+    let sealed = Sealed { commits: words.get(1)?.parse().ok()?, bytes: words.get(3)?.parse().ok()? };
     (line(sealed) == text).then_some(sealed)
 }
 
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn a_seal_is_read_back_and_any_other_text_is_none() {
-        let sealed = Sealed { commits: 42, octets: u64::MAX };
+        let sealed = Sealed { commits: 42, bytes: u64::MAX };
         let text = line(sealed);
         assert_eq!(parse(text.as_bytes()), Some(sealed));
         assert_eq!(text.len(), line(Sealed::default()).len(), "it is overwritten in place");
         for at in 0..text.len() {
             let mut damaged = text.clone().into_bytes();
             damaged[at] ^= 1;
-            assert_eq!(parse(&damaged), None, "octet {at}");
+            assert_eq!(parse(&damaged), None, "byte {at}");
         }
         assert_eq!(parse(&text.as_bytes()[1..]), None);
     }

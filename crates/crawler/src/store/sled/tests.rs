@@ -90,10 +90,10 @@ fn lost_commits_are_noticed_although_sled_opens() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     filled(&path);
-    let mut octets = fs::read(path.join("db")).unwrap();
-    let end = octets.len();
-    octets[end - 1_500..].fill(0);
-    fs::write(path.join("db"), octets).unwrap();
+    let mut bytes = fs::read(path.join("db")).unwrap();
+    let end = bytes.len();
+    bytes[end - 1_500..].fill(0);
+    fs::write(path.join("db"), bytes).unwrap();
     let opened = SledStore::open(&path).map(drop).unwrap_err();
     assert!(opened.to_string().contains("commits are missing"), "{opened}");
     assert!(opened.to_string().contains("crawl repair"), "{opened}");
@@ -109,9 +109,9 @@ fn damage_at_any_place_is_an_error_or_harmless_and_never_a_panic() {
     for step in 0..40 {
         let path = dir.path().join(step.to_string());
         copy_database(&whole, &path).unwrap();
-        let mut octets = fs::read(path.join("db")).unwrap();
-        octets[length * step / 40 + 17] ^= 0xff;
-        fs::write(path.join("db"), octets).unwrap();
+        let mut bytes = fs::read(path.join("db")).unwrap();
+        bytes[length * step / 40 + 17] ^= 0xff;
+        fs::write(path.join("db"), bytes).unwrap();
         let read = SledStore::open(&path).and_then(|store| {
             let pages = store.scan(Tree::Pages, &[]).collect::<Result<Vec<_>, _>>()?;
             Ok((store.commits(), pages.len()))

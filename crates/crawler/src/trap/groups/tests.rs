@@ -152,9 +152,9 @@ fn made_up(n: u64) -> String {
     let mut n = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     (0..5)
         .map(|_| {
-            let octet = b"abcdefghijklmnopqrstuvwxyz0123456789"[(n % 36) as usize];
+            let byte = b"abcdefghijklmnopqrstuvwxyz0123456789"[(n % 36) as usize];
             n /= 36;
-            char::from(octet)
+            char::from(byte)
         })
         .collect()
 }

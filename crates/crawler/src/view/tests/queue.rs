@@ -28,8 +28,8 @@ fn queued(crawl: &Crawl) -> Vec<String> {
     rows(view.queue()).into_iter().map(|row| row.url).collect()
 }
 
-fn play(steps: &[Step], journal_octets: usize) {
-    let mut crawl = Crawl::with(FrontierLimits { journal_octets, ..FrontierLimits::default() });
+fn play(steps: &[Step], journal_bytes: usize) {
+    let mut crawl = Crawl::with(FrontierLimits { journal_bytes, ..FrontierLimits::default() });
     let mut expected: VecDeque<String> = VecDeque::new();
     let mut committed = expected.clone();
     let mut number = 0;

@@ -258,7 +258,7 @@ fn a_damaged_record_is_an_error_that_names_its_tree() {
         (Tree::Ledger, vec![0; 8], Table::Skipped),
     ] {
         let view = Crawl::new().view();
-        // In postcard, a zero octet would be an empty list.
+        // In postcard, a zero byte would be an empty list.
         let value = if tree == Tree::Journal { vec![0xff; 20] } else { b"\x00{damaged".to_vec() };
         view.store().commit(vec![Write::put(tree, key, value)]).unwrap();
         let error = write_table(&view, table, Form::Jsonl, &mut Vec::new()).unwrap_err();

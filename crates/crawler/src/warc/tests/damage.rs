@@ -1,4 +1,4 @@
-//! Torn tails, wrong octets and missing files.
+//! Torn tails, wrong bytes and missing files.
 
 use super::{archive, info, page};
 use crate::warc::{Error, Fault, Location, Position, Reader, Repaired, WarcWriter, read, repair};
@@ -14,7 +14,7 @@ fn kinds(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 #[test]
-fn a_tail_torn_at_any_octet_is_found_and_cut() {
+fn a_tail_torn_at_any_byte_is_found_and_cut() {
     let dir = tempfile::tempdir().unwrap();
     let positions = archive(dir.path(), 3);
     let (committed, end) = (&positions[1], &positions[2]);
@@ -75,7 +75,7 @@ fn where_nothing_was_committed_nothing_is_left() {
 }
 
 #[test]
-fn missing_committed_octets_are_an_error_and_nothing_is_changed() {
+fn missing_committed_bytes_are_an_error_and_nothing_is_changed() {
     let dir = tempfile::tempdir().unwrap();
     let mut last = archive(dir.path(), 1).pop().unwrap();
     last.offset += 1;
@@ -91,19 +91,19 @@ fn missing_committed_octets_are_an_error_and_nothing_is_changed() {
 }
 
 #[test]
-fn every_flipped_octet_of_a_record_is_noticed() {
+fn every_flipped_byte_of_a_record_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let end = archive(dir.path(), 1).pop().unwrap();
     let path = dir.path().join(&end.file);
-    let mut octets = std::fs::read(&path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
     let whole: Vec<_> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
-    for at in 0..octets.len() {
-        octets[at] ^= 0x10;
-        std::fs::write(&path, &octets).unwrap();
+    for at in 0..bytes.len() {
+        bytes[at] ^= 0x10;
+        std::fs::write(&path, &bytes).unwrap();
         let found: Result<Vec<_>, _> = Reader::open(&path).unwrap().collect();
         // Time and system in a gzip header say nothing about the record: only there may a flip pass.
-        assert!(found.is_err() || found.as_deref().ok() == Some(&whole), "octet {at}");
-        octets[at] ^= 0x10;
+        assert!(found.is_err() || found.as_deref().ok() == Some(&whole), "byte {at}");
+        bytes[at] ^= 0x10;
     }
 }
 

@@ -8,7 +8,7 @@ const DIR: &str = "CRAWL_TEST_FULL_DISK";
 const WRITER: &str = "warc::tests::disk_full::writes_until_the_disk_is_full";
 
 /// The test below runs this in a process whose files can't grow beyond 4 KB (`ulimit -f`): a write there
-/// stores a part of its octets and fails on the rest, as on a full disk. In an ordinary run it has nothing to
+/// stores a part of its bytes and fails on the rest, as on a full disk. In an ordinary run it has nothing to
 /// do.
 #[test]
 fn writes_until_the_disk_is_full() {

@@ -45,15 +45,15 @@ fn a_file_holds_warcinfo_then_response_and_request_of_each_exchange() {
     assert_eq!(body, b"<title>3</title>a word a word a word ");
 }
 
-/// Checked with flate2 alone, without our reader: the octets are one gzip member per record, and nothing
+/// Checked with flate2 alone, without our reader: the bytes are one gzip member per record, and nothing
 /// besides.
 #[test]
 fn each_record_is_one_gzip_member() {
     let dir = tempfile::tempdir().unwrap();
     let end = archive(dir.path(), 4).pop().unwrap();
-    let octets = std::fs::read(dir.path().join(&end.file)).unwrap();
-    assert_eq!(octets.len() as u64, end.offset);
-    let mut rest = octets.as_slice();
+    let bytes = std::fs::read(dir.path().join(&end.file)).unwrap();
+    assert_eq!(bytes.len() as u64, end.offset);
+    let mut rest = bytes.as_slice();
     let mut starts = Vec::new();
     while !rest.is_empty() {
         let mut text = Vec::new();
@@ -79,7 +79,7 @@ fn the_location_gives_the_response_without_reading_anything_else() {
 }
 
 #[test]
-fn equal_exchanges_give_equal_octets_and_any_difference_another_record_id() {
+fn equal_exchanges_give_equal_bytes_and_any_difference_another_record_id() {
     let headers = [("A".to_owned(), b"b".to_vec())];
     let one = exchange("http://a.test/", &headers, b"body");
     assert_eq!(encode(&one), encode(&one.clone()));
@@ -104,7 +104,7 @@ fn a_cut_off_body_says_why() {
     assert_eq!(stored(&page(0)).0.field("WARC-Truncated"), None);
 }
 
-fn octets(most: usize) -> impl Strategy<Value = Vec<u8>> {
+fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..most),
         prop::collection::vec(prop::sample::select(b"\r\n: aWARC/1\0\xff".as_slice()), 0..most),
@@ -119,9 +119,9 @@ proptest! {
         url in "\\PC{0,40}|[ -~\r\n]{0,40}",
         status in 200_u16..=599,
         reason in "[ -~\r\n]{0,12}",
-        headers in prop::collection::vec(("[A-Za-z0-9-]{1,12}|[ -~\r\n]{0,6}", octets(40)), 0..6),
-        body in octets(3000),
-        request in octets(80),
+        headers in prop::collection::vec(("[A-Za-z0-9-]{1,12}|[ -~\r\n]{0,6}", bytes(40)), 0..6),
+        body in bytes(3000),
+        request in bytes(80),
         dense in any::<bool>(),
     ) {
         let mut headers: Vec<(String, Vec<u8>)> = headers;
@@ -143,7 +143,7 @@ proptest! {
         for ((name, value), (read_name, read_value)) in headers.iter().zip(fields) {
             prop_assert_eq!(name.len(), read_name.len());
             let clean = |value: &[u8]| -> Vec<u8> {
-                value.iter().map(|octet| if b"\r\n\0".contains(octet) { b' ' } else { *octet }).collect()
+                value.iter().map(|byte| if b"\r\n\0".contains(byte) { b' ' } else { *byte }).collect()
             };
             prop_assert_eq!(clean(value), read_value);
         }

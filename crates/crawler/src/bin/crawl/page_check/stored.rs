@@ -209,7 +209,7 @@ fn done(visit: &StoredVisit) -> Done {
         (None, false) => "not kept",
     };
     let body = match (&record.warc, &record.withdrawn) {
-        (Some(place), _) => format!("archived in {} at octet {}", place.file, place.offset),
+        (Some(place), _) => format!("archived in {} at byte {}", place.file, place.offset),
         (None, Some(withdrawn)) => format!("taken out again: {}", withdrawn.because),
         (None, None) => "not archived".to_owned(),
     };

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_come_as_base64() {
+    fn bytes_come_as_base64() {
         let body = BASE64.encode(b"\xef\xbb\xbfUser-agent: *\nDisallow: /\xff\n");
         let (got, _) = answers(&format!(r#"{{"robots_b64":"{body}","agent":"a","url":"/%ff"}}"#));
         assert_eq!((&got[0]["allowed"], &got[0]["id"]), (&json!(false), &Value::Null));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The octet never stands raw in a URL: it is compared as `%XX`.
+/// The byte never stands raw in a URL: it is compared as `%XX`.
 pub(crate) const ENCODE: u8 = 1;
 /// `%`.
 pub(crate) const PERCENT: u8 = 2;
@@ -12,7 +12,7 @@ pub(crate) const DOLLAR: u8 = 4;
 pub(crate) const STAR: u8 = 8;
 /// A blank: space, tab, vertical tab or form feed.
 pub(crate) const BLANK: u8 = 16;
-/// An octet over 127.
+/// A byte over 127.
 pub(crate) const HIGH: u8 = 32;
 
 const CLASS: [u8; 256] = {
@@ -36,69 +36,69 @@ const CLASS: [u8; 256] = {
     class
 };
 
-/// Joins the classes of all octets.
-pub(crate) fn classes(octets: &[u8]) -> u8 {
-    octets.iter().fold(0, |classes, &b| classes | CLASS[usize::from(b)])
+/// Joins the classes of all bytes.
+pub(crate) fn classes(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(0, |classes, &b| classes | CLASS[usize::from(b)])
 }
 
-/// Answers whether an octet is a space, tab, vertical tab or form feed.
+/// Answers whether a byte is a space, tab, vertical tab or form feed.
 pub(crate) fn is_blank(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
 /// Removes blanks at both ends.
-pub(crate) fn trim(mut octets: &[u8]) -> &[u8] {
-    while let [first, rest @ ..] = octets
+pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = bytes
         && is_blank(*first)
     {
-        octets = rest;
+        bytes = rest;
     }
-    while let [rest @ .., last] = octets
+    while let [rest @ .., last] = bytes
         && is_blank(*last)
     {
-        octets = rest;
+        bytes = rest;
     }
-    octets
+    bytes
 }
 
 /// Splits at blanks; never gives an empty word.
-pub(crate) fn words(octets: &[u8]) -> impl Iterator<Item = &[u8]> {
-    octets.split(|&b| is_blank(b)).filter(|word| !word.is_empty())
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|&b| is_blank(b)).filter(|word| !word.is_empty())
 }
 
-/// Reads the two hex digits behind a `%` at the start of `octets`.
-pub(crate) fn escaped(octets: &[u8]) -> Option<u8> {
-    let [b'%', high, low, ..] = octets else { return None };
+/// Reads the two hex digits behind a `%` at the start of `bytes`.
+pub(crate) fn escaped(bytes: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = bytes else { return None };
     let digit = |b: u8| char::from(b).to_digit(16);
     Some((digit(*high)? * 16 + digit(*low)?) as u8)
 }
 
 /// Finds a `%` without two hex digits.
-pub(crate) fn has_bad_escape(octets: &[u8]) -> bool {
-    memchr::memchr_iter(b'%', octets).any(|at| escaped(&octets[at..]).is_none())
+pub(crate) fn has_bad_escape(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'%', bytes).any(|at| escaped(&bytes[at..]).is_none())
 }
 
-/// Writes one octet as `%XX`.
+/// Writes one byte as `%XX`.
 pub(crate) fn push_escape(out: &mut Vec<u8>, b: u8) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     out.extend([b'%', HEX[usize::from(b >> 4)], HEX[usize::from(b & 15)]]);
 }
 
-/// Normalises a rule or a URL: escapes of unreserved characters are decoded, other escapes get upper-case hex, octets that a
+/// Normalises a rule or a URL: escapes of unreserved characters are decoded, other escapes get upper-case hex, bytes that a
 /// URL never carries raw are escaped, everything else (reserved characters, a lone `%`) stays.
 ///
-/// Idempotent. Linear in time; borrows where nothing changes. `classes`: those of the octets. Source: RFC 9309 section 2.2.2.
-pub(crate) fn normalise(octets: &[u8], classes: u8) -> Cow<'_, [u8]> {
+/// Idempotent. Linear in time; borrows where nothing changes. `classes`: those of the bytes. Source: RFC 9309 section 2.2.2.
+pub(crate) fn normalise(bytes: &[u8], classes: u8) -> Cow<'_, [u8]> {
     if classes & (ENCODE | PERCENT) == 0 {
-        return Cow::Borrowed(octets);
+        return Cow::Borrowed(bytes);
     }
-    let mut out = Vec::with_capacity(octets.len() + 16);
+    let mut out = Vec::with_capacity(bytes.len() + 16);
     // Hex digits that a lone `%` still wants: an escape is not decoded into the place where it would complete one.
     let mut wanted = 0_u8;
     let mut i = 0;
-    while i < octets.len() {
-        let b = octets[i];
-        if let Some(decoded) = escaped(&octets[i..]) {
+    while i < bytes.len() {
+        let b = bytes[i];
+        if let Some(decoded) = escaped(&bytes[i..]) {
             if is_unreserved(decoded) && !(wanted > 0 && decoded.is_ascii_hexdigit()) {
                 out.push(decoded);
             } else {
@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
 
-    fn text(octets: &[u8]) -> String {
-        String::from_utf8(normalise(octets, classes(octets)).into_owned()).expect("normalised text is ASCII")
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8(normalise(bytes, classes(bytes)).into_owned()).expect("normalised text is ASCII")
     }
 
     #[test]
@@ -149,8 +149,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalise_is_idempotent(octets in "([%a-f0-9/~é]|%[0-9A-Fa-f]{2}){0,40}") {
-            let once = text(octets.as_bytes());
+        fn normalise_is_idempotent(bytes in "([%a-f0-9/~é]|%[0-9A-Fa-f]{2}){0,40}") {
+            let once = text(bytes.as_bytes());
             prop_assert_eq!(text(once.as_bytes()), once);
         }
     }
