@@ -99,21 +99,24 @@ impl Shortage {
         }
     }
 
-    /// A request couldn't be made, or (`asked`) its answer had no room.
-    fn failed(&mut self, lease: &Lease, asked: bool, patience: Duration, now: Duration) -> Verdict {
-        let waiting = self.waiting.entry(lease.host).or_insert_with(|| Waiting {
-            url: lease.url.clone(),
-            since: now,
-            tries: 0,
-        });
+    /// A request couldn't be made, or (`asked`) there was no memory for its answer since then.
+    fn failed(
+        &mut self,
+        lease: &Lease,
+        asked: Option<Duration>,
+        patience: Duration,
+        now: Duration,
+    ) -> Verdict {
+        let first = || Waiting { url: lease.url.clone(), since: asked.unwrap_or(now), tries: 0 };
+        let waiting = self.waiting.entry(lease.host).or_insert_with(first);
         if waiting.url != lease.url {
-            *waiting = Waiting { url: lease.url.clone(), since: now, tries: 0 };
+            *waiting = first();
         }
         let end = waiting.since.saturating_add(patience);
         let wait = doubled(waiting.tries).min(end.saturating_sub(now));
         waiting.tries += 1;
         let mut verdict = Verdict { begins: false, gives_up: now >= end, wait };
-        if asked {
+        if asked.is_some() {
             // A connection could be made.
             self.pause = None;
         } else {
@@ -163,14 +166,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         let patience = self.settings.local_patience;
         let Verdict { begins, gives_up, wait } =
-            self.shortage.failed(&lease, request.is_some(), patience, now.mono);
+            self.shortage.failed(&lease, request.map(|request| request.started.mono), patience, now.mono);
         let wait = Delay { length: wait, why: Why::LocalShortage };
         let ended = request.map_or(now, |request| request.ended);
-        if request.is_some() {
+        // A URL that fails has an entry of its own.
+        let fails = gives_up && !matches!(lease.work, Work::RobotsFetch(_));
+        if request.is_some() && !fails {
             let words = format!("{}; asked again, {}s at the longest", error.detail, patience.as_secs_f64());
             let evidence = Evidence::from(wait).with_words(words).with_request(self.made.take());
             self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, evidence);
-        } else if begins {
+        } else if request.is_none() && begins {
             let words = format!(
                 "{}; nothing is asked until a connection can be made, for {}s at the longest",
                 error.detail,
@@ -237,14 +242,14 @@ mod tests {
     fn one_request_at_a_time_tries_and_a_connection_ends_the_pause() {
         let mut shortage = Shortage::default();
         assert!(shortage.lets(secs(0)));
-        assert!(shortage.failed(&lease(0, 1), false, PATIENCE, secs(5)).begins);
+        assert!(shortage.failed(&lease(0, 1), None, PATIENCE, secs(5)).begins);
         // What was under way by then joins it.
-        assert!(!shortage.failed(&lease(1, 1), false, PATIENCE, secs(5)).begins);
+        assert!(!shortage.failed(&lease(1, 1), None, PATIENCE, secs(5)).begins);
         assert_eq!((shortage.lets(secs(5)), shortage.until()), (false, Some(secs(6))));
         assert!(shortage.lets(secs(6)));
         shortage.leased(&lease(2, 1));
         assert!(!shortage.lets(secs(6)), "one is out already");
-        assert!(!shortage.failed(&lease(2, 1), false, PATIENCE, secs(6)).begins);
+        assert!(!shortage.failed(&lease(2, 1), None, PATIENCE, secs(6)).begins);
         assert_eq!(shortage.until(), Some(secs(8)), "twice as long");
         shortage.leased(&lease(2, 2));
         shortage.passed(&lease(2, 2), false);
@@ -252,7 +257,7 @@ mod tests {
         shortage.leased(&lease(0, 2));
         shortage.passed(&lease(0, 2), true);
         assert!(shortage.lets(secs(8)) && shortage.until().is_none());
-        assert!(shortage.failed(&lease(1, 2), false, PATIENCE, secs(9)).begins, "another pause");
+        assert!(shortage.failed(&lease(1, 2), None, PATIENCE, secs(9)).begins, "another pause");
     }
 
     #[test]
@@ -262,7 +267,8 @@ mod tests {
         let mut tries = 0;
         // Others get connections all the time: no room for this one's answer.
         loop {
-            let Verdict { begins, gives_up, wait } = shortage.failed(&lease(0, tries), true, PATIENCE, now);
+            let Verdict { begins, gives_up, wait } =
+                shortage.failed(&lease(0, tries), Some(now), PATIENCE, now);
             assert!(!begins && shortage.lets(now));
             if gives_up {
                 break;
@@ -273,17 +279,20 @@ mod tests {
         assert_eq!((now, tries), (PATIENCE, 6), "1 + 2 + 4 + 8 + 16 s, and what is left of 30 s");
         assert!(!shortage.is_over());
         assert!(
-            !shortage.failed(&lease(0, 9), true, PATIENCE, now).gives_up,
+            !shortage.failed(&lease(0, 9), Some(now), PATIENCE, now).gives_up,
             "the next URL has its own time"
         );
 
+        let waited = shortage.failed(&lease(1, 0), Some(now), PATIENCE, now + PATIENCE);
+        assert!(waited.gives_up, "its answer has waited for memory all that time");
+
         let mut shortage = Shortage::default();
-        shortage.failed(&lease(0, 0), false, PATIENCE, secs(0));
+        shortage.failed(&lease(0, 0), None, PATIENCE, secs(0));
         let mut tries = 1;
         while let Some(until) = shortage.until().filter(|_| !shortage.is_over()) {
             assert!(until <= PATIENCE);
             shortage.leased(&lease(tries, 0));
-            let verdict = shortage.failed(&lease(tries, 0), false, PATIENCE, until);
+            let verdict = shortage.failed(&lease(tries, 0), None, PATIENCE, until);
             assert_eq!(verdict.gives_up, until == PATIENCE, "the URL in hand");
             tries += 1;
         }

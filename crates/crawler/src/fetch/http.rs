@@ -8,10 +8,11 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use reqwest::{Method, Version};
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use url::{Host, Url};
 
 use super::clients::Clients;
+use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded};
 use super::dial::{Aim, Dial};
 use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
@@ -81,7 +82,8 @@ impl HttpFetch {
         let limit = self.settings.body_limit(request.purpose);
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == Purpose::Robots { limit.max(MIDDLE) } else { limit };
-        let mut claim = Claim::new(&self.rooms, answer.content_length(), most, codings.len());
+        let mut claim = Claim::new(&self.rooms, answer.content_length(), most, codings.len())
+            .noting(&progress.memory_wait);
         let read = read_body(&mut answer, limit, &mut claim, progress).await;
         let (wire_body, is_over) = read.map_err(|error| {
             let (kind, detail) = classify(&error, Stage::Body);
@@ -91,9 +93,7 @@ impl HttpFetch {
         let is_coded = !codings.is_empty();
         let mut decoded = Decoded { body: wire_body.clone(), is_cut: false, taken: wire_body.len() };
         if is_coded {
-            decoded =
-                decode_body(&wire_body, codings, most, is_over, &mut claim, &mut progress.waits_for_room)
-                    .await?;
+            decoded = decode_body(&wire_body, codings, most, is_over, &mut claim).await?;
         }
         if request.purpose == Purpose::Robots {
             decoded = judge_robots(decoded, limit, most)?;
@@ -222,13 +222,19 @@ impl Fetch for HttpFetch {
     async fn fetch(&self, request: FetchRequest) -> FetchResult {
         // Never closed, so this only ever waits; the time of the try begins after it.
         let _slot = self.in_flight.acquire().await;
-        let mut progress =
-            Progress { start: Instant::now(), dial: None, head: None, received: 0, waits_for_room: false };
-        let deadline = progress.start + self.settings.timeout;
-        let outcome = timeout_at(deadline, self.one_try(&request, &mut progress)).await;
-        let ended = match outcome {
+        let mut progress = Progress {
+            start: Instant::now(),
+            dial: None,
+            head: None,
+            received: 0,
+            memory_wait: MemoryWait::default(),
+        };
+        let (start, wait) = (progress.start, progress.memory_wait.clone());
+        let (timeout, patience) = (self.settings.timeout, self.settings.memory_patience);
+        let attempt = self.one_try(&request, &mut progress);
+        let ended = match within(start, timeout, patience, &wait, attempt).await {
             Ok(ended) => ended,
-            Err(_) => Err(progress.timed_out(self.settings.timeout)),
+            Err(late) => Err(progress.late(late, timeout, patience)),
         };
         if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
             // The end of a try is the end of its connection as well, whatever the server goes on sending.
@@ -250,8 +256,8 @@ struct Progress {
     head: Option<(u16, FieldLines)>,
     /// Bytes of the body.
     received: u64,
-    /// The body is held up by us, not by the server.
-    waits_for_room: bool,
+    /// How long the body was held up by us, not by the server.
+    memory_wait: MemoryWait,
 }
 
 impl Progress {
@@ -259,10 +265,9 @@ impl Progress {
         self.dial.as_ref().is_some_and(|dial| dial.is_connected())
     }
 
-    fn timed_out(&self, timeout: Duration) -> FetchError {
-        if self.waits_for_room {
-            let detail =
-                format!("no room in memory for the body within {timeout:?}: other hosts send large ones");
+    fn late(&self, late: Late, timeout: Duration, patience: Duration) -> FetchError {
+        if late == Late::Memory {
+            let detail = format!("no memory for the body within {patience:?}: other hosts send large ones");
             return FetchError::new(ErrorKind::Local, &detail);
         }
         let missing = match (&self.head, self.is_connected()) {
@@ -295,9 +300,7 @@ async fn read_body(
     let mut whole = BytesMut::new();
     loop {
         progress.received = (first.len() + whole.len()) as u64;
-        progress.waits_for_room = true;
         claim.wire((first.len() + whole.len()).min(limit) as u64).await;
-        progress.waits_for_room = false;
         if first.len() + whole.len() > limit {
             first.truncate(limit - whole.len());
             whole.extend_from_slice(&first);
@@ -326,7 +329,6 @@ async fn decode_body(
     most: u64,
     is_partial: bool,
     claim: &mut Claim<'_>,
-    waits_for_room: &mut bool,
 ) -> Result<Decoded, FetchError> {
     let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &error.to_string());
     let likely = decode::likely(wire, &codings, most.min(MIDDLE));
@@ -341,9 +343,7 @@ async fn decode_body(
                 return Ok(decoded);
             }
         }
-        *waits_for_room = true;
         claim.decoded(wire.len() as u64).await;
-        *waits_for_room = false;
     }
     let wire = wire.clone();
     let whole = tokio::task::spawn_blocking(move || decode::decode(&wire, &codings, most, is_partial)).await;
@@ -395,3 +395,7 @@ fn version_name(version: Version) -> &'static str {
         _ => "HTTP/1.1",
     }
 }
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -9,6 +9,7 @@
 //! an address that the guard lets through.
 
 mod clients;
+mod deadline;
 mod decode;
 mod dial;
 mod error;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::deadline::MemoryWait;
+
 /// What every response has to itself, as sent and as decoded each.
 pub(super) const OWN: u64 = 64 << 10;
 /// What a response may have of the first pool, as sent and as decoded each.
@@ -56,6 +58,8 @@ pub(super) struct Claim<'a> {
     copies: u64,
     step: Step,
     held: Option<OwnedSemaphorePermit>,
+    /// Where the time of waiting is noted.
+    wait: MemoryWait,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +73,13 @@ impl<'a> Claim<'a> {
     /// A claim of nothing yet. `announced` is Content-Length, `limit` the largest body, as sent and as decoded.
     pub(super) fn new(rooms: &'a Rooms, announced: Option<u64>, limit: u64, codings: usize) -> Self {
         let wire = announced.unwrap_or(limit).min(limit);
-        Self { rooms, wire, limit, copies: codings.min(2) as u64, step: Step::Own, held: None }
+        let (copies, wait) = (codings.min(2) as u64, MemoryWait::default());
+        Self { rooms, wire, limit, copies, step: Step::Own, held: None, wait }
+    }
+
+    /// Records in `wait` how long the claim waits.
+    pub(super) fn noting(self, wait: &MemoryWait) -> Self {
+        Self { wait: wait.clone(), ..self }
     }
 
     /// Takes room for `bytes` of the body as sent, and waits for it.
@@ -108,6 +118,7 @@ impl<'a> Claim<'a> {
             _ => (&self.rooms.middle, MIDDLE_POOL),
         };
         let units = bytes.min(size).div_ceil(UNIT);
+        let _waiting = self.wait.begin();
         // The pools are never closed.
         if let Ok(permit) = Arc::clone(pool).acquire_many_owned(units as u32).await {
             // What was held of the first pool is part of what is held of the second.

@@ -15,8 +15,12 @@ pub struct FetchSettings {
     pub user_agent: String,
     /// The From field: the operator's e-mail address.
     pub from: Option<String>,
-    /// One deadline for a try, from DNS to the last byte. Default 30 s.
+    /// One deadline for a try, from DNS to the last byte. The time that a body waits for memory doesn't count. Default
+    /// 30 s.
     pub timeout: Duration,
+    /// How long the body of a try may wait for memory in all, until the try fails as [`Local`](super::ErrorKind::Local).
+    /// Default 10 min.
+    pub memory_patience: Duration,
     /// The part of `timeout` that DNS, TCP and TLS may take. Default 10 s.
     pub connect_timeout: Duration,
     /// The part of `connect_timeout` that DNS may take. Default 8 s.
@@ -61,6 +65,7 @@ impl FetchSettings {
             user_agent: user_agent.into(),
             from: None,
             timeout: Duration::from_secs(30),
+            memory_patience: Duration::from_mins(10),
             connect_timeout: Duration::from_secs(10),
             dns_timeout: Duration::from_secs(8),
             dns: Vec::new(),

@@ -147,6 +147,7 @@ pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
     FetchSettings {
         from: settings.agent.from_header(),
         timeout: fetch.timeout,
+        memory_patience: fetch.local_patience,
         connect_timeout: fetch.connect_timeout,
         dns_timeout: fetch.dns_timeout,
         idle_timeout: fetch.idle_timeout,
