@@ -72,7 +72,8 @@ pub enum Before {
 /// The statements about one page that don't come from the page itself.
 #[derive(Debug, Clone, Default)]
 pub struct Said {
-    /// The lines of robots.txt.
+    /// The lines of robots.txt: each claim once, by the first line that makes it. A thousand lines may make the same few, and
+    /// this is held while the page is waited for.
     pub robots: Vec<Statement>,
     /// Where these lines are stored; none where they said nothing.
     pub robots_from: Option<RobotsConsent>,
@@ -212,7 +213,7 @@ impl<S: Store> ConsentCache<S> {
         if robots.record.consent_lines.is_some() && !lines.is_empty() {
             let deciding = robots.signals.deciding_lines(path).into_iter().take(NAMED).collect();
             said.robots_from = Some(RobotsConsent { digest: robots.digest.clone(), at, lines: deciding });
-            said.robots = lines;
+            said.robots = each_claim_once(lines);
         } else {
             // The stored version is from before its lines were kept with it.
             said.statements = lines;
@@ -375,6 +376,18 @@ impl<S: Store> ConsentCache<S> {
         self.keep(&name, file, self.read(&record));
         Ok(Step::Known(record))
     }
+}
+
+/// Keeps the first statement of each claim: how claims are weighed doesn't depend on how often one is made.
+fn each_claim_once(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut first: Vec<Statement> = Vec::new();
+    for statement in statements {
+        let is_known = |known: &Statement| (known.signal, known.claim) == (statement.signal, statement.claim);
+        if !first.iter().any(is_known) {
+            first.push(statement);
+        }
+    }
+    first
 }
 
 /// Where a file is asked for, if robots.txt lets it be.

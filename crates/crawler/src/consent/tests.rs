@@ -249,7 +249,7 @@ fn a_page_refers_to_the_version_that_holds_the_lines_about_it() {
     };
     let x = said(&site, "/x");
     let from = x.robots_from.clone().expect("a reference");
-    assert_eq!((x.robots.len(), x.statements.len(), x.before().count()), (80, 0, 80));
+    assert_eq!((x.robots.len(), x.statements.len(), x.before().count()), (2, 0, 2));
     assert_eq!(from.lines, (3..19).collect::<Vec<_>>(), "the first of them");
     assert_eq!((from.at, from.digest), (site.robots.record.fetched_at, site.robots.digest.clone()));
     assert!(said(&site, "/z").robots_from.is_none());
@@ -263,13 +263,14 @@ fn a_page_refers_to_the_version_that_holds_the_lines_about_it() {
         ..Default::default()
     };
     RobotsStatements::default().complete(&*site.store, &mut record).unwrap();
-    assert_eq!((&record.consent[..80], record.consent.len()), (&x.robots[..], 81));
+    assert_eq!((&record.consent[..2], record.consent.len()), (&x.robots[..], 81));
     // A version from before the lines were kept: the page holds what it says itself.
     let mut entry = Arc::into_inner(site.robots).expect("held once");
     Arc::get_mut(&mut entry.record).expect("held once").consent_lines = None;
     site.robots = Arc::new(entry);
     let old = said(&site, "/x");
-    assert_eq!((old.robots_from, old.robots.len(), old.statements), (None, 0, x.robots));
+    assert_eq!((old.robots_from, old.robots.len()), (None, 0));
+    assert_eq!(old.statements, record.consent[..80]);
 }
 
 #[test]
@@ -331,4 +332,21 @@ fn files_of_many_origins_stay_in_the_budget_and_say_the_same() {
         assert_eq!(said(&site, &format!("h{n}.test")), expected);
         assert!(site.cache.held.bytes() <= 64 << 10);
     }
+}
+
+#[test]
+fn a_thousand_lines_that_decide_alike_are_kept_as_their_few_claims() {
+    let lines: String =
+        (0..900).map(|n| format!("Content-Signal: search=yes, ai-train=no, x{n}=no\n")).collect();
+    let robots_txt =
+        format!("User-agent: *\n{lines}Content-Signal: search=no\nContent-Usage: train-ai=n\nAllow: /\n");
+    let site = Site::new(&[Purpose::Archive], &robots_txt, false);
+    let Before::Said(said) = site.before("/page", 1) else { panic!("no file matters to an archive") };
+    let lines: Vec<_> = said.robots.iter().map(|statement| statement.source.position).collect();
+    assert_eq!(lines, [903, 2, 2, 902], "the first line of each claim, Content-Usage before Content-Signal");
+    assert_eq!(
+        site.said("/page", 1),
+        ["ai-train deny", "search allow", "ai-train deny", "search deny"],
+        "no claim is lost"
+    );
 }
