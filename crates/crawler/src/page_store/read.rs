@@ -84,6 +84,40 @@ impl Entry {
     pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, StoreError> {
         serde_json::from_slice(&self.record).map_err(|error| form(Tree::Pages, &error))
     }
+
+    /// The URL of the page. What stands behind it in the record isn't read.
+    pub(crate) fn url(&self) -> Result<String, StoreError> {
+        let mut url = None;
+        let mut record = serde_json::Deserializer::from_slice(&self.record);
+        let read = serde::Deserializer::deserialize_map(&mut record, FirstUrl(&mut url));
+        match (url, read) {
+            (Some(url), _) => Ok(url),
+            (None, Err(error)) => Err(form(Tree::Pages, &error)),
+            (None, Ok(())) => Err(form(Tree::Pages, &"no URL")),
+        }
+    }
+}
+
+/// Takes the member `url` of an object, and ends there: serde then reports what it hasn't read.
+struct FirstUrl<'a>(&'a mut Option<String>);
+
+impl<'de> serde::de::Visitor<'de> for FirstUrl<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a page record")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "url" {
+                *self.0 = Some(members.next_value()?);
+                return Ok(());
+            }
+            members.next_value::<serde::de::IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 /// Looks through the values of pages that aren't in the index, from the last one on.

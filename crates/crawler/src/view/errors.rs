@@ -39,7 +39,7 @@ impl<S: Store> View<S> {
     }
 
     fn failed_visits(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
-        let mut urls = PageUrls::default();
+        let urls = PageUrls::default();
         self.page_records().filter_map(move |record| {
             let record = match record {
                 Ok(record) => record,
@@ -71,11 +71,11 @@ impl<S: Store> View<S> {
             Err(error) => (None, Some(Err(ViewError::from(error)))),
         };
         let mut last: Option<(String, Option<RobotsRecord>)> = None;
-        let mut urls = PageUrls::default();
+        let urls = PageUrls::default();
         let rows = stored.into_iter().flatten().filter_map(move |stored| {
             let row = stored
                 .map_err(ViewError::from)
-                .and_then(|stored| self.waits_in_vain(&stored, &mut last, &mut urls));
+                .and_then(|stored| self.waits_in_vain(&stored, &mut last, &urls));
             row.transpose()
         });
         rows.chain(error)
@@ -86,7 +86,7 @@ impl<S: Store> View<S> {
         &self,
         stored: &StoredUrl,
         last: &mut Option<(String, Option<RobotsRecord>)>,
-        urls: &mut PageUrls,
+        urls: &PageUrls,
     ) -> Result<Option<ErrorRow>, ViewError> {
         let host = &stored.host.host;
         let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;

@@ -1,6 +1,7 @@
 //! Finds a page's URL and a host's name by the numbers that other records hold. Remembers the last ones.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::open::{View, ViewError};
 use crate::frontier::{HostId, Via, stored_hosts};
@@ -15,34 +16,42 @@ use serde::Deserialize;
 /// Answers that are remembered before all are forgotten.
 const REMEMBERED: usize = 8192;
 
-/// The URLs of pages, by host and fingerprint.
+/// The URLs of pages, by host and fingerprint. Several threads may ask.
 #[derive(Debug, Default)]
-pub(super) struct PageUrls(HashMap<(HostId, Fingerprint), Option<String>>);
+pub(super) struct PageUrls(Mutex<HashMap<(HostId, Fingerprint), Option<String>>>);
 
 impl PageUrls {
+    fn known(&self) -> MutexGuard<'_, HashMap<(HostId, Fingerprint), Option<String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The URL of the page that a link was found on.
-    pub(super) fn of<S: Store>(
-        &mut self,
-        view: &View<S>,
-        via: Option<Via>,
-    ) -> Result<Option<String>, ViewError> {
+    pub(super) fn of<S: Store>(&self, view: &View<S>, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(Via { host, page }) = via else { return Ok(None) };
-        if let Some(url) = self.0.get(&(host, page)) {
+        if let Some(url) = self.known().get(&(host, page)) {
             return Ok(url.clone());
-        }
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
         }
         let Some((_, entries, place)) = page_store::find_with_others(view.store(), host, page)? else {
             let url = stored_sitemap(view, host, page)?;
-            self.0.insert((host, page), url.clone());
+            self.remember([((host, page), url.clone())]);
             return Ok(url);
         };
         // The next that are asked for were stored beside it.
+        let mut urls = Vec::with_capacity(entries.len());
         for entry in &entries {
-            self.0.insert((entry.host, entry.page), Some(entry.read::<PageUrl>()?.url));
+            urls.push(((entry.host, entry.page), Some(entry.url()?)));
         }
-        Ok(Some(entries[place].read::<PageUrl>()?.url))
+        let url = urls[place].1.clone();
+        self.remember(urls);
+        Ok(url)
+    }
+
+    fn remember(&self, urls: impl IntoIterator<Item = ((HostId, Fingerprint), Option<String>)>) {
+        let mut known = self.known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.extend(urls);
     }
 }
 

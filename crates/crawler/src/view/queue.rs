@@ -32,7 +32,7 @@ row! {
 impl<S: Store> View<S> {
     /// The rows of table `queue`: by host, in the order in which each host's URLs are asked for.
     pub fn queue(&self) -> impl Iterator<Item = Result<QueueRow, ViewError>> + '_ {
-        let mut urls = PageUrls::default();
+        let urls = PageUrls::default();
         let (stored, error) = match stored_queue(self.store()) {
             Ok(stored) => (Some(stored), None),
             Err(error) => (None, Some(Err(ViewError::from(error)))),

@@ -143,7 +143,7 @@ impl<S: Store> View<S> {
             is_perhaps_unlisted,
         });
         story.decisions = decisions.into_iter().map(|(seq, decision)| ledger_row(seq, decision)).collect();
-        let mut urls = PageUrls::default();
+        let urls = PageUrls::default();
         story.page = match record {
             Some(record) => {
                 let via = urls.of(self, record.via)?;
