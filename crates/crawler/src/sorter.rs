@@ -6,6 +6,11 @@ use std::collections::binary_heap::PeekMut;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::{self, JoinHandle};
+
+/// Bytes of records that are read ahead at a time.
+const AHEAD: usize = 256 << 10;
 
 /// Bytes that a sorter holds in memory, its bookkeeping included.
 const MEMORY: usize = 16 << 20;
@@ -106,6 +111,21 @@ impl Sorter {
         Ok(())
     }
 
+    /// Takes what another sorter holds.
+    pub(crate) fn take_all(&mut self, mut other: Self) -> Result<(), SortError> {
+        let places = std::mem::take(&mut other.places);
+        for place in places {
+            self.push(record(&other.bytes, place))?;
+        }
+        for run in other.runs {
+            self.runs.push(run);
+            if self.runs.len() > MOST_RUNS {
+                self.join().map_err(|source| SortError { dir: self.dir.clone(), source })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives the records in order. Memory: a part of each run, and what stood in memory.
     pub(crate) fn sorted(mut self) -> Result<Sorted, SortError> {
         let dir = self.dir.clone();
@@ -180,6 +200,71 @@ pub(crate) struct Sorted {
     places: std::vec::IntoIter<(u32, u32)>,
 }
 
+impl Sorted {
+    /// Reads what stands in files by a thread of its own, ahead of whoever asks for it: up to about 1 MB, and a record.
+    pub(crate) fn read_ahead(self) -> Result<Ahead, SortError> {
+        if self.merged.runs.is_empty() {
+            return Ok(Ahead::Here(self));
+        }
+        let dir = self.dir.clone();
+        let (send, batches) = sync_channel(3);
+        let read = move || {
+            let mut rest = self.peekable();
+            while rest.peek().is_some() {
+                let (mut batch, mut bytes) = (Vec::new(), 0);
+                while bytes < AHEAD
+                    && let Some(record) = rest.next()
+                {
+                    bytes += record.as_ref().map_or(0, Vec::len);
+                    batch.push(record);
+                }
+                // Nobody asks any more.
+                if send.send(batch).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("sorted".to_owned()).spawn(read);
+        let thread = thread.map_err(|source| SortError { dir: dir.clone(), source })?;
+        Ok(Ahead::Thread { dir, batches, batch: Vec::new().into_iter(), thread: Some(thread) })
+    }
+}
+
+/// Records that are read ahead.
+pub(crate) enum Ahead {
+    /// They stand in memory.
+    Here(Sorted),
+    /// A thread reads them.
+    Thread {
+        dir: PathBuf,
+        batches: Receiver<Vec<Result<Vec<u8>, SortError>>>,
+        batch: std::vec::IntoIter<Result<Vec<u8>, SortError>>,
+        thread: Option<JoinHandle<()>>,
+    },
+}
+
+impl Iterator for Ahead {
+    type Item = Result<Vec<u8>, SortError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Here(sorted) => sorted.next(),
+            Self::Thread { dir, batches, batch, thread } => {
+                if let Some(record) = batch.next() {
+                    return Some(record);
+                }
+                if let Ok(next) = batches.recv() {
+                    *batch = next.into_iter();
+                    return batch.next();
+                }
+                let ended = thread.take()?.join();
+                let source = ended.err().map(|_| io::Error::other("the thread that reads them failed"))?;
+                Some(Err(SortError { dir: dir.clone(), source }))
+            }
+        }
+    }
+}
+
 fn next_of(run: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     match run.read_exact(&mut length) {
@@ -221,11 +306,13 @@ mod tests {
             records in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..300),
             memory in 0..4000_usize,
         ) {
-            let mut sorter = Sorter::with(None, memory);
-            for record in &records {
-                sorter.push(record).unwrap();
+            let mut sorters = [Sorter::with(None, memory), Sorter::with(None, memory)];
+            for (place, record) in records.iter().enumerate() {
+                sorters[place % 2].push(record).unwrap();
             }
-            let sorted: Vec<_> = sorter.sorted().unwrap().map(Result::unwrap).collect();
+            let [mut sorter, other] = sorters;
+            sorter.take_all(other).unwrap();
+            let sorted: Vec<_> = sorter.sorted().unwrap().read_ahead().unwrap().map(Result::unwrap).collect();
             let mut expected = records;
             expected.sort();
             prop_assert_eq!(sorted, expected);

@@ -27,6 +27,7 @@ mod rows;
 mod schema;
 mod sitemaps;
 mod skipped;
+mod sorted_pages;
 mod summary;
 mod summary_text;
 #[cfg(test)]
@@ -62,6 +63,8 @@ pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{Counted, HostState, HostSummary, Summary};
 pub use self::value::Value;
+#[cfg(feature = "parquet")]
+pub(crate) use self::value::ValueRef;
 pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};

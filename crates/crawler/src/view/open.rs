@@ -1,10 +1,9 @@
 //! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
 
-use std::cell::{RefCell, RefMut};
 use std::error::Error as _;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use meta::consent::Purpose;
@@ -98,7 +97,7 @@ pub struct View<S> {
     /// The time at which it is looked at.
     now: Timestamp,
     /// The ids of hosts by their names, once they are asked for.
-    host_ids: RefCell<HostIds>,
+    host_ids: Mutex<HostIds>,
     /// The purpose that pages must serve to be shown.
     purpose: Option<Purpose>,
     /// Table `links` has the links of pages under noindex, too.
@@ -153,7 +152,7 @@ impl<S: Store> View<S> {
             store,
             key,
             now: Clock::system().now().wall,
-            host_ids: RefCell::default(),
+            host_ids: Mutex::default(),
             purpose: None,
             with_noindex: false,
             dir: None,
@@ -213,8 +212,8 @@ impl<S: Store> View<S> {
         self.now
     }
 
-    pub(super) fn host_ids(&self) -> RefMut<'_, HostIds> {
-        self.host_ids.borrow_mut()
+    pub(super) fn host_ids(&self) -> MutexGuard<'_, HostIds> {
+        self.host_ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn key(&self) -> &FingerprintKey {

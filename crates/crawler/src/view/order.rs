@@ -7,8 +7,11 @@ use super::cell::{Field, Kind};
 use super::open::{View, ViewError};
 use super::row::Column;
 use super::rows::{RowStream, Rows};
+use super::sorted_pages::sorted_pages;
 use super::value::Value;
-use crate::sorter::{SortError, Sorter};
+#[cfg(feature = "parquet")]
+use super::value::ValueRef;
+use crate::sorter::{Ahead, SortError, Sorter};
 use crate::store::Store;
 
 /// The column that names the crawl where several are written into one table.
@@ -49,10 +52,15 @@ impl RowSorter {
     }
 
     pub(crate) fn push(&mut self, key: &[u8], row: &[Value]) -> Result<(), ViewError> {
+        self.count += 1;
+        self.push_at(key, self.count - 1, row)
+    }
+
+    /// Takes a row with its place among those of the same key.
+    pub(super) fn push_at(&mut self, key: &[u8], place: u64, row: &[Value]) -> Result<(), ViewError> {
         self.record.clear();
         self.record.extend_from_slice(key);
-        self.record.extend_from_slice(&self.count.to_be_bytes());
-        self.count += 1;
+        self.record.extend_from_slice(&place.to_be_bytes());
         let length = self.record.len() as u32;
         let record =
             postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(|error| form(&error))?;
@@ -61,16 +69,60 @@ impl RowSorter {
         Ok(self.sorter.push(&self.record)?)
     }
 
+    /// Takes the rows of another sorter.
+    pub(super) fn take_all(&mut self, other: Self) -> Result<(), SortError> {
+        self.sorter.take_all(other.sorter)
+    }
+
     pub(crate) fn sorted(self) -> Result<impl Iterator<Item = Result<Vec<Value>, ViewError>>, SortError> {
-        Ok(self.sorter.sorted()?.map(|record| {
-            let record = record?;
-            let (record, length) = record
-                .split_last_chunk::<4>()
-                .ok_or(postcard::Error::DeserializeUnexpectedEnd)
-                .map_err(|error| form(&error))?;
-            let row = record.get(u32::from_le_bytes(*length) as usize..).unwrap_or_default();
-            postcard::from_bytes(row).map_err(|error| form(&error))
-        }))
+        Ok(self.rows()?.map(|row| row?.values()))
+    }
+
+    /// The rows in order, as they were packed.
+    pub(super) fn rows(self) -> Result<SortedRows, SortError> {
+        Ok(SortedRows(self.sorter.sorted()?.read_ahead()?))
+    }
+}
+
+/// Rows in order.
+pub(super) struct SortedRows(Ahead);
+
+impl Iterator for SortedRows {
+    type Item = Result<SortedRow, ViewError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.0.next()?.map(SortedRow).map_err(ViewError::Sort))
+    }
+}
+
+/// A row as it was packed, behind its key: see [`RowSorter::push_at`].
+pub(super) struct SortedRow(Vec<u8>);
+
+impl SortedRow {
+    fn packed(&self) -> Result<&[u8], ViewError> {
+        let split = self.0.split_last_chunk::<4>();
+        let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
+        row.ok_or_else(|| form(&postcard::Error::DeserializeUnexpectedEnd))
+    }
+
+    pub(super) fn values(&self) -> Result<Vec<Value>, ViewError> {
+        postcard::from_bytes(self.packed()?).map_err(|error| form(&error))
+    }
+
+    /// Gives each value to a function.
+    #[cfg(feature = "parquet")]
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
+    ) -> Result<(), ViewError> {
+        let (count, mut rest) =
+            postcard::take_from_bytes::<usize>(self.packed()?).map_err(|error| form(&error))?;
+        for _ in 0..count {
+            let value;
+            (value, rest) = postcard::take_from_bytes(rest).map_err(|error| form(&error))?;
+            take(value)?;
+        }
+        Ok(())
     }
 }
 
@@ -83,8 +135,12 @@ fn form(error: &postcard::Error) -> ViewError {
 
 impl<S: Store> View<S> {
     /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
-    /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB.
+    /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB, of pages that
+    /// for each of at most four threads.
     pub fn stable_rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
+        if table == Table::Pages {
+            return sorted_pages(&[(self, None)], self.columns(table)?);
+        }
         self.ordered(self.rows(table)?)
     }
 
@@ -98,6 +154,19 @@ impl<S: Store> View<S> {
 /// the crawl alone stand in the order of the crawls; the ledgers stand one behind the other. See [`View::stable_rows`]. Of one crawl there is no
 /// such column.
 pub fn stable_rows_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Rows<'_>, ViewError> {
+    if table == Table::Pages && !crawls.is_empty() {
+        let columns = columns_of(crawls, table)?;
+        let mut with_names = Vec::with_capacity(crawls.len());
+        for (name, view) in crawls {
+            let widening = if crawls.len() < 2 {
+                None
+            } else {
+                Some(Widening::new(name, &view.columns(table)?, &columns))
+            };
+            with_names.push((view, widening));
+        }
+        return sorted_pages(&with_names, columns);
+    }
     let mut streams = Vec::with_capacity(crawls.len());
     for (_, view) in crawls {
         streams.push(view.rows(table)?);
@@ -145,35 +214,43 @@ fn all_columns<'a>(of_streams: impl Iterator<Item = &'a Column>) -> Vec<Column> 
     columns
 }
 
+/// Brings the rows of a crawl under the columns of several, the first of which names it.
+pub(super) struct Widening {
+    name: String,
+    /// For each column behind the first: its place in the crawl's rows, whether a text becomes a list there, and whether it is a list.
+    places: Vec<(Option<usize>, bool, bool)>,
+}
+
+impl Widening {
+    fn new(name: &str, own: &[Column], columns: &[Column]) -> Self {
+        let place = |column: &Column| {
+            let place = own.iter().position(|known| known.name == column.name);
+            let becomes_list = place.is_some_and(|place| own[place].kind != column.kind);
+            (place, becomes_list, column.kind == Kind::List)
+        };
+        Self { name: name.to_owned(), places: columns.iter().skip(1).map(place).collect() }
+    }
+
+    pub(super) fn of(&self, mut row: Vec<Value>) -> Vec<Value> {
+        let mut wide = Vec::with_capacity(self.places.len() + 1);
+        wide.push(Value::Text(Cow::Owned(self.name.clone())));
+        wide.extend(self.places.iter().map(|(place, becomes_list, is_list)| match place {
+            Some(place) => match std::mem::replace(&mut row[*place], Value::Null) {
+                Value::Text(text) if *becomes_list => vec![text.into_owned()].into_value(),
+                Value::Null if *becomes_list => Value::empty_list(),
+                value => value,
+            },
+            None if *is_list => Value::empty_list(),
+            None => Value::Null,
+        }));
+        wide
+    }
+}
+
 /// Rows with the name of their crawl, under the columns of all crawls.
 fn named<'a>(name: &str, rows: Rows<'a>, columns: &[Column]) -> Rows<'a> {
-    let places: Vec<_> = columns
-        .iter()
-        .skip(1)
-        .map(|column| {
-            let place = rows.columns().iter().position(|known| known.name == column.name);
-            let becomes_list = place.is_some_and(|place| rows.columns()[place].kind != column.kind);
-            (place, becomes_list, column.kind == Kind::List)
-        })
-        .collect();
-    let name = name.to_owned();
-    rows.with(columns.to_vec(), move |rows| {
-        Box::new(rows.map(move |row| {
-            let mut row = row?;
-            let mut wide = Vec::with_capacity(places.len() + 1);
-            wide.push(Value::Text(Cow::Owned(name.clone())));
-            wide.extend(places.iter().map(|(place, becomes_list, is_list)| match place {
-                Some(place) => match std::mem::replace(&mut row[*place], Value::Null) {
-                    Value::Text(text) if *becomes_list => vec![text.into_owned()].into_value(),
-                    Value::Null if *becomes_list => Value::empty_list(),
-                    value => value,
-                },
-                None if *is_list => Value::empty_list(),
-                None => Value::Null,
-            }));
-            Ok(wide)
-        }))
-    })
+    let widening = Widening::new(name, rows.columns(), columns);
+    rows.with(columns.to_vec(), move |rows| Box::new(rows.map(move |row| Ok(widening.of(row?)))))
 }
 
 /// Sorts the rows of one table, of several crawls where there are several streams, as exports have them. Their columns may be fewer than the
@@ -197,16 +274,21 @@ pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Row
         for row in &mut *rows {
             let row = row?;
             let (host, url) = (row[host].as_str().unwrap_or_default(), row[url].as_str().unwrap_or_default());
-            key.clear();
-            key.extend_from_slice(host_of(host).as_bytes());
-            key.push(0);
-            key.extend_from_slice(url.as_bytes());
-            key.push(0);
+            write_key(&mut key, host, url);
             by_key.push(&key, &row)?;
         }
         left_out += rows.left_out();
     }
-    let in_order = by_key.sorted()?;
-    first.set_left_out(left_out);
-    Ok(first.with(columns, |_| Box::new(in_order)))
+    let rows = Rows::sorted(first.table(), columns, by_key.rows()?);
+    rows.set_left_out(left_out);
+    Ok(rows)
+}
+
+/// The key that the rows of a host and URL are sorted by.
+pub(super) fn write_key(key: &mut Vec<u8>, host: &str, url: &str) {
+    key.clear();
+    key.extend_from_slice(host_of(host).as_bytes());
+    key.push(0);
+    key.extend_from_slice(url.as_bytes());
+    key.push(0);
 }

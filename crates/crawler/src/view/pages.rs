@@ -237,19 +237,24 @@ impl fmt::Display for Said {
 impl<S: Store> View<S> {
     /// The rows of table `pages`, in the order in which the URLs were first stored.
     pub fn pages(&self) -> impl Iterator<Item = Result<PageRow, ViewError>> + '_ {
-        let mut urls = PageUrls::default();
-        self.page_records().filter_map(move |record| {
-            let row = record.and_then(|mut record| {
-                let Some(status) = record.status else { return Ok(None) };
-                if self.purpose().is_some_and(|purpose| !record.serves.contains(&purpose)) {
-                    return Ok(None);
-                }
-                self.complete(&mut record)?;
-                let via = urls.of(self, record.via)?;
-                Ok(Some(page_row(record, status, via)))
-            });
-            row.transpose()
-        })
+        let urls = PageUrls::default();
+        self.page_records()
+            .filter_map(move |record| record.and_then(|record| self.row_of_page(record, &urls)).transpose())
+    }
+
+    /// The row of a page; none where there was no answer, or the page doesn't serve the purpose of the view.
+    pub(super) fn row_of_page(
+        &self,
+        mut record: PageRecord,
+        urls: &PageUrls,
+    ) -> Result<Option<PageRow>, ViewError> {
+        let Some(status) = record.status else { return Ok(None) };
+        if self.purpose().is_some_and(|purpose| !record.serves.contains(&purpose)) {
+            return Ok(None);
+        }
+        self.complete(&mut record)?;
+        let via = urls.of(self, record.via)?;
+        Ok(Some(page_row(record, status, via)))
     }
 
     /// The record of each visited URL.

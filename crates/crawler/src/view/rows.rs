@@ -11,9 +11,12 @@ use super::Table;
 use super::cell::{Field, Kind};
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
+use super::order::SortedRows;
 use super::pages::{PageRow, page_row};
 use super::row::{Column, Row};
 use super::value::Value;
+#[cfg(feature = "parquet")]
+use super::value::ValueRef;
 use crate::job::all_runs;
 use crate::page_store;
 use crate::store::Store;
@@ -26,8 +29,23 @@ pub type RowStream<'a> = Box<dyn Iterator<Item = Result<Vec<Value>, ViewError>> 
 pub struct Rows<'a> {
     table: Table,
     columns: Vec<Column>,
-    stream: RowStream<'a>,
+    stream: Source<'a>,
     left_out: Rc<Cell<u64>>,
+}
+
+/// Where rows come from.
+enum Source<'a> {
+    Values(RowStream<'a>),
+    Sorted(SortedRows),
+}
+
+impl<'a> Source<'a> {
+    fn into_stream(self) -> RowStream<'a> {
+        match self {
+            Self::Values(stream) => stream,
+            Self::Sorted(rows) => Box::new(rows.map(|row| row?.values())),
+        }
+    }
 }
 
 impl fmt::Debug for Rows<'_> {
@@ -40,7 +58,10 @@ impl Iterator for Rows<'_> {
     type Item = Result<Vec<Value>, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.stream.next()
+        match &mut self.stream {
+            Source::Values(stream) => stream.next(),
+            Source::Sorted(rows) => Some(rows.next()?.and_then(|row| row.values())),
+        }
     }
 }
 
@@ -72,13 +93,38 @@ impl UnknownColumn {
 impl<'a> Rows<'a> {
     /// No rows.
     pub(crate) fn none() -> Self {
-        let rows = Box::new(std::iter::empty());
+        let rows = Source::Values(Box::new(std::iter::empty()));
         Self { table: Table::Pages, columns: Vec::new(), stream: rows, left_out: Rc::default() }
     }
 
     /// A single row.
     pub fn one(table: Table, columns: Vec<Column>, row: Vec<Value>) -> Self {
-        Self { table, columns, stream: Box::new(std::iter::once(Ok(row))), left_out: Rc::default() }
+        let rows = Source::Values(Box::new(std::iter::once(Ok(row))));
+        Self { table, columns, stream: rows, left_out: Rc::default() }
+    }
+
+    /// Rows of a table that were sorted.
+    pub(super) fn sorted(table: Table, columns: Vec<Column>, rows: SortedRows) -> Self {
+        Self { table, columns, stream: Source::Sorted(rows), left_out: Rc::default() }
+    }
+
+    /// Gives the values of the next row to a function, one by one, without making texts of their own of them; false at the end.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn next_with(
+        &mut self,
+        mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
+    ) -> Result<bool, ViewError> {
+        match &mut self.stream {
+            Source::Values(stream) => {
+                let Some(row) = stream.next() else { return Ok(false) };
+                row?.iter().try_for_each(|value| take(value.into()))?;
+            }
+            Source::Sorted(rows) => {
+                let Some(row) = rows.next() else { return Ok(false) };
+                row?.each(take)?;
+            }
+        }
+        Ok(true)
     }
 
     /// The table.
@@ -103,14 +149,16 @@ impl<'a> Rows<'a> {
     /// Keeps the rows that a test lets pass.
     #[must_use]
     pub fn keep(self, test: impl Fn(&[Value]) -> bool + 'a) -> Self {
-        let rows = self.stream.filter(move |row| row.as_ref().map_or(true, |row| test(row)));
-        Self { stream: Box::new(rows), ..self }
+        let rows = self.stream.into_stream();
+        let rows = rows.filter(move |row| row.as_ref().map_or(true, |row| test(row)));
+        Self { stream: Source::Values(Box::new(rows)), ..self }
     }
 
     /// Keeps the first rows.
     #[must_use]
     pub fn first(self, most: usize) -> Self {
-        Self { stream: Box::new(self.stream.take(most)), ..self }
+        let rows = Box::new(self.stream.into_stream().take(most));
+        Self { stream: Source::Values(rows), ..self }
     }
 
     /// Other rows under other columns.
@@ -119,7 +167,7 @@ impl<'a> Rows<'a> {
         columns: Vec<Column>,
         rows: impl FnOnce(RowStream<'a>) -> RowStream<'a>,
     ) -> Self {
-        Self { columns, stream: rows(self.stream), ..self }
+        Self { columns, stream: Source::Values(rows(self.stream.into_stream())), ..self }
     }
 
     /// The place of a column.
@@ -143,7 +191,7 @@ impl<'a> Rows<'a> {
 
     fn at(self, places: Vec<usize>) -> Self {
         let columns = places.iter().map(|place| self.columns[*place].clone()).collect();
-        let rows = self.stream.map(move |row| {
+        let rows = self.stream.into_stream().map(move |row| {
             let mut row = row?;
             let mut taken = Vec::with_capacity(places.len());
             for (index, place) in places.iter().enumerate() {
@@ -157,7 +205,7 @@ impl<'a> Rows<'a> {
             }
             Ok(taken)
         });
-        Self { columns, stream: Box::new(rows), ..self }
+        Self { columns, stream: Source::Values(Box::new(rows)), ..self }
     }
 }
 
@@ -177,7 +225,7 @@ fn field_column(name: &str, all: bool) -> Column {
 
 impl<S: Store> View<S> {
     /// The fields of all runs' settings: name, and whether any run takes every match.
-    fn extracted(&self) -> Result<Vec<(String, bool)>, ViewError> {
+    pub(super) fn extracted(&self) -> Result<Vec<(String, bool)>, ViewError> {
         let mut fields: BTreeMap<String, bool> = BTreeMap::new();
         for field in all_runs(self.store())?.into_iter().flatten().flat_map(|settings| settings.extract) {
             *fields.entry(field.name).or_default() |= field.all;
@@ -222,7 +270,7 @@ impl<S: Store> View<S> {
             Table::Errors => plain(self.errors()),
             Table::Duplicates => plain(self.duplicates()?),
         };
-        Ok(Rows { table, columns: self.columns(table)?, stream: rows, left_out })
+        Ok(Rows { table, columns: self.columns(table)?, stream: Source::Values(rows), left_out })
     }
 }
 
@@ -241,7 +289,7 @@ impl<S: Store> View<S> {
     }
 }
 
-fn with_fields(row: PageRow, fields: &[(String, bool)]) -> Vec<Value> {
+pub(super) fn with_fields(row: PageRow, fields: &[(String, bool)]) -> Vec<Value> {
     if fields.is_empty() {
         return row.into_values();
     }

@@ -34,6 +34,34 @@ pub enum Value {
     },
 }
 
+/// A value whose texts stand elsewhere. Its serialised form is that of [`Value`].
+#[cfg(feature = "parquet")]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(crate) enum ValueRef<'a> {
+    Null,
+    Text(&'a str),
+    Integer(u64),
+    Number(f64),
+    Boolean(bool),
+    Time(i64),
+    Compound { json: &'a str, text: &'a str },
+}
+
+#[cfg(feature = "parquet")]
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Text(text) => Self::Text(text),
+            Value::Integer(number) => Self::Integer(*number),
+            Value::Number(number) => Self::Number(*number),
+            Value::Boolean(value) => Self::Boolean(*value),
+            Value::Time(at) => Self::Time(*at),
+            Value::Compound { json, text } => Self::Compound { json, text },
+        }
+    }
+}
+
 impl Value {
     /// A list or an object. What can't be written as JSON becomes null.
     pub(crate) fn compound(value: &impl Serialize, text: String) -> Self {

@@ -162,6 +162,74 @@ mod parquet_files {
     }
 
     #[test]
+    fn the_rows_of_pages_by_several_threads_are_those_of_one() {
+        let crawls = [("one".to_owned(), full().view()), ("two".to_owned(), full().view())];
+        for crawls in [&crawls[..1], &crawls[..]] {
+            let several = crate::view::stable_rows_of(crawls, Table::Pages).unwrap();
+            let columns = several.columns().to_vec();
+            assert_eq!(columns, crate::view::columns_of(crawls, Table::Pages).unwrap());
+            let several: Vec<_> = several.map(Result::unwrap).collect();
+            let mut one = Vec::new();
+            for (name, view) in crawls {
+                for row in view.rows(Table::Pages).unwrap() {
+                    let mut row = row.unwrap();
+                    if crawls.len() > 1 {
+                        row.insert(0, crate::view::Value::Text(name.clone().into()));
+                    }
+                    one.push(row);
+                }
+            }
+            let url = columns.iter().position(|column| column.name == "url").unwrap();
+            let key = |row: &Vec<crate::view::Value>| {
+                let url = row[url].as_str().unwrap();
+                (crate::view::host_of(url).to_owned(), url.to_owned())
+            };
+            one.sort_by_key(key);
+            assert_eq!(several, one);
+        }
+    }
+
+    #[test]
+    fn a_row_that_cant_be_read_ends_the_file_without_its_end() {
+        let columns = vec![Table::Errors.columns()[0].clone()];
+        let rows = (0..3).map(|number| match number {
+            2 => Err(crate::view::ViewError::Write(std::io::Error::other("a fault"))),
+            _ => Ok(vec![crate::view::Value::Text("http://a.test/".into())]),
+        });
+        let mut rows = crate::view::Rows::one(Table::Errors, columns.clone(), Vec::new())
+            .with(columns, |_| Box::new(rows));
+        let mut out = Vec::new();
+        let error = write_parquet(&mut rows, &mut out).unwrap_err();
+        assert!(error.message().contains("a fault"), "{error}");
+        assert!(SerializedFileReader::new(bytes::Bytes::from(out)).is_err());
+    }
+
+    #[test]
+    fn an_output_that_takes_nothing_is_the_error_that_is_reported() {
+        struct Full(usize);
+        impl std::io::Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0 += bytes.len();
+                if self.0 > 100_000 { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let columns = vec![Table::Errors.columns()[0].clone()];
+        let rows = (0..500_000_u64).map(|number| {
+            Ok(vec![crate::view::Value::Text(
+                blake3::hash(&number.to_le_bytes()).to_hex().to_string().into(),
+            )])
+        });
+        let mut rows = crate::view::Rows::one(Table::Errors, columns.clone(), Vec::new())
+            .with(columns, |_| Box::new(rows));
+        let error = write_parquet(&mut rows, Full(0)).unwrap_err();
+        let crate::view::ViewError::Write(error) = error else { panic!("{error}") };
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+
+    #[test]
     fn more_rows_than_a_group_come_back_in_order() {
         let rows = (0..300_000_u64).map(|number| {
             let text = format!("http://a.test/{number}");
