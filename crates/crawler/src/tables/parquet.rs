@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -14,7 +16,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, Serial
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use serde_json::Value as Json;
 
-use crate::view::{Column, Kind, Rows, SCHEMA_VERSION, Value, ViewError};
+use crate::view::{Column, Kind, Rows, SCHEMA_VERSION, ValueRef, ViewError};
 
 /// Rows of a row group: what DuckDB and others work on at a time.
 const ROWS: usize = 122_880;
@@ -22,7 +24,8 @@ const ROWS: usize = 122_880;
 /// Bytes of values that are held in memory before a row group is written.
 const HELD: usize = 32 << 20;
 
-/// Writes rows as a Parquet file; gives their number. Memory: a row group, some 32 MB as plain values and the same as pages.
+/// Writes rows as a Parquet file; gives their number. Memory: two row groups, each some 32 MB as plain values, and one
+/// of them as pages: a thread of its own writes one while the next is read.
 ///
 /// Texts are `STRING`, whole numbers `INT64`, times `TIMESTAMP` in UTC milliseconds, lists `LIST` of strings or of groups, objects JSON in
 /// a `STRING`. The metadata holds `crawl.schema_version`, `crawl.table` and `crawl.program`.
@@ -44,24 +47,78 @@ pub fn write_parquet(rows: &mut Rows<'_>, out: impl Write + Send) -> Result<u64,
         properties = properties.set_column_dictionary_enabled(path, true);
     }
     let properties = Arc::new(properties.build());
-    let mut file = SerializedFileWriter::new(out, schema, properties).map_err(error)?;
+    let file = SerializedFileWriter::new(out, schema, properties).map_err(error)?;
+    thread::scope(|scope| {
+        // One group is written while the next one is read.
+        let (full, groups) = sync_channel(0);
+        let (empty, emptied) = channel();
+        empty.send(rows.columns().iter().map(Buffer::new).collect()).map_err(io::Error::other)?;
+        let write = move || write_groups(file, &groups, &empty).map_err(error);
+        let writer = thread::Builder::new().name("parquet".to_owned()).spawn_scoped(scope, write)?;
+        let read = read_groups(rows, &mut columns, &full, &emptied);
+        drop(full);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        // Where the writer failed, that is why the reader ended.
+        written.and(read)
+    })
+}
+
+/// What the reader hands to the writer.
+enum Group {
+    Full(Vec<Buffer>),
+    /// All rows were read without an error.
+    End,
+}
+
+/// Fills buffers with rows and hands them over; gives the number of rows.
+fn read_groups(
+    rows: &mut Rows<'_>,
+    columns: &mut Vec<Buffer>,
+    full: &SyncSender<Group>,
+    emptied: &Receiver<Vec<Buffer>>,
+) -> Result<u64, ViewError> {
+    // A writer that has ended says itself why.
+    let ended = || ViewError::Write(io::Error::other("the writer ended"));
     let (mut count, mut held, mut in_group) = (0, 0, 0);
-    for row in rows {
-        for (buffer, value) in columns.iter_mut().zip(&row?) {
-            held += buffer.push(value)?;
-        }
-        count += 1;
-        in_group += 1;
-        if in_group == ROWS || held >= HELD {
-            write_group(&mut file, &mut columns).map_err(error)?;
+    loop {
+        let mut buffers = columns.iter_mut();
+        let has_row = rows.next_with(|value| {
+            if let Some(buffer) = buffers.next() {
+                held += buffer.push(value)?;
+            }
+            Ok(())
+        })?;
+        count += u64::from(has_row);
+        in_group += usize::from(has_row);
+        if in_group == ROWS || held >= HELD || !has_row && in_group > 0 {
+            let next = emptied.recv().map_err(|_| ended())?;
+            full.send(Group::Full(std::mem::replace(columns, next))).map_err(|_| ended())?;
             (held, in_group) = (0, 0);
         }
+        if !has_row {
+            full.send(Group::End).map_err(|_| ended())?;
+            return Ok(count);
+        }
     }
-    if in_group > 0 {
-        write_group(&mut file, &mut columns).map_err(error)?;
+}
+
+/// Writes row groups, and the end of the file behind the last one. Where the reader failed the file has no end, so that nobody takes it for whole.
+fn write_groups(
+    mut file: SerializedFileWriter<impl Write + Send>,
+    groups: &Receiver<Group>,
+    empty: &Sender<Vec<Buffer>>,
+) -> Result<(), ParquetError> {
+    loop {
+        match groups.recv() {
+            Ok(Group::Full(mut columns)) => {
+                write_group(&mut file, &mut columns)?;
+                // The reader may have failed meanwhile.
+                drop(empty.send(columns));
+            }
+            Ok(Group::End) => return file.close().map(drop),
+            Err(_) => return Ok(()),
+        }
     }
-    file.close().map_err(error)?;
-    Ok(count)
 }
 
 /// The error of the system, where it is one.
@@ -169,38 +226,38 @@ impl Buffer {
     }
 
     /// Takes a value; gives the bytes that it takes.
-    fn push(&mut self, value: &Value) -> Result<usize, ViewError> {
+    fn push(&mut self, value: ValueRef<'_>) -> Result<usize, ViewError> {
         if self.kind == Kind::List {
             return self.push_list(value);
         }
         if self.nullable {
-            self.definitions.push(i16::from(*value != Value::Null));
+            self.definitions.push(i16::from(value != ValueRef::Null));
         }
         let leaf = &mut self.leaves[0];
         let before = leaf.texts.len();
         match value {
-            Value::Null if self.nullable => {}
-            Value::Text(text) => leaf.text(text),
-            Value::Compound { json, .. } => leaf.text(json),
-            Value::Integer(number) => leaf.integers.push(i64::try_from(*number).unwrap_or(i64::MAX)),
-            Value::Time(at) => leaf.integers.push(*at),
-            Value::Number(number) => leaf.numbers.push(*number),
-            Value::Boolean(value) => leaf.booleans.push(*value),
-            Value::Null => return Err(self.misfit(value)),
+            ValueRef::Null if self.nullable => {}
+            ValueRef::Text(text) => leaf.text(text),
+            ValueRef::Compound { json, .. } => leaf.text(json),
+            ValueRef::Integer(number) => leaf.integers.push(i64::try_from(number).unwrap_or(i64::MAX)),
+            ValueRef::Time(at) => leaf.integers.push(at),
+            ValueRef::Number(number) => leaf.numbers.push(number),
+            ValueRef::Boolean(value) => leaf.booleans.push(value),
+            ValueRef::Null => return Err(self.misfit(value)),
         }
         Ok(8 + leaf.texts.len() - before)
     }
 
-    fn push_list(&mut self, value: &Value) -> Result<usize, ViewError> {
+    fn push_list(&mut self, value: ValueRef<'_>) -> Result<usize, ViewError> {
         let present = i16::from(self.nullable);
         let members: Vec<Json> = match value {
-            Value::Null if self.nullable => {
+            ValueRef::Null if self.nullable => {
                 self.definitions.push(0);
                 self.repetitions.push(0);
                 return Ok(4);
             }
-            Value::Compound { json, .. } if json == "[]" => Vec::new(),
-            Value::Compound { json, .. } => serde_json::from_str(json).map_err(|_| self.misfit(value))?,
+            ValueRef::Compound { json, .. } if json == "[]" => Vec::new(),
+            ValueRef::Compound { json, .. } => serde_json::from_str(json).map_err(|_| self.misfit(value))?,
             _ => return Err(self.misfit(value)),
         };
         if members.is_empty() {
@@ -235,7 +292,7 @@ impl Buffer {
     }
 
     /// A value that its column can't hold: a fault of the program.
-    fn misfit(&self, value: &Value) -> ViewError {
+    fn misfit(&self, value: ValueRef<'_>) -> ViewError {
         let what = format!("column {} holds {value:?}, which is no {}", self.name, self.kind.name());
         ViewError::Write(io::Error::other(what))
     }
