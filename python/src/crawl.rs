@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crawler::search::{Found, Request as Query, Search, is_behind};
+use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
 use crawler::url::CrawlUrl;
 use crawler::view::{Form, Table as Name, ViewError, write_rows};
 use jiff::Timestamp;
 use pyo3::IntoPyObjectExt as _;
-use pyo3::exceptions::{PyLookupError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyLookupError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::{of_search, of_view};
@@ -36,6 +36,25 @@ impl OneOrMore {
             Some(Self::Several(several)) => several,
         }
     }
+}
+
+/// A date or a time: a text as `crawl search --since` takes it, a `datetime.date`, or a `datetime.datetime` with a zone.
+fn time(
+    name: &str,
+    value: Option<&Bound<'_, PyAny>>,
+    parse: fn(&str) -> Result<Timestamp, String>,
+) -> PyResult<Option<Timestamp>> {
+    let Some(value) = value else { return Ok(None) };
+    let text: String = match value.extract() {
+        Ok(text) => text,
+        Err(_) if value.hasattr("isoformat")? => value.call_method0("isoformat")?.extract()?,
+        Err(_) => {
+            let what = format!("{name} is a str, a date or a datetime, not {}", value.get_type().name()?);
+            return Err(PyTypeError::new_err(what));
+        }
+    };
+    let time = parse(&text).map_err(|what| PyValueError::new_err(format!("{name} is {text:?}; {what}")))?;
+    Ok(Some(time))
 }
 
 /// A crawl, open for reading: `Crawl("crawl-data")`.
@@ -439,9 +458,12 @@ impl Crawl {
     /// a query may hold.
     ///
     /// host: only pages of this host, or of these. lang: only pages in this language, or in these, as in 'en' or 'zh'.
+    /// since: only pages fetched at this time or later. until: only pages fetched before this time. Each is an RFC 3339 time, a datetime with a
+    /// time zone, or a date in UTC ('2026-01-31' or a date), which stands for its beginning in since and for its end in until.
     ///
-    /// Raises ValueError where the query can't be read, CrawlError where there is no full-text index. Warns where the index may lack something.
-    #[pyo3(signature = (query, *, limit=10, host=None, lang=None))]
+    /// Raises ValueError where the query or a time can't be read, CrawlError where there is no full-text index. Warns where the index may lack something.
+    #[pyo3(signature = (query, *, limit=10, host=None, lang=None, since=None, until=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn search<'py>(
         &self,
         py: Python<'py>,
@@ -449,6 +471,8 @@ impl Crawl {
         limit: usize,
         host: Option<OneOrMore>,
         lang: Option<OneOrMore>,
+        since: Option<&Bound<'py, PyAny>>,
+        until: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         if limit == 0 || limit > MOST {
             return Err(PyValueError::new_err(format!("limit is 1 to {MOST}, not {limit}")));
@@ -457,8 +481,10 @@ impl Crawl {
             query,
             hosts: OneOrMore::all(host),
             langs: OneOrMore::all(lang),
+            since: time("since", since, parse_since)?,
+            until: time("until", until, parse_until)?,
             limit,
-            ..Query::default()
+            facets: false,
         };
         let lines = loads_lines(py, &self.find(py, &query)?)?;
         Ok(lines.into_iter().skip(1).collect())
@@ -466,16 +492,26 @@ impl Crawl {
 
     /// How many pages have these words: a dict of `total`, `host` and `language`, of which the last two count the 20 with most of them, the most
     /// frequent first. Options as of `search`.
-    #[pyo3(signature = (query, *, host=None, lang=None))]
+    #[pyo3(signature = (query, *, host=None, lang=None, since=None, until=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn search_counts<'py>(
         &self,
         py: Python<'py>,
         query: String,
         host: Option<OneOrMore>,
         lang: Option<OneOrMore>,
+        since: Option<&Bound<'py, PyAny>>,
+        until: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (hosts, langs) = (OneOrMore::all(host), OneOrMore::all(lang));
-        let query = Query { query, hosts, langs, limit: 0, facets: true, ..Query::default() };
+        let query = Query {
+            query,
+            hosts: OneOrMore::all(host),
+            langs: OneOrMore::all(lang),
+            since: time("since", since, parse_since)?,
+            until: time("until", until, parse_until)?,
+            limit: 0,
+            facets: true,
+        };
         let counts = pyo3::types::PyDict::new(py);
         for facet in ["host", "language"] {
             counts.set_item(facet, pyo3::types::PyDict::new(py))?;

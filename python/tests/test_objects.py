@@ -1,6 +1,7 @@
 """What isn't a table: the summary, explanations, robots.txt, search. Each is the program's own JSON."""
 
 import warnings
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from conftest import PAGES, lines, make, message
@@ -59,6 +60,9 @@ def test_robots(directory, server):
         ("hammers", {"host": "127.0.0.1"}, ["--host", "127.0.0.1"]),
         ("hammers", {"host": ["nowhere.test"]}, ["--host", "nowhere.test"]),
         ('"hammers, saws" AND title:a', {}, []),
+        ("hammers", {"since": "2001-01-31"}, ["--since", "2001-01-31"]),
+        ("hammers", {"until": "2001-01-31"}, ["--until", "2001-01-31"]),
+        ("hammers", {"since": "2001-01-31T12:00:00Z", "until": "2099-01-01"}, ["--since", "2001-01-31T12:00:00Z", "--until", "2099-01-01"]),
         ("nothingofthekind", {}, []),
     ],
 )
@@ -82,6 +86,37 @@ def test_the_searches_find_something(directory):
         assert len(opened.search("hammers", limit=1)) == 1
         assert [hit["language"] for hit in opened.search("螺丝", lang="zh")] == ["zh"]
         assert opened.search("hammers", host="nowhere.test") == []
+
+
+def test_searches_are_limited_to_times(directory):
+    with crawl.Crawl(directory) as opened:
+        times = sorted(datetime.fromisoformat(hit["fetched_at"].replace("Z", "+00:00")) for hit in opened.search("hammers"))
+        first, last = times
+        assert first < last
+        for since, until, count in [
+            (first, None, 2),
+            (last, None, 1),
+            (last + timedelta(milliseconds=1), None, 0),
+            (None, first, 0),
+            (None, last, 1),
+            (None, last + timedelta(milliseconds=1), 2),
+            (first, last, 1),
+            # A date: from its beginning, to its end.
+            (first.date(), last.date(), 2),
+            (last.date() + timedelta(days=1), None, 0),
+            (None, first.date() - timedelta(days=1), 0),
+            (first.isoformat(), last.isoformat(), 1),
+            (first.astimezone(timezone(timedelta(hours=5))), last.astimezone(timezone(timedelta(hours=-5))), 1),
+        ]:
+            assert len(opened.search("hammers", since=since, until=until)) == count, (since, until)
+            assert opened.search_counts("hammers", since=since, until=until)["total"] == count, (since, until)
+        # A time without a zone could be anywhere's.
+        for wrong in ["yesterday", "2026-02-30", "2026-01-31T12:00:00", datetime(2026, 1, 31)]:
+            for name in ("since", "until"):
+                with pytest.raises(ValueError, match=f"{name} is .* a date .2026-01-31. or an RFC 3339 time"):
+                    opened.search("hammers", **{name: wrong})
+        with pytest.raises(TypeError, match="since is a str, a date or a datetime, not int"):
+            opened.search("hammers", since=1)
 
 
 def test_an_index_that_is_behind_is_a_warning(server, tmp_path):

@@ -1,4 +1,5 @@
 from collections.abc import Iterator, Sequence
+from datetime import date
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -132,6 +133,8 @@ class Crawl:
         limit: int = 10,
         host: str | Sequence[str] | None = None,
         lang: str | Sequence[str] | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
     ) -> list[_Row]: ...
     def search_counts(
         self,
@@ -139,6 +142,8 @@ class Crawl:
         *,
         host: str | Sequence[str] | None = None,
         lang: str | Sequence[str] | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
     ) -> _Row: ...
     def close(self) -> None: ...
     def __enter__(self) -> Crawl: ...

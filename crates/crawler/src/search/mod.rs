@@ -20,6 +20,7 @@ mod query;
 mod schema;
 mod snippet;
 mod texts;
+mod time;
 mod words;
 mod writer;
 
@@ -32,3 +33,4 @@ pub use self::json::Part;
 pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
 pub use self::query::Request;
 pub use self::texts::{PageText, page_texts};
+pub use self::time::{parse_since, parse_until};
