@@ -217,13 +217,32 @@ mod tests {
         (top, search)
     }
 
-    fn names(search: &Search, query: &str) -> String {
-        let request = Request { query: query.to_owned(), limit: 9, ..Request::default() };
-        let found = search.find(&request, Timestamp::UNIX_EPOCH).unwrap();
+    /// An index of some documents.
+    fn index(documents: impl IntoIterator<Item = Document>) -> (tempfile::TempDir, Search) {
+        let top = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(top.path(), "c", 0).unwrap();
+        for document in documents {
+            writer.add(&document).unwrap();
+        }
+        writer.finish(top.path()).unwrap();
+        let search = Search::open(top.path()).unwrap();
+        (top, search)
+    }
+
+    fn request(query: &str) -> Request {
+        Request { query: query.to_owned(), limit: 9, ..Request::default() }
+    }
+
+    fn found(search: &Search, request: &Request) -> String {
+        let found = search.find(request, Timestamp::UNIX_EPOCH).unwrap();
         let mut names: Vec<_> =
             found.hits.iter().map(|hit| hit.url.trim_start_matches("http://a.test/")).collect();
         names.sort_unstable();
         names.join(" ")
+    }
+
+    fn names(search: &Search, query: &str) -> String {
+        found(search, &request(query))
     }
 
     #[test]
@@ -269,6 +288,80 @@ mod tests {
         ] {
             assert_eq!(names(&search, query), expected, "{query}");
         }
+    }
+
+    #[test]
+    fn a_search_is_limited_to_a_time_that_includes_its_beginning_and_not_its_end() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let (_top, search) = index((1..=3).map(|second| Document {
+            url: format!("http://a.test/{second}"),
+            fetched_at: at(second),
+            text: MainText { text: "needle".to_owned(), ..MainText::default() },
+            ..Document::default()
+        }));
+        for (since, until, expected) in [
+            (None, None, "1 2 3"),
+            (Some(at(2)), None, "2 3"),
+            (None, Some(at(2)), "1"),
+            (Some(at(2)), Some(at(3)), "2"),
+            (Some(at(3)), Some(at(3)), ""),
+            (Some(at(4)), None, ""),
+        ] {
+            let request = Request { since, until, ..request("needle") };
+            assert_eq!(found(&search, &request), expected, "{since:?} {until:?}");
+        }
+    }
+
+    #[test]
+    fn matches_are_counted_by_host_and_language_whatever_the_limit() {
+        let of = |url: &str, lang: &str| Document {
+            url: url.to_owned(),
+            declared: Some(lang.to_owned()),
+            text: MainText { text: "needle".to_owned(), ..MainText::default() },
+            ..Document::default()
+        };
+        let (_top, search) =
+            index([of("http://a.test/1", "en"), of("http://a.test/2", "de"), of("http://b.test/", "en")]);
+        let counts = |query: &str| {
+            let request = Request { limit: 1, facets: true, ..request(query) };
+            let found = search.find(&request, Timestamp::UNIX_EPOCH).unwrap();
+            let facets = found.facets.unwrap();
+            let of = |counts: Vec<crate::search::FacetCount>| {
+                counts.into_iter().map(|count| (count.value, count.count)).collect::<Vec<_>>()
+            };
+            (of(facets.hosts), of(facets.langs))
+        };
+        let named = |counts: &[(&str, u64)]| {
+            counts.iter().map(|(value, count)| ((*value).to_owned(), *count)).collect::<Vec<_>>()
+        };
+        let all = (named(&[("a.test", 2), ("b.test", 1)]), named(&[("en", 2), ("de", 1)]));
+        assert_eq!(counts("needle"), all);
+        assert_eq!(counts("needle host:b.test"), (named(&[("b.test", 1)]), named(&[("en", 1)])));
+        let without = search.find(&request("needle"), Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(without.facets, None);
+    }
+
+    #[test]
+    fn a_hit_shows_no_more_of_a_page_than_its_author_allows() {
+        let of = |most: Option<u64>| Document {
+            url: format!("http://a.test/{}", most.map_or("all".to_owned(), |most| most.to_string())),
+            description: "A description of the needle in the haystack".to_owned(),
+            max_snippet: most,
+            text: MainText {
+                text: "Some words before the needle, and many more behind it".to_owned(),
+                ..MainText::default()
+            },
+            ..Document::default()
+        };
+        let (_top, search) = index([Some(0), Some(1), Some(12), None].map(of));
+        let hits = search.find(&request("needle"), Timestamp::UNIX_EPOCH).unwrap().hits;
+        let shown = |name: &str| {
+            let hit = hits.iter().find(|hit| hit.url.ends_with(name)).unwrap();
+            hit.snippet.chars().count()
+        };
+        assert_eq!((shown("/0"), hits.len()), (0, 4));
+        assert!(shown("/1") <= 1 && shown("/12") <= 12 && shown("/12") > 1);
+        assert!(shown("/all") > 12);
     }
 
     #[test]

@@ -135,8 +135,8 @@ fn form(error: &postcard::Error) -> ViewError {
 
 impl<S: Store> View<S> {
     /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
-    /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB, of pages that
-    /// for each of at most four threads.
+    /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB; of
+    /// pages, 16 MB for each of up to four threads.
     pub fn stable_rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
         if table == Table::Pages {
             return sorted_pages(&[(self, None)], self.columns(table)?);
