@@ -13,7 +13,6 @@ use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, Sea
 use crawler::store::SledStore;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::exit::{self, Stop};
@@ -48,10 +47,10 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "LANGUAGE")]
     lang: Vec<String>,
     /// Finds only pages fetched at this time or later: a date (UTC) or an RFC 3339 time
-    #[arg(long, value_name = "TIME", value_parser = since)]
+    #[arg(long, value_name = "TIME", value_parser = search::parse_since)]
     since: Option<Timestamp>,
     /// Finds only pages fetched before this time; of a date, before its end
-    #[arg(long, value_name = "TIME", value_parser = until)]
+    #[arg(long, value_name = "TIME", value_parser = search::parse_until)]
     until: Option<Timestamp>,
     /// Shows this many hits at most [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -76,25 +75,6 @@ pub(crate) struct IndexArgs {
 
 /// Hits where `--limit` says nothing.
 const LIMIT: u32 = 10;
-
-fn since(text: &str) -> Result<Timestamp, String> {
-    time(text, false)
-}
-
-fn until(text: &str) -> Result<Timestamp, String> {
-    time(text, true)
-}
-
-/// A time, or the beginning or end of a date in UTC.
-fn time(text: &str, is_end: bool) -> Result<Timestamp, String> {
-    let of_date = |date: Date| {
-        let date = if is_end { date.tomorrow()? } else { date };
-        Ok::<_, jiff::Error>(date.to_zoned(TimeZone::UTC)?.timestamp())
-    };
-    let is_date = text.len() == 10;
-    let time = if is_date { text.parse::<Date>().and_then(of_date) } else { text.parse::<Timestamp>() };
-    time.map_err(|_| "a date (2026-01-31) or an RFC 3339 time (2026-01-31T12:00:00Z) is required".to_owned())
-}
 
 /// Says whether this process is the one that reads a PDF file.
 pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bool {
@@ -300,15 +280,5 @@ mod tests {
         assert!(plain.contains("a needle in a haystack\n"), "{plain}");
         assert!(plain.ends_with("12 pages found, the best 1 are shown: --limit shows more\n"), "{plain}");
         assert!(text(false, Some(12)).contains("  a needle \n  in a \n  haystack\n"));
-    }
-
-    #[test]
-    fn a_date_is_a_day_from_its_beginning_to_its_end() {
-        assert_eq!(since("2026-01-31").unwrap().to_string(), "2026-01-31T00:00:00Z");
-        assert_eq!(until("2026-01-31").unwrap().to_string(), "2026-02-01T00:00:00Z");
-        assert_eq!(until("2026-01-31T12:00:00+01:00").unwrap().to_string(), "2026-01-31T11:00:00Z");
-        for wrong in ["yesterday", "2026-1-31", "2026-02-30", ""] {
-            assert!(since(wrong).is_err(), "{wrong}");
-        }
     }
 }
