@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use meta::consent::RobotsSignals;
-use robots::access::{self, Access, BadRedirect, Failure, Head, History, Judgement, Outcome, Policy};
+use robots::access::{self, Access, BadRedirect, Failure, History, Judgement, Outcome, Policy, ResponseHead};
 use robots::memory::block;
 use robots::{Agent, Options, Robots, StatusClass};
 
@@ -276,7 +276,7 @@ impl<S: Store> RobotsCache<S> {
                     .headers
                     .iter()
                     .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value).ok()?)));
-                let head = Head::new(response.status, headers);
+                let head = ResponseHead::new(response.status, headers);
                 let outcome = Outcome::Answer { head, body: &response.body };
                 self.judged(robots_fetch, &outcome, Some(response), ROBOTS, now)
             }

@@ -1,4 +1,4 @@
-//! What else a page says about itself: description, keywords, revisit-after, document-state, url (section 4.7).
+//! What else a page says about itself: description, keywords, revisit-after, document-state, url.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(crate) fn read_metas(metas: &[MetaTag], directives: &mut Directives) {
     }
 }
 
-/// Names the attribute that a tag's name stands in.
+/// The attribute that holds a tag's name.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Name,
@@ -116,7 +116,7 @@ fn keep_first<T>(kept: &mut Option<T>, value: Option<T>) {
     }
 }
 
-/// Takes the tags out of a text and folds its blanks: nothing if no text is left.
+/// Takes the tags out of a text and folds its blanks: nothing if no text remains.
 fn plain_text(text: &str) -> Option<String> {
     let last_end = text.rfind('>').unwrap_or(0);
     let mut plain = String::with_capacity(text.len());

@@ -5,12 +5,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Chooses how contradicting terms are resolved (section 4.5 of the digest).
+/// Chooses how contradicting terms are resolved.
 ///
 /// [`Dialect::Strict`] is the default and the only one that a crawl should use; the others exist for
 /// comparison and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Dialect {
     /// Takes the sum of all restrictions of all tags and headers; nothing is ever lifted.
     #[default]

@@ -10,6 +10,7 @@ use crate::{Because, Consent, DocumentState, ImagePreview, Limit, Refresh, Warni
 /// Says what the author of a page asks of a robot, and which tag or header line asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a term of its own")]
+#[non_exhaustive]
 pub struct Directives {
     /// The page may be in an index or data set.
     pub index: bool,
@@ -39,7 +40,7 @@ pub struct Directives {
     pub ai_train_images: Option<Consent>,
     /// Text and data mining: 1 reserved, 0 not reserved.
     pub tdm_reservation: Option<u8>,
-    /// Where the policy for text and data mining stands.
+    /// The address of the policy for text and data mining.
     pub tdm_policy: Option<String>,
     /// Whether the page is made anew for each visit.
     pub document_state: Option<DocumentState>,
@@ -154,7 +155,7 @@ impl Directives {
 
     /// Adds what another source forbids, and nothing else that it says: no description, no canonical address, no wish.
     ///
-    /// For sources whose words an author may have meant, where it can't be told: they can restrict only.
+    /// For sources that an author may not have meant: they can only restrict.
     #[must_use]
     pub fn restricted_by(self, other: Self) -> Self {
         self.merge(Self {

@@ -1,4 +1,4 @@
-//! What directives mean for storing, showing, queueing and coming back (section 4.6).
+//! What directives mean for storing, showing, queueing and coming back.
 
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ pub enum Effect {
 
 /// Says what forbids something.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cause {
     /// What the author says to robots, and where.
     Directive(Because),

@@ -10,6 +10,7 @@ const TEXT_LIMIT: usize = 200;
 /// Tells what kind of place a statement was found in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Origin {
     /// A line of robots.txt.
     RobotsTxt,
@@ -21,9 +22,9 @@ pub enum Origin {
     Meta,
     /// A link of the page.
     Link,
-    /// Nobody's word: the dialect's own default.
+    /// No statement: the dialect's own default.
     Dialect,
-    /// Nobody's word: a part of the response that couldn't be read, and may have held one.
+    /// No statement: a part of the response that couldn't be read, and may have held one.
     Unread,
 }
 
@@ -63,6 +64,7 @@ impl fmt::Display for Source {
 
 /// Pairs a directive that took effect with the place that gave it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Because {
     /// The directive in its plain form: `noindex` (also where `none` was written), `max-snippet:30` ...
     pub directive: String,
@@ -88,7 +90,7 @@ impl fmt::Display for Because {
 pub struct Warning {
     /// What is wrong, in a few words.
     pub message: String,
-    /// Where it stands.
+    /// Its place.
     pub source: Source,
 }
 

@@ -1,10 +1,10 @@
-//! Text folded to plain words: what an author meant by letters that only look like ASCII, escapes left undecoded,
+//! Text folded to plain words: what an author meant by letters that only look like ASCII, escapes that weren't decoded,
 //! and characters that can't be seen.
 
 /// Longest word that is kept, in bytes; a longer one is no term's.
 const LONGEST: usize = 32;
 
-/// Is a run of letters or of digits in a folded text.
+/// A run of letters or of digits in a folded text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word {
     letters: [u8; LONGEST],
@@ -29,25 +29,25 @@ impl Word {
         std::iter::once(self.text()).chain(escaped)
     }
 
-    /// Tells whether it stands behind the word before as its value: after `:` or `=`, with a few quote marks or blanks.
+    /// Answers whether it follows the previous word as its value: after `:` or `=`, with a few quote marks or blanks.
     pub(crate) fn is_value(&self) -> bool {
         const NEAR: usize = 6;
         self.before.has_opener && !self.before.has_separator && self.before.length <= NEAR
     }
 
-    /// Tells whether no comma, semicolon or long gap stands between the word before and this one.
+    /// Answers whether no comma, semicolon or long gap is between the previous word and this one.
     pub(crate) fn is_near(&self) -> bool {
-        /// Characters that may stand within a term.
+        /// Characters that may be within a term.
         const NEAR: usize = 3;
         !self.before.has_separator && self.before.length <= NEAR
     }
 
-    /// Tells whether a hyphen or low line alone stands between the word before and this one.
+    /// Answers whether a hyphen or underscore alone is between the previous word and this one.
     pub(crate) fn is_hyphenated(&self) -> bool {
         self.before.length == 1 && matches!(self.before.last, b'-' | b'_')
     }
 
-    /// Tells whether a minus sign stands directly before it.
+    /// Answers whether a minus sign is directly before it.
     pub(crate) fn is_negative(&self) -> bool {
         self.before.last == b'-'
     }
@@ -65,14 +65,14 @@ impl Word {
     }
 }
 
-/// Is what a character counts as.
+/// What a character counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Glyph {
     /// A letter in lower case, or a digit.
     Plain(u8),
-    /// What stands between words.
+    /// What is between words.
     Mark(u8),
-    /// Can't be seen, and stands for nothing.
+    /// Invisible, and without a meaning.
     Nothing,
     /// Looks like this letter, and is none.
     Like(u8),
@@ -114,7 +114,7 @@ struct Reader {
     gap: Gap,
 }
 
-/// Is what stands between two words.
+/// What is between two words.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gap {
     length: usize,
@@ -209,7 +209,7 @@ fn look_alike(c: char) -> Option<u8> {
     pair.bytes().last()
 }
 
-/// Reads an escape that was left undecoded: what it stands for, and its length.
+/// Reads an escape that wasn't decoded: its character, and its length.
 fn escape(text: &str) -> Option<(Glyph, usize)> {
     match text.bytes().next()? {
         b'&' => entity(text),

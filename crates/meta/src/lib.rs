@@ -1,10 +1,4 @@
-//! Page directives and consent signals: what an author says on a page, in a header or about a link, as a
-//! decision with its evidence.
-//!
-//! The crate is pure: no clock, no network, no HTML parser. The caller hands over the response's header
-//! lines and the page's meta tags ([`Sources`]), our name ([`Agent`]), a [`Dialect`] and `now`; [`resolve`]
-//! gives [`Directives`], and [`Directives::effects`] says what that means for storing and queueing.
-//! No function here fails or panics, whatever the text.
+#![doc = include_str!("../README.md")]
 
 mod about;
 mod agent;
@@ -24,6 +18,9 @@ mod said;
 mod tag;
 mod term;
 mod walk;
+
+/// The crate whose [`Timestamp`](jiff::Timestamp) is used for points in time, in the version used here.
+pub use jiff;
 
 pub use about::DocumentState;
 pub use consent::Consent;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fold::{Word, words};
 
-/// Says what a link's `rel` changes (section 4.8).
+/// Says what a link's `rel` changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RelEffects {
     /// The word that keeps the link out of the queue: `nofollow`, `ugc` or `sponsored`.
@@ -16,7 +16,7 @@ pub struct RelEffects {
     pub out_of_form: bool,
 }
 
-/// Is the word of a `rel` that keeps a link out of the queue.
+/// The keyword of a `rel` that keeps a link out of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names are the words")]
@@ -147,7 +147,7 @@ fn end_of_link(params: &str) -> usize {
     split_outside_quotes(params, ',').next().map_or(params.len(), str::len)
 }
 
-/// Splits at a mark that doesn't stand in a quoted string.
+/// Splits at a mark outside of quoted strings.
 fn split_outside_quotes(text: &str, mark: char) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let mut is_escaped = false;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Is a request to load a page again, or another one (`meta refresh` or the header `Refresh`).
+/// A request to load a page again, or another one (`meta refresh` or the header `Refresh`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Refresh {
     /// Seconds to wait.
@@ -32,7 +32,7 @@ impl Refresh {
     }
 }
 
-/// Reads the target after the time: the prefix `url=` may be missing, quote marks may stand around it.
+/// Reads the target after the time: the prefix `url=` may be missing, and it may be quoted.
 fn target(text: &str) -> Option<String> {
     let mut url = text;
     if text.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("url"))

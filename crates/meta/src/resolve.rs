@@ -1,4 +1,4 @@
-//! From header lines and meta tags to the decision: the five dialects (section 4.5).
+//! From header lines and meta tags to the decision: the five dialects.
 
 use jiff::Timestamp;
 

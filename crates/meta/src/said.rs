@@ -14,14 +14,14 @@ const PLACES: usize = 64;
 /// Remarks that are kept of one page.
 const REMARKS: usize = 1_000;
 
-/// Is one term that addresses us, with its place.
+/// One term that addresses us, with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Said<'a> {
     pub term: Term,
     pub place: Place<'a>,
 }
 
-/// Is a place that something was said in: what a [`Source`] is made of when it's needed.
+/// A place that something was said in: what a [`Source`] is made of when it's needed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place<'a> {
     pub origin: Origin,
@@ -97,7 +97,7 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Reads a header line, or a tag that stands for one; of another name it says nothing.
+    /// Reads a header line, or a tag in place of one; any other name is ignored.
     fn read_header(&mut self, place: Place<'a>, agent: &Agent, dialect: Dialect) {
         // `ours, theirs: noindex` looks like a list of names: what is said to the second may be meant for us.
         let mut is_listed = false;
@@ -118,7 +118,7 @@ impl<'a> Gathered<'a> {
         });
     }
 
-    /// Reads a tag whose name isn't one of ours as it stands: it may hold one (`robots, otherbot`), or be that of a
+    /// Reads a tag whose name isn't exactly one of ours: it may hold one (`robots, otherbot`), or be that of a
     /// header field.
     fn read_other_name(&mut self, name: &str, place: Place<'a>, agent: &Agent) {
         if names_us(name, agent) {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Term;
 use crate::walk::{CONTENT, Found, trim, walk};
 
-/// Is one meta element of a page, as an HTML parser with scripting off sees it.
+/// One meta element of a page, as an HTML parser with scripting off sees it.
 ///
 /// The values are as the parser gives them: character references resolved, nothing trimmed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct MetaTag {
     pub property: Option<String>,
     /// Value of the attribute `content`.
     pub content: Option<String>,
-    /// Where the tag stands in the page (ordinal or byte offset); kept as evidence.
+    /// Where the tag is in the page (ordinal or byte offset); kept as evidence.
     pub position: u32,
     /// The name (or `http-equiv`) holds what couldn't be read, so that the tag may be meant for us.
     #[serde(default)]
@@ -31,7 +31,14 @@ pub struct MetaTag {
     pub content_unread: bool,
 }
 
-/// Reads the content of a robots meta tag into its terms, in order (section 4.2 of the digest).
+impl MetaTag {
+    /// Makes a tag with a `name` and a `content`, at position 0.
+    pub fn named(name: &str, content: &str) -> Self {
+        Self { name: Some(name.to_owned()), content: Some(content.to_owned()), ..Self::default() }
+    }
+}
+
+/// Reads the content of a robots meta tag into its terms, in order.
 ///
 /// Separators are `,` and, leniently, `;` and their Chinese forms; case, quote marks and blanks around a term
 /// don't matter. What is no term is passed over; an empty content counts as `all` (BOF).

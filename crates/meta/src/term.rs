@@ -5,9 +5,10 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Is one term of section 4.4 of the digest.
+/// One directive, as robots meta tags and `X-Robots-Tag` headers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the names are the terms")]
+#[non_exhaustive]
 pub enum Term {
     All,
     None,
@@ -218,7 +219,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// Is what spellings of one term have in common (`No-Index`, `no index`).
+/// What spellings of one term have in common (`No-Index`, `no index`).
 struct Key {
     bytes: [u8; Key::LONGEST],
     length: usize,

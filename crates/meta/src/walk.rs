@@ -7,17 +7,17 @@ use crate::{Scope, out_of_form, parse_date};
 
 /// Bytes of one value that are read as a list. (Google's successor field asks for at least 8 KiB.)
 pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
-/// Bytes before the limit that are read once more with what lies beyond: a term may stand across it.
+/// Bytes before the limit that are read again with what lies beyond: a term may span it.
 const OVERLAP: usize = 64;
 /// Longest text that is tried as a date, in bytes.
 const DATE_LIMIT: usize = 96;
 /// Separators that a date may hold.
 const DATE_SEPARATORS: usize = 8;
 
-/// Is what the walk found at one place.
+/// What the walk found at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
-    /// A term of section 4.4.
+    /// A term.
     Term(Term),
     /// A term that restricts, in a piece that is no list of terms.
     OutOfForm(Term),
@@ -160,7 +160,7 @@ fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn
     }
 }
 
-/// Reads what restricts in a piece that is no list of terms. A second name in it leaves open whom the rest addresses.
+/// Reads what restricts in a piece that is no list of terms. After a second name, it is unclear which robot the rest addresses.
 fn read_out_of_form<'a>(
     piece: &'a str,
     form: Form,
@@ -213,13 +213,13 @@ fn date(rest: &str, separators: &[char]) -> Option<(Timestamp, usize)> {
     ends.into_iter().rev().find_map(|end| Some((parse_date(trim(&rest[..end]))?, end)))
 }
 
-/// Is what stands before a colon.
+/// What is before a colon.
 enum Opened {
     /// One robot's name, or `*` or `robots`.
     Name(Scope),
     /// A word that is no robot's name, such as `content`: what follows is for everybody.
     NoRobot,
-    /// Something else: nobody can tell whom the author meant, so it's for everybody.
+    /// Something else: which robot is meant is undetermined, so it applies to every robot.
     Bad,
 }
 

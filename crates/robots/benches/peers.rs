@@ -21,8 +21,8 @@ struct CpuTime;
 
 impl CpuTime {
     fn now() -> Duration {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        let nanos = told.and_then(|text| text.split(' ').next()?.parse().ok());
+        let counters = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+        let nanos = counters.and_then(|text| text.split(' ').next()?.parse().ok());
         nanos.map_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap_or_default(), Duration::from_nanos)
     }
 }
@@ -101,7 +101,7 @@ fn parse(criterion: &mut Criterion) {
             }
         });
     });
-    // Parses with a handler that drops everything; panics on some files, which are left out.
+    // Parses with a handler that drops everything; panics on some files, which are omitted.
     let sound: Vec<&File> = files.iter().filter(|file| file.text.is_ascii()).collect();
     group.bench_function("robotstxt (ASCII files, null handler)", |bencher| {
         bencher.iter(|| {

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use jiff::Timestamp;
-use robots::access::{Access, Head, History, Outcome, Policy, judge};
+use robots::access::{Access, History, Outcome, Policy, ResponseHead, judge};
 use robots::{Decision, RobotRules, Robots, robots_url};
 
 const ROBOT: &str = "SuperRobot/1.0 (+https://robots.example/about)";
@@ -63,7 +63,7 @@ fn visit(urls: &[String], now: Timestamp) -> Result<Vec<String>, Box<dyn Error>>
 }
 
 /// One plain request of HTTP/1.1.
-fn get(url: &str) -> Result<(Head, Vec<u8>), Box<dyn Error>> {
+fn get(url: &str) -> Result<(ResponseHead, Vec<u8>), Box<dyn Error>> {
     let rest = url.strip_prefix("http://").ok_or("http alone is spoken here")?;
     let (host, path) = rest.split_at(rest.find('/').ok_or("no path")?);
     let mut stream = TcpStream::connect(host)?;
@@ -77,7 +77,7 @@ fn get(url: &str) -> Result<(Head, Vec<u8>), Box<dyn Error>> {
     let header = String::from_utf8_lossy(&answer[..end]).into_owned();
     let mut lines = header.lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).ok_or("no status")?.parse()?;
-    let head = Head::new(status, lines.filter_map(|line| line.split_once(": ")));
+    let head = ResponseHead::new(status, lines.filter_map(|line| line.split_once(": ")));
     Ok((head, answer[end + 4..].to_vec()))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The byte never stands raw in a URL: it is compared as `%XX`.
+/// The byte is never raw in a URL: it is compared as `%XX`.
 pub(crate) const ENCODE: u8 = 1;
 /// `%`.
 pub(crate) const PERCENT: u8 = 2;

@@ -68,7 +68,6 @@ pub(crate) fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, o
     let mut chosen_version = Version::One;
     let mut also_star = false;
     match dialect {
-        Dialect::Koster1994 if options.koster1994_all_records && identity.is_some() => {}
         Dialect::Koster1994 | Dialect::Koster1996 => groups.truncate(1),
         Dialect::Conner1996 => {
             if let Some(&second) = groups.iter().find(|&&group| version(group) == Version::Two) {
@@ -77,7 +76,7 @@ pub(crate) fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, o
             }
             groups.truncate(1);
         }
-        Dialect::Hardened if options.also_star && identity.is_some() => {
+        Dialect::Hardened if options.additions.contains(Additions::H7) && identity.is_some() => {
             let more: Vec<_> = stars().into_iter().filter(|group| !groups.contains(group)).collect();
             also_star = !more.is_empty();
             groups.extend(more);
@@ -101,10 +100,10 @@ pub(crate) fn restricting(reading: &Reading<'_>, chosen: &Chosen) -> Vec<u32> {
 /// The one exception from "never more than RFC 9309 allows": a list of plain names parted by blanks is the form of the standard of
 /// 1994 (`User-agent: Copernicus Fred`). Where such lists alone name us, the author wrote for that standard, and its reading is
 /// asked in place of the RFC's, which sees only the first name of each and would bind us by `*`.
-pub(crate) fn guard(reading: &Reading<'_>, identities: u32, chosen: &Chosen, options: &Options) -> Guard {
+pub(crate) fn guard(reading: &Reading<'_>, identities: u32, chosen: &Chosen) -> Guard {
     let rfc = Guard::Dialect(Dialect::Rfc9309);
     // A cut line may name other robots or match other URLs than the whole one.
-    if reading.has_cut_line || chosen.also_star || options.rules_before_agent {
+    if reading.has_cut_line || chosen.also_star {
         return rfc;
     }
     if !reading.additions.contains(Additions::H2) && !reading.additions.contains(Additions::H3) {

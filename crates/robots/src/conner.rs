@@ -56,11 +56,11 @@ impl Conner {
         memory::list::<Rule>(self.rules.len()) + self.rules.iter().map(glob).sum::<usize>()
     }
 
-    /// Prepares the rules. `as_prefix`: an explicit path is a prefix, as the author later preferred.
+    /// Prepares the rules.
     ///
     /// Explicit beats pattern, then the longer value, then Disallow: no source fixes this order; it is the only simple one that
     /// gives the results in the comments of the author's example.
-    pub(crate) fn prepare(lines: &[RuleLine<'_>], as_prefix: bool) -> Self {
+    pub(crate) fn prepare(lines: &[RuleLine<'_>]) -> Self {
         let mut sorted: Vec<_> =
             lines.iter().enumerate().filter(|(_, line)| !line.value.is_empty()).collect();
         let explicit = |line: &RuleLine<'_>| {
@@ -70,12 +70,10 @@ impl Conner {
         let rules = sorted
             .into_iter()
             .map(|(i, line)| {
-                let glob = if explicit(line) && !as_prefix {
+                let glob = if explicit(line) {
                     Glob::Explicit(decode(line.value).into())
                 } else {
-                    let mut tokens = tokens(line.value);
-                    tokens.extend((explicit(line) && as_prefix).then_some(Token::Run));
-                    Glob::Pattern(tokens.into())
+                    Glob::Pattern(tokens(line.value).into())
                 };
                 Rule { allow: line.allow, number: i as u32, glob }
             })

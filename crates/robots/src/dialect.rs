@@ -10,6 +10,7 @@ use crate::Additions;
 /// Names the standard by which a file is read and decided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Dialect {
     /// A Standard for Robot Exclusion, 1994: Disallow alone.
     Koster1994,
@@ -19,7 +20,7 @@ pub enum Dialect {
     Conner1996,
     /// RFC 9309 with the detail of Google's open parser: the longest match decides.
     Rfc9309,
-    /// RFC 9309 and additions H1 to H7 that forbid more or repair a clear slip.
+    /// RFC 9309 and the [`Additions`] H1 to H10, which forbid more or repair a clear slip.
     #[default]
     Hardened,
     /// Allows only what 1994, 1996, 2.0 and `hardened` all allow.
@@ -73,54 +74,58 @@ impl FromStr for Dialect {
     }
 }
 
-/// Says how the name on a line and the name of the robot are compared in `koster1996`, where the sources disagree.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentRelation {
-    /// The value on the line occurs in our name ("HTTP: The Definitive Guide", 9.4).
-    #[default]
-    Book,
-    /// Our name occurs in the value on the line (draft of 1996, 3.2.1).
-    Draft,
-    /// One of the two.
-    Either,
-}
-
-/// Holds the choices by which a file is read. The default is the dialect `hardened` with every option off.
+/// Holds the choices by which a file is read. The default is the dialect `hardened` with its additions.
+///
+/// ```
+/// use robots::{Additions, Dialect, Options};
+///
+/// let google = Options::from(Dialect::Rfc9309).with_index_folder(true);
+/// let stricter = Options::default().with_additions(Additions::HARDENED.with(Additions::H7)).with_max_bytes(1_000_000);
+/// # assert_eq!((google.dialect, stricter.max_bytes), (Dialect::Rfc9309, 1_000_000));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches, each named in the configuration")]
+#[non_exhaustive]
 pub struct Options {
     /// The standard.
     pub dialect: Dialect,
-    /// The agent relation of `koster1996` (also as a member of `strictest`).
-    pub koster1996_relation: AgentRelation,
-    /// The additions H1 to H6 that `hardened` makes. Default: all. Without any, it decides as `rfc9309` does.
+    /// The additions that `hardened` makes, also as a member of `strictest`. Default: all but H7. Without any, `hardened` decides as
+    /// `rfc9309` does, but for H5.
     pub additions: Additions,
-    /// H7: rules of `*` also bind us when a group names us. `hardened` and `strictest` only.
-    pub also_star: bool,
-    /// Reads rules before any user-agent line as rules for `*`, as `WWW::RobotRules` does. `hardened` and `strictest` only.
-    pub rules_before_agent: bool,
-    /// Reads a plain path of a 2.0 record as a prefix and not as a whole path. `conner1996` and `strictest` only.
-    pub conner1996_prefix: bool,
-    /// Lets `Allow: /x/index.html` also allow exactly `/x/`, as Google does. `rfc9309` only.
+    /// Lets `Allow: /x/index.html` also allow exactly `/x/`, as Google does. `rfc9309` only. Default: off.
     pub index_folder: bool,
-    /// In `strictest`: tests every matching record of 1994, where the standard leaves the choice to the robot.
-    pub koster1994_all_records: bool,
-    /// Bytes read of a file; the rest is dropped with the cut line. Default 512,000 (RFC 9309 section 2.5).
+    /// Bytes read of a file; the rest is dropped with the incomplete line. Default 512,000 (RFC 9309 section 2.5).
     pub max_bytes: usize,
+}
+
+impl Options {
+    /// Sets the additions that `hardened` makes.
+    #[must_use]
+    pub fn with_additions(mut self, additions: Additions) -> Self {
+        self.additions = additions;
+        self
+    }
+
+    /// Sets whether `Allow: /x/index.html` also allows exactly `/x/` (`rfc9309` only).
+    #[must_use]
+    pub fn with_index_folder(mut self, index_folder: bool) -> Self {
+        self.index_folder = index_folder;
+        self
+    }
+
+    /// Sets how many bytes of a file are read.
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             dialect: Dialect::Hardened,
-            koster1996_relation: AgentRelation::Book,
             additions: Additions::HARDENED,
-            also_star: false,
-            rules_before_agent: false,
-            conner1996_prefix: false,
             index_folder: false,
-            koster1994_all_records: false,
             max_bytes: 512_000,
         }
     }

@@ -100,8 +100,8 @@ impl Wide {
         }
     }
 
-    /// ASCII characters make a good part of every robots.txt: their NUL bytes all stand at the same places of a unit, and hardly
-    /// any stands at the place of the ASCII byte.
+    /// ASCII characters make a good part of every robots.txt: their NUL bytes are all at the same places of a unit, and hardly
+    /// any is at the place of the ASCII byte.
     fn by_nul_bytes(start: &[u8]) -> Option<Wide> {
         memchr::memchr(0, start)?;
         let mut nul = [0; 4];

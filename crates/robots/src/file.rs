@@ -170,12 +170,12 @@ impl Robots {
         }
     }
 
-    /// Gives what is odd about the file, in line order; bounded: what is beyond 200 lines is told by one last entry.
+    /// Gives what is odd about the file, in line order: at most 200 warnings, and a last one that says that there are more.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Gives the Sitemap values in file order, repeats included, case kept; relative ones as they stand.
+    /// Gives the Sitemap values in file order, repeats included, case kept; relative ones unchanged.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }

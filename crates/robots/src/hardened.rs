@@ -11,10 +11,10 @@ use crate::repair::repair;
 use crate::warning::WarningKind;
 use crate::{Additions, Dialect};
 
-/// A text that a body stands for.
+/// One decoding of a body.
 struct Text<'a> {
     bytes: Cow<'a, [u8]>,
-    /// The additions without which it wouldn't be read so.
+    /// The additions needed for this decoding.
     by: Additions,
     odd: Option<WarningKind>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn read(body: &Body<'_>, case: &Case<'_>) -> (Vec<Member>, Beside) {
         // Of a file with NUL bytes, those without them are repaired.
         let repairs = additions.contains(Additions::H10) && (i > 0 || texts.len() == 1);
         let Some(repaired) = (if repairs { repair(&text.bytes) } else { None }) else {
-            readings.push(reading.told(text.odd));
+            readings.push(reading.warned(text.odd));
             continue;
         };
         let mut other = Reading::new(&repaired.bytes, case, text.by.with(Additions::H10));
@@ -46,7 +46,7 @@ pub(crate) fn read(body: &Body<'_>, case: &Case<'_>) -> (Vec<Member>, Beside) {
             reading.beside.notes.add(number, WarningKind::OddCharacter, line);
             other.beside.notes.add(number, WarningKind::OddCharacter, line);
         }
-        readings.extend([other.told(text.odd), reading.told(text.odd)]);
+        readings.extend([other.warned(text.odd), reading.warned(text.odd)]);
     }
     // Of equal ones the first: a repaired text before itself, the file as it is before one without its NUL bytes.
     let most = (0..readings.len()).rev().max_by_key(|&i| readings[i].beside.known_fields);
@@ -74,7 +74,7 @@ impl Reading {
         Self { members, beside }
     }
 
-    fn told(mut self, odd: Option<WarningKind>) -> Self {
+    fn warned(mut self, odd: Option<WarningKind>) -> Self {
         if let Some(kind) = odd {
             self.beside.notes.add(0, kind, b"");
         }
@@ -86,7 +86,7 @@ impl Reading {
     }
 }
 
-/// Gives the texts that a body may stand for: the bytes as they are, decoded, and without NUL.
+/// Gives the decodings of a body: the bytes as they are, decoded, and without NUL.
 fn texts<'a>(body: &Body<'a>, additions: Additions) -> Vec<Text<'a>> {
     let (plain, odd) = body.plain();
     let mut texts = vec![Text { bytes: Cow::Borrowed(plain), by: Additions::NONE, odd }];

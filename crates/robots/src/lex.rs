@@ -67,7 +67,7 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 fn read(line: &[u8], number: u32, limited: bool) -> Line<'_> {
-    // The colon, if there is one, stands early in most lines: what comes first decides where to look for the other.
+    // The colon, if there is one, is early in most lines: what comes first decides where to look for the other.
     let first = memchr2(b':', b'#', line);
     let (colon, comment) = match first {
         Some(at) if line[at] == b':' => (Some(at), memchr(b'#', &line[at..]).map(|more| at + more)),

@@ -1,20 +1,4 @@
-//! robots.txt: bytes, agent and URL to a [`Verdict`] with its reason.
-//!
-//! Pure: no network, no clock, no global state. Time is an argument.
-//!
-//! ```
-//! use robots::{Agent, Options, Robots};
-//!
-//! let agent = Agent::new("SuperRobot/1.0 (+https://robots.example/about)");
-//! let file = b"User-agent: SuperRobot\nDisallow: /private\n";
-//! let robots = Robots::parse(file, &agent, &Options::default(), Some("https://site.example"));
-//!
-//! let verdict = robots.verdict("/private/notes.html");
-//! assert!(!verdict.allowed);
-//! assert_eq!(verdict.line, Some(2));
-//! assert_eq!(verdict.rule.as_deref(), Some("Disallow: /private"));
-//! assert!(robots.verdict("/index.html").allowed);
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod access;
 mod additions;
@@ -27,6 +11,7 @@ mod dialect;
 mod encoding;
 mod field;
 mod file;
+mod from_response;
 mod hardened;
 mod lex;
 mod lint;
@@ -46,14 +31,17 @@ mod timing;
 mod verdict;
 mod warning;
 
+/// The crate whose [`Timestamp`](jiff::Timestamp) is used for points in time, in the version used here.
+pub use jiff;
+
 pub use additions::Additions;
 pub use agent::{Agent, is_product_token};
 pub use collector::Collector;
-pub use dialect::{AgentRelation, Dialect, Options, UnknownDialect};
+pub use dialect::{Dialect, Options, UnknownDialect};
 pub use file::Robots;
 pub use lint::lint;
 pub use rules::{Decision, RobotRules};
-pub use signals::{CleanParam, Consent, Grade, PathSignal, Purpose, Signals};
+pub use signals::{CleanParam, SignalLine, Signals};
 pub use status::StatusClass;
 pub use target::{origin_of, path_of_url, robots_url};
 pub use timing::{CrawlDelay, Interval, IntervalReason, RequestRate, Timing, VisitTime};

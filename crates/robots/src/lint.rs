@@ -24,7 +24,7 @@ use crate::{Options, Warning};
 pub fn lint(body: &[u8], options: &Options) -> Vec<Warning> {
     let body = Body::open(body, options.max_bytes);
     let (text, _) = body.text();
-    // Of an HTML page, the file as a whole is told.
+    // An HTML page is reported as a whole.
     let is_page = text.trim_ascii_start().first() == Some(&b'<');
     let mut lint = Lint::default();
     for line in Lines::new(&text, false) {

@@ -47,7 +47,7 @@ struct Restrictions {
     longest: Longest,
 }
 
-/// Where a rule stands.
+/// The place of a rule.
 #[derive(Debug, Clone, Copy)]
 struct Evidence {
     line: u32,
@@ -69,7 +69,7 @@ pub(crate) struct Beside {
     pub(crate) notes: Notes,
 }
 
-/// For whom and how a file is read.
+/// The agent for which, and the options with which, a file is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub(crate) agent: &'a Agent,
@@ -92,8 +92,7 @@ impl Member {
             _ => Additions::NONE,
         };
         let hardened = dialect == Dialect::Hardened;
-        let mut reader = Reader::new(Selector::new(agent, dialect, additions, options), dialect, additions);
-        reader.rules_before_agent = options.rules_before_agent && hardened;
+        let mut reader = Reader::new(Selector::new(agent, dialect, additions), dialect, additions);
         reader.site = site;
         reader.notes = if is_quiet { Notes::quiet() } else { Notes::default() };
         let identities = reader.selector.identities();
@@ -107,7 +106,7 @@ impl Member {
 
         let chosen = choose(&reading, identities, dialect, options);
         let restricting = if hardened { restricting(&reading, &chosen) } else { Vec::new() };
-        let guard = if hardened { guard(&reading, identities, &chosen, options) } else { Guard::None };
+        let guard = if hardened { guard(&reading, identities, &chosen) } else { Guard::None };
         let mut used = reading.additions;
         let mut lines = std::mem::take(&mut reading.rules);
         let restrictions: Vec<_> =
@@ -115,9 +114,7 @@ impl Member {
         lines.retain(|rule| chosen.has(rule.group));
         let rules = match dialect {
             Dialect::Koster1994 => Rules::First(FirstPrefix::koster1994(&lines)),
-            Dialect::Conner1996 if chosen.version == Version::Two => {
-                Rules::Conner(Conner::prepare(&lines, options.conner1996_prefix))
-            }
+            Dialect::Conner1996 if chosen.version == Version::Two => Rules::Conner(Conner::prepare(&lines)),
             Dialect::Koster1996 | Dialect::Conner1996 => Rules::First(FirstPrefix::koster1996(&lines)),
             Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest => {
                 let folder = options.index_folder && dialect == Dialect::Rfc9309;

@@ -45,7 +45,7 @@ struct Prefix {
 }
 
 impl FirstPrefix {
-    /// Prepares the Disallow lines of 1994: several paths may stand on a line, and a path without slash gets one.
+    /// Prepares the Disallow lines of 1994: a line may have several paths, and a path without slash gets one.
     pub(crate) fn koster1994(lines: &[RuleLine<'_>]) -> Self {
         let paths = lines
             .iter()

@@ -11,7 +11,7 @@ use crate::{Additions, Dialect};
 /// A group of RFC 9309, or a record of the older dialects.
 #[derive(Debug, Default)]
 pub(crate) struct Group<'a> {
-    /// Whom its user-agent lines name.
+    /// The robots that its user-agent lines name.
     pub(crate) named: Named,
     /// The values that name us (with the bits), and the one that names everybody.
     pub(crate) names: Vec<(u32, &'a [u8])>,
@@ -30,7 +30,7 @@ pub(crate) struct RuleLine<'a> {
     /// The classes of the value's bytes.
     pub(crate) classes: u8,
     pub(crate) raw: &'a [u8],
-    /// The line was longer than the limit; `value` is what is left.
+    /// The line was longer than the limit; `value` is its start.
     pub(crate) cut: bool,
 }
 
@@ -62,7 +62,6 @@ pub(crate) struct Reader<'a, 's> {
     pub(crate) selector: Selector<'s>,
     pub(crate) dialect: Dialect,
     pub(crate) additions: Additions,
-    pub(crate) rules_before_agent: bool,
     pub(crate) site: Site<'s>,
     pub(crate) notes: Notes,
     reading: Reading<'a>,
@@ -76,7 +75,6 @@ impl<'a, 's> Reader<'a, 's> {
             selector,
             dialect,
             additions,
-            rules_before_agent: false,
             site: None,
             notes: Notes::default(),
             reading: Reading::default(),
@@ -205,16 +203,6 @@ impl<'a, 's> Reader<'a, 's> {
         }
         if self.open.is_none() {
             self.notes.add(line.number, Kind::RuleBeforeAgent, line.raw);
-            if self.rules_before_agent {
-                self.open = Some(self.reading.groups.len() as u32);
-                self.reading.groups.push(Group {
-                    named: Named { star: true, ..Named::default() },
-                    star_value: Some(b""),
-                    line: line.number,
-                    ..Group::default()
-                });
-                self.blank_before = false;
-            }
         }
         let Some(open) = self.open else { return };
         let group = &mut self.reading.groups[open as usize];

@@ -1,10 +1,10 @@
-//! Whom a user-agent line names, in each dialect.
+//! Which robots a user-agent line names, in each dialect.
 
 use crate::agent::{is_token, leading_token, same_name, same_name_in_latin1};
 use crate::bytes::{is_blank, words};
-use crate::{Additions, Agent, AgentRelation, Dialect, Options};
+use crate::{Additions, Agent, Dialect};
 
-/// Whom one user-agent value names. Bit 0 of a set is our name, bit n our n-th alias.
+/// The robots that one user-agent value names. Bit 0 of a set is our name, bit n our n-th alias.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     /// The names of ours that the value holds.
@@ -50,18 +50,17 @@ pub(crate) struct Selector<'a> {
     identities: Vec<&'a Agent>,
     dialect: Dialect,
     additions: Additions,
-    relation: AgentRelation,
     /// H8 can bear on one of the names.
     has_odd_name: bool,
 }
 
 impl<'a> Selector<'a> {
-    pub(crate) fn new(agent: &'a Agent, dialect: Dialect, additions: Additions, options: &Options) -> Self {
+    pub(crate) fn new(agent: &'a Agent, dialect: Dialect, additions: Additions) -> Self {
         // One bit of `Named::us` each.
         let identities: Vec<_> = std::iter::once(agent).chain(agent.aliases()).take(32).collect();
         let has_odd_name = additions.contains(Additions::H8)
             && identities.iter().any(|agent| !agent.cut_token().is_empty() || !agent.token().is_ascii());
-        Self { identities, dialect, additions, relation: options.koster1996_relation, has_odd_name }
+        Self { identities, dialect, additions, has_odd_name }
     }
 
     /// Counts our name and our aliases.
@@ -72,8 +71,7 @@ impl<'a> Selector<'a> {
     pub(crate) fn read(&self, value: &[u8]) -> Named {
         match self.dialect {
             Dialect::Koster1994 => self.koster1994(value),
-            Dialect::Koster1996 => self.whole_value(value, self.relation),
-            Dialect::Conner1996 => self.whole_value(value, AgentRelation::Book),
+            Dialect::Koster1996 | Dialect::Conner1996 => self.whole_value(value),
             Dialect::Rfc9309 | Dialect::Hardened | Dialect::Strictest => self.rfc9309(value),
         }
     }
@@ -106,7 +104,7 @@ impl<'a> Selector<'a> {
         named
     }
 
-    /// Whom one word names, its version cut off.
+    /// The names of ours that one word is, without its version.
     fn word(&self, word: &[u8]) -> u32 {
         let token = leading_token(word);
         self.us(|agent| {
@@ -160,26 +158,17 @@ impl<'a> Selector<'a> {
         named
     }
 
-    /// The whole value as one name, version cut off.
-    fn whole_value(&self, value: &[u8], relation: AgentRelation) -> Named {
+    /// The whole value as one name, version cut off: it names us where it occurs in our name ("HTTP: The Definitive Guide", 9.4;
+    /// the draft of 1996 has it the other way round).
+    fn whole_value(&self, value: &[u8]) -> Named {
         let name = before_slash(value);
         let star = value.is_empty() || name == b"*";
-        let us = self.us(|agent| {
-            let ours = agent.name().as_bytes();
-            let book = || occurs_in(name, ours);
-            let draft = || occurs_in(ours, name);
-            !star
-                && match relation {
-                    AgentRelation::Book => book(),
-                    AgentRelation::Draft => draft(),
-                    AgentRelation::Either => book() || draft(),
-                }
-        });
+        let us = self.us(|agent| !star && occurs_in(name, agent.name().as_bytes()));
         Named { us, star, ..Named::default() }
     }
 }
 
-/// Gives what stands before the first blank or `/`.
+/// Gives what is before the first blank or `/`.
 fn first_word(value: &[u8]) -> &[u8] {
     let end = value.iter().position(|&b| is_blank(b) || b == b'/').unwrap_or(value.len());
     &value[..end]

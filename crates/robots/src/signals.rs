@@ -1,4 +1,4 @@
-//! Fields beside the rules: parsed and kept, never wider than the rules.
+//! What a file says beside rules, timing and sitemaps.
 
 use serde::Serialize;
 
@@ -14,8 +14,8 @@ use crate::warning::{Notes, WarningKind, lossy};
 /// Holds what the file says beside rules, timing and sitemaps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Signals {
-    usage: Vec<PathSignal>,
-    signal: Vec<PathSignal>,
+    usage: Vec<SignalLine>,
+    signal: Vec<SignalLine>,
     noindex: Vec<(u32, String)>,
     clean_params: Vec<CleanParam>,
     hosts: Vec<String>,
@@ -23,92 +23,12 @@ pub struct Signals {
     comments: Vec<String>,
 }
 
-/// Names what a page may be used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Purpose {
-    /// A search index that leads readers to the page.
-    Search,
-    /// Input of a model at the time of an answer.
-    AiInput,
-    /// Training of a model.
-    AiTrain,
-}
-
-/// Says what a site lets a copy be kept as (`use=` of Content-Signal), the narrowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Grade {
-    /// Store nothing.
-    Immediate,
-    /// Index, excerpt and link.
-    Reference,
-    /// No limit.
-    Full,
-}
-
-/// Answers for one path what the file says about each purpose; `None` = nothing said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Consent {
-    /// Search.
-    pub search: Option<bool>,
-    /// AI input.
-    pub ai_input: Option<bool>,
-    /// AI training.
-    pub ai_train: Option<bool>,
-    /// The grade of use.
-    pub grade: Option<Grade>,
-}
-
-impl Consent {
-    /// Gives the answer for one purpose.
-    pub fn get(&self, purpose: Purpose) -> Option<bool> {
-        match purpose {
-            Purpose::Search => self.search,
-            Purpose::AiInput => self.ai_input,
-            Purpose::AiTrain => self.ai_train,
-        }
-    }
-
-    /// Joins two statements about the same thing: any deny wins, else any allow; the narrower grade wins.
-    #[must_use]
-    pub fn join(self, other: Consent) -> Consent {
-        fn join<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
-            match (a, b) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            }
-        }
-        Consent {
-            search: join(self.search, other.search),
-            ai_input: join(self.ai_input, other.ai_input),
-            ai_train: join(self.ai_train, other.ai_train),
-            grade: join(self.grade, other.grade),
-        }
-    }
-
-    /// Reads a Content-Usage value without path, e.g. `train-ai=n, search=y` (also of the response header).
-    ///
-    /// Parsed as a dictionary of structured fields (RFC 9651): the last of equal keys counts, a value other than the tokens `y`
-    /// and `n` is unknown, a failure to parse makes everything unknown.
-    pub fn content_usage(value: &str) -> Consent {
-        usage(value.as_bytes()).unwrap_or_default()
-    }
-
-    /// Reads a Content-Signal value without path, e.g. `search=yes, ai-train=no` (also of the response header).
-    pub fn content_signal(value: &str) -> Consent {
-        signal(value.as_bytes()).0
-    }
-}
-
-/// Holds one Content-Usage or Content-Signal line.
+/// Holds one Content-Usage or Content-Signal line of our group, unread: what it permits is decided by the module `consent` of the
+/// crate `page-directives`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PathSignal {
-    /// The path for which it speaks, as a rule pattern; `/` where none was given.
-    pub path: String,
-    /// What it says.
-    pub consent: Consent,
-    /// The line's value as it was written.
+#[non_exhaustive]
+pub struct SignalLine {
+    /// The line's value as it was written, in lossy UTF-8, cut after 2,048 bytes.
     pub raw: String,
     /// The number of the line, from 1.
     pub line: u32,
@@ -116,6 +36,7 @@ pub struct PathSignal {
 
 /// Holds one Clean-param line: query parameters that don't change the page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CleanParam {
     /// The names of the parameters.
     pub params: Vec<String>,
@@ -124,28 +45,18 @@ pub struct CleanParam {
 }
 
 impl Signals {
-    /// Answers for a path what the Content-Usage and Content-Signal lines of our group say.
-    ///
-    /// In each of the two fields the lines with the longest matching path speak; where they disagree, deny wins.
-    pub fn consent(&self, path_and_query: &str) -> Consent {
-        if self.usage.is_empty() && self.signal.is_empty() {
-            return Consent::default();
-        }
-        longest(&self.usage, path_and_query).join(longest(&self.signal, path_and_query))
-    }
-
     /// Gives the line of the `Noindex` field that covers a path. Google ended the field in 2019; we treat it as a page's noindex.
     pub fn noindex(&self, path_and_query: &str) -> Option<u32> {
-        self.noindex.iter().find(|(_, path)| covered(path, path_and_query).is_some()).map(|&(line, _)| line)
+        self.noindex.iter().find(|(_, path)| covers(path, path_and_query)).map(|&(line, _)| line)
     }
 
     /// Gives the Content-Usage lines of our group, in file order.
-    pub fn content_usage(&self) -> &[PathSignal] {
+    pub fn content_usage(&self) -> &[SignalLine] {
         &self.usage
     }
 
     /// Gives the Content-Signal lines of our group, in file order.
-    pub fn content_signal(&self) -> &[PathSignal] {
+    pub fn content_signal(&self) -> &[SignalLine] {
         &self.signal
     }
 
@@ -171,10 +82,9 @@ impl Signals {
 
     /// The bytes that this takes on the heap.
     pub(crate) fn memory(&self) -> usize {
-        let lines = |lines: &Vec<PathSignal>| {
-            let line =
-                |line: &PathSignal| memory::block(line.path.capacity()) + memory::block(line.raw.capacity());
-            memory::list::<PathSignal>(lines.capacity()) + lines.iter().map(line).sum::<usize>()
+        let lines = |lines: &Vec<SignalLine>| {
+            let texts = lines.iter().map(|line| memory::block(line.raw.capacity()));
+            memory::list::<SignalLine>(lines.capacity()) + texts.sum::<usize>()
         };
         let params = |clean: &CleanParam| {
             memory::texts(&clean.params, clean.params.capacity()) + memory::block(clean.path.capacity())
@@ -203,8 +113,8 @@ impl Signals {
         for line in lines {
             let value = || lossy(line.value, 2048);
             match line.field {
-                Field::ContentUsage => signals.usage.push(path_signal(line)),
-                Field::ContentSignal => signals.signal.push(path_signal(line)),
+                Field::ContentUsage => signals.usage.push(SignalLine { raw: value(), line: line.line }),
+                Field::ContentSignal => signals.signal.push(SignalLine { raw: value(), line: line.line }),
                 Field::Noindex if !line.value.is_empty() => signals.noindex.push((line.line, value())),
                 Field::CleanParam => signals.clean_params.extend(clean_param(line.value)),
                 Field::Host if !line.value.is_empty() => signals.hosts.push(value()),
@@ -217,55 +127,33 @@ impl Signals {
     }
 }
 
-fn longest(lines: &[PathSignal], path_and_query: &str) -> Consent {
-    let mut best = (0, Consent::default());
-    for line in lines {
-        match covered(&line.path, path_and_query) {
-            Some(length) if length > best.0 => best = (length, line.consent),
-            Some(length) if length == best.0 => best.1 = best.1.join(line.consent),
-            _ => {}
-        }
-    }
-    best.1
-}
-
-/// Gives the length of a path pattern that covers a URL.
-fn covered(pattern: &str, url: &str) -> Option<u32> {
+/// Answers whether a path pattern covers a URL.
+fn covers(pattern: &str, url: &str) -> bool {
     let (mut arena, mut patterns) = (Vec::new(), Vec::new());
     let bytes = pattern.as_bytes();
-    Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, length| patterns.push((pattern, length)));
+    Pattern::compile(bytes, classes(bytes), &mut arena, |pattern, _| patterns.push(pattern));
     let path = path_and_query(url);
     let subject = Subject::new(path.as_bytes());
-    patterns.iter().find(|(pattern, _)| pattern.matches(&subject, &arena)).map(|&(_, length)| length)
+    patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
 }
 
-fn path_signal(line: &OtherLine<'_>) -> PathSignal {
-    let (path, statement) = split_path(line.value);
-    let consent = match line.field {
-        Field::ContentUsage => usage(statement).unwrap_or_default(),
-        _ => signal(statement).0,
-    };
-    PathSignal { path: lossy(path, 2048), consent, raw: lossy(line.value, 2048), line: line.line }
-}
-
-/// Parts the path, which ends at the first blank, from the statement. Without a path: `/`.
-fn split_path(value: &[u8]) -> (&[u8], &[u8]) {
+/// Gives the statement behind the path, which ends at the first blank.
+fn statement(value: &[u8]) -> &[u8] {
     if !matches!(value.first(), Some(b'/' | b'*')) {
-        return (b"/", value);
+        return value;
     }
     let end = value.iter().position(|&b| crate::bytes::is_blank(b)).unwrap_or(value.len());
-    (&value[..end], trim(&value[end..]))
+    trim(&value[end..])
 }
 
 /// Warns about statements that can't be read.
 pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
-    let statement = split_path(line.value).1;
-    let good = match line.field {
-        Field::ContentUsage => usage(statement).is_some(),
-        Field::ContentSignal => signal(statement).1,
+    let is_readable = match line.field {
+        Field::ContentUsage => is_dictionary(statement(line.value)),
+        Field::ContentSignal => is_signal_list(statement(line.value)),
         _ => return,
     };
-    if !good {
+    if !is_readable {
         notes.add(
             line.line,
             WarningKind::BadSignal,
@@ -274,50 +162,43 @@ pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
     }
 }
 
-/// Reads a dictionary of structured fields as far as preferences need it. None where it can't be parsed.
-fn usage(value: &[u8]) -> Option<Consent> {
-    let mut consent = Consent::default();
+/// Answers whether a value is a dictionary of structured fields (RFC 9651 section 3.2).
+fn is_dictionary(value: &[u8]) -> bool {
     let mut rest = trim(value);
     while !rest.is_empty() {
-        let key_end = rest
-            .iter()
-            .position(|b| {
-                !(b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'*'))
-            })
-            .unwrap_or(rest.len());
-        let (key, after) = rest.split_at(key_end);
-        if !key.first().is_some_and(|b| b.is_ascii_lowercase() || *b == b'*') {
-            return None;
-        }
-        let (item, after) = match after.strip_prefix(b"=") {
-            Some(value) => item(value)?,
-            // A key alone is the Boolean true: neither `y` nor `n`.
-            None => (&b""[..], after),
-        };
-        let after = trim(parameters(after)?);
-        let said = match item {
-            b"y" => Some(true),
-            b"n" => Some(false),
-            _ => None,
-        };
-        match key {
-            b"train-ai" => consent.ai_train = said,
-            b"ai-use" => consent.ai_input = said,
-            b"search" => consent.search = said,
-            _ => {}
-        }
+        let Some(after) = member(rest) else { return false };
         rest = match after.split_first() {
             None => after,
             // A comma must have a member behind it.
-            Some((b',', next)) => Some(trim(next)).filter(|next| !next.is_empty())?,
-            Some(_) => return None,
+            Some((b',', next)) if !trim(next).is_empty() => trim(next),
+            Some(_) => return false,
         };
     }
-    Some(consent)
+    true
 }
 
-/// Takes one item: a token, a string, a number, a Boolean, a byte sequence or an inner list. Strings come with their quotes.
-fn item(value: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Skips one member of a dictionary, and the blanks behind it.
+fn member(value: &[u8]) -> Option<&[u8]> {
+    let key_end = value
+        .iter()
+        .position(|b| {
+            !(b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-' | b'.' | b'*'))
+        })
+        .unwrap_or(value.len());
+    let (key, after) = value.split_at(key_end);
+    if !key.first().is_some_and(|b| b.is_ascii_lowercase() || *b == b'*') {
+        return None;
+    }
+    let after = match after.strip_prefix(b"=") {
+        Some(value) => item(value)?,
+        // A key alone is the Boolean true.
+        None => after,
+    };
+    Some(trim(parameters(after)?))
+}
+
+/// Skips one item: a token, a string, a number, a Boolean, a byte sequence or an inner list.
+fn item(value: &[u8]) -> Option<&[u8]> {
     let end = match value.first()? {
         b'"' => {
             let mut at = 1;
@@ -335,7 +216,7 @@ fn item(value: &[u8]) -> Option<(&[u8], &[u8])> {
             .unwrap_or(value.len()),
         _ => return None,
     };
-    (end <= value.len()).then(|| value.split_at(end))
+    value.get(end..)
 }
 
 /// Skips `;key=value` parameters.
@@ -350,48 +231,29 @@ fn parameters(mut rest: &[u8]) -> Option<&[u8]> {
             return None;
         }
         rest = match parameter[end..].strip_prefix(b"=") {
-            Some(value) => item(value)?.1,
+            Some(value) => item(value)?,
             None => &parameter[end..],
         };
     }
     Some(rest)
 }
 
-/// Reads `search=yes, ai-train=no, use=reference`, and whether every part of it is of that form.
-fn signal(value: &[u8]) -> (Consent, bool) {
-    let mut consent = Consent::default();
-    let mut good = !trim(value).is_empty();
-    for part in value.split(|b| matches!(b, b',' | b';')).map(trim).filter(|part| !part.is_empty()) {
-        let Some(equals) = memchr::memchr(b'=', part) else {
-            good = false;
-            continue;
+/// Answers whether every part of `search=yes, ai-train=no, use=reference` is of that form.
+fn is_signal_list(value: &[u8]) -> bool {
+    let is_good = |part: &[u8]| {
+        let Some(equals) = memchr::memchr(b'=', part) else { return false };
+        let one_of = |words: &[&[u8]]| {
+            let value = trim(&part[equals + 1..]);
+            words.iter().any(|word| value.eq_ignore_ascii_case(word))
         };
-        let key = trim(&part[..equals]).to_ascii_lowercase();
-        let said = trim(&part[equals + 1..]).to_ascii_lowercase();
-        let answer = match said.as_slice() {
-            b"yes" => Some(true),
-            b"no" => Some(false),
-            _ => None,
-        };
-        match key.as_slice() {
-            b"search" => consent.search = answer,
-            b"ai-input" => consent.ai_input = answer,
-            b"ai-train" => consent.ai_train = answer,
-            b"use" => {
-                consent.grade = match said.as_slice() {
-                    b"immediate" => Some(Grade::Immediate),
-                    b"reference" => Some(Grade::Reference),
-                    b"full" => Some(Grade::Full),
-                    _ => None,
-                };
-                good &= consent.grade.is_some();
-                continue;
-            }
-            _ => continue,
+        match trim(&part[..equals]).to_ascii_lowercase().as_slice() {
+            b"search" | b"ai-input" | b"ai-train" => one_of(&[b"yes", b"no"]),
+            b"use" => one_of(&[b"immediate", b"reference", b"full"]),
+            _ => true,
         }
-        good &= answer.is_some();
-    }
-    (consent, good)
+    };
+    let mut parts = value.split(|b| matches!(b, b',' | b';')).map(trim).filter(|part| !part.is_empty());
+    !trim(value).is_empty() && parts.all(is_good)
 }
 
 fn clean_param(value: &[u8]) -> Option<CleanParam> {

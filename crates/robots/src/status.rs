@@ -16,7 +16,7 @@
 pub enum StatusClass {
     /// 2xx but 206: the whole of what was asked for.
     Success,
-    /// 206: a part of it, which nobody asked for (RFC 9110 section 15.3.7).
+    /// 206: a part of it, which was not requested (RFC 9110 section 15.3.7).
     Partial,
     /// 301, 302, 303, 307, 308: it is at the URL in `Location`.
     Redirect,
@@ -30,7 +30,7 @@ pub enum StatusClass {
     Closed,
     /// 408, 421, 425: this request, on this connection, at this moment wasn't served. Another may be.
     TryAgain,
-    /// 429: we ask too often.
+    /// 429: our requests are too frequent.
     TooManyRequests,
     /// Any other 4xx: it isn't there, or can't be had by such a request (RFC 9309 section 2.3.1.3).
     Unavailable,
@@ -123,7 +123,7 @@ impl StatusClass {
         }
     }
 
-    /// Says whether the server asks the host to be left in peace.
+    /// Says whether the server asks us to slow down.
     pub fn is_pushback(self) -> bool {
         matches!(self, Self::TooManyRequests | Self::Overloaded)
     }
@@ -142,13 +142,13 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::access::{Access, Head, History, Outcome, Policy, judge};
+    use crate::access::{Access, History, Outcome, Policy, ResponseHead, judge};
 
     /// Status codes, what is true of them, and where that is said.
     const TABLE: &[(&[std::ops::RangeInclusive<u16>], &str, &str)] = &[
         (&[0..=199, 600..=999], "error, nothing, server", "RFC 9110 section 15: as 5xx"),
         (&[200..=205, 207..=299], "success", "RFC 9110 section 15.3"),
-        (&[206..=206], "error, nothing", "RFC 9110 section 15.3.7: nobody asked for a range"),
+        (&[206..=206], "error, nothing", "RFC 9110 section 15.3.7: no range was requested"),
         (&[301..=303, 307..=308], "redirect, elsewhere", "RFC 9110 section 15.4"),
         (&[304..=304], "", "RFC 9110 section 15.4.5"),
         (&[300..=300, 305..=306, 309..=399], "elsewhere", "RFC 9110 sections 15.4.1, 15.4.6, 15.4.7"),
@@ -196,8 +196,8 @@ mod tests {
     fn every_status_has_one_meaning_and_it_is_that_of_the_standards() {
         for status in 0..=999 {
             let mut rows = TABLE.iter().filter(|row| row.0.iter().any(|range| range.contains(&status)));
-            let (_, expected, source) = rows.next().unwrap_or_else(|| panic!("{status} stands nowhere"));
-            assert!(rows.next().is_none(), "{status} stands twice");
+            let (_, expected, source) = rows.next().unwrap_or_else(|| panic!("{status} is in no row"));
+            assert!(rows.next().is_none(), "{status} is in two rows");
             assert_eq!(words(status), *expected, "{status}: {source}");
         }
         assert_eq!(StatusClass::of(u16::MAX), StatusClass::Invalid);
@@ -216,8 +216,10 @@ mod tests {
         };
         let is_kept = class.says_nothing() || class == StatusClass::NotModified;
         let judged = |history| {
-            let outcome =
-                Outcome::Answer { head: Head { status, ..Head::default() }, body: b"User-agent: *\n" };
+            let outcome = Outcome::Answer {
+                head: ResponseHead { status, ..ResponseHead::default() },
+                body: b"User-agent: *\n",
+            };
             match judge(&outcome, &history, &Policy::default(), Timestamp::UNIX_EPOCH).access {
                 Access::Rules => "rules",
                 Access::Stored { .. } => "stored",
@@ -257,7 +259,7 @@ mod tests {
                 let (from, to) = range.split_once('-').unwrap_or((range, range));
                 for status in from.parse::<u16>().unwrap()..=to.parse().unwrap() {
                     let cells = [page, stored, robots, repeat, host].map(str::to_owned);
-                    assert!(told.insert(status, cells).is_none(), "{status} stands twice");
+                    assert!(told.insert(status, cells).is_none(), "{status} is in two rows");
                 }
             }
         }

@@ -9,6 +9,7 @@ use crate::Dialect;
 
 /// Answers whether a URL may be fetched, and why. The same value is used in the crawl, the log and the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// Whether the URL may be fetched.
     pub allowed: bool,

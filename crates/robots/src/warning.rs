@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// Names a line of a file and what is odd about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Warning {
     /// The number of the line, from 1; 0 for the file as a whole.
     pub line: u32,
@@ -36,7 +37,7 @@ pub enum WarningKind {
     LongLine,
     /// The line holds a NUL byte.
     Nul,
-    /// A Unicode space, an invisible character or a full-width one stands where plain ASCII is meant.
+    /// A Unicode space, an invisible or a full-width character where plain ASCII is meant.
     OddCharacter,
     /// The line isn't UTF-8.
     NotUtf8,
@@ -165,9 +166,9 @@ impl WarningKind {
                 "the line isn't of the form `field: value`: it has no effect; a comment starts with `#`",
             ),
             K::RuleBeforeAgent => {
-                ("rule-before-agent", "the rule stands before any User-agent line: it binds no robot")
+                ("rule-before-agent", "the rule is before any User-agent line: it applies to no robot")
             }
-            K::EmptyAgent => ("empty-agent", "the User-agent line names nobody; write `*` for all robots"),
+            K::EmptyAgent => ("empty-agent", "the User-agent line names no robot; write `*` for all robots"),
             K::SeveralAgents => (
                 "several-agents",
                 "several names on one line; most robots see only the first: give each its own User-agent line",
@@ -196,7 +197,7 @@ impl WarningKind {
                 ("no-slash", "the path doesn't start with `/` or `*`: most robots will never match it")
             }
             K::FullUrl => {
-                ("full-url", "a full URL stands where a path is expected: most robots will never match it")
+                ("full-url", "a full URL where a path is expected: most robots will never match it")
             }
             K::OtherSite => ("other-site", "the URL belongs to another site: the line has no effect here"),
             K::EmptyAllow => ("empty-allow", "an Allow line without a path has no effect"),
@@ -213,7 +214,7 @@ impl WarningKind {
             K::BadVisitTime => ("bad-visit-time", "not of the form `hhmm-hhmm`: the line has no effect"),
             K::TextAfterValue => (
                 "text-after-value",
-                "text stands behind the value, which is read without it; other robots may skip the line: write a plain number \
+                "the text after the value is ignored; other robots may skip the line: write a plain number \
                  of seconds, and explanations behind a `#`",
             ),
             K::EmptySitemap => ("empty-sitemap", "the Sitemap line has no URL"),

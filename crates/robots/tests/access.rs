@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use robots::access::{
-    Access, BadRedirect, Failure, Head, History, Judgement, OnForbidden, Outcome, Policy,
+    Access, BadRedirect, Failure, History, Judgement, OnForbidden, Outcome, Policy, ResponseHead,
     UnreachableAfter30Days, judge, retry_after,
 };
 
@@ -29,7 +29,7 @@ fn answer(
     history: History,
     policy: &Policy,
 ) -> Judgement {
-    let head = Head::new(status, headers.iter().copied());
+    let head = ResponseHead::new(status, headers.iter().copied());
     judge(&Outcome::Answer { head, body }, &history, policy, now())
 }
 
@@ -99,7 +99,7 @@ fn access_table() {
                 _ => panic!("unknown history {part}"),
             }
         }
-        let head = |status| Head::new(status, headers.iter().copied());
+        let head = |status| ResponseHead::new(status, headers.iter().copied());
         let outcome = match outcome {
             "dns" => Outcome::Failed(Failure::Dns),
             "refused" => Outcome::Failed(Failure::Refused),
@@ -132,7 +132,7 @@ fn spec_2_3_the_clock_starts_at_the_first_failure_after_the_last_success() {
     let later = now() + HOUR;
     let again = judge(&Outcome::Failed(Failure::Timeout), &failed.history, &Policy::default(), later);
     assert_eq!(again.history, History { first_failure: Some(now()), failures: 2, good_copy: None });
-    let head = Head::new(200, []);
+    let head = ResponseHead::new(200, []);
     let good = judge(&Outcome::Answer { head, body: FILE }, &again.history, &Policy::default(), later);
     assert_eq!(good.history, History { first_failure: None, failures: 0, good_copy: Some(later) });
     assert_eq!(first(404).history, History::default());
@@ -218,7 +218,7 @@ fn of_several_retry_after_values_the_longest_counts() {
     for (values, seconds) in rows {
         let lines: Vec<_> = values.iter().map(|value| ("Retry-After", *value)).collect();
         assert_eq!(asked(&lines), seconds.map(secs), "{values:?}");
-        let head = Head::new(503, lines.iter().copied());
+        let head = ResponseHead::new(503, lines.iter().copied());
         let got = judge(&Outcome::Answer { head, body: b"" }, &History::default(), &Policy::default(), now());
         // The first step without any is five minutes: never less.
         assert_eq!(got.lifetime, secs(seconds.unwrap_or_default().max(300)), "{values:?}");
@@ -326,4 +326,46 @@ fn http_situations() {
             assert_eq!(got, want, "{id} {}", row["situation"]);
         }
     }
+}
+
+/// RFC 9309 section 2.3.1: unavailable allows all, unreachable denies all; 401 and 403 as the dialect has them.
+#[test]
+fn a_response_becomes_rules_in_one_step() {
+    use robots::{Agent, Dialect, Options, Robots};
+    let agent = Agent::new("SuperRobot/1.0");
+    let body = b"User-agent: *\nDisallow: /private\n";
+    let rows = [
+        (200, Dialect::Hardened, [false, true], "2.3.1.1"),
+        (206, Dialect::Hardened, [false, false], "a part of the file"),
+        (301, Dialect::Rfc9309, [false, false], "2.3.1.2: a redirect that wasn't followed"),
+        (304, Dialect::Rfc9309, [false, false], "no stored copy"),
+        (401, Dialect::Hardened, [false, false], "draft of 1996"),
+        (401, Dialect::Koster1996, [false, false], "draft of 1996"),
+        (401, Dialect::Rfc9309, [true, true], "2.3.1.3"),
+        (403, Dialect::Rfc9309, [true, true], "2.3.1.3"),
+        (404, Dialect::Hardened, [true, true], "2.3.1.3"),
+        (410, Dialect::Koster1994, [true, true], "2.3.1.3"),
+        (429, Dialect::Rfc9309, [false, false], "RFC 6585 section 4"),
+        (451, Dialect::Rfc9309, [false, false], "RFC 7725"),
+        (500, Dialect::Rfc9309, [false, false], "2.3.1.4"),
+        (503, Dialect::Strictest, [false, false], "2.3.1.4"),
+        (0, Dialect::Rfc9309, [false, false], "no status"),
+    ];
+    for (status, dialect, want, source) in rows {
+        let robots = Robots::from_response(status, [], body, &agent, &Options::from(dialect));
+        let got = ["/private/x", "/x"].map(|path| robots.verdict(path).allowed);
+        assert_eq!(got, want, "{status} {dialect}: {source}");
+        assert_eq!(robots.verdict("/robots.txt").allowed, true, "{status}");
+        assert_eq!(robots.dialect(), dialect);
+    }
+    let options = Options::default();
+    let page = Robots::from_response(200, [("content-TYPE", "text/html")], b"<p>Disallow", &agent, &options);
+    assert!(page.verdict("/private/x").allowed, "an HTML page is no robots.txt");
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(body.iter().flat_map(|&b| [b, 0])).collect();
+    let marked = Robots::from_response(200, [], &utf16, &agent, &options);
+    assert!(!marked.verdict("/private/x").allowed, "UTF-16 with a byte order mark");
+    let reason = |status| Robots::from_response(status, [], b"", &agent, &options).verdict("/").to_string();
+    assert_eq!(reason(503), "not allowed: unreachable: 503 (hardened)");
+    assert_eq!(reason(304), "not allowed: unreachable: 304 without a copy (hardened)");
+    assert_eq!(reason(403), "not allowed: closed: 403 (hardened)");
 }

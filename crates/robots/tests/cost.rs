@@ -38,7 +38,7 @@ fn hostile() -> Vec<(&'static str, String, String)> {
     ]
 }
 
-/// The time is told, and held against a bound so wide that only a wrong order of growth breaks it (a debug build on a busy
+/// The time is printed, and compared with a bound so wide that only a wrong order of growth breaks it (a debug build on a busy
 /// machine passes; the benchmark holds the figures).
 #[test]
 fn hostile_wildcards_are_answered_in_bounded_time() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use robots::access::{Access, Head, History, Outcome, Policy, judge};
+use robots::access::{Access, History, Outcome, Policy, ResponseHead, judge};
 use robots::{Additions, Agent, Dialect, Options, Robots, WarningKind as K};
 
 const FILE: &str = "# rules of the site\r\nUser-agent: *\r\nDisallow: /caf\u{e9}\r\nAllow: /caf\u{e9}/x\r\nCrawl-delay: 7\r\nSitemap: https://a.example/m.xml\r\n";
@@ -134,8 +134,8 @@ fn the_line_is_quoted_as_it_was_written_and_told() {
     let robots = robots(file.as_bytes(), Dialect::Hardened);
     let verdict = robots.verdict("/a");
     assert_eq!((verdict.line, verdict.rule.as_deref()), (Some(2), Some("Disallow:\u{a0}/a")));
-    let told: Vec<_> = robots.warnings().iter().map(|warning| (warning.line, warning.kind)).collect();
-    assert_eq!(told, [(2, K::OddCharacter), (4, K::OddCharacter)]);
+    let warnings: Vec<_> = robots.warnings().iter().map(|warning| (warning.line, warning.kind)).collect();
+    assert_eq!(warnings, [(2, K::OddCharacter), (4, K::OddCharacter)]);
     let file = "User-agent: *\nDisallow:\u{a0}/a\nSitemap:\u{a0}https://a.example/m.xml\n";
     assert_eq!(hardened(file).sitemaps(), ["https://a.example/m.xml"]);
     // Legitimate paths in other scripts are no slips.
@@ -150,7 +150,7 @@ fn hardened(file: &str) -> Robots {
 
 #[test]
 fn the_addition_can_be_switched_off() {
-    let off = Options { additions: Additions::HARDENED.without(Additions::H10), ..Options::default() };
+    let off = Options::default().with_additions(Additions::HARDENED.without(Additions::H10));
     let body = "User-agent: *\nDisallow:\u{a0}/".as_bytes();
     assert!(Robots::parse(body, &Agent::new("a"), &off, None).verdict("/a").allowed);
 }
@@ -160,7 +160,7 @@ fn the_addition_can_be_switched_off() {
 fn access_a_wide_or_spoilt_file_is_never_taken_for_binary_or_html() {
     let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap_or_default();
     let access = |body: &[u8], content_type: &str| {
-        let head = Head::new(200, [("content-type", content_type)]);
+        let head = ResponseHead::new(200, [("content-type", content_type)]);
         judge(&Outcome::Answer { head, body }, &History::default(), &Policy::default(), now).access
     };
     let file = "User-agent: *\nDisallow: /\n";

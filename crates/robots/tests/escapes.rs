@@ -48,7 +48,7 @@ fn the_addition_is_named_and_can_be_switched_off() {
     let robots9 = robots(rules, &Options::default());
     assert_eq!(robots9.additions(), Additions::H9);
     assert_eq!(robots9.verdict("/a%24b").line, Some(2));
-    let off = Options { additions: Additions::HARDENED.without(Additions::H9), ..Options::default() };
+    let off = Options::default().with_additions(Additions::HARDENED.without(Additions::H9));
     assert!(robots(rules, &off).verdict("/a%24b").allowed);
     assert!(robots("Disallow: /a$", &Options::default()).additions().is_empty());
 }

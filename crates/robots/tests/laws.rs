@@ -73,7 +73,7 @@ proptest! {
             let trace = hardened.additions().without(Additions::H5);
             prop_assert!(!trace.is_empty());
             additions = additions.without(trace);
-            let plain = Options { additions, ..Options::default() };
+            let plain = Options::default().with_additions(additions);
             hardened = Robots::parse(file.as_bytes(), &Agent::new("a/1.0"), &plain, Some("http://s.example"));
         }
     }
@@ -81,7 +81,7 @@ proptest! {
     /// The additions that pick no other group only forbid, without the help of another reading (`strictness.rs`).
     #[test]
     fn additions_of_rules_only_forbid(file in file(), path in path()) {
-        let only = Options { additions: Additions::H1.with(Additions::H4).with(Additions::H5).with(Additions::H6), ..Options::default() };
+        let only = Options::default().with_additions(Additions::H1.with(Additions::H4).with(Additions::H5).with(Additions::H6));
         let robots = Robots::parse(file.as_bytes(), &Agent::new("a/1.0"), &only, Some("http://s.example"));
         prop_assert!(!robots.verdict(&path).allowed || allowed(&file, Dialect::Rfc9309, &path), "{file}");
     }
@@ -115,7 +115,7 @@ proptest! {
     /// However a body comes in, it is read as a whole one: same answer, same cut.
     #[test]
     fn chunked_is_whole(file in file(), path in path(), chunk in 1..40_usize, limit in 0..200_usize) {
-        let options = Options { max_bytes: limit, ..Options::default() };
+        let options = Options::default().with_max_bytes(limit);
         let agent = Agent::new("a");
         let mut body = Collector::new(&options);
         for chunk in file.as_bytes().chunks(chunk) {
@@ -133,7 +133,7 @@ proptest! {
     /// A file that is cut at the limit decides as the file that ends before the cut line.
     #[test]
     fn a_cut_file_is_its_whole_lines(file in file(), path in path(), limit in 0..120_usize) {
-        let options = Options { max_bytes: limit, ..Options::default() };
+        let options = Options::default().with_max_bytes(limit);
         let agent = Agent::new("a");
         let cut = Robots::parse(file.as_bytes(), &agent, &options, None);
         let whole = if file.len() <= limit || matches!(file.as_bytes()[limit], b'\n' | b'\r') {

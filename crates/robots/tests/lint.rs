@@ -1,4 +1,4 @@
-//! What only the author of a file is told: the classic mistakes (FAQ of the standard of 1994, and those that came with patterns).
+//! Warnings for the author of a file alone: the classic mistakes (FAQ of the standard of 1994, and those that came with patterns).
 
 use robots::{Options, WarningKind as K, lint};
 

@@ -61,8 +61,8 @@ fn hardened_differs_by_its_additions_alone() {
                     continue;
                 }
                 let trace = robots.additions();
-                let base = Options::default();
-                let plain = Options { additions: base.additions.without(trace).with(Additions::H5), ..base };
+                let plain =
+                    Options::default().with_additions(Additions::HARDENED.without(trace).with(Additions::H5));
                 let plain = Robots::parse(&body, &agent, &plain, None).verdict(url);
                 assert_eq!(
                     plain.allowed,

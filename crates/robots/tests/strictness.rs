@@ -150,13 +150,14 @@ proptest! {
         noise in 0..400_usize,
         agent in select(&AGENTS[..]),
         aliases in select(&ALIASES[..]),
-        switches in 0..8_u8,
+        with_h7 in prop::bool::weighted(0.125),
         paths in prop::collection::vec("/([/ab*$?]|%2F|%61|%24|%2a){0,4}", 3),
     ) {
         let text = lines.join(end);
         let body = encoded(&text, encoding, noise);
         let agent = Agent::new(agent).with_aliases(aliases);
-        let options = |dialect: Dialect| Options { also_star: switches == 1, rules_before_agent: switches == 2, ..dialect.into() };
+        let h7 = if with_h7 { Additions::H7 } else { Additions::NONE };
+        let options = |dialect: Dialect| Options::from(dialect).with_additions(Additions::HARDENED.with(h7));
         let read = Dialect::ALL.map(|dialect| Robots::parse(&body, &agent, &options(dialect), Some("http://s.example")));
         let ours: Vec<_> = std::iter::once(&agent).chain(agent.aliases()).map(|agent| agent.token().to_owned()).collect();
         for path in &paths {
@@ -167,13 +168,13 @@ proptest! {
             prop_assert!(!hardened || bound, "{path}: {}\n{}", read[4].verdict(path), read[3].verdict(path));
             prop_assert_eq!(strictest, koster1994 && koster1996 && conner1996 && hardened);
             // What `hardened` denies beyond RFC 9309, the additions that it names deny; without those of names, others may come to bear.
-            if hardened != rfc9309 && !matches!(switches, 1 | 2) {
+            if hardened != rfc9309 && !with_h7 {
                 let mut additions = Additions::HARDENED.without(Additions::H5);
                 let mut traced = read[4].additions().without(Additions::H5);
                 let mut allowed = hardened;
                 while allowed != rfc9309 && !traced.is_empty() {
                     additions = additions.without(traced);
-                    let options = Options { additions: additions.with(Additions::H5), ..Options::default() };
+                    let options = Options::default().with_additions(additions.with(Additions::H5));
                     let plain = Robots::parse(&body, &agent, &options, Some("http://s.example"));
                     allowed = plain.verdict(path).allowed;
                     traced = plain.additions().without(Additions::H5);

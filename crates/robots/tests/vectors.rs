@@ -43,8 +43,7 @@ fn rfc9309_every_gating_case() {
 
 /// The additions that bear on a file, H5 aside, which `rfc9309` makes too; taken away, `hardened` must answer as RFC 9309.
 fn without_what_came_to_bear(robots: &Robots) -> Options {
-    let base = Options::default();
-    Options { additions: base.additions.without(robots.additions()).with(Additions::H5), ..base }
+    Options::default().with_additions(Additions::HARDENED.without(robots.additions()).with(Additions::H5))
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn google_leniencies_are_followed_but_for_a_named_few() {
 
 #[test]
 fn google_index_folder_is_an_option() {
-    let option = Options { index_folder: true, ..Dialect::Rfc9309.into() };
+    let option = Options::from(Dialect::Rfc9309).with_index_folder(true);
     for row in cases("google") {
         let tags = row["tags"].as_array().cloned().unwrap_or_default();
         if tags.contains(&"index-html".into()) {

@@ -1,4 +1,4 @@
-//! What a site owner is told (features S16, S37, S38; issue: every line accounted for).
+//! The warnings that a site owner reads: every line is accounted for.
 
 use robots::{Agent, Dialect, Options, Robots, WarningKind as K};
 

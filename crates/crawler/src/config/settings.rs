@@ -80,7 +80,7 @@ impl Settings {
     /// How a robots.txt is read: the dialect, and how much of the file.
     pub fn robots_options(&self) -> robots::Options {
         let max_bytes = usize::try_from(self.limits.max_robots).unwrap_or(usize::MAX);
-        robots::Options { max_bytes, ..robots::Options::from(self.robots.dialect) }
+        robots::Options::from(self.robots.dialect).with_max_bytes(max_bytes)
     }
 }
 

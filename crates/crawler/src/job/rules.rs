@@ -82,10 +82,8 @@ pub fn robots_cache<S: Store>(
     entries: &Arc<OriginCache>,
 ) -> RobotsCache<S> {
     let agent = robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
-    let policy = robots::access::Policy {
-        on_forbidden: settings.robots.on_forbidden,
-        ..robots::access::Policy::default()
-    };
+    let mut policy = robots::access::Policy::default();
+    policy.on_forbidden = settings.robots.on_forbidden;
     RobotsCache::new(store, agent, settings.robots_options(), policy, Arc::clone(entries))
 }
 

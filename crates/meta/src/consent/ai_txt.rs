@@ -28,7 +28,7 @@ pub const AI_AGENTS: [&str; 12] = [
     "diffbot",
 ];
 
-/// Is the site's file `/ai.txt`, as far as it addresses us. Fetch it only for a crawl that trains models.
+/// The site's file `/ai.txt`, as far as it addresses us. Fetch it only for a crawl that trains models.
 #[derive(Debug, Clone, Default)]
 pub struct AiTxt {
     rules: Vec<Rule>,

@@ -17,7 +17,7 @@ const TEXT: usize = 64 * 1024;
 /// Longest line that is read, in bytes.
 const LINE: usize = 2_048;
 
-/// Is one line of the group that addresses us.
+/// One line of the group that addresses us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RobotsLine<'a> {
     /// The field's name; other fields than the two are passed over.
@@ -28,7 +28,7 @@ pub struct RobotsLine<'a> {
     pub line: u32,
 }
 
-/// Is one line as it is kept with a robots.txt.
+/// One line as it is kept with a robots.txt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsentLine {
     /// Its number, from 1.
@@ -39,7 +39,7 @@ pub struct ConsentLine {
     pub value: String,
 }
 
-/// Tells of lines that weren't read, because there are too many of them or they are too long.
+/// Lines that weren't read, because there are too many of them or they are too long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadLines {
     /// The first of them.
@@ -112,6 +112,19 @@ impl ConsentLines {
     /// Tells whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.unread.is_none()
+    }
+}
+
+impl From<&robots::Signals> for ConsentLines {
+    /// Takes the Content-Usage and Content-Signal lines of a robots.txt that was read for us.
+    fn from(signals: &robots::Signals) -> Self {
+        let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
+        let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
+        let line = |(field, line): (&'static str, _)| {
+            let robots::SignalLine { raw, line, .. } = line;
+            RobotsLine { field, value: raw, line: *line }
+        };
+        Self::read(usage.chain(signal).map(line))
     }
 }
 
@@ -324,7 +337,7 @@ mod tests {
         let allow = |from: usize, to: usize| (from..to).map(|n| format!("/a/{n} search=yes"));
         let whole = lines(allow(0, LINES));
         assert!(whole.unread.is_none() && !denies_search(&whole, "/a/7"));
-        // The last line says no; nobody knows of which path until it is read.
+        // The last line says no; its path is unknown until it is read.
         let over = lines(allow(0, LINES).chain([String::from("/b/ search=no")]));
         assert_eq!(over.unread.as_ref().map(|unread| (unread.line, unread.count)), Some((1001, 1)));
         assert!(
@@ -340,8 +353,8 @@ mod tests {
         let every = RobotsSignals::new(&over).statements("/b/", Timestamp::UNIX_EPOCH);
         let denied: Vec<_> = every.iter().map(|s| s.claim.purpose_name()).collect();
         assert_eq!(denied, Purpose::ALL.map(Purpose::name));
-        let told = every[0].source.to_string();
-        assert!(told.starts_with("robots.txt line 1001: Content-Signal: 1 line wasn't read"), "{told}");
+        let place = every[0].source.to_string();
+        assert!(place.starts_with("robots.txt line 1001: Content-Signal: 1 line wasn't read"), "{place}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use robots::memory::block;
 
-/// Is a pattern for paths: a prefix, `*` is any run of bytes, `$` at the end is the end of the URL.
+/// A pattern for paths: a prefix, `*` is any run of bytes, `$` at the end is the end of the URL.
 ///
 /// Percent-escapes are compared after normalising: escaped unreserved characters are decoded, hex digits are
 /// upper case, other bytes over 127 are escaped (RFC 9309 section 2.2.2).

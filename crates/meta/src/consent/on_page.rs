@@ -29,7 +29,7 @@ pub fn page_statements(
         }
     };
 
-    // One dictionary may stand in several lines (RFC 9651 section 4.2).
+    // One dictionary may be spread over several lines (RFC 9651 section 4.2).
     let mut usage = String::new();
     for (number, (name, value)) in (0..).zip(headers) {
         if name.eq_ignore_ascii_case("content-usage") {

@@ -6,7 +6,7 @@
 use super::{Claim, Consent, Grade, Purpose, Signal, content_signal, content_usage};
 use crate::fold::{Word, words};
 
-/// Is what one value says.
+/// What one value says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Read {
     /// By its own grammar.
@@ -46,7 +46,7 @@ fn denials(value: &str) -> Vec<Claim> {
     found
 }
 
-/// Reads what a word says of the key that stands before it, where that takes something away.
+/// Reads what a word says about the key before it, if that denies something.
 fn claim(before: &[Word], value: &str) -> Option<Claim> {
     let (last, rest) = before.split_last()?;
     let first = rest.last().filter(|_| last.is_near()).map_or("", Word::text);

@@ -1,4 +1,4 @@
-//! What a crawl is for, and what the statements of a site leave of it.
+//! The purposes of a crawl, and which of them the statements of a site permit.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,9 @@ impl Default for Policy {
     }
 }
 
-/// Is the answer for one declared purpose.
+/// The answer for one declared purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Answer {
     /// The purpose.
     pub purpose: Purpose,
@@ -34,6 +35,7 @@ pub struct Answer {
 
 /// Says which of the declared purposes a page may serve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Judgement {
     /// The answer for each declared purpose, sorted by purpose.
     pub answers: Vec<Answer>,
@@ -211,6 +213,6 @@ mod tests {
         let none = Effects { store_text: forbidden(), store_body: forbidden(), enqueue_links: forbidden() };
         assert_eq!(policy.judge(&[]).limit(none.clone()), none);
         let refused = policy.judge(&statements(&[Claim::Use(Grade::Immediate)]));
-        assert_eq!(refused.limit(none.clone()), none, "what forbade it first stands");
+        assert_eq!(refused.limit(none.clone()), none, "the first reason is kept");
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Is a word of consent; its absence (`None`) is "unknown". A denial outranks a permission.
+/// A permission or a denial; its absence (`None`) is "unknown". A denial outranks a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Consent {
@@ -24,7 +24,7 @@ impl fmt::Display for Consent {
     }
 }
 
-/// Is a use that a crawl may declare (`--purpose search,archive`) and a site may deny.
+/// A use that a crawl may declare (`--purpose search,archive`) and a site may deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {

@@ -11,6 +11,7 @@ use crate::Source;
 /// Names the system that a statement belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Signal {
     /// `Content-Usage` (IETF AIPREF drafts, "no consensus yet").
     ContentUsage,
@@ -40,7 +41,7 @@ impl Signal {
     }
 }
 
-/// Is what a statement says.
+/// What a statement says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -69,21 +70,22 @@ impl Claim {
     }
 }
 
-/// Is one statement of a site about the use of a page. It binds the copy that was fetched under it.
+/// One statement of a site about the use of a page. It applies to the copy that was fetched under it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Statement {
     /// The system that it belongs to.
     pub signal: Signal,
     /// What it says.
     pub claim: Claim,
-    /// Where it stands, with its raw text.
+    /// Its place, with its raw text.
     pub source: Source,
     /// When it was read.
     pub at: Timestamp,
 }
 
-/// Is the sum of statements: no entry = unknown.
+/// The sum of statements: no entry = unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Combined {
     /// The answer for each purpose that something was said about.
     pub purposes: BTreeMap<Purpose, Consent>,

@@ -20,7 +20,7 @@ const POLICY: &str = "tdm-policy";
 /// Bytes of a policy's URL that are kept.
 const POLICY_LIMIT: usize = 2_048;
 
-/// Is what one place says about text and data mining.
+/// What one place says about text and data mining.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reservation {
     /// 1 = reserved, 0 = not; nothing for any other value.
@@ -29,7 +29,7 @@ pub struct Reservation {
     pub policy: Option<String>,
 }
 
-/// Is the site's file `/.well-known/tdmrep.json`.
+/// The site's file `/.well-known/tdmrep.json`.
 #[derive(Debug, Clone, Default)]
 pub struct TdmFile {
     entries: Vec<(Location, Reservation)>,
@@ -42,7 +42,7 @@ impl TdmFile {
     /// says nothing. Paths that no entry matches are reserved where there are more entries than are kept (1,000), and all
     /// paths where the file is too long to be read.
     pub fn parse(file: &[u8]) -> Self {
-        // A byte order mark isn't JSON, and stands before many a file all the same.
+        // A byte order mark isn't JSON, but many files begin with one.
         let file = file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file);
         let Entries { kept, count } = match file.len() {
             0..=FILE_LIMIT => serde_json::from_slice(file).unwrap_or_default(),

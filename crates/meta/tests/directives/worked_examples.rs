@@ -1,4 +1,4 @@
-//! Every worked example of the digest (section 4.9) as a row of a table.
+//! The worked examples, each a row of a table.
 
 use crate::html::Page;
 use meta::{Agent, MetaTag, Sources, resolve};

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 /// Holds the status and the response fields that [`judge`](super::judge) reads; others are dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Head {
+#[non_exhaustive]
+pub struct ResponseHead {
     /// The status code of the final response.
     pub status: u16,
     /// Every `Cache-Control` value, joined with `, `.
@@ -23,7 +24,7 @@ pub struct Head {
     pub content_type: Option<String>,
 }
 
-impl Head {
+impl ResponseHead {
     /// Picks the fields out of a response's header lines; names ignore case, of repeated ones the first counts,
     /// but every Cache-Control and Retry-After line is kept.
     pub fn new<'a>(status: u16, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
@@ -50,7 +51,7 @@ impl Head {
         head
     }
 
-    /// Gives for how long the response is fresh by its own word: none where it doesn't say.
+    /// Gives how long the response is fresh by its own fields; none where they don't say.
     ///
     /// `no-store` and `no-cache` give zero; `max-age` is lessened by `Age`; `Expires` counts from `Date` (from `now` where there is
     /// none), a bad or past date is zero. `s-maxage` and heuristics are not for a private cache. Source: RFC 9111 sections 4.2
@@ -75,18 +76,18 @@ impl Head {
         }
         let expires = self.expires.as_deref()?;
         let date = self.date.as_deref().and_then(http_date).unwrap_or(now);
-        let left = http_date(expires).map(|expires| expires.duration_since(date));
-        Some(left.and_then(|left| Duration::try_from(left).ok()).unwrap_or_default())
+        let lifetime = http_date(expires).map(|expires| expires.duration_since(date));
+        Some(lifetime.and_then(|lifetime| Duration::try_from(lifetime).ok()).unwrap_or_default())
     }
 
-    /// How long the response asks to be left in peace: see [`retry_after`].
+    /// Gives how long the response asks us to wait: see [`retry_after`].
     pub fn asked_wait(&self, now: Timestamp) -> Option<Duration> {
         let asked = self.retry_after.iter().map(|value| ("retry-after", value.as_bytes()));
         retry_after(asked.chain(self.date.iter().map(|value| ("date", value.as_bytes()))), now)
     }
 }
 
-/// Splits a Cache-Control value at the commas that stand outside of quotes.
+/// Splits a Cache-Control value at the commas outside of quotes.
 fn directives(value: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     value.split(move |c| {
@@ -95,7 +96,7 @@ fn directives(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads how long a response asks to be left in peace: its `Retry-After` lines, seconds or HTTP dates. Clamped to 1 s .. 7 d.
+/// Reads how long a response asks us to wait: its `Retry-After` lines, seconds or HTTP dates. Clamped to 1 s .. 7 d.
 ///
 /// `lines` are the response's header lines, names in any case; others are passed over. A date counts from the response's own
 /// `Date`, since our clock may be wrong by hours; from `now` where there is none that can be read. Of several lines, or values

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Head;
+use super::ResponseHead;
 use crate::StatusClass;
 use crate::field::Field;
 use crate::hardened::has_field;
@@ -18,7 +18,7 @@ pub enum Outcome<'a> {
     /// A final response came whole. `body` is decoded and may be cut at the size limit.
     Answer {
         /// Status and fields.
-        head: Head,
+        head: ResponseHead,
         /// The body, content coding removed.
         body: &'a [u8],
     },
@@ -58,6 +58,7 @@ pub enum Failure {
 /// Names why redirects lead nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum BadRedirect {
     /// A target came twice.
     Loop,
@@ -81,6 +82,7 @@ pub struct History {
 /// Says what 401 and 403 mean.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum OnForbidden {
     /// The whole site is closed (draft of 1996; the default).
     #[default]
@@ -92,6 +94,7 @@ pub enum OnForbidden {
 /// Says what happens 30 days after the first failure of an origin without a copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum UnreachableAfter30Days {
     /// It stays closed (the default).
     #[default]
@@ -102,6 +105,7 @@ pub enum UnreachableAfter30Days {
 
 /// Holds the choices of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// What 401 and 403 mean.
     pub on_forbidden: OnForbidden,
@@ -148,6 +152,7 @@ pub enum Access {
 
 /// What `judge` found.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgement {
     /// What is permitted.
     pub access: Access,
@@ -165,7 +170,7 @@ pub struct Judgement {
 
 /// Times after the first failure at which /robots.txt is asked again; hourly after the last one.
 const RETRIES: [Duration; 3] = [Duration::from_mins(5), Duration::from_mins(15), Duration::from_mins(60)];
-/// For how long an unreachable origin is left alone before a stored copy may serve.
+/// How long an unreachable origin must have been unreachable before a stored copy is used.
 const FIRST_STOP: Duration = Duration::from_hours(12);
 /// How old a stored copy may be, and after which time an unreachable origin may open by choice.
 const LONGEST: Duration = Duration::from_hours(30 * 24);
@@ -198,10 +203,10 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn answer(&self, head: &Head, body: &[u8]) -> Judgement {
+    fn answer(&self, head: &ResponseHead, body: &[u8]) -> Judgement {
         let status = head.status;
         match StatusClass::of(status) {
-            // Nobody asked for a part of the file.
+            // A part of the file, which was not requested.
             StatusClass::Partial => self.unreachable("206 unasked", None),
             StatusClass::Success => self.body(head, body),
             StatusClass::NotModified => match self.history.good_copy {
@@ -239,7 +244,7 @@ impl Table<'_> {
         self.settled(Access::AllowAll, format!("unavailable: {status}"), DAY)
     }
 
-    fn body(&self, head: &Head, body: &[u8]) -> Judgement {
+    fn body(&self, head: &ResponseHead, body: &[u8]) -> Judgement {
         let status = head.status;
         if body.trim_ascii().is_empty() {
             return self.fresh(Access::Rules, format!("empty file: {status}"), self.ttl(head), true);
@@ -262,7 +267,7 @@ impl Table<'_> {
         self.fresh(Access::Rules, format!("fetched: {status}"), self.ttl(head), true)
     }
 
-    fn ttl(&self, head: &Head) -> Duration {
+    fn ttl(&self, head: &ResponseHead) -> Duration {
         let said = head.freshness(self.now).unwrap_or(self.policy.default_ttl);
         said.min(self.policy.max_ttl).max(self.policy.min_ttl)
     }
@@ -313,7 +318,7 @@ fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or_default()
 }
 
-fn looks_like_html(head: &Head, body: &[u8]) -> bool {
+fn looks_like_html(head: &ResponseHead, body: &[u8]) -> bool {
     let said = head.content_type.as_deref().unwrap_or_default().to_ascii_lowercase();
     let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     said.contains("html") || start.first() == Some(&b'<')

@@ -3,7 +3,7 @@
 mod head;
 mod judge;
 
-pub use head::{Head, retry_after};
+pub use head::{ResponseHead, retry_after};
 pub use judge::{
     Access, BadRedirect, Failure, History, Judgement, OnForbidden, Outcome, Policy, UnreachableAfter30Days,
     judge,

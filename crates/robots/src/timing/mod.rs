@@ -23,6 +23,7 @@ pub struct Timing {
 
 /// Holds one valid `Crawl-delay` line, rounded up to milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct CrawlDelay {
     /// The least time from one request to the next.
     pub delay: Duration,
@@ -32,6 +33,7 @@ pub struct CrawlDelay {
 
 /// Holds one `Request-rate` line: `pages` per `per`, always or within a daily range of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RequestRate {
     /// Pages, at least 1.
     pub pages: u32,
@@ -45,6 +47,7 @@ pub struct RequestRate {
 
 /// Holds a daily range of UTC, both ends inside; the end minute counts whole; `from > to` runs over midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct VisitTime {
     /// First minute of the day, 0 to 1439.
     pub from: u16,
@@ -56,6 +59,7 @@ pub struct VisitTime {
 
 /// Holds the gap that the file asks for at one moment, and the line that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Interval {
     /// The least time from one request to the next.
     pub every: Duration,
@@ -68,6 +72,7 @@ pub struct Interval {
 /// Names the field that asks for an [`Interval`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum IntervalReason {
     /// `Crawl-delay`, or `Cache-delay` where that is absent.
     CrawlDelay,

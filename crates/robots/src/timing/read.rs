@@ -1,4 +1,4 @@
-//! Reads the values of timing lines: the value that stands at the start, whatever text follows it.
+//! Reads the values of timing lines: the value at the start, whatever text follows it.
 //!
 //! Authors explain their values on the line (`40/1m 0100 - 0759 at night`, `10 seconds`). A value that is dropped for that is a
 //! limit that the site loses.

@@ -1,4 +1,4 @@
-//! Reads the conformance vectors that stand beside the checkout.
+//! Reads the conformance vectors beside the checkout.
 #![allow(clippy::unwrap_used, reason = "a table that can't be read fails the test")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The directory `shared` beside the checkout, or where `CRAWL_SHARED` points. Its absence fails in CI and is told elsewhere.
+/// The directory `shared` beside the checkout, or where `CRAWL_SHARED` points. Its absence fails in CI and is reported elsewhere.
 pub fn shared(file: &str) -> Option<PathBuf> {
     let root = std::env::var_os("CRAWL_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),

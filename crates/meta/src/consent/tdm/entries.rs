@@ -1,4 +1,4 @@
-//! Reads the entries of `/.well-known/tdmrep.json` one by one. Whatever else stands in the file is passed over and not kept: as a
+//! Reads the entries of `/.well-known/tdmrep.json` one by one. Whatever else is in the file is skipped and not kept: as a
 //! tree of values, half a megabyte of it can take a hundred times as much.
 
 use std::fmt;

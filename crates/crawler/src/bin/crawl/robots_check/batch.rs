@@ -42,7 +42,11 @@ fn answer(case: &Value, options: &Options) -> anyhow::Result<Map<String, Value>>
     };
     let options = match &case["dialect"] {
         Value::Null => options.clone(),
-        Value::String(name) => Options { dialect: name.parse()?, ..options.clone() },
+        Value::String(name) => {
+            let mut options = options.clone();
+            options.dialect = name.parse()?;
+            options
+        }
         _ => bail!("`dialect` must be a string"),
     };
     let mut files = Files { body: &body, options: &options, prepared: HashMap::new() };

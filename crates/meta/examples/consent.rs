@@ -1,0 +1,22 @@
+//! Whether the pages of a site may be used to train a model, by the lines of its robots.txt.
+
+use meta::consent::{ConsentLines, Policy, Purpose, RobotsSignals};
+use meta::jiff::Timestamp;
+use robots::{Agent, Options, Robots};
+
+fn main() {
+    let body = b"User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: /open/ train-ai=y\nAllow: /\n";
+    let robots = Robots::parse(body, &Agent::new("SuperRobot/1.0"), &Options::default(), None);
+    let signals = RobotsSignals::new(&ConsentLines::from(robots.signals()));
+    let policy = Policy::new([Purpose::Search, Purpose::AiTrain]);
+    for path in ["/index.html", "/open/data.html"] {
+        let statements = signals.statements(path, Timestamp::now());
+        let judged = policy.judge(&statements);
+        println!(
+            "{path}: training {}, search {}",
+            judged.serves(Purpose::AiTrain),
+            judged.serves(Purpose::Search)
+        );
+        statements.iter().for_each(|statement| println!("  {}", statement.source));
+    }
+}
