@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use meta::consent::tdm::{FILE_LIMIT, Reservation, TdmFile};
 use meta::consent::{AI_AGENTS, AiTxt, Claim, Consent, Policy, Purpose, Signal, Statement, ai_block_hint};
-use meta::{Origin as Place, Source};
+use meta::{Source, SourceKind};
 use robots::memory::block;
 use robots::{Options, Robots, StatusClass};
 
@@ -399,7 +399,8 @@ fn first_url(robots: &Entry, origin: &Origin, file: SiteFile) -> Option<CrawlUrl
 fn tdm_statement(tdm: &Reservation, at: Timestamp) -> Option<Statement> {
     let bit = tdm.reservation?;
     let consent = if bit == 1 { Consent::Deny } else { Consent::Allow };
-    let source = Source::new(Place::File, 0, SiteFile::TdmRep.path(), &format!("tdm-reservation: {bit}"));
+    let source =
+        Source::new(SourceKind::File, 0, SiteFile::TdmRep.path(), &format!("tdm-reservation: {bit}"));
     Some(Statement { signal: Signal::TdmRep, claim: Claim::Purpose(Purpose::Tdm, consent), source, at })
 }
 
@@ -409,7 +410,7 @@ fn unreachable(file: SiteFile, why: &str, at: Timestamp) -> Vec<Statement> {
         SiteFile::TdmRep => (Signal::TdmRep, &[Purpose::Tdm]),
         SiteFile::AiTxt => (Signal::AiTxt, &[Purpose::AiTrain]),
     };
-    let source = Source::new(Place::File, 0, file.path(), why);
+    let source = Source::new(SourceKind::File, 0, file.path(), why);
     let statement = |purpose: &Purpose| Statement {
         signal,
         claim: Claim::Purpose(*purpose, Consent::Deny),

@@ -1,16 +1,16 @@
 //! Whether the pages of a site may be used to train a model, by the lines of its robots.txt.
 
 use meta::consent::{ConsentLines, Policy, Purpose, RobotsSignals};
-use meta::jiff::Timestamp;
 use robots::{Agent, Options, Robots};
 
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let now = "2026-03-01T12:00:00Z".parse()?; // Timestamp::now() in a program
     let body = b"User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: /open/ train-ai=y\nAllow: /\n";
     let robots = Robots::parse(body, &Agent::new("SuperRobot/1.0"), &Options::default(), None);
     let signals = RobotsSignals::new(&ConsentLines::from(robots.signals()));
     let policy = Policy::new([Purpose::Search, Purpose::AiTrain]);
     for path in ["/index.html", "/open/data.html"] {
-        let statements = signals.statements(path, Timestamp::now());
+        let statements = signals.statements(path, now);
         let judged = policy.judge(&statements);
         println!(
             "{path}: training {}, search {}",
@@ -19,4 +19,5 @@ fn main() {
         );
         statements.iter().for_each(|statement| println!("  {}", statement.source));
     }
+    Ok(())
 }

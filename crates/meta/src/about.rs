@@ -8,7 +8,7 @@ use crate::fold::words;
 use crate::refresh::Refresh;
 use crate::tag::tag_name;
 use crate::walk::{cut, trim};
-use crate::{Because, Directives, MetaTag, Origin, Source, Warning};
+use crate::{DirectiveSource, Directives, MetaTag, Source, SourceKind, Warning};
 
 /// Bytes of a value that are read. What is kept of it is for the caller to bound.
 const TEXT_LIMIT: usize = 64 * 1024;
@@ -66,7 +66,7 @@ enum Kind {
 }
 
 fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &mut Directives) {
-    let source = || Source::new(Origin::Meta, position, name, content);
+    let source = || Source::new(SourceKind::Meta, position, name, content);
     match name {
         "description" => keep_first(&mut directives.description, plain_text(content)),
         "og:title" => keep_first(&mut directives.og_title, plain_text(content)),
@@ -81,7 +81,7 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
             Some(time) => {
                 directives.revisit_after = directives.revisit_after.max(Some(time));
                 let directive = format!("revisit-after:{}h", time.as_secs() / HOUR);
-                directives.because.push(Because { directive, source: source() });
+                directives.because.push(DirectiveSource { directive, source: source() });
             }
             None => directives.warnings.push(Warning::new("not a time to revisit after", source())),
         },
@@ -98,7 +98,7 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
             directives.document_state = directives.document_state.max(Some(state));
             if state == DocumentState::Dynamic {
                 let directive = "document-state:dynamic".to_owned();
-                directives.because.push(Because { directive, source: source() });
+                directives.because.push(DirectiveSource { directive, source: source() });
             }
         }
         _ => {}

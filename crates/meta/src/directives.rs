@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Because, Consent, DocumentState, ImagePreview, Limit, Refresh, Warning};
+use crate::{Consent, DirectiveSource, DocumentState, ImagePreview, Limit, Refresh, Warning};
 
 /// Says what the author of a page asks of a robot, and which tag or header line asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct Directives {
     /// A request to load this page again or another one.
     pub refresh: Option<Refresh>,
     /// Which tag or header line set each flag; sorted, without repetition.
-    pub because: Vec<Because>,
+    pub because: Vec<DirectiveSource>,
     /// What was said and couldn't be used; sorted, without repetition.
     pub warnings: Vec<Warning>,
 }

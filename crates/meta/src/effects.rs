@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use crate::{Because, Directives, DocumentState, Limit};
+use crate::{DirectiveSource, Directives, DocumentState, Limit};
 
 /// Says what a crawler may do with a page, and what forbids the rest. In JSON each is `true` or `false`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -33,7 +33,7 @@ pub enum Effect {
 #[non_exhaustive]
 pub enum Cause {
     /// What the author says to robots, and where.
-    Directive(Because),
+    Directive(DirectiveSource),
     /// What the site says to the uses of its pages, or its silence.
     Consent,
     /// Whoever set the flag gave no evidence.
@@ -70,9 +70,9 @@ impl Effects {
     /// Gives what the evidence that was kept of directives forbids; `is_unavailable` where the date of `unavailable_after` has come.
     ///
     /// noindex, a dynamic `document-state` and a date that has come keep text and body out, noarchive the body, nofollow the links.
-    pub fn of(because: &[Because], is_unavailable: bool) -> Self {
+    pub fn of(because: &[DirectiveSource], is_unavailable: bool) -> Self {
         let said = |key: &str| because.iter().find(|said| said.key() == key);
-        let effect = |said: Option<&Because>| {
+        let effect = |said: Option<&DirectiveSource>| {
             said.map_or(Effect::Allowed, |said| Effect::Forbidden(Cause::Directive(said.clone())))
         };
         let dynamic = || said("document-state");

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// Longest text kept as evidence, in characters.
 const TEXT_LIMIT: usize = 200;
 
-/// Tells what kind of place a statement was found in.
+/// The kind of place in which a statement was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Origin {
+pub enum SourceKind {
     /// A line of robots.txt.
     RobotsTxt,
     /// A file of the site, such as `/.well-known/tdmrep.json`.
@@ -32,7 +32,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Source {
     /// The kind of place.
-    pub origin: Origin,
+    pub origin: SourceKind,
     /// Number of the header line (from 0) or position of the tag in the page, as handed in.
     pub position: u32,
     /// Name of the header field, the meta element, the file or the dialect.
@@ -43,7 +43,7 @@ pub struct Source {
 
 impl Source {
     /// Makes a source; the text is cut and cleaned.
-    pub fn new(origin: Origin, position: u32, name: &str, text: &str) -> Self {
+    pub fn new(origin: SourceKind, position: u32, name: &str, text: &str) -> Self {
         Self { origin, position, name: clean(name), text: clean(text) }
     }
 }
@@ -51,35 +51,36 @@ impl Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.origin {
-            Origin::RobotsTxt => write!(f, "robots.txt line {}: {}: {}", self.position, self.name, self.text),
-            Origin::File => write!(f, "file {}: {}", self.name, self.text),
-            Origin::Header => write!(f, "header {}: {}", self.name, self.text),
-            Origin::Meta => write!(f, "meta {}: {}", self.name, self.text),
-            Origin::Link => write!(f, "link {}: {}", self.name, self.text),
-            Origin::Dialect => write!(f, "default of dialect {}", self.name),
-            Origin::Unread => write!(f, "unread {}: {}", self.name, self.text),
+            SourceKind::RobotsTxt => {
+                write!(f, "robots.txt line {}: {}: {}", self.position, self.name, self.text)
+            }
+            SourceKind::File => write!(f, "file {}: {}", self.name, self.text),
+            SourceKind::Header => write!(f, "header {}: {}", self.name, self.text),
+            SourceKind::Meta => write!(f, "meta {}: {}", self.name, self.text),
+            SourceKind::Link => write!(f, "link {}: {}", self.name, self.text),
+            SourceKind::Dialect => write!(f, "default of dialect {}", self.name),
+            SourceKind::Unread => write!(f, "unread {}: {}", self.name, self.text),
         }
     }
 }
 
 /// Pairs a directive that took effect with the place that gave it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Because {
+pub struct DirectiveSource {
     /// The directive in its plain form: `noindex` (also where `none` was written), `max-snippet:30` ...
     pub directive: String,
     /// Where it was said.
     pub source: Source,
 }
 
-impl Because {
+impl DirectiveSource {
     /// Gives the directive without its value.
     pub(crate) fn key(&self) -> &str {
         self.directive.split(':').next().unwrap_or_default()
     }
 }
 
-impl fmt::Display for Because {
+impl fmt::Display for DirectiveSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.directive, self.source)
     }

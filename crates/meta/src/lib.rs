@@ -1,4 +1,5 @@
 #![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 mod about;
 mod agent;
@@ -9,12 +10,13 @@ mod directives;
 mod effects;
 mod evidence;
 mod fold;
+mod gather;
 mod header;
 mod link;
 mod out_of_form;
 mod refresh;
 mod resolve;
-mod said;
+
 mod tag;
 mod term;
 mod walk;
@@ -28,7 +30,7 @@ pub use date::parse_date;
 pub use dialect::{Dialect, UnknownDialect};
 pub use directives::Directives;
 pub use effects::{Cause, Effect, Effects};
-pub use evidence::{Because, Origin, Source, Warning};
+pub use evidence::{DirectiveSource, Source, SourceKind, Warning};
 pub use header::{Scope, Scoped, parse_header_line};
 pub use link::{NoFollow, RelEffects, link_rel};
 pub use refresh::Refresh;

@@ -19,10 +19,12 @@ pub struct RelEffects {
 /// The keyword of a `rel` that keeps a link out of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the words")]
 pub enum NoFollow {
+    /// `nofollow`: the author doesn't endorse the link.
     NoFollow,
+    /// `ugc`: content of users.
     Ugc,
+    /// `sponsored`: the link is paid for.
     Sponsored,
 }
 

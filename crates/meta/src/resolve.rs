@@ -2,8 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::said::{Place, Said, gather};
-use crate::{Agent, Because, Consent, Dialect, Directives, Limit, MetaTag, Origin, Term, about, consent};
+use crate::gather::{Place, PlacedTerm, gather};
+use crate::{
+    Agent, Consent, Dialect, DirectiveSource, Directives, Limit, MetaTag, SourceKind, Term, about, consent,
+};
 
 /// Holds what a page and its response say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,7 +34,7 @@ pub struct Sources<'a> {
 pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Timestamp) -> Directives {
     let (said, warnings) = gather(sources, agent, dialect);
     let mut directives = Directives { warnings, ..Directives::default() };
-    for Said { term, place } in in_dialect(said, dialect) {
+    for PlacedTerm { term, place } in in_dialect(said, dialect) {
         apply(term, &place, &mut directives);
     }
     consent::tdm::read_response(sources, &mut directives);
@@ -43,13 +45,13 @@ pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Time
 }
 
 /// Drops what the dialect lifts and adds what it presumes.
-fn in_dialect(mut said: Vec<Said<'_>>, dialect: Dialect) -> Vec<Said<'_>> {
+fn in_dialect(mut said: Vec<PlacedTerm<'_>>, dialect: Dialect) -> Vec<PlacedTerm<'_>> {
     match dialect {
         Dialect::Strict => {}
         Dialect::Google => said.retain(|said| said.term != Term::NoArchive),
         Dialect::Yandex => {
             // Allowing terms exist in tags alone; they beat what tags and headers prohibit.
-            let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.place.origin == Origin::Meta));
+            let in_tags: Vec<Term> = terms(said.iter().filter(|said| said.place.origin == SourceKind::Meta));
             let is_allowed = |by: &[Term]| by.iter().any(|term| in_tags.contains(term));
             said.retain(|said| match said.term {
                 Term::NoIndex => !is_allowed(&[Term::Index, Term::All]),
@@ -74,21 +76,21 @@ fn in_dialect(mut said: Vec<Said<'_>>, dialect: Dialect) -> Vec<Said<'_>> {
             });
             let noindex = said.iter().find(|said| said.term == Term::NoIndex).copied();
             if let Some(noindex) = noindex.filter(|_| noindex_alone) {
-                said.push(Said { term: Term::NoFollow, ..noindex });
+                said.push(PlacedTerm { term: Term::NoFollow, ..noindex });
             }
         }
         Dialect::Inktomi => {
             if !said.iter().any(|said| matches!(said.term, Term::Follow | Term::All)) {
-                let (origin, text) = (Origin::Dialect, "index, nofollow");
+                let (origin, text) = (SourceKind::Dialect, "index, nofollow");
                 let place = Place { origin, position: 0, attribute: "", name: dialect.name(), text };
-                said.push(Said { term: Term::NoFollow, place });
+                said.push(PlacedTerm { term: Term::NoFollow, place });
             }
         }
     }
     said
 }
 
-fn terms<'a>(said: impl Iterator<Item = &'a Said<'a>>) -> Vec<Term> {
+fn terms<'a>(said: impl Iterator<Item = &'a PlacedTerm<'a>>) -> Vec<Term> {
     said.map(|said| said.term).collect()
 }
 
@@ -125,7 +127,7 @@ fn apply(term: Term, place: &Place<'_>, directives: &mut Directives) {
         | Term::None
         | Term::NoCache => return,
     }
-    directives.because.push(Because { directive: term.to_string(), source: place.source() });
+    directives.because.push(DirectiveSource { directive: term.to_string(), source: place.source() });
 }
 
 fn lower<T: Ord>(kept: &mut Option<T>, limit: T) {

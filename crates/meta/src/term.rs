@@ -7,33 +7,57 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One directive, as robots meta tags and `X-Robots-Tag` headers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs, reason = "the names are the terms")]
 #[non_exhaustive]
 pub enum Term {
+    /// `all`: index and follow.
     All,
+    /// `none`: noindex and nofollow.
     None,
+    /// `noindex`: the page may not be in an index or data set.
     NoIndex,
+    /// `index`: the page may be in an index.
     Index,
+    /// `nofollow`: the page's links may not be used.
     NoFollow,
+    /// `follow`: the page's links may be used.
     Follow,
+    /// `noarchive`: no copy of the body may be kept.
     NoArchive,
+    /// `nocache`: Bing's name of `noarchive`.
     NoCache,
+    /// `archive`: a copy may be kept.
     Archive,
+    /// `nosnippet`: no excerpt may be shown.
     NoSnippet,
+    /// `snippet`: an excerpt may be shown.
     Snippet,
+    /// `max-snippet`: longest excerpt, in characters.
     MaxSnippet(Limit),
+    /// `max-image-preview`: largest image preview.
     MaxImagePreview(ImagePreview),
+    /// `max-video-preview`: longest video preview, in seconds.
     MaxVideoPreview(Limit),
+    /// `noimageindex`: images of the page may not be indexed.
     NoImageIndex,
+    /// `notranslate`: no translation may be offered.
     NoTranslate,
+    /// `unavailable_after`: from this time on the page may not be shown.
     UnavailableAfter(Timestamp),
+    /// `indexifembedded`: the page may be indexed as part of another one.
     IndexIfEmbedded,
+    /// `noai`: no training of models with the page or its images.
     NoAi,
+    /// `noml`: no training of models with the page.
     NoMl,
+    /// `noimageai`: no training of models with the page's images.
     NoImageAi,
+    /// `noodp`: no text of the Open Directory Project (without effect today).
     NoOdp,
+    /// `noydir`: no text of the Yahoo directory (without effect today).
     NoYdir,
+    /// `noyaca`: no text of the Yandex catalogue (without effect today).
     NoYaca,
+    /// `nositelinkssearchbox`: no search box of the site in results.
     NoSitelinksSearchBox,
 }
 
@@ -78,10 +102,12 @@ impl<'de> Deserialize<'de> for Limit {
 /// Limits the size of an image preview. A smaller one is stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the values")]
 pub enum ImagePreview {
+    /// No preview.
     None,
+    /// A preview of the default size.
     Standard,
+    /// A preview up to the width of the viewport.
     Large,
 }
 

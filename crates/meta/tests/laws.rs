@@ -9,8 +9,8 @@ use meta::consent::{
     page_statements, robots_statements, tdm,
 };
 use meta::{
-    Agent, Because, Dialect, Directives, DocumentState, Effects, ImagePreview, Limit, MetaTag, Origin,
-    Source, Sources, Warning, link_rel, parse_content, parse_date, parse_header_line, resolve,
+    Agent, Dialect, DirectiveSource, Directives, DocumentState, Effects, ImagePreview, Limit, MetaTag,
+    Source, SourceKind, Sources, Warning, link_rel, parse_content, parse_date, parse_header_line, resolve,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -222,8 +222,8 @@ prop_compose! {
         evidence in vec((select(&["noindex", "max-snippet:1", "max-snippet:2"]), 0..40_u32), 0..40),
     ) -> Directives {
         let [description, canonical, meta_url, language] = words;
-        let source = |position| Source::new(Origin::Meta, position, "robots", "x");
-        let because = evidence.iter().map(|(directive, n)| Because { directive: (*directive).to_owned(), source: source(*n) });
+        let source = |position| Source::new(SourceKind::Meta, position, "robots", "x");
+        let because = evidence.iter().map(|(directive, n)| DirectiveSource { directive: (*directive).to_owned(), source: source(*n) });
         let warnings = evidence.iter().map(|(message, n)| Warning { message: (*message).to_owned(), source: source(*n) });
         let [index, follow, archive, snippet, imageindex, translate, indexifembedded] = flags;
         let made = Directives {

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::path::Path;
 
 use jiff::Timestamp;
-use meta::{Because, Directives};
+use meta::{DirectiveSource, Directives};
 use serde::{Deserialize, Serialize};
 
 use super::said::RobotsSaid;
@@ -370,7 +370,8 @@ fn forbids(
     reading: &Reading<'_>,
 ) -> Option<String> {
     let parsed = CrawlUrl::parse(url).ok()?;
-    let words = |because: &[Because]| because.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let words =
+        |because: &[DirectiveSource]| because.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
     if let Some(visited) = visited {
         let read = &visited.record;
         if !content::by_words(read, reading.rules, at).body {

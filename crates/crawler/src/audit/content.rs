@@ -1,7 +1,7 @@
 //! Page records, read again: what a page's own words keep out isn't there.
 
 use jiff::Timestamp;
-use meta::{Because, Sources};
+use meta::{DirectiveSource, Sources};
 
 use super::said::RobotsSaid;
 use super::{AuditError, AuditRules, Check};
@@ -52,7 +52,7 @@ pub(super) fn by_words(record: &PageRecord, rules: &AuditRules, at: Timestamp) -
 }
 
 /// The name of a directive.
-pub(super) fn word(because: &Because) -> &str {
+pub(super) fn word(because: &DirectiveSource) -> &str {
     because.directive.split([':', '=']).next().unwrap_or_default().trim()
 }
 

@@ -1,6 +1,6 @@
 //! Why nothing can be derived again from the body of a page: it isn't kept, or not as a whole.
 
-use meta::{Because, Origin};
+use meta::{DirectiveSource, SourceKind};
 
 use super::settings::Run;
 use super::{AuditRules, content};
@@ -45,8 +45,8 @@ pub(super) fn why_not(record: &PageRecord, rules: &AuditRules, is_off: bool) -> 
     let at = record.fetched_at;
     let (words, may) = (content::by_words(record, rules, at), content::allowed(record, rules, at));
     // Whether a word of somebody keeps it out, and not what couldn't be read alone.
-    let is_word = |said: &Because| {
-        said.source.origin != Origin::Unread && ["noindex", "none"].contains(&content::word(said))
+    let is_word = |said: &DirectiveSource| {
+        said.source.origin != SourceKind::Unread && ["noindex", "none"].contains(&content::word(said))
     };
     if record.withdrawn.is_some() {
         WITHDRAWN

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use jiff::Timestamp;
-use meta::consent::{ConsentLines, RobotsLine, RobotsSignals};
+use meta::consent::{ConsentLines, RobotsSignals};
 use robots::Robots;
 
 use super::{AuditError, AuditRules};
@@ -71,10 +71,5 @@ impl<'a, S: Store> RobotsSaid<'a, S> {
 
 /// The lines of a file that say something to uses of pages.
 pub(super) fn signals_of(robots: &Robots) -> RobotsSignals {
-    let signals = robots.signals();
-    let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
-    let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
-    let lines =
-        usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
-    RobotsSignals::new(&ConsentLines::read(lines))
+    RobotsSignals::new(&ConsentLines::from(robots.signals()))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use meta::consent::{ConsentLines, RobotsLine, RobotsSignals, Statement};
+use meta::consent::{ConsentLines, RobotsSignals, Statement};
 use robots::Robots;
 
 use crate::record::{PageRecord, RobotsRecord};
@@ -15,12 +15,7 @@ const IN_MEMORY: usize = 64;
 
 /// The `Content-Usage` and `Content-Signal` lines of the group that addresses us.
 pub fn consent_lines(robots: &Robots) -> ConsentLines {
-    let signals = robots.signals();
-    let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
-    let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
-    let lines =
-        usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
-    ConsentLines::read(lines)
+    ConsentLines::from(robots.signals())
 }
 
 /// Finds the statements that page records refer to.

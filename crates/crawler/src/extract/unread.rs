@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meta::{Because, Directives, Origin, Source};
+use meta::{DirectiveSource, Directives, Source, SourceKind};
 
 /// Names a part of a response that wasn't read and may have held directives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Unread {
     }
 
     fn source(&self) -> Source {
-        Source::new(Origin::Unread, 0, self.part(), &self.to_string())
+        Source::new(SourceKind::Unread, 0, self.part(), &self.to_string())
     }
 }
 
@@ -55,7 +55,9 @@ pub(super) fn close(mut directives: Directives, unread: &[Unread], closes_unread
         directives.index = false;
         directives.archive = false;
         for directive in ["noarchive", "noindex"] {
-            directives.because.push(Because { directive: directive.to_owned(), source: part.source() });
+            directives
+                .because
+                .push(DirectiveSource { directive: directive.to_owned(), source: part.source() });
         }
     }
     directives.because.sort();

@@ -170,7 +170,7 @@ impl Evidence {
     }
 
     /// Evidence that is a directive.
-    pub fn directive(because: &meta::Because) -> Self {
+    pub fn directive(because: &meta::DirectiveSource) -> Self {
         let source = because.source.to_string();
         let directive = Some(DirectiveSaid { directive: because.directive.clone(), source });
         Self { directive, ..Self::default() }

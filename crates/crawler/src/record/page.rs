@@ -134,7 +134,7 @@ pub struct PageRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<String>,
     /// Each directive that took effect, with the tag or header line that gave it.
-    pub directives: Vec<meta::Because>,
+    pub directives: Vec<meta::DirectiveSource>,
     /// What said something about the page and couldn't be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directive_warnings: Vec<String>,

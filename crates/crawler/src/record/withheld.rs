@@ -5,7 +5,7 @@
 //! follow them as well (`none`) the crawl needs none of them, and their number alone is kept.
 
 use jiff::fmt::rfc2822::{self, DateTimePrinter};
-use meta::Origin;
+use meta::SourceKind;
 use robots::StatusClass;
 
 use super::page::TELLING_HEADERS;
@@ -36,7 +36,7 @@ impl PageRecord {
 
     /// A tag in the page itself keeps its content out: while the page is unchanged, it still does.
     pub fn says_noindex_itself(&self) -> bool {
-        let is_own = |said: &&meta::Because| said.source.origin == Origin::Meta;
+        let is_own = |said: &&meta::DirectiveSource| said.source.origin == SourceKind::Meta;
         self.directives.iter().filter(is_own).any(|said| said.directive == "noindex")
     }
 
@@ -100,15 +100,15 @@ pub fn withhold_links(links: &mut Vec<LinkRecord>) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use meta::{Because, Source};
+    use meta::{DirectiveSource, Source};
 
     use super::*;
     use crate::extract::Position;
     use crate::record::LinkOutcome;
 
-    fn said(origin: Origin, directive: &str) -> Because {
+    fn said(origin: SourceKind, directive: &str) -> DirectiveSource {
         let source = Source::new(origin, 0, "robots", directive);
-        Because { directive: directive.to_owned(), source }
+        DirectiveSource { directive: directive.to_owned(), source }
     }
 
     /// A page with something in every field that tells of its content.
@@ -162,11 +162,11 @@ mod tests {
     fn the_date_of_a_page_stays_where_a_revisit_goes_by_it() {
         const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
         for (origin, date, kept) in [
-            (Origin::Meta, DATE, Some(DATE)),
-            (Origin::Meta, "6 Nov 1994 08:49:37 +0000 (secret)", Some(DATE)),
-            (Origin::Meta, "secret", None),
-            (Origin::Header, DATE, None),
-            (Origin::RobotsTxt, DATE, None),
+            (SourceKind::Meta, DATE, Some(DATE)),
+            (SourceKind::Meta, "6 Nov 1994 08:49:37 +0000 (secret)", Some(DATE)),
+            (SourceKind::Meta, "secret", None),
+            (SourceKind::Header, DATE, None),
+            (SourceKind::RobotsTxt, DATE, None),
         ] {
             let mut record = telling();
             record.directives = vec![said(origin, "noindex")];

@@ -1,6 +1,6 @@
 //! Links as a page has them, and which of them its author lets us follow.
 
-use meta::{Origin, Source, Warning};
+use meta::{Source, SourceKind, Warning};
 use robots::StatusClass;
 use serde::Serialize;
 
@@ -96,7 +96,7 @@ pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
     let first = odd.next()?;
     let count = 1 + odd.count();
     let message = format!("rel out of form, obeyed on {count} {}", if count == 1 { "link" } else { "links" });
-    Some(Warning { message, source: Source::new(Origin::Link, 0, "rel", first.rel.as_str()) })
+    Some(Warning { message, source: Source::new(SourceKind::Link, 0, "rel", first.rel.as_str()) })
 }
 
 /// The targets of `Refresh` header lines, as links like those of the meta form: against the URL of the response, whatever its

@@ -109,7 +109,7 @@ struct MayAsk {
     asked: Option<Delay>,
     half_rate: bool,
     evidence: RobotsEvidence,
-    noindex: Option<meta::Because>,
+    noindex: Option<meta::DirectiveSource>,
     said: Said,
 }
 
@@ -361,13 +361,13 @@ async fn ask_file<F: Fetch, S: Store>(
 }
 
 /// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).
-fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::Because> {
+fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
     if !matches!(entry.robots.dialect(), Dialect::Hardened | Dialect::Strictest) {
         return None;
     }
     let line = entry.robots.signals().noindex(url.path_and_query())?;
-    let source = meta::Source::new(meta::Origin::RobotsTxt, line, "Noindex", url.path_and_query());
-    Some(meta::Because { directive: "noindex".to_owned(), source })
+    let source = meta::Source::new(meta::SourceKind::RobotsTxt, line, "Noindex", url.path_and_query());
+    Some(meta::DirectiveSource { directive: "noindex".to_owned(), source })
 }
 
 /// Looks up where the host of a lease is, without asking it anything.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meta::consent::{Policy, page_statements};
-use meta::{Because, Directives, Effects, Refresh, Source, Warning};
+use meta::{DirectiveSource, Directives, Effects, Refresh, Source, Warning};
 use robots::StatusClass;
 use url::Url;
 
@@ -117,7 +117,7 @@ pub(super) struct Page {
     /// What robots.txt said.
     pub(super) robots: RobotsEvidence,
     /// A `Noindex` line of robots.txt that covers it.
-    pub(super) noindex: Option<Because>,
+    pub(super) noindex: Option<DirectiveSource>,
     /// What the site says to uses of the page.
     pub(super) said: Said,
     /// The record of the last visit.
@@ -344,7 +344,7 @@ fn text(
 
 /// A warning in words. Where no text of the page may be kept it quotes what stands in a place that said something which
 /// took effect, and of other places tells the name alone.
-fn warned(warning: &Warning, because: &[Because], keep_text: bool) -> String {
+fn warned(warning: &Warning, because: &[DirectiveSource], keep_text: bool) -> String {
     let Warning { message, source } = warning;
     let is_evidence = || {
         because.iter().any(|said| {
@@ -507,7 +507,7 @@ mod tests {
         let held = |record| visited(record, Vec::new()).bytes_held();
         let text = || "x".repeat(LARGE);
         let empty = held(PageRecord::default());
-        let source = meta::Source { text: text(), ..meta::Source::new(meta::Origin::Meta, 0, "", "") };
+        let source = meta::Source { text: text(), ..meta::Source::new(meta::SourceKind::Meta, 0, "", "") };
         let statement = meta::consent::Statement {
             signal: meta::consent::Signal::NoAi,
             claim: meta::consent::Claim::Use(meta::consent::Grade::Full),
@@ -522,7 +522,7 @@ mod tests {
             },
             PageRecord { consent: vec![statement], ..PageRecord::default() },
             PageRecord {
-                directives: vec![Because { directive: String::new(), source }],
+                directives: vec![DirectiveSource { directive: String::new(), source }],
                 ..PageRecord::default()
             },
             PageRecord { keywords: Some(vec![String::new(); LARGE / 24]), ..PageRecord::default() },

@@ -6,7 +6,7 @@ use robots::memory::{block, list};
 use super::{Claim, Consent, Location, Purpose, Signal, Statement};
 use crate::agent::product_token;
 use crate::walk::cut;
-use crate::{Agent, Origin, Source};
+use crate::{Agent, Source, SourceKind};
 
 /// Bytes of the file that are read.
 const FILE_LIMIT: usize = 512 * 1024;
@@ -105,12 +105,12 @@ impl AiTxt {
     pub fn statement(&self, path: &str, at: Timestamp) -> Option<Statement> {
         let claim = Claim::Purpose(Purpose::AiTrain, Consent::Deny);
         if let Some(line) = self.unread {
-            let source = Source::new(Origin::File, line, "/ai.txt", "not read from here on: too long");
+            let source = Source::new(SourceKind::File, line, "/ai.txt", "not read from here on: too long");
             return Some(Statement { signal: Signal::AiTxt, claim, source, at });
         }
         let matching = self.rules.iter().filter(|rule| rule.location.matches(path));
         let rule = matching.max_by_key(|rule| (rule.location.bytes(), rule.is_allowed))?;
-        let source = Source::new(Origin::File, rule.line, "/ai.txt", &rule.text);
+        let source = Source::new(SourceKind::File, rule.line, "/ai.txt", &rule.text);
         (!rule.is_allowed).then_some(Statement { signal: Signal::AiTxt, claim, source, at })
     }
 }
@@ -126,7 +126,7 @@ pub fn ai_block_hint<'a>(
     closed.retain(|agent| AI_AGENTS.contains(&agent.as_str()));
     closed.sort();
     closed.dedup();
-    let source = Source::new(Origin::RobotsTxt, 0, "User-agent", &closed.join(", "));
+    let source = Source::new(SourceKind::RobotsTxt, 0, "User-agent", &closed.join(", "));
     let claim = Claim::Purpose(Purpose::AiTrain, Consent::Deny);
     (closed.len() >= ENOUGH).then_some(Statement { signal: Signal::AiBlockHint, claim, source, at })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::location::normalise;
 use super::{Claim, Consent, Location, Purpose, Signal, Statement, out_of_form};
-use crate::{Origin, Source};
+use crate::{Source, SourceKind};
 
 /// Lines of a group that are read.
 const LINES: usize = 1_000;
@@ -120,11 +120,9 @@ impl From<&robots::Signals> for ConsentLines {
     fn from(signals: &robots::Signals) -> Self {
         let usage = signals.content_usage().iter().map(|line| ("Content-Usage", line));
         let signal = signals.content_signal().iter().map(|line| ("Content-Signal", line));
-        let line = |(field, line): (&'static str, _)| {
-            let robots::SignalLine { raw, line, .. } = line;
-            RobotsLine { field, value: raw, line: *line }
-        };
-        Self::read(usage.chain(signal).map(line))
+        let lines =
+            usage.chain(signal).map(|(field, line)| RobotsLine { field, value: &line.raw, line: line.line });
+        Self::read(lines)
     }
 }
 
@@ -186,13 +184,14 @@ impl RobotsSignals {
             let denied = line.said.out_of_form.iter().map(|claim| (*claim, " (out of form)"));
             clean.chain(denied).map(|(claim, form)| {
                 let name = format!("{}{form}", name(line.signal));
-                let source = Source::new(Origin::RobotsTxt, line.line, &name, &line.value);
+                let source = Source::new(SourceKind::RobotsTxt, line.line, &name, &line.value);
                 Statement { signal: line.signal, claim, source, at }
             })
         });
         let mut statements: Vec<Statement> = read.collect();
         if let Some(unread) = self.unread_about(path) {
-            let source = Source::new(Origin::RobotsTxt, unread.line, name(unread.signal), &unread.words());
+            let source =
+                Source::new(SourceKind::RobotsTxt, unread.line, name(unread.signal), &unread.words());
             let deny = |purpose| Statement {
                 signal: unread.signal,
                 claim: Claim::Purpose(purpose, Consent::Deny),

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::out_of_form::{self, Read};
 use super::tdm::{Reservation, effective};
 use super::{Claim, Consent, Purpose, Signal, Statement};
-use crate::{Directives, Origin, Source};
+use crate::{Directives, Source, SourceKind};
 
 /// Places of one claim that are kept.
 const PLACES: usize = 8;
@@ -55,8 +55,9 @@ pub fn page_statements(
     if let Some(bit) = effective(tdm_file, directives).reservation {
         let consent = if bit == 1 { Consent::Deny } else { Consent::Allow };
         let said = directives.because.iter().find(|because| because.key() == "tdm-reservation");
-        let in_file =
-            || Source::new(Origin::File, 0, "/.well-known/tdmrep.json", &format!("tdm-reservation: {bit}"));
+        let in_file = || {
+            Source::new(SourceKind::File, 0, "/.well-known/tdmrep.json", &format!("tdm-reservation: {bit}"))
+        };
         let source = said.map_or_else(in_file, |because| because.source.clone());
         add(Signal::TdmRep, Claim::Purpose(Purpose::Tdm, consent), source);
     }
@@ -73,11 +74,11 @@ fn add_claims(
 ) {
     let Read { clean, out_of_form } = out_of_form::read(signal, value);
     for claim in clean {
-        add(signal, claim, Source::new(Origin::Header, number, name, value));
+        add(signal, claim, Source::new(SourceKind::Header, number, name, value));
     }
     for claim in out_of_form {
         let name = format!("{name} (out of form)");
-        add(signal, claim, Source::new(Origin::Header, number, &name, value));
+        add(signal, claim, Source::new(SourceKind::Header, number, &name, value));
     }
 }
 

@@ -148,10 +148,10 @@ mod tests {
 
     use super::*;
     use crate::consent::{Claim, Signal};
-    use crate::{Effect, Origin, Source};
+    use crate::{Effect, Source, SourceKind};
 
     fn statements(claims: &[Claim]) -> Vec<Statement> {
-        let source = Source::new(Origin::Header, 0, "x", "y");
+        let source = Source::new(SourceKind::Header, 0, "x", "y");
         let statement = |claim: &Claim| Statement {
             signal: Signal::ContentSignal,
             claim: *claim,

@@ -136,10 +136,10 @@ pub(super) mod tests_support {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Origin;
+    use crate::SourceKind;
 
     fn statement(claim: Claim) -> Statement {
-        let source = Source::new(Origin::Header, 0, "x", "y");
+        let source = Source::new(SourceKind::Header, 0, "x", "y");
         Statement { signal: Signal::ContentUsage, claim, source, at: Timestamp::UNIX_EPOCH }
     }
 

@@ -9,7 +9,7 @@ use self::entries::Entries;
 use super::location::Location;
 use crate::fold::{Word, words};
 use crate::walk::{cut, trim};
-use crate::{Because, Directives, Origin, Source, Sources, Warning};
+use crate::{DirectiveSource, Directives, Source, SourceKind, Sources, Warning};
 
 /// Bytes of `/.well-known/tdmrep.json` that are read; a longer file is not used.
 pub const FILE_LIMIT: usize = 512 * 1024;
@@ -83,21 +83,21 @@ pub fn effective(file: Option<&Reservation>, directives: &Directives) -> Reserva
 /// two a reservation wins.
 pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) {
     let headers = (0..).zip(sources.headers).map(|(number, (name, value))| Line {
-        origin: Origin::Header,
+        origin: SourceKind::Header,
         position: number,
         name: name.trim(),
         value,
     });
     let metas = sources.metas.iter().filter_map(|tag| {
         let (name, value) = (tag.name.as_deref()?, tag.content.as_deref()?);
-        Some(Line { origin: Origin::Meta, position: tag.position, name: trim(name), value })
+        Some(Line { origin: SourceKind::Meta, position: tag.position, name: trim(name), value })
     });
     let mut because = Vec::new();
     for said in [read(headers, directives), read(metas, directives)] {
         if said.0.reservation.is_some() {
             // The protocol lets the page open what the header reserved; the reservation is kept as a note.
             if directives.tdm_reservation > said.0.reservation {
-                let replaced = because.drain(..).map(|because: Because| because.source);
+                let replaced = because.drain(..).map(|because: DirectiveSource| because.source);
                 directives
                     .warnings
                     .extend(replaced.map(|source| Warning::new("replaced by the page", source)));
@@ -112,7 +112,7 @@ pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) 
 
 /// A header line or a meta tag.
 struct Line<'a> {
-    origin: Origin,
+    origin: SourceKind,
     position: u32,
     name: &'a str,
     value: &'a str,
@@ -121,7 +121,7 @@ struct Line<'a> {
 fn read<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     directives: &mut Directives,
-) -> (Reservation, Vec<Because>) {
+) -> (Reservation, Vec<DirectiveSource>) {
     let mut said = Reservation::default();
     let mut because = Vec::new();
     for line in lines {
@@ -131,12 +131,12 @@ fn read<'a>(
             match value.parse().ok().and_then(bit) {
                 Some(bit) => {
                     said.reservation = said.reservation.max(Some(bit));
-                    because.push(Because { directive: format!("{RESERVATION}:{bit}"), source });
+                    because.push(DirectiveSource { directive: format!("{RESERVATION}:{bit}"), source });
                 }
                 None if holds_one(value) => {
                     said.reservation = Some(1);
                     directives.warnings.push(Warning::new("reservation out of form, obeyed", source.clone()));
-                    because.push(Because { directive: format!("{RESERVATION}:1"), source });
+                    because.push(DirectiveSource { directive: format!("{RESERVATION}:1"), source });
                 }
                 None => directives.warnings.push(Warning::new("neither 0 nor 1", source)),
             }

@@ -6,9 +6,9 @@ use super::*;
 use crate::extract::Position;
 use crate::record::EffectsTaken;
 
-fn said(word: &str) -> meta::Because {
-    let source = meta::Source::new(meta::Origin::Meta, 0, "robots", word);
-    meta::Because { directive: word.to_owned(), source }
+fn said(word: &str) -> meta::DirectiveSource {
+    let source = meta::Source::new(meta::SourceKind::Meta, 0, "robots", word);
+    meta::DirectiveSource { directive: word.to_owned(), source }
 }
 
 /// The second page under these directives, as the crawl would have left it, with two links.
@@ -236,7 +236,7 @@ fn denied(purpose: Purpose) -> Statement {
     Statement {
         signal: Signal::ContentSignal,
         claim: Claim::Purpose(purpose, Consent::Deny),
-        source: meta::Source::new(meta::Origin::Header, 0, "content-signal", "search=no"),
+        source: meta::Source::new(meta::SourceKind::Header, 0, "content-signal", "search=no"),
         at: at(6.0).wall,
     }
 }

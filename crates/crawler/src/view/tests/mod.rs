@@ -203,9 +203,9 @@ fn page(url: &str, status: Option<u16>) -> PageRecord {
     }
 }
 
-fn directive(text: &str) -> meta::Because {
-    let source = meta::Source::new(meta::Origin::Meta, 0, "robots", text);
-    meta::Because { directive: text.to_owned(), source }
+fn directive(text: &str) -> meta::DirectiveSource {
+    let source = meta::Source::new(meta::SourceKind::Meta, 0, "robots", text);
+    meta::DirectiveSource { directive: text.to_owned(), source }
 }
 
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {

@@ -10,7 +10,7 @@ use crawler::record::PageRecord;
 use crawler::url::CrawlUrl;
 use crawler::view::{StoredResponse, StoredVisit};
 use jiff::Timestamp;
-use meta::{Agent, Because, Dialect, Directives, MetaTag, Origin, Sources};
+use meta::{Agent, Dialect, DirectiveSource, Directives, MetaTag, SourceKind, Sources};
 use serde_json::{Map, Value, json};
 
 use super::answer;
@@ -118,7 +118,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
         // The site's own files and robots.txt had a say, too.
         checked.statements.clone_from(&visit.record.consent);
         let noindex =
-            visit.record.directives.iter().find(|because| because.source.origin == Origin::RobotsTxt);
+            visit.record.directives.iter().find(|because| because.source.origin == SourceKind::RobotsTxt);
         if let Some(because) = noindex.filter(|because| !checked.directives.because.contains(because)) {
             checked.directives.index = false;
             checked.directives.because.push(because.clone());
@@ -155,13 +155,13 @@ fn content_types(record: &PageRecord, response: Option<&StoredResponse>) -> Vec<
 /// Makes a decision of what was recorded: each directive that took effect, said again as a tag.
 fn from_record(visit: &StoredVisit, check: &Check, basis: Basis) -> Checked {
     let record = &visit.record;
-    let counts = |because: &&Because| {
+    let counts = |because: &&DirectiveSource| {
         basis == Basis::Record
-            || because.source.origin == Origin::Unread
-            || because.source.origin == Origin::Meta && because.source.name.eq_ignore_ascii_case("robots")
+            || because.source.origin == SourceKind::Unread
+            || because.source.origin == SourceKind::Meta && because.source.name.eq_ignore_ascii_case("robots")
     };
-    let recorded: Vec<&Because> = record.directives.iter().filter(counts).collect();
-    let tag = |because: &&Because| MetaTag {
+    let recorded: Vec<&DirectiveSource> = record.directives.iter().filter(counts).collect();
+    let tag = |because: &&DirectiveSource| MetaTag {
         name: Some("robots".to_owned()),
         content: Some(because.directive.clone()),
         ..MetaTag::default()
@@ -170,7 +170,7 @@ fn from_record(visit: &StoredVisit, check: &Check, basis: Basis) -> Checked {
     let headers: &[(String, String)] = if basis == Basis::Record { &[] } else { &check.headers };
     let sources = Sources { headers, metas: &metas };
     let mut directives = meta::resolve(&sources, &check.agent, check.dialect, check.now);
-    directives.because.retain(|because| because.source.origin == Origin::Header);
+    directives.because.retain(|because| because.source.origin == SourceKind::Header);
     directives.because.extend(recorded.into_iter().cloned());
     directives.because.sort();
     directives.warnings.clear();
@@ -219,8 +219,7 @@ fn done(visit: &StoredVisit) -> Done {
 fn as_json(visit: &StoredVisit, check: &Check, checked: &Checked, basis: Basis) -> Value {
     let record = &visit.record;
     let Done { text, body, links } = done(visit);
-    let said =
-        |because: &Because| json!({"directive": because.directive, "source": because.source.to_string()});
+    let said = |because: &DirectiveSource| json!({"directive": because.directive, "source": because.source.to_string()});
     let mut answer = Map::from_iter([
         ("v".to_owned(), json!(1)),
         ("id".to_owned(), Value::Null),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crawler::clean::clean;
-use meta::{Because, Directives};
+use meta::{DirectiveSource, Directives};
 
 use super::answer::revisit_days;
 use super::decide::{Check, Checked};
@@ -83,9 +83,9 @@ fn line(out: &mut dyn Write, name: &str, answer: &str, because: &[String]) -> io
 }
 
 /// Picks the reasons of a flag. A date that is still to come is no reason yet.
-fn said(because: &[Because], keys: &[&str], due: bool) -> Vec<String> {
-    let key = |because: &Because| because.directive.split(':').next().unwrap_or_default().to_owned();
-    let is_one = |because: &&Because| {
+fn said(because: &[DirectiveSource], keys: &[&str], due: bool) -> Vec<String> {
+    let key = |because: &DirectiveSource| because.directive.split(':').next().unwrap_or_default().to_owned();
+    let is_one = |because: &&DirectiveSource| {
         let key = key(because);
         keys.contains(&because.directive.as_str())
             || keys.contains(&key.as_str()) && (due || key != "unavailable_after")

@@ -7,7 +7,7 @@ use crate::fold::names;
 use crate::header::{is_header, read_header_line};
 use crate::tag::{read_content, tag_name};
 use crate::walk::{Found, trim};
-use crate::{Agent, Dialect, Origin, Scope, Source, Sources, Term, Warning};
+use crate::{Agent, Dialect, Scope, Source, SourceKind, Sources, Term, Warning};
 
 /// Places of one term that are kept; of a limit or date the strictest is among them.
 const PLACES: usize = 64;
@@ -16,7 +16,7 @@ const REMARKS: usize = 1_000;
 
 /// One term that addresses us, with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Said<'a> {
+pub(crate) struct PlacedTerm<'a> {
     pub term: Term,
     pub place: Place<'a>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Said<'a> {
 /// A place that something was said in: what a [`Source`] is made of when it's needed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place<'a> {
-    pub origin: Origin,
+    pub origin: SourceKind,
     pub position: u32,
     /// Stands before the name: `http-equiv `.
     pub attribute: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct Place<'a> {
 impl Place<'_> {
     pub(crate) fn source(&self) -> Source {
         match self.origin {
-            Origin::Meta => {
+            SourceKind::Meta => {
                 let name = format!("{}{}", self.attribute, tag_name(self.name));
                 Source::new(self.origin, self.position, &name, self.text)
             }
@@ -50,16 +50,21 @@ pub(crate) fn gather<'a>(
     sources: &Sources<'a>,
     agent: &Agent,
     dialect: Dialect,
-) -> (Vec<Said<'a>>, Vec<Warning>) {
+) -> (Vec<PlacedTerm<'a>>, Vec<Warning>) {
     let mut gathered = Gathered { said: Vec::new(), warnings: Vec::new(), remarks: 0 };
     for (position, (name, text)) in (0..).zip(sources.headers) {
-        let place = Place { origin: Origin::Header, position, attribute: "", name, text };
+        let place = Place { origin: SourceKind::Header, position, attribute: "", name, text };
         gathered.read_header(place, agent, dialect);
     }
     for tag in sources.metas {
         let Some(text) = tag.content.as_deref() else { continue };
-        let place =
-            |attribute, name| Place { origin: Origin::Meta, position: tag.position, attribute, name, text };
+        let place = |attribute, name| Place {
+            origin: SourceKind::Meta,
+            position: tag.position,
+            attribute,
+            name,
+            text,
+        };
         if tag.name_unread {
             gathered.read_unnamed(place("", tag.name.as_deref().unwrap_or_default()), tag.content_unread);
             continue;
@@ -91,7 +96,7 @@ pub(crate) fn gather<'a>(
 }
 
 struct Gathered<'a> {
-    said: Vec<Said<'a>>,
+    said: Vec<PlacedTerm<'a>>,
     warnings: Vec<Warning>,
     remarks: usize,
 }
@@ -189,9 +194,9 @@ impl<'a> Gathered<'a> {
             Term::NoCache => return self.say(Term::NoArchive, place),
             _ => {}
         }
-        let is_same = |said: &&mut Said<'_>| discriminant(&said.term) == discriminant(&term);
+        let is_same = |said: &&mut PlacedTerm<'_>| discriminant(&said.term) == discriminant(&term);
         let mut same = self.said.iter_mut().filter(is_same);
-        let said = Said { term, place };
+        let said = PlacedTerm { term, place };
         match same.nth(PLACES - 1) {
             Some(last) if term < last.term => *last = said,
             Some(_) => {}
