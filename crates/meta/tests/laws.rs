@@ -186,18 +186,17 @@ prop_compose! {
         consents in [option::of(consent()), option::of(consent())],
         tdm in option::of(0..2_u8),
     ) -> Directives {
-        Directives {
-            max_snippet: snippet,
-            max_video_preview: video,
-            max_image_preview: image,
-            unavailable_after: after.map(|days| now() + jiff::SignedDuration::from_hours(24 * days)),
-            revisit_after: revisit.map(|days| Duration::from_hours(24 * days)),
-            document_state: state,
-            ai_train: consents[0],
-            ai_train_images: consents[1],
-            tdm_reservation: tdm,
-            ..Directives::default()
-        }
+        let mut limits = Directives::default();
+        limits.max_snippet = snippet;
+        limits.max_video_preview = video;
+        limits.max_image_preview = image;
+        limits.unavailable_after = after.map(|days| now() + jiff::SignedDuration::from_hours(24 * days));
+        limits.revisit_after = revisit.map(|days| Duration::from_hours(24 * days));
+        limits.document_state = state;
+        limits.ai_train = consents[0];
+        limits.ai_train_images = consents[1];
+        limits.tdm_reservation = tdm;
+        limits
     }
 }
 
@@ -226,13 +225,13 @@ prop_compose! {
         let because = evidence.iter().map(|(directive, n)| DirectiveSource { directive: (*directive).to_owned(), source: source(*n) });
         let warnings = evidence.iter().map(|(message, n)| Warning { message: (*message).to_owned(), source: source(*n) });
         let [index, follow, archive, snippet, imageindex, translate, indexifembedded] = flags;
-        let made = Directives {
-            index, follow, archive, snippet, imageindex, translate, indexifembedded,
-            description, canonical, meta_url, language, keywords,
-            because: because.collect(),
-            warnings: warnings.collect(),
-            ..limits
-        };
+        let mut made = limits;
+        [made.index, made.follow, made.archive, made.snippet] = [index, follow, archive, snippet];
+        [made.imageindex, made.translate, made.indexifembedded] = [imageindex, translate, indexifembedded];
+        [made.description, made.canonical, made.meta_url, made.language] = [description, canonical, meta_url, language];
+        made.keywords = keywords;
+        made.because = because.collect();
+        made.warnings = warnings.collect();
         // Evidence is sorted and bounded in whatever the crate makes; merging brings it there.
         made.merge(Directives::default())
     }
