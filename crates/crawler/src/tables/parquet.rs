@@ -256,7 +256,7 @@ impl Buffer {
                 self.repetitions.push(0);
                 return Ok(4);
             }
-            ValueRef::Compound { json, .. } if json == "[]" => Vec::new(),
+            ValueRef::Compound { json: "[]", .. } => Vec::new(),
             ValueRef::Compound { json, .. } => serde_json::from_str(json).map_err(|_| self.misfit(value))?,
             _ => return Err(self.misfit(value)),
         };
