@@ -17,7 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             judged.serves(Purpose::AiTrain),
             judged.serves(Purpose::Search)
         );
-        statements.iter().for_each(|statement| println!("  {}", statement.source));
+        for statement in &statements {
+            println!("  {}", statement.source);
+        }
     }
     Ok(())
 }

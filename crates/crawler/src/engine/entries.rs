@@ -353,10 +353,10 @@ fn cause(visited: &Visited, effect: &Effect, expected: bool) -> Option<(Layer, R
             Some((Layer::Directive, word.into(), Evidence::directive(because)))
         }
         Some(Cause::Consent) => Some(consent(visited)),
-        Some(Cause::Unstated) | None if !expected => None,
+        Some(_) | None if !expected => None,
         // It was refused at an earlier visit, of which the record is kept.
-        Some(Cause::Unstated) | None if visited.record.serves.is_empty() => Some(consent(visited)),
-        Some(Cause::Unstated) | None => {
+        Some(_) | None if visited.record.serves.is_empty() => Some(consent(visited)),
+        Some(_) | None => {
             let said = visited.record.directives.iter().map(|said| said.source.to_string());
             let words = said.collect::<Vec<_>>().join("; ");
             Some((Layer::Directive, PlainReason::Directive.into(), Evidence::from(words)))
