@@ -23,7 +23,7 @@ use crawler::job::{CrawlDir, FORMAT};
 use crawler::pace::{Delay, Why};
 use crawler::record::{
     Decision, EffectsTaken, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsAccess,
-    RobotsEvidence, RobotsRecord, RunSettings,
+    RobotsEvidence, RobotsRecord,
 };
 use crawler::store::{SledStore, Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
@@ -99,7 +99,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
     "SuperRobot/1.0".clone_into(&mut settings.agent.product);
     let seeds = (0..hosts).map(|host| Ok(url(host, 0)?.to_string())).collect::<Result<Vec<_>>>()?;
     let urls = seeds.iter().map(|seed| CrawlUrl::parse(seed)).collect::<std::result::Result<Vec<_>, _>>()?;
-    let (run, in_force) = RunSettings::new(&settings, &urls)?;
+    let (run, in_force) = crawler::config::run_settings(&settings, &urls)?;
     let record = Record { program: "bench".to_owned(), started: began.wall, seeds, ..Record::default() };
     let text = to_toml(&settings, &record)?;
     held.write_settings(&text)?;

@@ -7,8 +7,8 @@
 mod asking;
 mod kept;
 
+pub use self::kept::RobotsStatements;
 pub(crate) use self::kept::denials;
-pub use self::kept::{RobotsStatements, consent_lines};
 
 use std::sync::Arc;
 

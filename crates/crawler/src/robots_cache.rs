@@ -4,7 +4,9 @@
 //! means no pages. What is known is in the store too, so that a resumed crawl asks again only when it is due.
 
 mod age;
+mod consent_lines;
 
+use self::consent_lines::consent_lines;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -16,11 +18,11 @@ use robots::{Agent, Options, Robots, StatusClass};
 
 use self::age::{Aged, Dated};
 use crate::clock::{Clock, Now};
-use crate::consent::consent_lines;
+use crate::encoded::Size;
 use crate::fetch::{ErrorKind, FetchError, Response};
 use crate::frontier::RobotsFetch;
 use crate::origin_cache::{Kind, OriginCache};
-use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Size, Uncommitted};
+use crate::record::{RobotsAccess, RobotsClocks, RobotsRecord, Uncommitted};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
 

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use regex::RegexSet;
+use serde::{Deserialize, Serialize};
 
-use crate::config::ScopeMode;
-use crate::record::LinkOutcome;
+use crate::link_outcome::LinkOutcome;
 use crate::url::CrawlUrl;
 
 /// Says what is wrong with `--include` or `--exclude`.
@@ -16,6 +16,21 @@ pub struct PatternError {
     pub option: &'static str,
     /// What the pattern's parser says.
     pub source: regex::Error,
+}
+
+/// How far from the seeds the crawl goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScopeMode {
+    /// The hosts of the seeds. The default.
+    #[default]
+    Host,
+    /// The registrable domains of the seeds.
+    Domain,
+    /// URLs that begin with a seed's, up to its last slash.
+    Prefix,
+    /// Every host.
+    Any,
 }
 
 /// The crawl's boundary.

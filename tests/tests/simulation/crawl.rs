@@ -15,7 +15,7 @@ use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
 use crawler::plan::{Plan, Planner};
-use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence, RunSettings};
+use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 use crawler::visit::VisitContext;
@@ -139,7 +139,7 @@ impl<S: Store> Crawl<S> {
         let archive = archive.map(|directory| (directory, &info, 1 << 30));
         let committer = Committer::open(Arc::clone(&self.store), archive)?;
         let seeds = seeds(&self.sim);
-        let begun_with = RunSettings::new(&settings, &seeds).expect("the settings can be written");
+        let begun_with = config::run_settings(&settings, &seeds).expect("the settings can be written");
         let mut scope = job::scope(&settings).expect("no patterns");
         for seed in &seeds {
             scope.add_seed(seed);

@@ -162,6 +162,30 @@ fn is_email(text: &str) -> bool {
     atoms(local, &in_atom) && atoms(domain, &in_label) && text.len() <= 254
 }
 
+/// A contact as a text, empty for none: for `#[serde(with)]`.
+pub(super) mod contact {
+    use serde::de::Error as _;
+    use serde::{Deserializer, Serialize, Serializer};
+
+    use super::Contact;
+    use crate::units;
+
+    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
+    pub(in crate::config) fn serialize<S: Serializer>(
+        value: &Option<Contact>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(Contact::to_string).unwrap_or_default().serialize(out)
+    }
+
+    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
+        input: D,
+    ) -> Result<Option<Contact>, D::Error> {
+        let text = units::text(input)?;
+        if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,31 @@
-//! What can be wrong with settings.
+//! What can be wrong with settings, and which source gave the value.
+
+use std::fmt;
+
+/// Which source a value came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Nobody set it.
+    #[default]
+    Default,
+    /// The TOML file.
+    File,
+    /// An environment variable `CRAWL_*`.
+    Env,
+    /// An option.
+    Cli,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::Env => "environment",
+            Self::Cli => "command line",
+        })
+    }
+}
 
 /// Why the settings were refused.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +48,7 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         what: String,
         /// Which source gave it.
-        origin: super::Origin,
+        origin: Origin,
     },
 }
 
@@ -29,7 +56,7 @@ impl ConfigError {
     /// Gives the exit code of the program: 2 for a value of the command line, else 3.
     pub fn exit_code(&self) -> i32 {
         match self {
-            Self::Bad { origin: super::Origin::Cli, .. } => 2,
+            Self::Bad { origin: Origin::Cli, .. } => 2,
             _ => 3,
         }
     }

@@ -12,9 +12,8 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Origin};
 use super::keys::{EXTRACT_KEYS, KEYS, Key, nearest};
-use super::load::Origin;
 use super::record::RECORD;
 use super::settings::Settings;
 

@@ -1,44 +1,19 @@
 //! Four sources become one [`Settings`]: command line, environment, file, defaults.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
 use toml::Value;
 
 use super::agent::{AgentError, Product};
-use super::error::ConfigError;
+use super::error::{ConfigError, Origin};
 use super::file;
 use super::keys::{KEYS, Key, flat, nearest, table};
-use super::resolve;
+use super::origin::Places;
 use super::settings::Settings;
 use super::validate::validate;
-
-/// Which source a value came from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// Nobody set it.
-    #[default]
-    Default,
-    /// The TOML file.
-    File,
-    /// An environment variable `CRAWL_*`.
-    Env,
-    /// An option.
-    Cli,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Default => "default",
-            Self::File => "file",
-            Self::Env => "environment",
-            Self::Cli => "command line",
-        })
-    }
-}
+use crate::fetch::read_resolve_file;
 
 /// What the command line set: key path to value.
 #[derive(Clone, Debug, Default)]
@@ -112,30 +87,6 @@ impl Loaded {
     }
 }
 
-/// Names the place where each key was set, for messages.
-pub(super) struct Places<'a> {
-    origins: &'a BTreeMap<&'static str, Origin>,
-    lines: &'a BTreeMap<&'static str, usize>,
-    file: String,
-}
-
-impl Places<'_> {
-    /// Makes the error for a key's value.
-    pub(super) fn refuse(&self, path: &'static str, what: impl fmt::Display) -> ConfigError {
-        let origin = self.origins.get(path).copied().unwrap_or_default();
-        let at = match (origin, Key::by_path(path)) {
-            (Origin::Cli, Some(Key { option: Some(option), .. })) => format!("--{option}"),
-            (Origin::Env, Some(key)) => key.variable().unwrap_or_default(),
-            (Origin::File, _) => match self.lines.get(path) {
-                Some(line) => format!("{}:{line}: {path}", self.file),
-                None => format!("{}: {path}", self.file),
-            },
-            _ => path.to_owned(),
-        };
-        ConfigError::Bad { at, what: crate::clean::clean(&what.to_string()).into_owned(), origin }
-    }
-}
-
 /// Builds the settings from the four sources and validates them; reads the file and the file with addresses, nothing else.
 ///
 /// `env` is the whole environment, of which the variables `CRAWL_*` are taken; an empty one counts as not set. A list
@@ -176,7 +127,7 @@ pub fn load(
         Settings::deserialize(table(values)).map_err(|error| places.refuse("settings", error.message()))?;
     if !settings.fetch.resolve_file.as_os_str().is_empty() {
         let file = std::mem::take(&mut settings.fetch.resolve_file);
-        let rules = resolve::read_file(&file).map_err(|error| places.refuse("fetch.resolve_file", error))?;
+        let rules = read_resolve_file(&file).map_err(|error| places.refuse("fetch.resolve_file", error))?;
         settings.fetch.resolve.extend(rules);
     }
     validate(&settings, &places, &mut warnings)?;

@@ -12,29 +12,32 @@ mod keys;
 #[cfg(test)]
 mod limits_doc_tests;
 mod load;
+mod origin;
 mod reading;
 mod record;
-mod resolve;
 mod settings;
 #[cfg(test)]
 mod tests;
-pub mod units;
 mod validate;
 
 pub use agent::{AgentError, Contact, Product};
 pub use dns::{NameServer, NameServerError};
-pub use error::ConfigError;
+pub use error::{ConfigError, Origin};
 pub use keys::{KEYS, Key};
-pub use load::{CliOverrides, Loaded, Origin, load};
+pub use load::{CliOverrides, Loaded, load};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
-    Record, differences, read_record, read_record_text, read_settings_in_force, settings_in_force, to_toml,
-    value_of, without_places,
+    Record, differences, read_record, read_record_text, read_settings_in_force, run_settings,
+    settings_in_force, to_toml, value_of, without_places,
 };
-pub use resolve::{ResolveError, ResolveRule};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
     AgentSettings, ConsentSettings, ExtractRule, FetchSettings, IndexSettings, LaterDenial, LedgerLevel,
-    LedgerSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeMode, ScopeSettings, Settings,
-    TrapSettings, WarcSettings,
+    LedgerSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeSettings, Settings, WarcSettings,
+    scope,
 };
+
+pub use crate::fetch::{ResolveError, ResolveRule};
+pub use crate::scope::ScopeMode;
+pub use crate::trap::TrapSettings;
+pub use crate::units;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Origin};
 use super::keys::{KEYS, flat};
-use super::load::Origin;
 use super::settings::Settings;
+use crate::record::RunSettings;
 use crate::seeds::{BadLine, SeedList};
 use crate::url::CrawlUrl;
 
@@ -75,6 +75,16 @@ pub fn to_toml(settings: &Settings, record: &Record) -> Result<String, toml::ser
 /// Writes the settings in force in a run as TOML, without what says where its files are.
 pub fn settings_in_force(settings: &Settings) -> Result<String, toml::ser::Error> {
     toml::to_string_pretty(&without_places(settings))
+}
+
+/// What a run is started with: its digests, and the text of its settings, which is stored at [`RunSettings::key`]. Fails where a
+/// number is too great for TOML.
+pub fn run_settings(
+    settings: &Settings,
+    seeds: &[CrawlUrl],
+) -> Result<(RunSettings, String), toml::ser::Error> {
+    let text = settings_in_force(settings)?;
+    Ok((RunSettings::new(&text, seeds), text))
 }
 
 /// Reads what [`settings_in_force`] wrote; keys that this version doesn't know are an error.

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::agent::Contact;
 use super::dns::NameServer;
 use super::reading::{PageSettings, SitemapSettings};
-use super::resolve::ResolveRule;
-use super::units;
+use crate::fetch::ResolveRule;
 use crate::origin_cache::OriginCache;
+use crate::scope::{PatternError, Scope, ScopeMode};
+use crate::trap::TrapSettings;
+use crate::units;
 
 /// Everything that a crawl may be told, complete: a key that nobody set has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +93,7 @@ pub struct AgentSettings {
     /// Product as in the User-Agent header, `NAME/VERSION`. Has no default: a crawl can't start without.
     pub product: String,
     /// Where a webmaster finds us: URL or e-mail address. Default: none.
-    #[serde(with = "units::contact")]
+    #[serde(with = "super::agent::contact")]
     pub contact: Option<Contact>,
     /// Other product tokens whose rules we obey as if they were ours. Default: none.
     pub aliases: Vec<String>,
@@ -214,21 +216,6 @@ impl Default for ConsentSettings {
     }
 }
 
-/// How far from the seeds the crawl goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScopeMode {
-    /// The hosts of the seeds. The default.
-    #[default]
-    Host,
-    /// The registrable domains of the seeds.
-    Domain,
-    /// URLs that begin with a seed's, up to its last slash.
-    Prefix,
-    /// Every host.
-    Any,
-}
-
 /// Which URLs belong to the crawl.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -304,56 +291,6 @@ impl Default for LimitSettings {
             max_url_length: 2083,
             max_links_per_page: 10_000,
             origin_cache: OriginCache::DEFAULT_BUDGET,
-        }
-    }
-}
-
-/// Where a space of URLs without end ends. What is held back stands in the ledger with the budget that says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TrapSettings {
-    /// Links from a seed to a page, where `limits.max_depth` says nothing. Default: 1000.
-    #[serde(with = "units::limit")]
-    pub depth: Option<u32>,
-    /// Segments of a path. Default: 32.
-    #[serde(with = "units::limit")]
-    pub segments: Option<u32>,
-    /// How often the same segment or run of segments may stand one after the other in a path; a segment may stand there
-    /// twice as often altogether. Default: 3.
-    #[serde(with = "units::limit")]
-    pub repeats: Option<u32>,
-    /// URLs of one host. Default: 1,000,000.
-    #[serde(with = "units::limit")]
-    pub urls_per_host: Option<u64>,
-    /// Hosts of one registrable domain, without those that a seed names. Default: 1,000.
-    #[serde(with = "units::limit")]
-    pub hosts_per_domain: Option<u64>,
-    /// Hosts that one page makes known. Default: 1,000.
-    #[serde(with = "units::limit")]
-    pub hosts_per_page: Option<u64>,
-    /// URLs that differ in the query alone. Default: 10,000, and 4 for each page of theirs that said something new.
-    #[serde(with = "units::limit")]
-    pub query_variants: Option<u64>,
-    /// URLs whose paths differ in digits alone. Default: 100,000, and 4 for each page of theirs that said something new.
-    #[serde(with = "units::limit")]
-    pub shape_variants: Option<u64>,
-    /// Pages in a row, of those that differ in query or digits alone, that say the same as others before. Default: 200.
-    #[serde(with = "units::limit")]
-    pub same_pages: Option<u64>,
-}
-
-impl Default for TrapSettings {
-    fn default() -> Self {
-        Self {
-            depth: Some(1000),
-            segments: Some(32),
-            repeats: Some(3),
-            urls_per_host: Some(1_000_000),
-            hosts_per_domain: Some(1_000),
-            hosts_per_page: Some(1_000),
-            query_variants: Some(10_000),
-            shape_variants: Some(100_000),
-            same_pages: Some(200),
         }
     }
 }
@@ -477,4 +414,11 @@ pub struct ExtractRule {
     pub attribute: Option<String>,
     /// Whether all matches are taken, or the first one. Default: the first one.
     pub all: bool,
+}
+
+/// The boundary without seeds.
+pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
+    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
+    let limits = &settings.limits;
+    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
 }

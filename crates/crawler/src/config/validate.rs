@@ -9,7 +9,7 @@ use scraper::Selector;
 
 use super::agent::Product;
 use super::error::ConfigError;
-use super::load::Places;
+use super::origin::Places;
 use super::settings::Settings;
 
 /// Longest duration taken; times stay far from the ends of the calendar.

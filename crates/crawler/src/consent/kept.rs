@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use meta::consent::{ConsentLines, RobotsSignals, Statement};
-use robots::Robots;
+use meta::consent::{RobotsSignals, Statement};
 
 use crate::record::{PageRecord, RobotsRecord};
 use crate::store::{Store, StoreError, Tree};
@@ -12,11 +11,6 @@ use crate::url::CrawlUrl;
 
 /// Versions held in memory while records are read.
 const IN_MEMORY: usize = 64;
-
-/// The `Content-Usage` and `Content-Signal` lines of the group that addresses us.
-pub fn consent_lines(robots: &Robots) -> ConsentLines {
-    ConsentLines::from(robots.signals())
-}
 
 /// Finds the statements that page records refer to.
 #[derive(Debug, Default)]

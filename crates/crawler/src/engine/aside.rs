@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Engine;
-use super::settle::Gap;
+use super::gap::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl};

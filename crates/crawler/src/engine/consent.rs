@@ -3,7 +3,7 @@
 use meta::consent::Statement;
 
 use super::Engine;
-use super::settle::Gap;
+use super::gap::Gap;
 use crate::clock::Now;
 use crate::consent::denials;
 use crate::fetch::Fetch;

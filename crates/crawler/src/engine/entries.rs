@@ -3,37 +3,22 @@
 use jiff::Timestamp;
 use meta::{Cause, Effect, Effects};
 use robots::StatusClass;
-use serde::{Deserialize, Serialize};
 
 use super::{End, Engine, Summary};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
+use crate::encoded::packed_size;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Lease, QueuedUrl, RobotsFetch, Via, Work};
 use crate::record::{
-    Decided, Decision, EffectsTaken, Evidence, Layer, LinkOutcome, PageRecord, PlainReason, Reason,
-    RequestMade, RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key, packed_size,
+    Decided, Decision, EffectsTaken, EndRecord, Evidence, Layer, LinkOutcome, PageRecord, PlainReason,
+    RUN_END, Reason, RequestMade, RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
 use crate::visit::{Requested, Visited};
-
-/// How the last run ended; JSON in tree `meta`, key `end`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EndRecord {
-    /// `running`, `complete`, `limit`, `interrupted` or `forced`. A run that was killed leaves `running`.
-    pub end: String,
-    /// The limit's name and value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<String>,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// Key of [`EndRecord`].
-pub(crate) const END: &str = "end";
 
 /// URLs of pages that others were found on, remembered.
 const URLS_REMEMBERED: usize = 512;
@@ -315,7 +300,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn put_end(&mut self, record: &EndRecord) -> Result<(), CommitError> {
-        self.frontier.put(Tree::Meta, END.into(), serde_json::to_vec(record)?);
+        self.frontier.put(Tree::Meta, RUN_END.into(), serde_json::to_vec(record)?);
         Ok(())
     }
 }

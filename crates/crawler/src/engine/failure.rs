@@ -6,7 +6,7 @@ use meta::Effects;
 use robots::StatusClass;
 
 use super::Engine;
-use super::settle::Gap;
+use super::gap::Gap;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::{ErrorKind, Fetch, FetchError};

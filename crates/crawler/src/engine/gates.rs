@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Engine;
 use super::address::Turn;
-use super::settle::Gap;
+use super::gap::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, Work};

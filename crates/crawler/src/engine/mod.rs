@@ -6,6 +6,7 @@ mod consent;
 mod duplicate;
 mod entries;
 mod failure;
+mod gap;
 mod gates;
 mod group;
 mod links;
@@ -22,10 +23,6 @@ mod sitemaps;
 mod traps;
 mod withdraw;
 
-pub(crate) use self::narrowed::A_SEED;
-pub(crate) use self::rejudge::JUDGED_BY;
-pub(crate) use self::withdraw::due_key;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +32,6 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
-pub(crate) use self::entries::END;
-pub use self::entries::EndRecord;
 use self::group::{Committing, GROUP_TIME};
 use self::progress::{Done, Pages};
 use self::quota::Quotas;

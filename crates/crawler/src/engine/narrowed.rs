@@ -7,15 +7,12 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Permit, Work};
-use crate::record::{Decided, Layer, LinkOutcome, SitemapState, link_key};
+use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
 
 /// Evidence of an entry for a URL that was queued before the settings left it out.
 pub(super) const WAS_QUEUED: &str = "queued under earlier settings";
-
-/// The same, of a seed.
-pub(crate) const A_SEED: &str = "a seed";
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Lets a permit through if the settings in force still let its URL in. Otherwise the URL leaves its queue, with an entry in

@@ -10,22 +10,19 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::links::layer_of;
-use super::narrowed::{A_SEED, WAS_QUEUED};
+use super::narrowed::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, HostId, Priority, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
-    Decided, Decision, Evidence, LinkOutcome, LinkRecord, PageRecord, Reason, RunSettings, SitemapRecord,
-    link_key,
+    A_SEED, Decided, Decision, Evidence, JUDGED_BY, LinkOutcome, LinkRecord, PageRecord, Reason, RunSettings,
+    SitemapRecord, link_key,
 };
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::{SkippedRow, View, ViewError};
-
-/// Key in tree `meta`: the digest of the settings by which everything that was left out was judged last.
-pub(crate) const JUDGED_BY: &str = "judged_by";
 
 /// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts begin anew.
 const PAGES_COUNTED: usize = 65_536;

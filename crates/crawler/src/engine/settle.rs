@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use robots::StatusClass;
 
+use super::gap::Gap;
 use super::{Engine, redirect, sitemaps};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
+use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl, RobotsFetch, Settlement, Work};
@@ -14,7 +16,6 @@ use crate::pace::{self, Delay, Why};
 use crate::page_store;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, PlainReason, RobotsEvidence,
-    Size, packed_size,
 };
 use crate::robots_cache::Entry;
 use crate::store::Store;
@@ -398,27 +399,5 @@ fn origin_host(lease: &Lease) -> &str {
     match &lease.work {
         Work::RobotsFetch(robots_fetch) => &robots_fetch.origin.host,
         Work::Visit(_) | Work::Sitemap(_) => lease.url.host(),
-    }
-}
-
-/// A host's next time, and the rule that set it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Gap {
-    not_before: Duration,
-    delay: Delay,
-    /// A request was made.
-    asked: bool,
-}
-
-impl Gap {
-    /// The host's next time, and what it waits for.
-    pub(super) fn wait(self) -> (Duration, Delay) {
-        (self.not_before, self.delay)
-    }
-
-    /// The later of this and a pause that begins with the end of the response.
-    pub(super) fn or_later(self, ended: Now, pause: Delay) -> Self {
-        let not_before = ended.mono.saturating_add(pace::as_the_site_sees(pause.length));
-        if not_before > self.not_before { Self { not_before, delay: pause, ..self } } else { self }
     }
 }

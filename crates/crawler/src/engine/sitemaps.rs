@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use robots::StatusClass;
 
 use super::Engine;
+use super::gap::Gap;
 use super::links::Judged;
-use super::settle::Gap;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;

@@ -16,7 +16,7 @@ use super::position::Landmarks;
 use super::tags::{Doubts, StartTag, TagSink};
 use super::text::VisibleText;
 use crate::clean::without_controls;
-use crate::record::text_size;
+use crate::encoded::text_size;
 
 /// Holds a link before it's resolved.
 #[derive(Debug)]

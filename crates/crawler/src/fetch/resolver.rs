@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use super::ResolveRule;
 use super::dial::{Aim, Dial};
 use super::guard::AddressGuard;
 use super::names::{LookupError, Names};
 use super::own::without_dot;
 use super::{AddressClass, BlockedAddress, Booked};
-use crate::config::ResolveRule;
 
 /// The resolve rules by host name.
 #[derive(Debug, Default)]

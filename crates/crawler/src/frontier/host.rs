@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::error::form;
 use super::item::QueuedUrl;
-use super::persist::form;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::clock::{Boot, Now};

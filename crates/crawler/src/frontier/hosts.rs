@@ -9,8 +9,8 @@ use std::time::Duration;
 use hashbrown::HashTable;
 
 use super::host::Host;
-use super::idle::IdleHost;
-use super::item::HostId;
+use super::idle_host::IdleHost;
+use crate::ids::HostId;
 use crate::pace::Why;
 use crate::url::FingerprintKey;
 

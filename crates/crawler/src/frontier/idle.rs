@@ -5,110 +5,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::Frontier;
-use super::host::{Host, HostRecord, STILL_AT_WORK, StoredAs};
+use super::error::lost;
+use super::host::{Host, STILL_AT_WORK, StoredAs};
 use super::hosts::Hosts;
-use super::item::{HostId, QueuedUrl};
+use super::idle_host::{BLOCK_OF_HOSTS, IdleHost, block_of, read_block, write_block};
+use super::item::QueuedUrl;
 use super::overlay::Overlay;
-use super::persist::{form, lost};
 use super::queue::Queue;
-use super::seen::Seen;
 use crate::clock::{Boot, Now};
-use crate::pace::{Delay, Why};
+use crate::ids::HostId;
+use crate::pace::Why;
 use crate::store::{Store, StoreError, Tree};
-use crate::trap::Groups;
-
-/// Hosts in one block.
-pub(super) const BLOCK_OF_HOSTS: u32 = 64;
 
 /// Bytes of fresh URLs and fingerprints that stand beside a host's record; a host with more gets chunks and blocks.
 const INLINE: usize = 1_024;
-
-/// One idle host as stored.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct IdleHost {
-    pub(crate) id: u32,
-    pub(crate) record: HostRecord,
-    /// What many of its URLs have in common, with what an individual record leaves out.
-    groups: Groups,
-    /// The URLs of each queue that are in no chunk.
-    pub(crate) urls: [Vec<QueuedUrl>; 3],
-    /// The fingerprints that are in no block.
-    fingerprints: Vec<u64>,
-    /// The process that put it away, which is the one that its times are of.
-    process: u64,
-    /// What it waits for, and its gap, as they are in memory: the record has them as a site sees them.
-    wait: Delay,
-    gap: Delay,
-    /// When its last request ended, in milliseconds of the monotonic clock.
-    ended: Option<u64>,
-}
-
-/// The number of the block that holds a host.
-pub(super) fn block_of(id: HostId) -> u32 {
-    id.0 / BLOCK_OF_HOSTS
-}
-
-/// Reads the value of a block.
-pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
-    let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, &error))?;
-    postcard::from_bytes(&plain).map_err(|error| form(Tree::IdleHosts, &error))
-}
-
-fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
-    let plain = postcard::to_stdvec(hosts).map_err(|error| form(Tree::IdleHosts, &error))?;
-    Ok(crate::packed::pack(plain))
-}
-
-impl IdleHost {
-    fn of(id: HostId, host: &Host, now: Now, boot: Option<Boot>, process: u64) -> Self {
-        let milliseconds = |end: Duration| u64::try_from(end.as_millis()).unwrap_or(u64::MAX);
-        Self {
-            id: id.0,
-            record: HostRecord { groups: Vec::new(), ..host.record(now, boot) },
-            groups: host.groups.clone(),
-            urls: [0, 1, 2].map(|queue| host.queues[queue].fresh().cloned().collect()),
-            fingerprints: host.seen.fresh().iter().map(|fingerprint| fingerprint.0).collect(),
-            // A millisecond late, since it is rounded down: the host rests longer, never shorter.
-            ended: host.last_end.map(|end| milliseconds(end).saturating_add(1)),
-            process,
-            wait: host.wait,
-            gap: host.gap,
-        }
-    }
-
-    /// The host in memory again, in the process that put it away or in a later one.
-    fn host(&self, now: Now, boot: Option<Boot>, process: u64) -> Host {
-        let mut host = Host::restore(&self.record, now, boot);
-        for (queue, urls) in host.queues.iter_mut().zip(&self.urls) {
-            *queue = Queue::restore_with(queue.ends(), urls.iter().cloned());
-        }
-        host.seen = Seen::restore_with(self.record.seen, &self.fingerprints);
-        host.groups = self.groups.clone();
-        if self.process == process {
-            host.last_end = self.ended.map(Duration::from_millis);
-            host.wait = self.wait;
-            host.gap = self.gap;
-        }
-        host.stored = StoredAs::Block;
-        host
-    }
-
-    /// True if the host holds everything up to these ends already.
-    pub(super) fn covers(
-        &self,
-        queues: &[(u8, u64, Vec<QueuedUrl>)],
-        seen: Option<&(u64, Vec<u64>)>,
-    ) -> bool {
-        let urls = queues.iter().all(|(queue, first, urls)| {
-            let ends = self.record.queues.get(usize::from(*queue));
-            ends.is_none_or(|ends| first + urls.len() as u64 <= ends.tail)
-        });
-        urls && seen.is_none_or(|(first, all)| first + all.len() as u64 <= self.record.seen.count)
-    }
-}
 
 /// Bytes that a host's fresh URLs and fingerprints would take beside its record.
 fn inline_bytes(host: &Host) -> usize {
@@ -291,13 +202,5 @@ impl<S: Store> Frontier<S> {
         idle.map(move |(_, slot)| {
             (slot.why, Duration::from_secs(u64::from(slot.at)).saturating_sub(now.mono), slot.parked)
         })
-    }
-}
-
-impl IdleHost {
-    /// Why the host is left alone, once it is.
-    pub(super) fn parked(&self) -> String {
-        let full = || format!("max-pages-per-host {}", self.record.counts.pages);
-        self.record.parked.clone().unwrap_or_else(full)
     }
 }

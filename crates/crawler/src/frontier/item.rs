@@ -2,27 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::url::{CrawlUrl, Fingerprint, Scheme, UrlError};
-
-/// Number of a host within one crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct HostId(pub u32);
-
-impl HostId {
-    /// The id as a big-endian key.
-    pub fn key(self) -> [u8; 4] {
-        self.0.to_be_bytes()
-    }
-}
-
-/// The page that a URL was found on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Via {
-    /// The page's host.
-    pub host: HostId,
-    /// The page's fingerprint.
-    pub page: Fingerprint,
-}
+use crate::ids::Via;
+use crate::url::{CrawlUrl, Scheme, UrlError};
 
 /// A URL of a known host, with what the visit has to know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::host::RobotsFetch;
-use super::item::{HostId, QueuedUrl};
+use super::item::QueuedUrl;
 use crate::fetch::{AddressClass, Booked};
+use crate::ids::HostId;
 use crate::pace::{Delay, Why};
 use crate::record::SitemapRecord;
 use crate::trap::Held;

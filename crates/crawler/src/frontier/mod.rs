@@ -8,9 +8,11 @@
 //!
 //! All changes go to an overlay over the store; [`Frontier::cut`] hands them over for one atomic commit.
 
+mod error;
 mod host;
 mod hosts;
 mod idle;
+mod idle_host;
 mod item;
 mod lease;
 mod limits;
@@ -30,7 +32,7 @@ mod traps;
 mod waits;
 
 pub use self::host::{HostCounts, HostRecord, Priority, RobotsFetch};
-pub use self::item::{HostId, QueuedUrl, Via};
+pub use self::item::QueuedUrl;
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
 };
@@ -47,18 +49,18 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::error::{form, lost};
 use self::host::{Host, Leased, STILL_AT_WORK, StoredAs};
 use self::hosts::Hosts;
 use self::overlay::Overlay;
-use self::persist::{form, lost};
 use self::queue::Head;
 use self::stored::host_id;
 use self::waits::ReadyAt;
 use crate::clock::{Clock, Now};
-use crate::config::TrapSettings;
+pub use crate::ids::{HostId, Via};
 use crate::pace::Delay;
 use crate::store::{Store, StoreError, Tree};
-use crate::trap::Held;
+use crate::trap::{Held, TrapSettings};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// When a host looks again whether its sitemap may be fetched.

@@ -6,13 +6,16 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Frontier;
+use super::error::form;
+use super::error::lost;
 use super::host::{Host, HostRecord, Priority, StoredAs};
 use super::idle::may_be_put_away;
-use super::item::{HostId, QueuedUrl};
+use super::item::QueuedUrl;
 use super::overlay::Overlay;
 use super::queue::{CHUNK, Chunk, Head, Queue};
 use super::seen::BLOCK;
 use crate::clock::Now;
+use crate::ids::HostId;
 use crate::pace::{Delay, Why};
 use crate::store::{Store, StoreError, Tree, Write};
 
@@ -325,14 +328,6 @@ impl<S: Store> Frontier<S> {
             self.hosts[id].groups.shrink();
         }
     }
-}
-
-pub(super) fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Form { tree: tree.name(), detail: detail.to_string() }
-}
-
-pub(super) fn lost(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Lost { tree: tree.name(), detail: detail.to_string() }
 }
 
 pub(super) fn queue_key(id: HostId, priority: Priority, number: u64) -> Vec<u8> {

@@ -4,8 +4,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::idle::{IdleHost, block_of, read_block};
-use super::persist::{JournalPart, form, queue_key};
+use super::error::form;
+use super::idle_host::{IdleHost, block_of, read_block};
+use super::persist::{JournalPart, queue_key};
 use super::queue::{CHUNK, Chunk};
 use super::stored::{Stored, stored, stored_one};
 use super::{HostId, HostRecord, Priority, QueuedUrl};

@@ -67,12 +67,12 @@ pub(crate) fn journal_names(value: &[u8]) -> Vec<(HostId, String)> {
 
 /// Gives the hosts of a block, with the URLs that stand in it: host, number of the queue, position of the first.
 pub(crate) fn block_hosts(value: &[u8]) -> Vec<(HostId, HostRecord, Vec<Stretch>)> {
-    let stretches = |host: &super::idle::IdleHost| {
+    let stretches = |host: &super::idle_host::IdleHost| {
         let queues = (0_u8..).zip(host.record.queues).zip(host.urls.clone());
         queues
             .map(|((queue, ends), urls)| (HostId(host.id), queue, ends.sealed.max(ends.head), urls))
             .collect()
     };
-    let hosts = super::idle::read_block(value).unwrap_or_default();
+    let hosts = super::idle_host::read_block(value).unwrap_or_default();
     hosts.into_iter().map(|host| (HostId(host.id), host.record.clone(), stretches(&host))).collect()
 }

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::item::HostId;
-use super::persist::form;
+use super::error::form;
 use super::{Frontier, Leased, Permit, Work};
+use crate::ids::HostId;
 use crate::record::{SitemapRecord, SitemapState, link_key};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::error::form;
 use super::host::HostRecord;
-use super::idle::{IdleHost, block_of, read_block};
-use super::item::{HostId, QueuedUrl};
-use super::persist::{JournalPart, NewHost, form};
+use super::idle_host::{IdleHost, block_of, read_block};
+use super::item::QueuedUrl;
+use super::persist::{JournalPart, NewHost};
+use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
 
 /// A host as stored, with the URLs of each queue that stand beside its record.

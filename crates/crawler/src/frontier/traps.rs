@@ -1,10 +1,11 @@
 //! The frontier's side of the trap guard: a host's budgets are asked when a URL is new, and when it is to be asked for.
 
 use super::host::{Host, Priority};
-use super::item::{HostId, QueuedUrl};
+use super::item::QueuedUrl;
 use super::{Frontier, Held};
-use crate::config::TrapSettings;
+use crate::ids::HostId;
 use crate::store::{Store, StoreError};
+use crate::trap::TrapSettings;
 use crate::url::CrawlUrl;
 
 impl<S: Store> Frontier<S> {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::host::{Host, HostCounts};
-use super::item::HostId;
 use super::lease::Waiting;
 use crate::clock::Now;
+use crate::ids::HostId;
 use crate::pace::{Delay, HostPace, Why};
 use crate::store::{Store, StoreError};
 

@@ -1,7 +1,6 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
 mod descriptors;
-mod dir;
 mod index;
 mod plan;
 mod rejudge;
@@ -9,19 +8,15 @@ mod revisit;
 mod rules;
 mod scrub;
 mod seed;
-mod swap;
 
-pub use self::dir::{CrawlDir, DirError};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
-pub(crate) use self::rejudge::all_runs;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{
-    consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache, scope,
+    consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache,
 };
 pub use self::seed::{Planted, plant};
-pub(crate) use self::swap::whole_database;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,10 +27,14 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
+pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings};
+pub use crate::crawl_dir::{CrawlDir, DirError};
 use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
+use crate::format::new_key;
+pub use crate::format::{FORMAT, FormatError, read_key};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::record::RunSettings;
@@ -46,9 +45,6 @@ use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
 use crate::visit::{PageRules, VisitContext};
 use crate::warc::WarcInfo;
-
-/// The form of the database that this version writes.
-pub const FORMAT: u32 = 2;
 
 /// Says why a crawl couldn't start, go on or end well.
 #[derive(Debug, thiserror::Error)]
@@ -104,20 +100,21 @@ pub enum JobError {
         /// The system's words.
         source: std::io::Error,
     },
+    /// The database has a form of another version.
+    #[error(transparent)]
+    Format(FormatError),
     /// A thread of ours panicked.
     #[error("counting what is stored, or removing withdrawn content, failed unexpectedly")]
     Panicked,
-    /// The database has a form of another version.
-    #[error(
-        "the database has format {found}, and this version of crawl reads format {FORMAT}; {}",
-        if *.is_older { "`crawl repair DIR --out NEWDIR` makes a crawl of this format out of it" } else { "a newer version of crawl reads it" }
-    )]
-    Format {
-        /// The form found.
-        found: String,
-        /// It is one of an earlier version.
-        is_older: bool,
-    },
+}
+
+impl From<FormatError> for JobError {
+    fn from(error: FormatError) -> Self {
+        match error {
+            FormatError::Store(error) => Self::Store(error),
+            error => Self::Format(error),
+        }
+    }
 }
 
 /// A crawl that is ready to run.
@@ -401,7 +398,7 @@ impl Prepared {
             caches,
             selectors: selectors(settings)?,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),
-            run: RunSettings::new(settings, seeds)?,
+            run: config::run_settings(settings, seeds)?,
         })
     }
 }
@@ -430,28 +427,4 @@ fn seed_database(
     }
     dir.finish_db()?;
     Ok((Arc::new(SledStore::open(&dir.db())?), key))
-}
-
-/// A key that nobody can guess: 32 bytes of two random UUIDs, hashed.
-pub(crate) fn new_key() -> FingerprintKey {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(uuid::Uuid::new_v4().as_bytes());
-    hasher.update(uuid::Uuid::new_v4().as_bytes());
-    FingerprintKey(*hasher.finalize().as_bytes())
-}
-
-/// The key of an existing crawl, once its form is known to be ours.
-pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, JobError> {
-    let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();
-    let found = String::from_utf8_lossy(&found).into_owned();
-    if found != FORMAT.to_string() {
-        let is_older = found.parse().is_ok_and(|found: u32| found < FORMAT);
-        return Err(JobError::Format { found, is_older });
-    }
-    let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();
-    let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Form {
-        tree: Tree::Meta.name(),
-        detail: "the fingerprint key is missing".to_owned(),
-    })?;
-    Ok(FingerprintKey(key))
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, new_key, origin_cache, page_rules, plant,
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules, plant,
     robots_cache,
 };
 use crate::clock::Clock;
@@ -16,6 +16,7 @@ use crate::commit::Committer;
 use crate::config::Settings;
 use crate::engine::{Engine, EngineSettings, Stop};
 use crate::event::CrawlEvent;
+use crate::format::{new_key, read_key};
 use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
@@ -97,7 +98,7 @@ pub fn plan_stored<S: Store>(
 ) -> Result<Plan, JobError> {
     let robots = robots_cache(settings, Arc::clone(store), &origin_cache(settings));
     let view = View::over(Arc::clone(store)).map_err(read)?;
-    let key = super::read_key(&**store)?;
+    let key = read_key(&**store)?;
     let mut planner = Planner::default();
     let mut known = crate::frontier::FingerprintSet::default();
     let mut take = |url: &str| -> Result<(), JobError> {

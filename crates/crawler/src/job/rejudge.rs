@@ -1,10 +1,10 @@
 //! Which settings that leave URLs out are different from those by which that was last judged.
 
 use super::JobError;
-use crate::config::{LedgerLevel, Settings, differences, read_record_text, read_settings_in_force, value_of};
-use crate::engine::JUDGED_BY;
-use crate::record::{LinkOutcome, RunSettings};
-use crate::store::{Store, StoreError, Tree};
+use crate::config::{LedgerLevel, Settings, differences, read_settings_in_force, value_of};
+use crate::record::{JUDGED_BY, LinkOutcome, RunSettings};
+use crate::store::{Store, Tree};
+use crate::view::all_runs;
 
 /// What the start of a run finds out about URLs that earlier runs left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,16 +49,4 @@ pub(super) fn changed<S: Store>(
     });
     let changed = keys.into_iter().map(|key| (key, value_of(settings, key))).collect();
     Ok(Rejudged { changed, is_unrecorded })
-}
-
-/// The settings of every run, and those that the crawl began with; none where they can't be read.
-pub(crate) fn all_runs<S: Store>(store: &S) -> Result<Vec<Option<Settings>>, StoreError> {
-    let mut all = Vec::new();
-    for pair in store.scan(Tree::Meta, RunSettings::PREFIX.as_bytes()) {
-        all.push(read_settings_in_force(&String::from_utf8_lossy(&pair?.1)).ok());
-    }
-    if let Some(text) = store.get(Tree::Meta, b"settings")? {
-        all.push(read_record_text(&String::from_utf8_lossy(&text)).ok().map(|(settings, _)| settings));
-    }
-    Ok(all)
 }

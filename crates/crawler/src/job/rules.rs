@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meta::consent::{Consent, Policy, Purpose};
 
 use super::descriptors;
-use crate::config::{self, ConsentSettings, Dialect, LaterDenial, ScopeSettings, Settings, TrapSettings};
+use crate::config::{self, ConsentSettings, Dialect, LaterDenial, Settings, TrapSettings};
 use crate::consent::{ConsentCache, ConsentRules};
 use crate::engine::EngineSettings;
 use crate::extract::{BadSelector, HowMany, SelectRule, Take};
@@ -14,17 +14,9 @@ use crate::frontier::FrontierLimits;
 use crate::origin_cache::OriginCache;
 use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
-use crate::scope::{PatternError, Scope};
 use crate::store::Store;
 use crate::url::FingerprintKey;
 use crate::visit::{Desk, PageRules};
-
-/// The boundary without seeds.
-pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
-    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
-    let limits = &settings.limits;
-    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
-}
 
 /// What the engine is told.
 pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
@@ -166,7 +158,7 @@ pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::KEYS;
+    use crate::config::{KEYS, scope};
 
     /// All that the rooms are told, as text.
     fn told(settings: &Settings) -> String {

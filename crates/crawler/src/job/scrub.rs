@@ -3,8 +3,9 @@
 //!
 //! The new database is complete before the old one is touched: [`swap`] has the steps, and what an interruption leaves.
 
-use super::{CrawlDir, JobError, swap};
+use super::{CrawlDir, JobError};
 use crate::commit::SCRUB;
+use crate::crawl_dir::swap;
 use crate::store::{SledStore, Store, Tree, Write};
 
 /// Bytes of one commit.

@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
 use crate::pace::{Delay, Why};
-use crate::record::{Decided, Decision, Layer, PlainReason};
+use crate::record::{A_SEED, Decided, Decision, Layer, PlainReason};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
 use crate::store::Store;
@@ -50,7 +50,7 @@ pub fn plant<S: Store>(
                 decision: Decided::Skipped,
                 layer: Layer::Scope,
                 reason: outcome.into(),
-                evidence: crate::engine::A_SEED.into(),
+                evidence: A_SEED.into(),
                 via: None,
             });
             continue;

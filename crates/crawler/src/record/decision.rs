@@ -109,3 +109,6 @@ impl Decision {
         self.layer == Layer::Stop && matches!(self.decision, Decided::Started | Decided::Resumed)
     }
 }
+
+/// Evidence of an entry for a seed that the settings leave out.
+pub(crate) const A_SEED: &str = "a seed";

@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use meta::Effects;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::effects::EffectsTaken;
 use super::{RobotsEvidence, RunSettings, Stored};
 use crate::clock::{Boot, Now};
 use crate::pace::Delay;
@@ -80,27 +80,6 @@ pub struct RequestMade {
     pub gap_reason: Cow<'static, str>,
     /// The IP address that was asked, where that is known.
     pub address: Option<IpAddr>,
-}
-
-/// What of a page was kept and used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct EffectsTaken {
-    /// It may be indexed: its content fields are kept.
-    pub indexed: bool,
-    /// Its body is in the archive.
-    pub archived: bool,
-    /// Its links may be queued.
-    pub followed: bool,
-}
-
-impl From<&Effects> for EffectsTaken {
-    fn from(may: &Effects) -> Self {
-        Self {
-            indexed: may.store_text.is_allowed(),
-            archived: may.store_body.is_allowed(),
-            followed: may.enqueue_links.is_allowed(),
-        }
-    }
 }
 
 /// A directive and its source.
@@ -309,15 +288,6 @@ impl fmt::Display for Evidence {
     }
 }
 
-impl fmt::Display for EffectsTaken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |yes: bool, word: &str| if yes { word.to_owned() } else { format!("not {word}") };
-        let Self { indexed, archived, followed } = *self;
-        let words = [word(indexed, "indexed"), word(archived, "archived"), word(followed, "followed")];
-        f.write_str(&words.join(", "))
-    }
-}
-
 impl fmt::Display for RequestMade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = self.took.as_micros() as f64 / 1e3;
@@ -326,17 +296,5 @@ impl fmt::Display for RequestMade {
             None => write!(f, "no answer after {took:.0} ms")?,
         }
         write!(f, "; gap {} s ({})", seconds(self.gap), self.gap_reason)
-    }
-}
-
-impl fmt::Display for RobotsEvidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, rule, group, dialect, reason, .. } = self;
-        let group = group.as_ref().map(|group| format!("group {group}, ")).unwrap_or_default();
-        match (line, rule) {
-            (Some(line), Some(rule)) => write!(f, "line {line}: {rule} ({group}{dialect})"),
-            (Some(line), None) => write!(f, "line {line} ({group}{dialect})"),
-            _ => write!(f, "{reason} ({group}{dialect})"),
-        }
     }
 }

@@ -2,13 +2,16 @@
 
 mod decided;
 mod decision;
-mod encoded;
+mod due;
+mod effects;
 pub(crate) mod evidence;
 mod link;
 mod page;
 mod reason;
 mod repair;
 pub(crate) mod robots;
+mod robots_evidence;
+mod run_end;
 pub(crate) mod run_settings;
 mod site_file;
 mod sitemap;
@@ -19,18 +22,22 @@ mod withheld;
 mod words;
 
 pub use self::decided::Decided;
+pub(crate) use self::decision::A_SEED;
 pub use self::decision::{Decision, Layer};
-pub(crate) use self::encoded::{Size, packed_size, text_size};
-pub use self::evidence::{
-    DirectiveSaid, EffectsTaken, Evidence, LimitReached, PauseSet, RequestMade, Versions,
-};
+pub(crate) use self::due::{due_key, read_due_key};
+pub use self::effects::EffectsTaken;
+pub use self::evidence::{DirectiveSaid, Evidence, LimitReached, PauseSet, RequestMade, Versions};
 pub(crate) use self::link::unpack_links;
-pub use self::link::{LinkOutcome, LinkRecord, decode_links, encode_links};
-pub use self::page::{About, Archived, PageRecord, RobotsEvidence, Withdrawn};
+pub use self::link::{LinkRecord, decode_links, encode_links};
+pub use self::page::{About, Archived, PageRecord, Withdrawn};
 pub(crate) use self::page::{BAD_JSON_LD, TELLING_HEADERS};
 pub use self::reason::{PlainReason, Reason};
 pub use self::repair::RepairRecord;
 pub use self::robots::{RobotsAccess, RobotsClocks, RobotsConsent, RobotsRecord};
+pub use self::robots_evidence::RobotsEvidence;
+pub use self::run_end::EndRecord;
+pub(crate) use self::run_end::RUN_END;
+pub(crate) use self::run_settings::JUDGED_BY;
 pub use self::run_settings::RunSettings;
 pub use self::site_file::{SiteFile, SiteFileRecord};
 pub use self::sitemap::{SitemapFound, SitemapRecord, SitemapState};
@@ -40,7 +47,8 @@ pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 pub use self::words::OtherWord;
 
-use crate::frontier::HostId;
+use crate::ids::HostId;
+pub use crate::link_outcome::LinkOutcome;
 use crate::url::Fingerprint;
 
 /// Key of what is entered by its URL: host id, fingerprint.

@@ -7,27 +7,10 @@ use meta::Effects;
 use meta::consent::{Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
-use super::{EffectsTaken, RobotsConsent};
-use crate::frontier::Via;
-
-/// The robots.txt line that let the request pass, or the reason why there was none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RobotsEvidence {
-    /// Number of the deciding line, from 1.
-    pub line: Option<u32>,
-    /// The deciding rule as written.
-    pub rule: Option<String>,
-    /// The value of the user-agent line that chose the group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The dialect that decided.
-    #[serde(default)]
-    pub dialect: robots::Dialect,
-    /// The reason in words.
-    pub reason: String,
-    /// Digest of the robots.txt version.
-    pub digest: Option<String>,
-}
+use super::RobotsConsent;
+use super::effects::EffectsTaken;
+use super::robots_evidence::RobotsEvidence;
+use crate::ids::Via;
 
 /// Where the response stands in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

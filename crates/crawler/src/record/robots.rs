@@ -6,9 +6,10 @@ use robots::access::Access;
 use robots::memory::{block, list, texts};
 use serde::{Deserialize, Serialize};
 
+use super::RecordError;
 use super::words::words;
-use super::{RecordError, text_size};
 use crate::clock::Boot;
+use crate::encoded::text_size;
 
 words! {
     /// What an answer to a request for a robots.txt meant.

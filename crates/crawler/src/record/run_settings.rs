@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use crate::config::{self, Settings};
 use crate::url::CrawlUrl;
+
+/// Key in tree `meta`: the digest of the settings by which everything that was left out was judged last.
+pub(crate) const JUDGED_BY: &str = "judged_by";
 
 /// Digests of what a run was started with; part of the entry that begins it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,12 +20,9 @@ impl RunSettings {
     /// What the keys of settings begin with.
     pub(crate) const PREFIX: &'static str = "settings/";
 
-    /// The settings of a run as they are stored, and their digests. Fails where a number is too great for TOML.
-    pub fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<(Self, String), toml::ser::Error> {
-        let text = config::settings_in_force(settings)?;
-        let digests =
-            Self { settings: digest(&text), seeds: seeds_digest(seeds.iter().map(CrawlUrl::as_str)) };
-        Ok((digests, text))
+    /// The digests of the settings in force, as text, and of the seeds.
+    pub fn new(settings: &str, seeds: &[CrawlUrl]) -> Self {
+        Self { settings: digest(settings), seeds: seeds_digest(seeds.iter().map(CrawlUrl::as_str)) }
     }
 
     /// Key of the settings' text in tree `meta`.

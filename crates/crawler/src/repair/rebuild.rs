@@ -313,7 +313,7 @@ impl Rebuild<'_> {
         self.totals.requests += 1;
         self.totals.bytes += record.wire_bytes;
         if let Some(date) = record.unavailable_after.filter(|_| record.holds_content()) {
-            self.put(Write::put(Tree::Due, crate::engine::due_key(date, host, page), Vec::new()))?;
+            self.put(Write::put(Tree::Due, crate::record::due_key(date, host, page), Vec::new()))?;
         }
         self.bytes += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
         self.settled.push(SettledPage {

@@ -117,7 +117,7 @@ impl Salvage {
     /// The crawl's fingerprint key, if it can be read; otherwise another one.
     pub(super) fn key(&self) -> FingerprintKey {
         let kept = self.get(Tree::Meta, b"fingerprint_key").and_then(|key| <[u8; 32]>::try_from(key).ok());
-        kept.map_or_else(crate::job::new_key, FingerprintKey)
+        kept.map_or_else(crate::format::new_key, FingerprintKey)
     }
 
     /// The pages that there were at the last commit, if that is known.

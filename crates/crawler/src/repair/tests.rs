@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::format::FormatError;
 use crate::frontier::HostId;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, encode_links, link_key};
 use crate::store::{SledStore, Store, Write};
@@ -86,6 +87,6 @@ fn a_database_of_format_1_is_refused_and_repair_reads_it() {
 
 #[test]
 fn a_database_of_a_later_version_is_refused_by_its_number() {
-    let error = JobError::Format { found: "9".to_owned(), is_older: false }.to_string();
+    let error = FormatError::Other { found: "9".to_owned(), is_older: false }.to_string();
     assert!(error.contains("format 9") && error.contains("newer"), "{error}");
 }

@@ -1,7 +1,6 @@
 //! Judges a URL by itself: how deep it lies, how long its path is, what repeats in it.
 
-use super::{Budget, Held};
-use crate::config::TrapSettings;
+use super::{Budget, Held, TrapSettings};
 use crate::url::CrawlUrl;
 
 /// Longest run of segments that is looked for as a repetition.

@@ -12,8 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::key::Keys;
-use super::{Budget, Held};
-use crate::config::TrapSettings;
+use super::{Budget, Held, TrapSettings};
 
 /// Marks remembered of a group.
 const MARKS: usize = 8;

@@ -8,17 +8,18 @@ mod form;
 mod groups;
 mod key;
 mod mark;
+mod settings;
 
 pub use self::form::by_form;
 pub(crate) use self::groups::{Groups, StoredGroup};
 pub use self::key::shape;
 pub use self::mark::text_mark;
+pub use self::settings::TrapSettings;
 
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
-use crate::config::TrapSettings;
-use crate::record::LinkOutcome;
+use crate::link_outcome::LinkOutcome;
 use crate::scope::domain;
 use crate::url::CrawlUrl;
 

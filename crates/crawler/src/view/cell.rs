@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
-use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use super::moment::Moment;
 use super::value::Value;
 use crate::record::{Decided, Evidence, Layer, Reason, RobotsAccess};
 
@@ -172,21 +172,5 @@ impl Field for BTreeMap<String, Vec<String>> {
     fn into_value(self) -> Value {
         let text = if self.is_empty() { None } else { serde_json::to_string(&self).ok() };
         Value::compound(&self, text.unwrap_or_default())
-    }
-}
-
-/// A time as the tables show it: `2026-03-01T12:00:00.000Z`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub Timestamp);
-
-impl Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}", self.0)
-    }
-}
-
-impl Serialize for Moment {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

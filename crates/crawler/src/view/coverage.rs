@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::SkippedRow;
-use super::cell::Moment;
 use super::hosts::queued;
-use super::summary::Counted;
-use crate::engine::EndRecord;
+use super::moment::Moment;
 use crate::frontier::HostRecord;
-use crate::record::{Layer, LinkOutcome, PlainReason};
+use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason};
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -41,6 +39,15 @@ impl Status {
             _ => self.as_str(),
         }
     }
+}
+
+/// How often something was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// What.
+    pub what: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// What keeps URLs of a host back: the reasons with their numbers, and those among them that are limits of ours.

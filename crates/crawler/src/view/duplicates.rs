@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::open::{View, ViewError};
 use super::order::{RowSorter, host_of};
+use super::pages::simhash_text;
 use super::row::row;
 use super::value::Value;
 use crate::page_store;
@@ -39,11 +40,6 @@ const PARTS: u32 = 4;
 
 /// Fingerprints with a part in common that each is compared with: those that follow it in numerical order.
 const COMPARED: usize = 256;
-
-/// A simhash as columns hold it.
-pub(super) fn simhash_text(simhash: u64) -> String {
-    format!("{simhash:016x}")
-}
 
 /// What pages that say the same have in common: the simhash, or the digest where there is none.
 fn mark(record: &PageRecord) -> Option<(bool, u64)> {

@@ -1,7 +1,7 @@
 //! Table `errors`: what failed.
 
-use super::cell::Moment;
 use super::lookup::PageUrls;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredUrl, stored_queue};

@@ -1,6 +1,6 @@
 //! Table `hosts`: what each host was asked, and how fast.
 
-use super::cell::Moment;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{HostRecord, QueueEnds, stored_hosts};

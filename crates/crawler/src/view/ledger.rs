@@ -1,6 +1,6 @@
 //! Table `ledger`: every decision.
 
-use super::cell::Moment;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::ledger;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::open::{View, ViewError};
-use crate::frontier::{HostId, Via, stored_hosts};
+use crate::ids::{HostId, Via};
 use crate::page_store;
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
-use crate::url::{CrawlUrl, Fingerprint};
+use crate::url::Fingerprint;
 use jiff::Timestamp;
 use robots::StatusClass;
 use serde::Deserialize;
@@ -98,41 +98,4 @@ pub(super) fn stored_sitemap<S: Store>(
     let Some(value) = view.store().get(Tree::Sitemaps, &link_key(host, page))? else { return Ok(None) };
     let record = SitemapRecord::read(&value).map_err(ViewError::packed(Tree::Sitemaps))?;
     Ok(Some(record.url))
-}
-
-/// The ids of hosts by their names, read at the first question. Memory: about 20 bytes a host.
-#[derive(Debug, Default)]
-pub(super) struct HostIds(Option<HashMap<u64, HostId>>);
-
-impl HostIds {
-    /// The id of a URL's host; none for a host that the crawl doesn't know.
-    pub(super) fn of<S: Store>(
-        &mut self,
-        view: &View<S>,
-        url: &CrawlUrl,
-    ) -> Result<Option<HostId>, ViewError> {
-        self.named(view, url.host())
-    }
-
-    /// The id of a host by its name.
-    pub(super) fn named<S: Store>(
-        &mut self,
-        view: &View<S>,
-        name: &str,
-    ) -> Result<Option<HostId>, ViewError> {
-        let hash = |name: &str| {
-            let hash = blake3::keyed_hash(&view.key().0, name.as_bytes());
-            hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-        };
-        if let Some(ids) = &self.0 {
-            return Ok(ids.get(&hash(name)).copied());
-        }
-        let mut ids = HashMap::new();
-        for host in stored_hosts(view.store())? {
-            let (id, record) = host?;
-            ids.insert(hash(&record.host), id);
-        }
-        let ids = self.0.insert(ids);
-        Ok(ids.get(&hash(name)).copied())
-    }
 }

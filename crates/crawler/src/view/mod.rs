@@ -8,12 +8,14 @@ mod coverage;
 mod duplicates;
 mod errors;
 mod explain;
+mod host_ids;
 mod hosts;
 mod json;
 mod ledger;
 mod limits;
 mod links;
 mod lookup;
+mod moment;
 mod open;
 mod order;
 mod owner;
@@ -24,6 +26,7 @@ mod queue;
 mod robots;
 mod row;
 mod rows;
+mod runs;
 mod schema;
 mod sitemaps;
 mod skipped;
@@ -38,10 +41,8 @@ mod visit;
 mod width;
 mod write;
 
-use clap::ValueEnum;
-
-pub use self::cell::{Element, Field, Kind, Moment};
-pub use self::coverage::Status;
+pub use self::cell::{Element, Field, Kind};
+pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
@@ -49,6 +50,7 @@ pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;
 pub use self::links::LinkRow;
+pub use self::moment::Moment;
 pub use self::open::{View, ViewError};
 pub use self::order::{CRAWL_COLUMN, columns_of, stable_rows_of};
 pub(crate) use self::order::{RowSorter, host_of, in_order};
@@ -58,10 +60,11 @@ pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
 pub use self::row::{Column, Row};
 pub use self::rows::{FIELD_PREFIX, RowStream, Rows, UnknownColumn};
+pub(crate) use self::runs::all_runs;
 pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_markdown, write_schema_text};
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
-pub use self::summary::{Counted, HostState, HostSummary, Summary};
+pub use self::summary::{HostState, HostSummary, Summary};
 pub use self::value::Value;
 #[cfg(feature = "parquet")]
 pub(crate) use self::value::ValueRef;
@@ -71,8 +74,8 @@ pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{ALTERED_COLUMN, Form, Written, write_rows, write_table};
 pub(crate) use self::write::{io_error as csv_error, neutral};
 
-/// A table of a crawl; its name on the command line is clap's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+/// A table of a crawl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
     /// What was answered, one row a URL.
     Pages,

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use meta::consent::Purpose;
 
-use super::lookup::HostIds;
+use super::host_ids::HostIds;
 use crate::clock::Clock;
 use crate::consent::RobotsStatements;
-use crate::job::{CrawlDir, DirError, JobError, read_key};
+use crate::crawl_dir::{CrawlDir, DirError};
+use crate::format::{FormatError, read_key};
 use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{SledStore, Store, StoreError, Tree};
@@ -41,7 +42,7 @@ pub enum ViewError {
     Store(StoreError),
     /// The database has a form that this version doesn't know.
     #[error(transparent)]
-    Form(JobError),
+    Form(FormatError),
     /// A record can't be read.
     #[error("a record of tree `{tree}` can't be read: {detail}")]
     Record {
@@ -145,7 +146,7 @@ impl<S: Store> View<S> {
     /// Reads a store that is open already.
     pub fn over(store: S) -> Result<Self, ViewError> {
         let key = read_key(&store).map_err(|error| match error {
-            JobError::Store(error) => ViewError::from(error),
+            FormatError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
         Ok(Self {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::cell::Moment;
 use super::hosts::seconds;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::robots::Warned;
 use crate::config::read_record;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::cell::Moment;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::owner::{Gaps, OwnerReport, Slow};
 use super::skipped::mark;

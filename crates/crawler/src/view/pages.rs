@@ -7,9 +7,9 @@ use meta::DocumentState;
 use meta::consent::Statement;
 use serde::Serialize;
 
-use super::cell::{Element, Kind, Moment};
-use super::duplicates::simhash_text;
+use super::cell::{Element, Kind};
 use super::lookup::PageUrls;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::HostId;
@@ -369,4 +369,9 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         simhash: record.simhash.filter(|_| open).map(simhash_text),
         withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
     }
+}
+
+/// A simhash as columns hold it.
+pub(super) fn simhash_text(simhash: u64) -> String {
+    format!("{simhash:016x}")
 }

@@ -1,7 +1,7 @@
 //! Table `queue`: what is still to be fetched.
 
-use super::cell::Moment;
 use super::lookup::PageUrls;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{Priority, stored_queue};

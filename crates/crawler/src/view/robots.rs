@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::cell::{Element, Kind, Moment};
+use super::cell::{Element, Kind};
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::record::{RobotsAccess, RobotsRecord};

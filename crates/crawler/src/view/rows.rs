@@ -14,10 +14,10 @@ use super::open::{View, ViewError};
 use super::order::SortedRows;
 use super::pages::{PageRow, page_row};
 use super::row::{Column, Row};
+use super::runs::all_runs;
 use super::value::Value;
 #[cfg(feature = "parquet")]
 use super::value::ValueRef;
-use crate::job::all_runs;
 use crate::page_store;
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -277,7 +277,7 @@ impl<S: Store> View<S> {
 impl<S: Store> View<S> {
     /// The row of table `pages` of one URL, with its columns; none where it wasn't answered. Cost: one look-up.
     pub fn page(&self, url: &CrawlUrl) -> Result<Option<Rows<'static>>, ViewError> {
-        let Some(host) = self.host_ids().of(self, url)? else { return Ok(None) };
+        let Some(host) = self.host_ids().of(self.store(), self.key(), url)? else { return Ok(None) };
         let page = url.fingerprint(self.key());
         let Some(record) = page_store::record_of(self.store(), host, page)? else { return Ok(None) };
         let mut record = self.shown(record);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::cell::Moment;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use crate::record::{SitemapRecord, SitemapState};
 use crate::store::{Store, Tree};

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::cell::Moment;
+use super::host_ids::HostIds;
 use super::ledger::decisions;
-use super::lookup::{HostIds, PageUrl, PageUrls};
+use super::lookup::{PageUrl, PageUrls};
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
@@ -229,7 +230,7 @@ impl<S: Store> Left<'_, S> {
         // Refused from one place, and taken from another.
         if decision.decision == Decided::SitemapRefused
             && let Ok(url) = CrawlUrl::parse(&decision.url)
-            && let Some(host) = self.ids.of(self.view, &url)?
+            && let Some(host) = self.ids.of(self.view.store(), self.view.key(), &url)?
         {
             let key = link_key(host, url.fingerprint(self.view.key()));
             if self.view.store().get(Tree::Sitemaps, &key)?.is_some() {

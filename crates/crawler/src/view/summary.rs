@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BinaryHeap};
 use robots::StatusClass;
 use serde::Serialize;
 
-use super::cell::Moment;
-use super::coverage::{HeldBack, HeldBackBy, Status, hold_back, statement};
+use super::coverage::{Counted, HeldBack, HeldBackBy, Status, hold_back, statement};
 use super::hosts::{queued, seconds};
 use super::limits::{Reached, cut_by, is_limit};
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use crate::commit::Totals;
 use crate::config::{CliOverrides, Record, load, read_record};
-use crate::engine::{END, EndRecord};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
+use crate::record::{EndRecord, RUN_END};
 use crate::seeds::BadLine;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -92,15 +92,6 @@ pub struct Summary {
     pub head: Option<Head>,
 }
 
-/// How often something was counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Counted {
-    /// What.
-    pub what: String,
-    /// How often.
-    pub count: u64,
-}
-
 /// One host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostSummary {
@@ -156,7 +147,7 @@ impl<S: Store> View<S> {
         let (agent, record) = self.settings();
         let mut reached = Reached::default();
         let (skipped, mut held_back) = self.skip_reasons(&mut reached)?;
-        let end = meta(END)?.and_then(|text| serde_json::from_str(&text).ok());
+        let end = meta(RUN_END)?.and_then(|text| serde_json::from_str(&text).ok());
         let mut summary = Summary {
             v: 1,
             crawl_id: meta("crawl_id")?.unwrap_or_default(),

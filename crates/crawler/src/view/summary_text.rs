@@ -3,10 +3,11 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use super::cell::Moment;
+use super::coverage::Counted;
 use super::coverage::Status;
 use super::json;
-use super::summary::{Counted, HostState, HostSummary, Summary};
+use super::moment::Moment;
+use super::summary::{HostState, HostSummary, Summary};
 use crate::clean::{clean, clean_to};
 
 /// Widest line.

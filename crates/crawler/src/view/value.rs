@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::cell::Moment;
 use super::json;
+use super::moment::Moment;
 
 /// A value. The variant is that of the column's [`Kind`](super::Kind), or null.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -7,8 +7,8 @@ use robots::Robots;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use super::cell::Moment;
 use super::json;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use crate::clean::clean;
 use crate::config::Settings;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::lookup::HostIds;
+use super::host_ids::HostIds;
 use super::open::{View, ViewError};
 use crate::fetch;
 use crate::frontier::HostId;
@@ -45,7 +45,7 @@ pub enum ArchiveError {
 impl<S: Store> View<S> {
     /// Finds the last visit of a URL; none where it was never visited.
     pub fn visit(&self, url: &CrawlUrl) -> Result<Option<StoredVisit>, ViewError> {
-        let Some(host) = HostIds::default().of(self, url)? else { return Ok(None) };
+        let Some(host) = HostIds::default().of(self.store(), self.key(), url)? else { return Ok(None) };
         let Some((mut record, links)) = self.visit_at(host, url.fingerprint(self.key()))? else {
             return Ok(None);
         };

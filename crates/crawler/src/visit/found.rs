@@ -5,7 +5,7 @@ use robots::StatusClass;
 use serde::Serialize;
 
 use super::kept::Kept;
-use super::page::PageRules;
+use super::rules::PageRules;
 use crate::clean::without_controls;
 use crate::extract::{self, LinkKind, Position};
 use crate::fetch::Response;

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::desk::Held;
-use super::page::Visited;
-use super::sitemap::SitemapRead;
+use super::visited::Visited;
 use crate::clock::Now;
+use crate::encoded::Size;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
 use crate::frontier::{Booking, RobotsFetch};
 use crate::pace::Delay;
-use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord, Size};
+use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
+use crate::sitemap::Sitemap;
 use crate::url::CrawlUrl;
 
 /// What a visit came to.
@@ -133,4 +134,19 @@ pub struct SiteFileAnswer {
     pub status: Option<u16>,
     /// Why there was no usable response.
     pub failure: Option<FetchError>,
+}
+
+/// The answer to a request for a sitemap, read.
+#[derive(Debug)]
+pub struct SitemapRead {
+    /// What robots.txt said.
+    pub robots: RobotsEvidence,
+    /// Its status.
+    pub status: u16,
+    /// Bytes of the body as decoded.
+    pub bytes: u64,
+    /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
+    pub redirect: Option<Result<CrawlUrl, String>>,
+    /// What a status of 2xx brought.
+    pub sitemap: Option<Sitemap>,
 }

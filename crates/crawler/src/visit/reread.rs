@@ -4,7 +4,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::Requested;
-use super::page::{self, Page, PageRules, Visited};
+use super::page::{self, Page};
+use super::rules::PageRules;
+use super::visited::Visited;
 use crate::clock::Now;
 use crate::consent::Said;
 use crate::fetch::{Response, Room, Truncation, decode_body};

@@ -3,7 +3,7 @@
 use meta::{Cause, Effects};
 use robots::StatusClass;
 
-use super::page::Visited;
+use super::visited::Visited;
 use crate::record::{EffectsTaken, PageRecord, Withdrawn};
 
 /// Header fields that make the request conditional.

@@ -5,33 +5,18 @@ use std::sync::Arc;
 use robots::StatusClass;
 
 use super::ask::{Answered, ask};
-use super::{Event, Held, Outcome, VisitContext, local};
+use super::{Event, Held, Outcome, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Lease;
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
-use crate::sitemap::{self, Sitemap};
+use crate::sitemap;
 use crate::store::Store;
 use crate::url::CrawlUrl;
 
 /// Bytes kept of where a sitemap redirects to, if that is no http URL.
 const LONGEST_REFERENCE: usize = 2_048;
-
-/// The answer to a request for a sitemap, read.
-#[derive(Debug)]
-pub struct SitemapRead {
-    /// What robots.txt said.
-    pub robots: RobotsEvidence,
-    /// Its status.
-    pub status: u16,
-    /// Bytes of the body as decoded.
-    pub bytes: u64,
-    /// Where it redirects to: none if it doesn't, an error with the text if that is no http URL.
-    pub redirect: Option<Result<CrawlUrl, String>>,
-    /// What a status of 2xx brought.
-    pub sitemap: Option<Sitemap>,
-}
 
 /// Asks for a sitemap. Nothing but robots.txt speaks of the use of a sitemap: it is read for its URLs and not kept.
 pub(super) async fn ask_sitemap<F: Fetch, S: Store>(

@@ -1,6 +1,6 @@
 //! HTTP heads as they are stored.
 
-use super::Exchange;
+use super::exchange::Exchange;
 
 /// Status line and header fields, so changed that they describe the stored body (see the module's own text).
 pub(super) fn response_head(exchange: &Exchange<'_>) -> Vec<u8> {

@@ -26,28 +26,33 @@
 //! **Taking a record out again**: [`bury`] overwrites its place by a record that says so, of the same length.
 
 mod digest;
+mod encode;
 mod exchange;
 mod fields;
 mod http_head;
 mod info;
 mod member;
 mod name;
+mod place;
 mod reader;
 mod record;
 mod repair;
 mod salvage;
+mod sync;
 mod tombstone;
 mod writer;
 
-pub use exchange::{Encoded, Exchange, Truncated, encode};
+pub use encode::encode;
+pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;
+pub use place::{Location, Position};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub(crate) use repair::files;
 pub use repair::{Repaired, repair};
 pub use salvage::{Salvaged, salvage};
 pub use tombstone::bury;
-pub use writer::{Location, Position, WarcWriter};
+pub use writer::WarcWriter;
 
 use std::path::PathBuf;
 

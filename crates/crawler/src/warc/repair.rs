@@ -1,6 +1,6 @@
 //! Cuts off what a killed run appended and never committed.
 
-use super::writer::sync_dir;
+use super::sync::sync_dir;
 use super::{Error, Position, Result, name};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};

@@ -1,28 +1,7 @@
 //! Appends encoded records to archive files, whole or not at all.
 
-use serde::{Deserialize, Serialize};
-
-/// Where a response record lies. What a page's record in the database keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Location {
-    /// Name of the file in the archive's directory.
-    pub file: String,
-    /// First byte of the record's gzip member.
-    pub offset: u64,
-    /// Bytes of the member.
-    pub length: u64,
-}
-
-/// The end of what was appended so far. What the database commits along with the records' locations, for
-/// [`super::repair()`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    /// Name of the file in the archive's directory.
-    pub file: String,
-    /// Its length up to and including the last whole record.
-    pub offset: u64,
-}
-
+use super::place::{Location, Position};
+use super::sync::sync_dir;
 use super::{Encoded, Error, Result, WarcInfo, info, name, repair};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -189,11 +168,6 @@ impl Current {
         }
         Ok(())
     }
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync_dir(dir: &Path) -> Result<()> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", dir))
 }
 
 #[cfg(test)]

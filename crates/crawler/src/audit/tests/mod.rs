@@ -25,7 +25,7 @@ use crate::pace::{Delay, Why};
 use crate::page_store::{self, PageWriter, scan_with_links};
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
-    RobotsConsent, RobotsRecord, RunSettings, Withdrawal, encode_links,
+    RobotsConsent, RobotsRecord, Withdrawal, encode_links,
 };
 use crate::store::{MemoryStore, Write};
 use crate::url::CrawlUrl;
@@ -163,7 +163,7 @@ impl Records {
     /// robots.txt at 0 s, `/` at 3 s, `/b` at 6 s; Crawl-delay 2.
     fn kept() -> Self {
         let seeds = [CrawlUrl::parse(&format!("{SITE}/")).unwrap()];
-        let (run, text) = RunSettings::new(&settings(), &seeds).unwrap();
+        let (run, text) = config::run_settings(&settings(), &seeds).unwrap();
         let record = Record { seeds: seeds.iter().map(ToString::to_string).collect(), ..Record::default() };
         let begun = config::to_toml(&settings(), &record).unwrap();
         let after = vec![Write::put(Tree::Meta, run.key(), text), Write::put(Tree::Meta, "settings", begun)];

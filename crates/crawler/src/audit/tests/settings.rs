@@ -17,7 +17,7 @@ fn seed() -> CrawlUrl {
 fn begun_with(runs: &[Settings]) -> Records {
     let mut records = Records::kept();
     for (number, settings) in runs.iter().enumerate() {
-        let (run, text) = RunSettings::new(settings, &[seed()]).unwrap();
+        let (run, text) = crate::config::run_settings(settings, &[seed()]).unwrap();
         records.after.push(Write::put(Tree::Meta, run.key(), text));
         if number > 0 {
             let words = format!("run {}; delay 1 s", number + 1);
@@ -82,7 +82,7 @@ fn settings_and_seeds_that_were_changed_in_the_database_are_reported() {
         change(&mut records);
         judged(records, was.clone())
     };
-    let (run, text) = RunSettings::new(&was, &[seed()]).unwrap();
+    let (run, text) = crate::config::run_settings(&was, &[seed()]).unwrap();
     let key = run.key();
     let permissive = text.replace("\"hardened\"", "\"rfc9309\"");
     assert_ne!(permissive, text);
@@ -110,7 +110,7 @@ fn asked(change: fn(&mut Settings), more_seeds: &[&str], url: &str, addresses: &
     let mut seeds = vec![seed()];
     seeds.extend(more_seeds.iter().map(|seed| CrawlUrl::parse(seed).unwrap()));
     let mut records = Records::kept();
-    let (run, text) = RunSettings::new(&was, &seeds).unwrap();
+    let (run, text) = crate::config::run_settings(&was, &seeds).unwrap();
     records.after.push(Write::put(Tree::Meta, run.key(), text));
     records.decisions[0].evidence.run = Some(Box::new(run));
     let record = Record { seeds: seeds.iter().map(ToString::to_string).collect(), ..Record::default() };

@@ -58,7 +58,7 @@ impl Output {
     fn started_with(&mut self, change: fn(&mut Settings)) {
         change(&mut self.rules.settings);
         let seeds = [CrawlUrl::parse(&format!("{SITE}/")).unwrap()];
-        let (run, text) = RunSettings::new(&self.rules.settings, &seeds).unwrap();
+        let (run, text) = crate::config::run_settings(&self.rules.settings, &seeds).unwrap();
         self.put(Tree::Meta, run.key(), text);
         let record = Record { seeds: vec![seeds[0].to_string()], ..Record::default() };
         self.put(Tree::Meta, "settings", config::to_toml(&self.rules.settings, &record).unwrap());
@@ -353,7 +353,7 @@ fn each_run_is_judged_by_its_own_settings_and_those_before_it() {
             settings
         });
         output.rules.settings = settings[1].clone();
-        let runs = settings.each_ref().map(|settings| RunSettings::new(settings, &seeds).unwrap());
+        let runs = settings.each_ref().map(|settings| crate::config::run_settings(settings, &seeds).unwrap());
         for (run, text) in &runs {
             output.put(Tree::Meta, run.key(), text.clone());
         }

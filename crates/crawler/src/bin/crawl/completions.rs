@@ -1,9 +1,8 @@
 //! `crawl completions`: the completions for a shell.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::exit;
 
 /// Options of `completions`.
@@ -16,9 +15,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the completions.
-pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<i32> {
+/// Prints the completions of the whole command line.
+pub(crate) fn run(args: &CompletionsArgs, mut cli: Command) -> anyhow::Result<i32> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "crawl", &mut script);
+    clap_complete::generate(args.shell, &mut cli, "crawl", &mut script);
     exit::print(&script)
 }

@@ -51,7 +51,7 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
         | JobError::Commit(_)
         | JobError::Scrub { .. }
         | JobError::Index { .. }
-        | JobError::Format { .. } => exit::STORAGE,
+        | JobError::Format(_) => exit::STORAGE,
         #[cfg(feature = "search")]
         JobError::Search(_) => exit::STORAGE,
         _ => exit::UNEXPECTED,

@@ -13,8 +13,8 @@ use meta::consent::Purpose;
 use self::output::Output;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::show;
 use crate::terminal::Talk;
+use crate::{show, table_name};
 
 /// Options of `export`.
 #[derive(Clone, Debug, Args)]
@@ -31,7 +31,7 @@ pub(crate) struct ExportArgs {
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
     /// Table to write; graphml, edges: the graph of pages or hosts [default: all, into the directory or database of -o]
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
     /// Form in which it is written
     #[arg(long, value_name = "FORMAT")]

@@ -30,10 +30,13 @@ mod schema;
 mod show;
 #[cfg(test)]
 mod surface_tests;
+mod table_name;
 mod terminal;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
+
+use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse};
 use crate::terminal::Talk;
@@ -94,7 +97,7 @@ fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
         Some(Command::Robots { command: RobotsCommand::Log(args) }) => robots_history::log(&args, talk),
         Some(Command::Robots { command: RobotsCommand::Diff(args) }) => robots_history::diff(&args, talk),
         Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
-        Some(Command::Completions(args)) => completions::run(&args),
-        Some(Command::Man(args)) => man::run(&args),
+        Some(Command::Completions(args)) => completions::run(&args, Cli::command()),
+        Some(Command::Man(args)) => man::run(&args, Cli::command()),
     }
 }

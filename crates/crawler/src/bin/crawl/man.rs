@@ -1,8 +1,7 @@
 //! `crawl man`: the manual page.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 
-use crate::cli::Cli;
 use crate::exit::{self, Stop};
 
 /// Options of `man`.
@@ -17,14 +16,13 @@ pub(crate) struct ManArgs {
     command: Vec<String>,
 }
 
-/// Prints a manual page as roff.
-pub(crate) fn run(args: &ManArgs) -> anyhow::Result<i32> {
-    let page = page(&args.command)?;
+/// Prints a manual page of the whole command line as roff.
+pub(crate) fn run(args: &ManArgs, cli: Command) -> anyhow::Result<i32> {
+    let page = page(cli, &args.command)?;
     exit::print(&page)
 }
 
-fn page(names: &[String]) -> anyhow::Result<Vec<u8>> {
-    let mut root = Cli::command();
+fn page(mut root: Command, names: &[String]) -> anyhow::Result<Vec<u8>> {
     root.build();
     let mut command = &root;
     for name in names {
@@ -44,15 +42,18 @@ fn page(names: &[String]) -> anyhow::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::cli::Cli;
 
     #[test]
     fn every_command_has_a_page() {
         for names in [&[][..], &["run"], &["resume"], &["config", "show"]] {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let roff = String::from_utf8(page(&names).unwrap()).unwrap();
+            let roff = String::from_utf8(page(Cli::command(), &names).unwrap()).unwrap();
             assert!(roff.contains(".SH SYNOPSIS"), "{names:?}");
         }
-        assert!(page(&["nothing".to_owned()]).is_err());
+        assert!(page(Cli::command(), &["nothing".to_owned()]).is_err());
     }
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::Args;
 use crawler::view::{Table, write_schema_json, write_schema_markdown, write_schema_text};
 
-use crate::exit;
 use crate::terminal::Talk;
+use crate::{exit, table_name};
 
 /// Options of `schema`.
 #[derive(Clone, Debug, Args)]
@@ -16,7 +16,7 @@ Examples:
   crawl schema --json | jq -r 'select(.unit == \"bytes\") | .table + \".\" + .column'")]
 pub(crate) struct SchemaArgs {
     /// Table to describe [default: all]
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
     /// Prints docs/schema.md
     #[arg(long, conflicts_with_all = ["table", "json"])]

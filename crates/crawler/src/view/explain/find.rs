@@ -47,7 +47,7 @@ impl<S: Store> View<S> {
     }
 
     pub(in crate::view) fn id_of(&self, host: &str) -> Result<Option<HostId>, ViewError> {
-        self.host_ids().named(self, host)
+        Ok(self.host_ids().named(self.store(), self.key(), host)?)
     }
 
     /// The URL as it waits in its host's queue.

@@ -11,8 +11,8 @@ use robots::StatusClass;
 use serde::Serialize;
 
 use self::words::Facts;
-use super::cell::Moment;
 use super::ledger::ledger_row;
+use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::pages::{PageRow, page_row};
 use super::{LedgerRow, lookup::PageUrls};

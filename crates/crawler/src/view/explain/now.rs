@@ -2,13 +2,12 @@
 
 use serde::Serialize;
 
-use super::super::cell::Moment;
 use super::super::hosts::{queued, seconds};
+use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
-use crate::config::{CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
-use crate::engine::{END, EndRecord, JUDGED_BY};
+use crate::config::{self, CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
 use crate::frontier::stored_host;
-use crate::record::{LinkOutcome, RobotsAccess, RobotsEvidence, RunSettings};
+use crate::record::{EndRecord, JUDGED_BY, LinkOutcome, RUN_END, RobotsAccess, RobotsEvidence, RunSettings};
 use crate::robots_history;
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
@@ -149,7 +148,7 @@ impl<S: Store> View<S> {
         depth: u32,
         settings: Option<&Settings>,
     ) -> Result<Hints, ViewError> {
-        let end = self.store().get(Tree::Meta, END.as_bytes())?;
+        let end = self.store().get(Tree::Meta, RUN_END.as_bytes())?;
         let end = end.and_then(|value| serde_json::from_slice::<EndRecord>(&value).ok());
         let mut hints = Hints { depth, limit: end.and_then(|end| end.limit), ..Hints::default() };
         let Some(settings) = settings else { return Ok(hints) };
@@ -178,7 +177,7 @@ impl<S: Store> View<S> {
             urls: Vec<String>,
         }
         let (Some(settings), Some(dir)) = (settings, self.dir()) else { return Ok(None) };
-        let Ok(mut scope) = crate::job::scope(settings) else { return Ok(None) };
+        let Ok(mut scope) = config::scope(settings) else { return Ok(None) };
         let mut seeds = read_record(&dir.settings()).map(|record| record.seeds).unwrap_or_default();
         if let Some(value) = self.store().get(Tree::Meta, b"scope_added")? {
             let added: Added =

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::super::cell::Moment;
 use super::super::json;
+use super::super::moment::Moment;
 use super::now::Hints;
 use super::{Fate, Story, moment};
 use crate::clean::clean;

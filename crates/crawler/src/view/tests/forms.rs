@@ -177,7 +177,7 @@ fn an_output_that_ends_is_told_as_such() {
         }
     }
     let view = crawl().view();
-    for &table in Table::value_variants() {
+    for table in Table::ALL {
         for form in [Form::Jsonl, Form::Csv, Form::Tabs, Form::Aligned(80)] {
             match write_table(&view, table, form, &mut Closed) {
                 Err(ViewError::Write(error)) => assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe),

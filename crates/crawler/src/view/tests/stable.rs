@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::config::Settings;
-use crate::record::RunSettings;
 use crate::view::{Column, Rows, Value, stable_rows_of};
 
 fn column(rows: Rows<'_>, name: &str) -> Vec<String> {
@@ -117,7 +116,7 @@ fn each_extract_rule_of_any_run_is_a_column() {
         [vec![rule("price", false)], vec![rule("tag", true), rule("price", false), rule("none", false)]]
     {
         let settings = Settings { extract, ..Settings::default() };
-        let (run, text) = RunSettings::new(&settings, &[]).unwrap();
+        let (run, text) = crate::config::run_settings(&settings, &[]).unwrap();
         crawl.store.commit(vec![Write::put(Tree::Meta, run.key(), text)]).unwrap();
     }
     let fields = [("price", vec!["7"]), ("tag", vec!["a", "b"])];

@@ -225,7 +225,7 @@ fn the_limit_that_ended_the_run_bounds_what_still_waits() {
         let mut crawl = Crawl::new();
         crawl.queue("http://a.test/", Priority::First, None);
         let end =
-            crate::engine::EndRecord { end: end.to_owned(), limit: limit.map(str::to_owned), at: at(9) };
+            crate::record::EndRecord { end: end.to_owned(), limit: limit.map(str::to_owned), at: at(9) };
         crawl.frontier.put(Tree::Meta, b"end".to_vec(), serde_json::to_vec(&end).unwrap());
         let summary = crawl.view().summary().unwrap();
         assert_eq!((summary.hosts[0].coverage, summary.hosts[0].because.as_str()), (coverage, words));

@@ -89,7 +89,7 @@ impl From<ResolveRule> for String {
 
 /// Why a file with addresses was refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ResolveFileError {
+pub(crate) enum ResolveFileError {
     #[error("can't read {path}: {source}")]
     Unreadable { path: String, source: std::io::Error },
     #[error("{path}:{line}: {source}")]
@@ -97,7 +97,7 @@ pub(super) enum ResolveFileError {
 }
 
 /// Reads a file with one rule a line; blank lines and `#` comments are skipped.
-pub(super) fn read_file(file: &Path) -> Result<Vec<ResolveRule>, ResolveFileError> {
+pub(crate) fn read_file(file: &Path) -> Result<Vec<ResolveRule>, ResolveFileError> {
     let path = file.display().to_string();
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,

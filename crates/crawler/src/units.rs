@@ -7,8 +7,6 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::agent::{AgentError, Contact};
-
 const DURATION_UNITS: [(&str, u128); 7] = [
     ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
@@ -155,6 +153,11 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
+/// Reads a text, or a number as its text.
+pub(crate) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    Scalar::deserialize(input).map(|scalar| scalar.0)
+}
+
 /// Reads a limit: a number, or `none`.
 pub fn parse_limit<T: FromStr>(text: &str) -> Result<Option<T>, UnitError> {
     optional(text, |text| {
@@ -179,19 +182,14 @@ fn optional<T>(text: &str, parse: impl Fn(&str) -> Result<T, UnitError>) -> Resu
 /// Makes a module for `#[serde(with)]` out of the two directions of a text form.
 macro_rules! text_form {
     ($name:ident: $type:ty, $parse:expr, $format:expr) => {
-        pub(super) mod $name {
+        pub(crate) mod $name {
             use super::*;
 
-            pub(in crate::config) fn serialize<S: Serializer>(
-                value: &$type,
-                out: S,
-            ) -> Result<S::Ok, S::Error> {
+            pub(crate) fn serialize<S: Serializer>(value: &$type, out: S) -> Result<S::Ok, S::Error> {
                 $format(value).serialize(out)
             }
 
-            pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-                input: D,
-            ) -> Result<$type, D::Error> {
+            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<$type, D::Error> {
                 $parse(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
             }
         }
@@ -202,22 +200,17 @@ text_form!(duration: Duration, parse_duration, |value: &Duration| format_duratio
 text_form!(duration_limit: Option<Duration>, parse_duration_limit, |value: &Option<Duration>| written(*value, format_duration));
 text_form!(size: u64, parse_size, |value: &u64| format_size(*value));
 text_form!(size_limit: Option<u64>, parse_size_limit, |value: &Option<u64>| written(*value, format_size));
-text_form!(contact: Option<Contact>, parse_contact, |value: &Option<Contact>| value.as_ref().map(Contact::to_string).unwrap_or_default());
 
 fn written<T>(value: Option<T>, format: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "none".to_owned(), format)
 }
 
-fn parse_contact(text: &str) -> Result<Option<Contact>, AgentError> {
-    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
-}
-
 /// A count or `none`, as the number itself in the TOML.
-pub(super) mod limit {
+pub(crate) mod limit {
     use super::*;
 
     #[expect(clippy::ref_option, reason = "serde hands the field itself")]
-    pub(in crate::config) fn serialize<T: Copy + Into<u64>, S: Serializer>(
+    pub(crate) fn serialize<T: Copy + Into<u64>, S: Serializer>(
         value: &Option<T>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
@@ -229,7 +222,7 @@ pub(super) mod limit {
         }
     }
 
-    pub(in crate::config) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(
         input: D,
     ) -> Result<Option<T>, D::Error> {
         parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
@@ -237,14 +230,11 @@ pub(super) mod limit {
 }
 
 /// A rate or `none`, as the number itself in the TOML.
-pub(super) mod rate_limit {
+pub(crate) mod rate_limit {
     use super::*;
 
     #[expect(clippy::ref_option, reason = "serde hands the field itself")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        value: &Option<f64>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &Option<f64>, out: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(number) if number.fract() == 0.0 && number.abs() < 1e9 => out.serialize_i64(*number as i64),
             Some(number) => out.serialize_f64(*number),
@@ -252,9 +242,7 @@ pub(super) mod rate_limit {
         }
     }
 
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<f64>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
         parse_limit(&Scalar::deserialize(input)?.0).map_err(D::Error::custom)
     }
 }

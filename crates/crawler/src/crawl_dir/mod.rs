@@ -4,46 +4,15 @@
 //! process works on it. The database is prepared as `db.new/` and renamed once the seeds are in it: a directory with
 //! `db.new` and without `db` is a start that never fetched anything.
 
+mod error;
+pub(crate) mod swap;
+
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::swap;
-
-/// Says why a directory can't be used, and what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DirError {
-    /// A crawl is there already.
-    #[error("{} already holds a crawl: go on with it by `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
-    HoldsCrawl(PathBuf),
-    /// Something else is there.
-    #[error("{} holds a database without its crawl.toml; it isn't touched: choose another --out, put crawl.toml back, or `crawl repair {} --out NEWDIR` saves what can be read", .0.display(), .0.display())]
-    NoSettings(PathBuf),
-    /// No crawl is there.
-    #[error("{} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
-    NoCrawl(PathBuf),
-    /// Another process works on it.
-    #[error("{} is in use by another crawl, or a program that reads it; wait for it to end, or stop it", .0.display())]
-    InUse(PathBuf),
-    /// The system refused.
-    #[error("can't {action} {}: {source}", .path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// The system's words.
-        source: io::Error,
-    },
-}
-
-impl DirError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
-    }
-}
+pub use self::error::DirError;
+pub(crate) use self::swap::whole_database;
 
 /// An output directory that this process holds.
 #[derive(Debug)]

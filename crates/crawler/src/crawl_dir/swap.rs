@@ -16,10 +16,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::DirError;
+use super::error::DirError;
 
 /// The database while it is written anew.
-pub(super) fn unfinished(root: &Path) -> PathBuf {
+pub(crate) fn unfinished(root: &Path) -> PathBuf {
     root.join("db.scrubbed")
 }
 
@@ -50,14 +50,14 @@ pub(crate) fn whole_database(root: &Path) -> PathBuf {
 }
 
 /// Makes an empty directory for the new database. No replacement may be unfinished.
-pub(super) fn prepare(root: &Path) -> Result<(), DirError> {
+pub(crate) fn prepare(root: &Path) -> Result<(), DirError> {
     settle(root)?;
     let path = unfinished(root);
     fs::create_dir(&path).map_err(DirError::io("create", &path))
 }
 
 /// Removes a new database that wasn't completed; the old one was not touched.
-pub(super) fn discard(root: &Path) -> Result<(), DirError> {
+pub(crate) fn discard(root: &Path) -> Result<(), DirError> {
     if marker(root).exists() || !current(root).exists() {
         return Ok(());
     }
@@ -68,7 +68,7 @@ pub(super) fn discard(root: &Path) -> Result<(), DirError> {
 ///
 /// An error before the marker is written leaves the old database in force; an error after it leaves the rest to the next
 /// [`settle`].
-pub(super) fn replace(root: &Path) -> Result<(), DirError> {
+pub(crate) fn replace(root: &Path) -> Result<(), DirError> {
     let path = unfinished(root);
     sync_files(&path)?;
     let marker = marker(root);
@@ -78,7 +78,7 @@ pub(super) fn replace(root: &Path) -> Result<(), DirError> {
 }
 
 /// Finishes or undoes a replacement that stopped. Does nothing where none did. Safe to repeat.
-pub(super) fn settle(root: &Path) -> Result<(), DirError> {
+pub(crate) fn settle(root: &Path) -> Result<(), DirError> {
     let (db, new, old, marker) = (current(root), unfinished(root), replaced(root), marker(root));
     if !marker.exists() && !new.exists() && !old.exists() {
         return Ok(());

@@ -1,0 +1,47 @@
+//! Finds hosts by their names.
+
+use std::collections::HashMap;
+
+use crate::frontier::stored_hosts;
+use crate::ids::HostId;
+use crate::store::{Store, StoreError};
+use crate::url::{CrawlUrl, FingerprintKey};
+
+/// The ids of hosts by their names, read at the first question. Memory: about 20 bytes a host.
+#[derive(Debug, Default)]
+pub(super) struct HostIds(Option<HashMap<u64, HostId>>);
+
+impl HostIds {
+    /// The id of a URL's host; none for a host that the crawl doesn't know.
+    pub(super) fn of<S: Store>(
+        &mut self,
+        store: &S,
+        key: &FingerprintKey,
+        url: &CrawlUrl,
+    ) -> Result<Option<HostId>, StoreError> {
+        self.named(store, key, url.host())
+    }
+
+    /// The id of a host by its name.
+    pub(super) fn named<S: Store>(
+        &mut self,
+        store: &S,
+        key: &FingerprintKey,
+        name: &str,
+    ) -> Result<Option<HostId>, StoreError> {
+        let hash = |name: &str| {
+            let hash = blake3::keyed_hash(&key.0, name.as_bytes());
+            hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+        };
+        if let Some(ids) = &self.0 {
+            return Ok(ids.get(&hash(name)).copied());
+        }
+        let mut ids = HashMap::new();
+        for host in stored_hosts(store)? {
+            let (id, record) = host?;
+            ids.insert(hash(&record.host), id);
+        }
+        let ids = self.0.insert(ids);
+        Ok(ids.get(&hash(name)).copied())
+    }
+}

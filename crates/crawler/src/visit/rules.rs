@@ -1,0 +1,40 @@
+//! How pages are read in this crawl.
+
+use meta::consent::Policy;
+
+use super::desk::Desk;
+use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
+use crate::sitemap::SitemapLimits;
+use crate::url::FingerprintKey;
+
+/// How pages are read in this crawl.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings")]
+pub struct PageRules {
+    /// Whose directives bind us.
+    pub agent: meta::Agent,
+    /// How directives are resolved.
+    pub dialect: meta::Dialect,
+    /// The purposes of the crawl, and what silence means for each.
+    pub policy: Policy,
+    /// Limits of reading.
+    pub limits: ExtractLimits,
+    /// Whether a page whose head wasn't read to its end is kept out of index and archive.
+    pub closes_unread_head: bool,
+    /// Fields that the researcher names.
+    pub selectors: Vec<SelectRule>,
+    /// Limits of picking them.
+    pub select_limits: SelectLimits,
+    /// Limits of reading a sitemap.
+    pub sitemap_limits: SitemapLimits,
+    /// Whether bodies are archived.
+    pub archive: bool,
+    /// Whether the text is read, for the full-text index.
+    pub index: bool,
+    /// Whether images, scripts and styles are queued like links.
+    pub resources: bool,
+    /// The crawl's fingerprint key.
+    pub key: FingerprintKey,
+    /// Where they are read.
+    pub desk: Desk,
+}

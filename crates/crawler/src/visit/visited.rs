@@ -1,0 +1,141 @@
+//! A response, read.
+
+use meta::Effects;
+
+use super::found::FoundLink;
+use crate::encoded::{Size, packed_size};
+use crate::extract::MainText;
+use crate::record::{Archived, PageRecord};
+use crate::warc::Encoded;
+
+/// Bytes that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
+/// queued, with its evidence and the room that a growing list of entries takes.
+const LINK: usize = 2_000;
+
+/// A response, read.
+#[derive(Debug)]
+pub struct Visited {
+    /// The record, without its place in the archive.
+    pub record: PageRecord,
+    /// The links, a redirect's target among them.
+    pub links: Vec<FoundLink>,
+    /// What goes to the archive.
+    pub warc: Option<Encoded>,
+    /// The text for the full-text index, of what may be indexed.
+    pub text: Option<Box<MainText>>,
+    /// The status of the response; the record's own where there was none.
+    pub status: Option<u16>,
+    /// The record's links are those of an earlier visit, which stay.
+    pub keeps_links: bool,
+    /// Captures of earlier visits that have to leave the archive.
+    pub withdrawn: Vec<Archived>,
+    /// The mark of what an HTML page says, for the trap guard. Never stored.
+    pub mark: Option<u32>,
+    /// What may be done with the page, and what forbids the rest.
+    pub effects: Effects,
+    /// What is denied by lines of robots.txt and statements of the page, in words. Never stored with it.
+    pub denials: Option<String>,
+}
+
+impl Visited {
+    /// About how many bytes this takes in memory, until it is committed.
+    ///
+    /// What the record and each link take is measured by encoding them: a field that is added counts by itself. The record
+    /// counts once more, since the entries of the ledger about a page repeat parts of it.
+    pub(super) fn bytes_held(&self) -> usize {
+        let record = Size::of(&self.record);
+        let link = |link: &FoundLink| LINK + 3 * packed_size(link) + self.record.url.len();
+        size_of::<Self>()
+            + record.memory
+            + record.until_committed()
+            + self.links.iter().map(link).sum::<usize>()
+            + self.withdrawn.iter().map(packed_size).sum::<usize>()
+            + self.denials.as_ref().map_or(0, String::len)
+            + self.text.as_ref().map_or(0, |text| 2 * (text.text.len() + text.headings.len()))
+            + self.warc.as_ref().map_or(0, |encoded| encoded.bytes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use meta::DirectiveSource;
+
+    use super::*;
+    use crate::record::{About, Decision, LinkRecord, RobotsEvidence};
+
+    #[test]
+    fn a_link_counts_for_what_it_takes() {
+        // A list that grows holds room for twice its entries, and for half of them once more while it is moved.
+        let entries = 2 * size_of::<Decision>() + size_of::<Decision>() / 2;
+        let taken = size_of::<FoundLink>() + size_of::<LinkRecord>() + entries;
+        assert!(LINK >= taken, "{taken}");
+    }
+
+    fn visited(record: PageRecord, links: Vec<FoundLink>) -> Visited {
+        let status = record.status;
+        let (withdrawn, mark, denials) = (Vec::new(), None, None);
+        Visited {
+            record,
+            links,
+            warc: None,
+            text: None,
+            status,
+            keeps_links: false,
+            withdrawn,
+            mark,
+            effects: Effects::default(),
+            denials,
+        }
+    }
+
+    #[test]
+    fn whatever_field_is_large_counts_until_it_is_committed() {
+        const LARGE: usize = 100_000;
+        // In memory, as JSON, and as JSON in the value that it is joined to.
+        let held = |record| visited(record, Vec::new()).bytes_held();
+        let text = || "x".repeat(LARGE);
+        let empty = held(PageRecord::default());
+        let source = meta::Source { text: text(), ..meta::Source::new(meta::SourceKind::Meta, 0, "", "") };
+        let statement = meta::consent::Statement {
+            signal: meta::consent::Signal::NoAi,
+            claim: meta::consent::Claim::Use(meta::consent::Grade::Full),
+            source: source.clone(),
+            at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let robots = RobotsEvidence { rule: Some(text()), ..RobotsEvidence::default() };
+        for record in [
+            PageRecord {
+                about: About { json_ld: vec![text()], ..About::default() },
+                ..PageRecord::default()
+            },
+            PageRecord { consent: vec![statement], ..PageRecord::default() },
+            PageRecord {
+                directives: vec![DirectiveSource { directive: String::new(), source }],
+                ..PageRecord::default()
+            },
+            PageRecord { keywords: Some(vec![String::new(); LARGE / 24]), ..PageRecord::default() },
+            PageRecord { fields: BTreeMap::from([(text(), Vec::new())]), ..PageRecord::default() },
+            PageRecord { headers: vec![(String::new(), text())], ..PageRecord::default() },
+            PageRecord { robots, ..PageRecord::default() },
+        ] {
+            let is_texts = record.keywords.is_some();
+            let held = held(record) - empty;
+            assert!(held >= if is_texts { LARGE } else { 3 * LARGE }, "{held}");
+        }
+        let link = |hreflang: usize| FoundLink {
+            target: Err(String::new()),
+            kind: "a",
+            rel: String::new(),
+            rel_words: Vec::new(),
+            text: String::new(),
+            position: None,
+            hreflang: Some("x".repeat(hreflang)),
+            nofollow: false,
+            skip: None,
+        };
+        let held = |hreflang| visited(PageRecord::default(), vec![link(hreflang)]).bytes_held();
+        assert!(held(LARGE) >= held(0) + 3 * LARGE);
+    }
+}
