@@ -1,5 +1,6 @@
 //! The polite crawler: frontier, robots cache, pace, fetch, page directives, store. `docs/ARCHITECTURE.md` is the map.
 
+pub mod address;
 pub mod audit;
 pub mod clean;
 pub mod clock;
@@ -10,6 +11,7 @@ pub mod crawl_dir;
 pub mod demo;
 pub(crate) mod encoded;
 pub mod engine;
+pub mod error_kind;
 pub mod event;
 pub mod extract;
 pub mod fetch;

@@ -2,9 +2,15 @@
 //! politely, and with one of its faults switched on, that the oracle and the truth notice.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use crawler::clock::Now;
 use crawler::fetch::{Fetch as _, FetchRequest, FetchResult, Purpose};
+use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
+use crawler::pace::{Delay, Why};
+use crawler::store::MemoryStore;
+use crawler::url::{CrawlUrl, FingerprintKey};
 use tokio::time::{Instant, sleep_until};
 use url::Url;
 use whole_program::simweb::{Directive, Kind, RobotsForm, SimWeb, Web};
@@ -145,8 +151,10 @@ impl PlainRobot {
 
     async fn ask(&mut self, host: &str, url: &str, purpose: Purpose) -> FetchResult {
         self.wait_for(host).await;
-        let answer =
-            self.sim.fetch(FetchRequest::new(Url::parse(url).expect("a URL of the model"), purpose)).await;
+        let answer = self
+            .sim
+            .fetch(FetchRequest::new(&permit(), Url::parse(url).expect("a URL of the model"), purpose))
+            .await;
         let asked = self.sim.web().sites[host].robots.rules.crawl_delay.unwrap_or_default();
         let mut gap = if self.fault == Fault::IgnoresCrawlDelay { self.delay } else { asked.max(self.delay) };
         if self.fault == Fault::Hurries {
@@ -173,4 +181,19 @@ fn may_follow(web: &Web, host: &str, to: &str) -> bool {
             RobotsForm::Forbidden | RobotsForm::Circle | RobotsForm::Moved(_) => false,
             _ => robots.rules.allows(place),
         }
+}
+
+/// A permit for a host, leased from a frontier of its own: this robot has none.
+fn permit() -> Permit {
+    let store = Arc::new(MemoryStore::default());
+    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
+    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let mut frontier =
+        Frontier::open(&store, FrontierLimits::default(), gap, key, now).expect("a store in memory");
+    let url = CrawlUrl::parse("http://a.test/").expect("a URL");
+    let id = frontier.host_id(url.host()).expect("a store in memory");
+    frontier
+        .admit(id, url.fingerprint(&key), QueuedUrl::seed(&url), Priority::First, true)
+        .expect("a store in memory");
+    frontier.lease(now).expect("a store in memory").expect("a host that is ready")
 }

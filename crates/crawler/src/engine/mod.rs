@@ -278,11 +278,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 let only_judge = self.settings.plan;
                 let task = visits.spawn(async move {
                     let outcome = if to_look_up {
-                        Ok(visit::look_up(&context, permit.lease()).await)
+                        Ok(visit::look_up(&context, &permit).await)
                     } else if only_judge {
-                        visit::judge(&context, permit.lease()).await
+                        visit::judge(&context, &permit).await
                     } else {
-                        visit::visit(&context, permit.lease()).await
+                        visit::visit(&context, &permit).await
                     };
                     (permit, outcome)
                 });

@@ -6,8 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 
-use super::address_class::{AddressClass, embedded_v4};
 use super::own::OwnSeeds;
+use crate::address::{AddressClass, embedded_v4};
 
 /// Says that an address is closed to this crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

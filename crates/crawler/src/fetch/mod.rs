@@ -8,7 +8,6 @@
 //! as decoded and the time of a try are bounded separately (see [`FetchSettings`]), and a connection is only made to
 //! an address that the guard lets through.
 
-mod address_class;
 mod clients;
 mod deadline;
 mod decode;
@@ -31,19 +30,21 @@ mod trust;
 use std::future::Future;
 use std::net::IpAddr;
 
-pub use address_class::{AddressClass, machine};
 pub use decode::decode_body;
-pub use error::{ErrorKind, FetchError, SetupError};
+pub use error::{FetchError, SetupError};
 pub use guard::BlockedAddress;
 pub use http::HttpFetch;
 pub use own::OwnSeeds;
-pub use request::{Booked, FetchRequest, Purpose};
+pub use request::{FetchRequest, Purpose};
 pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};
 pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
 pub use room::Room;
 pub use settings::FetchSettings;
+
+pub use crate::address::{AddressClass, Booked, machine};
+pub use crate::error_kind::ErrorKind;
 
 /// What one request came to.
 ///

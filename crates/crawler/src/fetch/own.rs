@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::address_class::AddressClass;
+use crate::address::AddressClass;
 
 /// Hosts and ports that seeds name by an address that isn't public, or as `localhost`. Each opens itself and nothing else: not
 /// another port, not what a name says it is.

@@ -1,11 +1,11 @@
 //! One request, as the pipeline asks for it.
 
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use url::Url;
 
-use super::AddressClass;
+use crate::address::{AddressClass, Booked};
+use crate::frontier::Permit;
 
 /// What a request is for: sets the Accept field and the size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,8 +34,32 @@ impl Purpose {
     }
 }
 
-/// One GET request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One GET request. Made from a [`Permit`] and in no other way, so that none is sent that the frontier didn't lease:
+///
+/// ```compile_fail,E0451
+/// use crawler::fetch::{FetchRequest, Purpose};
+///
+/// // A request can't be put together by hand.
+/// let request = FetchRequest {
+///     url: "http://a.test/".parse().unwrap(),
+///     purpose: Purpose::Page,
+///     headers: Vec::new(),
+///     class: Default::default(),
+///     booked: None,
+///     permitted: (),
+/// };
+/// ```
+///
+/// ```compile_fail,E0308
+/// use crawler::fetch::{FetchRequest, Purpose};
+/// use crawler::frontier::Lease;
+///
+/// // Nor from a lease, which may be copied.
+/// fn request(lease: &Lease) -> FetchRequest {
+///     FetchRequest::new(lease, lease.url.as_url().clone(), Purpose::Page)
+/// }
+/// ```
+#[derive(Debug, PartialEq, Eq)]
 pub struct FetchRequest {
     /// The absolute URL, `http` or `https`. Userinfo and fragment are never sent.
     pub url: Url,
@@ -50,20 +74,22 @@ pub struct FetchRequest {
     pub class: Arc<OnceLock<AddressClass>>,
     /// Where the host is booked; none lets the fetcher connect to any address of the host that is open.
     pub booked: Option<Booked>,
-}
-
-/// The address that a host is booked on, so that no other host is asked there at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Booked {
-    /// Connect here and nowhere else.
-    At(IpAddr),
-    /// It had none when it was looked up: connect nowhere.
-    Nowhere,
+    /// Nobody else makes one.
+    permitted: (),
 }
 
 impl FetchRequest {
-    /// Makes a request without fields of its own, for a host that isn't booked and whose class isn't known.
-    pub fn new(url: Url, purpose: Purpose) -> Self {
-        Self { url, purpose, headers: Vec::new(), class: Arc::default(), booked: None }
+    /// Makes a request without fields of its own, to the host that a permit is for: where that is booked, and to addresses of the
+    /// class that it has. `url` is the permit's own, or another one of its host: a file that speaks for the site, or a hop to it.
+    pub fn new(permit: &Permit, url: Url, purpose: Purpose) -> Self {
+        let lease = permit.lease();
+        Self {
+            url,
+            purpose,
+            headers: Vec::new(),
+            class: Arc::clone(&lease.class),
+            booked: lease.booking.map(|booking| booking.at),
+            permitted: (),
+        }
     }
 }

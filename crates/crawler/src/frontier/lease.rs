@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::host::RobotsFetch;
 use super::item::QueuedUrl;
-use crate::fetch::{AddressClass, Booked};
+use crate::address::{AddressClass, Booked};
 use crate::ids::HostId;
 use crate::pace::{Delay, Why};
 use crate::record::SitemapRecord;
@@ -15,6 +15,48 @@ use crate::trap::Held;
 use crate::url::CrawlUrl;
 
 /// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
+///
+/// ```
+/// # use crawler::{fetch::{FetchRequest, Purpose}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
+/// fn ends(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
+///     let url = permit.lease().url.as_url().clone();
+///     let _request = FetchRequest::new(&permit, url, Purpose::Page);
+///     frontier.settle(permit, settlement);
+/// }
+/// ```
+///
+/// It isn't settled twice, nothing is asked for with one that is settled, and there is never a second one:
+///
+/// ```compile_fail,E0382
+/// # use crawler::{frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
+/// fn twice(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
+///     frontier.settle(permit, settlement.clone());
+///     frontier.settle(permit, settlement);
+/// }
+/// ```
+///
+/// ```compile_fail,E0382
+/// # use crawler::{fetch::{FetchRequest, Purpose}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
+/// fn late(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
+///     let url = permit.lease().url.as_url().clone();
+///     frontier.settle(permit, settlement);
+///     let _request = FetchRequest::new(&permit, url, Purpose::Page);
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// # use crawler::frontier::Permit;
+/// fn another(permit: &Permit) -> Permit {
+///     Permit::clone(permit)
+/// }
+/// ```
+///
+/// ```compile_fail,E0423
+/// # use crawler::frontier::{Lease, Permit};
+/// fn made(lease: Lease) -> Permit {
+///     Permit(lease)
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Permit(pub(super) Lease);
 
@@ -85,7 +127,7 @@ pub struct Settlement {
     pub wait: Delay,
 }
 
-/// Whether [`Frontier::complete`](super::Frontier::complete) did something.
+/// Whether [`Frontier::settle`](super::Frontier::settle) did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Completion {
     /// It did.
@@ -133,4 +175,22 @@ pub struct Waiting<'a> {
     pub queued: u64,
     /// Set where it is left alone for the rest of this process.
     pub parked: Option<&'a str>,
+}
+
+#[cfg(test)]
+impl Permit {
+    /// A permit that no frontier knows.
+    pub(crate) fn of_a_test() -> Self {
+        let url = CrawlUrl::parse("http://a.test/").unwrap();
+        let work = Work::Visit(QueuedUrl::seed(&url));
+        Self(Lease {
+            host: HostId(0),
+            token: 0,
+            url,
+            work,
+            rested: None,
+            class: Arc::default(),
+            booking: None,
+        })
+    }
 }

@@ -472,8 +472,8 @@ impl<S: Store> Frontier<S> {
         self.complete(&permit.0, settlement)
     }
 
-    /// As [`Frontier::settle`], by the lease's plain value: what a frontier shared by many machines offers.
-    pub fn complete(&mut self, lease: &Lease, settlement: Settlement) -> Completion {
+    /// As [`Frontier::settle`], by the lease's plain value: for a permit that was lost with the task that held it.
+    pub(crate) fn complete(&mut self, lease: &Lease, settlement: Settlement) -> Completion {
         if self.hosts.is_idle(lease.host) {
             return Completion::Fenced;
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::words::{words, written_as_word};
 use super::{LinkOutcome, SiteFile};
-use crate::fetch::ErrorKind;
+use crate::error_kind::ErrorKind;
 use crate::pace::Why;
 
 words! {

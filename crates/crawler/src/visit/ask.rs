@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Requested, VisitContext};
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, Purpose};
-use crate::frontier::Lease;
+use crate::frontier::Permit;
 use crate::store::Store;
 use crate::url::CrawlUrl;
 
@@ -19,30 +19,24 @@ pub(super) struct Answered {
     pub(super) again: bool,
 }
 
-/// Asks the host of a lease for one of its URLs.
+/// Asks the host of a permit for one of its URLs.
 pub(super) async fn ask<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
     url: &CrawlUrl,
     purpose: Purpose,
     headers: Vec<(String, String)>,
 ) -> Answered {
-    let request = FetchRequest { headers, ..request(lease, url, purpose) };
+    let booking = permit.lease().booking;
+    let mut request = FetchRequest::new(permit, url.as_url().clone(), purpose);
+    request.headers = headers;
     let started = context.clock.now();
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();
     let is_closed = answer.as_ref().is_err_and(|error| error.kind == ErrorKind::BlockedAddress);
-    let requested = (!is_closed).then(|| Requested::new(started, ended, &answer, lease.booking));
+    let requested = (!is_closed).then(|| Requested::new(started, ended, &answer, booking));
     let is_stale = answer.as_ref().is_err_and(|error| error.stale);
-    let has_other = lease.booking.is_some_and(|booking| !booking.is_last);
+    let has_other = booking.is_some_and(|booking| !booking.is_last);
     let again = is_stale || (has_other && requested.is_some_and(|requested| requested.unreached));
     Answered { answer, ended, requested, again }
-}
-
-pub(super) fn request(lease: &Lease, url: &CrawlUrl, purpose: Purpose) -> FetchRequest {
-    FetchRequest {
-        class: Arc::clone(&lease.class),
-        booked: lease.booking.map(|booking| booking.at),
-        ..FetchRequest::new(url.as_url().clone(), purpose)
-    }
 }

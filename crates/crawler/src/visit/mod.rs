@@ -1,6 +1,6 @@
 //! The pipeline of one visit, one straight function: robots.txt, its verdict, one request, what the page says.
 //!
-//! Nothing here changes the frontier or the store: a visit takes a lease's plain value and gives an [`Outcome`].
+//! Nothing here changes the frontier or the store: a visit takes a permit and gives an [`Outcome`].
 
 mod ask;
 mod desk;
@@ -37,8 +37,8 @@ use crate::clean::clean_within;
 use crate::clock::{Clock, Now};
 use crate::consent::{self, Before, ConsentCache, Said};
 use crate::encoded::Size;
-use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
-use crate::frontier::{Lease, RobotsFetch, Work};
+use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
+use crate::frontier::{Lease, Permit, RobotsFetch, Work};
 use crate::origin_cache::OriginCache;
 use crate::pace::{Delay, Why};
 use crate::page_store;
@@ -76,17 +76,17 @@ pub struct VisitContext<F, S> {
 /// Makes one visit: at most one request.
 pub async fn visit<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
 ) -> Result<Outcome, StoreError> {
-    attempt(context, lease, false).await
+    attempt(context, permit, false).await
 }
 
 /// As [`visit`], but a page is judged and not asked for: robots.txt and sitemaps alone are.
 pub async fn judge<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
 ) -> Result<Outcome, StoreError> {
-    attempt(context, lease, true).await
+    attempt(context, permit, true).await
 }
 
 /// Bytes of robots.txt and consent files that are read in passing; more of them are read off the async threads, in turn.
@@ -118,11 +118,12 @@ struct MayAsk {
 
 async fn attempt<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
     only_judge: bool,
 ) -> Result<Outcome, StoreError> {
+    let lease = permit.lease();
     let item = match &lease.work {
-        Work::RobotsFetch(robots_fetch) => return ask_robots(context, lease, robots_fetch.clone()).await,
+        Work::RobotsFetch(robots_fetch) => return ask_robots(context, permit, robots_fetch.clone()).await,
         Work::Visit(item) => Some(item),
         Work::Sitemap(_) => None,
     };
@@ -137,12 +138,12 @@ async fn attempt<F: Fetch, S: Store>(
     };
     let may_ask = match judged {
         Judged::Over(outcome) => return Ok(*outcome),
-        Judged::Robots(robots_fetch) => return ask_robots(context, lease, robots_fetch).await,
+        Judged::Robots(robots_fetch) => return ask_robots(context, permit, robots_fetch).await,
         Judged::Sitemap { asked, half_rate, evidence } => {
-            return Ok(ask_sitemap(context, half_rate, lease, asked, evidence).await);
+            return Ok(ask_sitemap(context, half_rate, permit, asked, evidence).await);
         }
         Judged::File { asked, half_rate, file, url } => {
-            return ask_file(context, lease, half_rate, asked, file, &url).await;
+            return ask_file(context, permit, half_rate, asked, file, &url).await;
         }
         Judged::Page(may_ask) => *may_ask,
     };
@@ -153,7 +154,7 @@ async fn attempt<F: Fetch, S: Store>(
     let previous = previous(context, lease)?;
     let conditions = previous.as_deref().map(revisit::conditions).unwrap_or_default();
     let Answered { answer, requested, again, .. } =
-        ask(context, lease, &lease.url, Purpose::Page, conditions).await;
+        ask(context, permit, &lease.url, Purpose::Page, conditions).await;
     let (response, requested) = match (answer, requested) {
         (Ok(response), Some(requested)) => (response, requested),
         (Ok(_), None) => return Ok(without_request(asked, Event::Unanswered)),
@@ -311,14 +312,14 @@ fn previous<F, S: Store>(
 
 async fn ask_file<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
     half_rate: bool,
     asked: Option<Delay>,
     file: SiteFile,
     url: &CrawlUrl,
 ) -> Result<Outcome, StoreError> {
     let Answered { answer, ended, requested, again } =
-        ask(context, lease, url, Purpose::SiteFile, Vec::new()).await;
+        ask(context, permit, url, Purpose::SiteFile, Vec::new()).await;
     if again {
         return Ok(unanswered(requested, asked, half_rate));
     }
@@ -373,9 +374,9 @@ fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
     Some(meta::DirectiveSource { directive: "noindex".to_owned(), source })
 }
 
-/// Looks up where the host of a lease is, without asking it anything.
-pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, lease: &Lease) -> Outcome {
-    let request = ask::request(lease, &lease.url, Purpose::Page);
+/// Looks up where the host of a permit is, without asking it anything.
+pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, permit: &Permit) -> Outcome {
+    let request = FetchRequest::new(permit, permit.lease().url.as_url().clone(), Purpose::Page);
     without_request(None, Event::Addresses(context.fetch.addresses(&request).await))
 }
 

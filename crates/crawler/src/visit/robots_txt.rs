@@ -10,7 +10,7 @@ use super::{
 use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
-use crate::frontier::{Lease, RobotsFetch};
+use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, Why};
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, Step};
@@ -37,23 +37,23 @@ enum Hop {
 
 pub(super) async fn ask_robots<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
     robots_fetch: RobotsFetch,
 ) -> Result<Outcome, StoreError> {
-    let (url, origin) = match judge(context, lease, &robots_fetch)? {
+    let (url, origin) = match judge(context, permit.lease(), &robots_fetch)? {
         Hop::Make => (robots_fetch.url.clone(), robots_fetch.origin.clone()),
         Hop::After(target) => (robots_url(&target)?, target),
         Hop::Wait(outcome) => return Ok(*outcome),
         Hop::Refuse(reason) => return refused(context, &robots_fetch, None, &reason, context.clock.now()),
     };
-    let outcome = request(context, lease, robots_fetch, url.clone(), origin).await?;
+    let outcome = request(context, permit, robots_fetch, url.clone(), origin).await?;
     Ok(Outcome { robots_url: outcome.request.map(|_| url), ..outcome })
 }
 
 /// Asks for `url`, which is a hop of the robots fetch, or the robots.txt of `origin`, which has to judge that hop.
 async fn request<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    lease: &Lease,
+    permit: &Permit,
     robots_fetch: RobotsFetch,
     url: CrawlUrl,
     origin: Origin,
@@ -62,7 +62,7 @@ async fn request<F: Fetch, S: Store>(
     // Rules may be large: nobody holds them while a server takes its time.
     let conditions = context.robots.conditions(&origin, context.clock.now())?;
     let Answered { answer, ended, requested, again } =
-        ask(context, lease, &url, Purpose::Robots, conditions).await;
+        ask(context, permit, &url, Purpose::Robots, conditions).await;
     if let Err(error) = &answer {
         match error.kind {
             ErrorKind::Local => {
@@ -105,7 +105,7 @@ async fn request<F: Fetch, S: Store>(
     let (event, entry) = match reading(bytes, read).await? {
         Step::Known(entry) if is_before => {
             let robots_fetch = RobotsFetch { judged: true, ..robots_fetch };
-            let then = match judge(context, lease, &robots_fetch)? {
+            let then = match judge(context, permit.lease(), &robots_fetch)? {
                 Hop::Refuse(reason) => Err(refusal(context, &robots_fetch, &reason, ended)?),
                 _ => Ok(robots_fetch),
             };

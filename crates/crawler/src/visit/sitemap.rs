@@ -8,7 +8,7 @@ use super::ask::{Answered, ask};
 use super::{Event, Held, Outcome, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
-use crate::frontier::Lease;
+use crate::frontier::Permit;
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
 use crate::sitemap;
@@ -22,14 +22,15 @@ const LONGEST_REFERENCE: usize = 2_048;
 pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     half_rate: bool,
-    lease: &Lease,
+    permit: &Permit,
     asked: Option<Delay>,
     evidence: RobotsEvidence,
 ) -> Outcome {
+    let url = &permit.lease().url;
     let Answered { answer, requested: request, again, .. } =
-        ask(context, lease, &lease.url, Purpose::Sitemap, Vec::new()).await;
+        ask(context, permit, url, Purpose::Sitemap, Vec::new()).await;
     let event = match answer {
-        Ok(response) => match read(context, &lease.url, response, evidence.clone()).await {
+        Ok(response) => match read(context, url, response, evidence.clone()).await {
             Some(read) => Event::Sitemap(Box::new(read)),
             None => {
                 Event::Failed(FetchError::new(ErrorKind::Protocol, "reading the sitemap failed"), evidence)

@@ -107,7 +107,7 @@ async fn own_addresses_are_closed_in_every_spelling() {
     }
     // A UNC path becomes a host where it is resolved against a page.
     let unc = url::Url::parse("http://a.example/").unwrap().join(r"\\127.0.0.1\share").unwrap();
-    let error = bounded(&http, FetchRequest::new(unc, Purpose::Page)).await.unwrap_err();
+    let error = bounded(&http, page(unc.as_str())).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::BlockedAddress);
     assert_eq!(server.connections(), 0);
 }
@@ -158,9 +158,10 @@ async fn a_booked_request_is_connected_to_its_address_alone() {
     let rules = [format!("a.test:127.0.0.77:{port}"), format!("a.test:127.0.0.1:{port}")];
     let resolve = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     let http = HttpFetch::new(FetchSettings { resolve, ..closed() }).unwrap();
-    let booked = |addr: &str| FetchRequest {
-        booked: Some(Booked::At(addr.parse().unwrap())),
-        ..page("http://a.test/")
+    let booked = |addr: &str| {
+        let mut request = page("http://a.test/");
+        request.booked = Some(Booked::At(addr.parse().unwrap()));
+        request
     };
     assert_eq!(
         bounded(&http, page("http://a.test/")).await.unwrap().remote,

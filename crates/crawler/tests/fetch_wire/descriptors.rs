@@ -38,7 +38,7 @@ async fn fetch_a_hundred_hosts(server: &str) {
     let mut all = tokio::task::JoinSet::new();
     for host in 0..100 {
         let http = Arc::clone(&http);
-        all.spawn(async move { until_done(&http, url(host)).await });
+        all.spawn(async move { until_done(&http, || url(host)).await });
     }
     all.join_all().await;
     drop(http);
@@ -47,15 +47,15 @@ async fn fetch_a_hundred_hosts(server: &str) {
     let http = HttpFetch::new(FetchSettings { max_connections: 10_000, ..by_itself }).unwrap();
     let mut failures = 0;
     for host in 0..100 {
-        failures += until_done(&http, url(host)).await;
+        failures += until_done(&http, || url(host)).await;
     }
     assert!(failures > 0);
 }
 
 /// Asks again while this machine is at fault; returns how often it was.
-async fn until_done(http: &HttpFetch, request: FetchRequest) -> usize {
+async fn until_done(http: &HttpFetch, request: impl Fn() -> FetchRequest) -> usize {
     for failures in 0..100_000 {
-        match bounded(http, request.clone()).await {
+        match bounded(http, request()).await {
             Ok(_) => return failures,
             Err(error) => assert_eq!((error.kind, error.connected), (ErrorKind::Local, false), "{error}"),
         }

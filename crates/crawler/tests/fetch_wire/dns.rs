@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crawler::fetch::{AddressClass, ErrorKind, FetchRequest, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{AddressClass, ErrorKind, FetchSettings, HttpFetch, Purpose};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
@@ -157,8 +157,7 @@ async fn addresses_from_dns_are_guarded_and_open_ones_used() {
     .await;
     let closed = http(dns, closed());
     let port = server.addr.port();
-    let unnamed =
-        |host: &str| FetchRequest::new(format!("http://{host}:{port}/").parse().unwrap(), Purpose::Page);
+    let unnamed = |host: &str| request(&format!("http://{host}:{port}/"), Purpose::Page);
     let error = bounded(&closed, unnamed("private.test")).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
     assert!(error.detail.contains("--allow-net 127.0.0.1/32"), "{error}");
@@ -177,9 +176,9 @@ async fn a_name_that_changes_its_address_is_judged_by_each_one() {
     // Every request has a connection of its own, as after its life span.
     let http = http(dns, FetchSettings { allow_net: nets, connection_life: Duration::ZERO, ..settings() });
     let url = format!("http://rebind.test:{}/", server.addr.port());
-    let request = || FetchRequest::new(url.parse().unwrap(), Purpose::Page);
-    assert!(bounded(&http, request()).await.is_ok());
-    let error = bounded(&http, request()).await.unwrap_err();
+    let page = || request(&url, Purpose::Page);
+    assert!(bounded(&http, page()).await.is_ok());
+    let error = bounded(&http, page()).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
     assert_eq!(server.connections(), 1);
 }
@@ -197,8 +196,9 @@ async fn a_name_that_changes_its_class_isnt_followed_whatever_is_open() {
     // Every request has a connection of its own, as after its life span.
     let http = http(dns, FetchSettings { allow_net: nets, connection_life: Duration::ZERO, ..closed() });
     let ask = |host: &str, class: &Arc<OnceLock<AddressClass>>| {
-        let url = format!("http://{host}:{port}/");
-        FetchRequest { class: Arc::clone(class), ..request(&url, Purpose::Page) }
+        let mut request = request(&format!("http://{host}:{port}/"), Purpose::Page);
+        request.class = Arc::clone(class);
+        request
     };
     // Its first answer, in an earlier run say, was public. A seed's name is a name like any other.
     let public = Arc::new(OnceLock::from(AddressClass::Public));

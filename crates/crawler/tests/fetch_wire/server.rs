@@ -6,7 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crawler::clock::Now;
 use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, Purpose};
+use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
+use crawler::pace::{Delay, Why};
+use crawler::store::MemoryStore;
+use crawler::url::{CrawlUrl, FingerprintKey};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -96,7 +101,19 @@ impl Server {
 }
 
 pub(crate) fn request(url: &str, purpose: Purpose) -> FetchRequest {
-    FetchRequest::new(url.parse().unwrap(), purpose)
+    FetchRequest::new(&permit(), url.parse().unwrap(), purpose)
+}
+
+/// A permit for a host, leased from a frontier of its own.
+fn permit() -> Permit {
+    let store = Arc::new(MemoryStore::default());
+    let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
+    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let mut frontier = Frontier::open(&store, FrontierLimits::default(), gap, key, now).unwrap();
+    let url = CrawlUrl::parse("http://a.test/").unwrap();
+    let id = frontier.host_id(url.host()).unwrap();
+    frontier.admit(id, url.fingerprint(&key), QueuedUrl::seed(&url), Priority::First, true).unwrap();
+    frontier.lease(now).unwrap().expect("a host that is ready")
 }
 
 /// A complete answer with these additional field lines and this body.

@@ -1,4 +1,4 @@
-//! Which kind of network an address belongs to.
+//! Addresses of hosts: which kind of network each belongs to, and where a host is booked.
 //!
 //! Source: the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its successors).
 
@@ -83,7 +83,7 @@ pub fn machine(addr: IpAddr) -> IpAddr {
 /// Returns the IPv4 address inside a mapped, compatible, 6to4 or NAT64 address.
 ///
 /// Source: RFC 4291 section 2.5.5, RFC 3056, RFC 6052.
-pub(super) fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
+pub(crate) fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
     let bits = addr.to_bits();
     let last = bits as u32;
     match bits >> 32 {
@@ -93,6 +93,15 @@ pub(super) fn embedded_v4(addr: Ipv6Addr) -> Option<Ipv4Addr> {
         _ if bits >> 112 == 0x2002 => Some(Ipv4Addr::from_bits((bits >> 80) as u32)),
         _ => None,
     }
+}
+
+/// The address that a host is booked on, so that no other host is asked there at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Booked {
+    /// Connect here and nowhere else.
+    At(IpAddr),
+    /// It had none when it was looked up: connect nowhere.
+    Nowhere,
 }
 
 #[cfg(test)]

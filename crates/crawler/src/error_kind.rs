@@ -1,0 +1,76 @@
+//! What can go wrong with one request, by kind.
+
+use std::fmt;
+
+/// Says why a request has no usable response; its `Display` is the name in records and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The deadline of the try passed.
+    Timeout,
+    /// The header section is over its limit, or a robots.txt expands beyond reason.
+    TooLarge,
+    /// The body can't be decoded by its Content-Encoding.
+    Decode,
+    /// The connection ended before the body did.
+    Truncated,
+    /// What came isn't HTTP, or the URL isn't one that is fetched over HTTP.
+    Protocol,
+    /// No connection could be made, or it broke before a response.
+    Connection,
+    /// The TLS handshake failed, the certificate included.
+    Tls,
+    /// The host name has no address.
+    Dns,
+    /// The page came, but reading it failed.
+    Parse,
+    /// Every address of the host is closed to this crawl.
+    BlockedAddress,
+    /// This machine has no file descriptor, port or memory left for a connection: the host isn't at fault, and the same
+    /// request may succeed in a moment, since idle connections are closed then.
+    Local,
+}
+
+impl ErrorKind {
+    /// All kinds.
+    pub const ALL: [Self; 10] = [
+        Self::Timeout,
+        Self::TooLarge,
+        Self::Decode,
+        Self::Truncated,
+        Self::Protocol,
+        Self::Connection,
+        Self::Tls,
+        Self::Dns,
+        Self::BlockedAddress,
+        Self::Local,
+    ];
+
+    /// The kind of this name.
+    pub fn of_word(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().chain([Self::Parse]).find(|kind| kind.as_str() == name)
+    }
+
+    /// Returns the name that records and reports carry.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::TooLarge => "too_large",
+            Self::Decode => "decode",
+            Self::Truncated => "truncated",
+            Self::Protocol => "protocol",
+            Self::Connection => "connection",
+            Self::Tls => "tls",
+            Self::Dns => "dns",
+            Self::Parse => "parse",
+            Self::BlockedAddress => "blocked_address",
+            Self::Local => "local",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
