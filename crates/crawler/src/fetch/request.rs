@@ -36,7 +36,7 @@ impl Purpose {
 
 /// One GET request. Made from a [`Permit`] and in no other way, so that none is sent that the frontier didn't lease:
 ///
-/// ```compile_fail,E0451
+/// ```compile_fail
 /// use crawler::fetch::{FetchRequest, Purpose};
 ///
 /// // A request can't be put together by hand.
@@ -46,7 +46,6 @@ impl Purpose {
 ///     headers: Vec::new(),
 ///     class: Default::default(),
 ///     booked: None,
-///     permitted: (),
 /// };
 /// ```
 ///
@@ -74,9 +73,12 @@ pub struct FetchRequest {
     pub class: Arc<OnceLock<AddressClass>>,
     /// Where the host is booked; none lets the fetcher connect to any address of the host that is open.
     pub booked: Option<Booked>,
-    /// Nobody else makes one.
-    permitted: (),
+    permitted: Permitted,
 }
+
+/// What [`FetchRequest::new`] alone puts into a request.
+#[derive(Debug, PartialEq, Eq)]
+struct Permitted;
 
 impl FetchRequest {
     /// Makes a request without fields of its own, to the host that a permit is for: where that is booked, and to addresses of the
@@ -89,7 +91,7 @@ impl FetchRequest {
             headers: Vec::new(),
             class: Arc::clone(&lease.class),
             booked: lease.booking.map(|booking| booking.at),
-            permitted: (),
+            permitted: Permitted,
         }
     }
 }
