@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
 use crawler::url::CrawlUrl;
 use crawler::view::{Form, Table as Name, ViewError, write_rows};
-use jiff::Timestamp;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -122,7 +121,7 @@ impl Crawl {
         }
         py.detach(|| {
             let found: Result<Found, _> =
-                Search::open(root).and_then(|index| index.find(query, Timestamp::now()));
+                Search::open(root).and_then(|index| index.find(query, crawler::clock::wall()));
             let mut lines = Vec::new();
             found.map_err(|error| of_search(&error))?.write_json(&mut lines).map_err(written)?;
             Ok(lines)

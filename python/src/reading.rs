@@ -232,6 +232,7 @@ impl<T: Send + 'static> Reading<T> {
     }
 
     /// The next batch, or none at the end. `check` is asked now and then whether to go on waiting.
+    #[expect(clippy::disallowed_methods, reason = "Python waits, and may interrupt")]
     pub(crate) fn next<E: From<Failure>>(
         &self,
         mut check: impl FnMut() -> Result<(), E>,

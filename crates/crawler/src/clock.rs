@@ -1,6 +1,8 @@
 //! The crawl's two clocks in one value: [`Now`]. Intervals run on the monotonic one, freshness on the wall's. And a third one,
 //! [`Boot`], which goes on while no process of the crawl is there: what a restart has to wait for is told by it.
 
+#![expect(clippy::disallowed_methods, reason = "the one module that reads a clock")]
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -8,6 +10,21 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+
+/// The time of day of this machine, UTC.
+pub fn wall() -> Timestamp {
+    Timestamp::now()
+}
+
+/// The present moment on tokio's clock: for a try that has to end, and for what is kept for a while.
+pub(crate) fn instant() -> Instant {
+    Instant::now()
+}
+
+/// The machine's own clock, in a simulation too: it bounds work, and no decision about a site hangs on it.
+pub(crate) fn real_time() -> std::time::Instant {
+    std::time::Instant::now()
+}
 
 /// One moment, on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

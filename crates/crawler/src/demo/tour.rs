@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use robots::StatusClass;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -13,6 +12,7 @@ use tokio::sync::watch;
 use super::report::{Directive, RobotReport, Row};
 use super::{ROBOTS, server, sites};
 use crate::clock::Now;
+use crate::clock::wall;
 use crate::config::{ResolveRule, Settings};
 use crate::engine::Stop;
 use crate::job::{Job, JobError, origin_cache, robots_cache};
@@ -53,7 +53,7 @@ pub async fn tour(out: &Path, program: &str) -> Result<Vec<RobotReport>, TourErr
             .iter()
             .filter_map(|site| CrawlUrl::parse(&format!("http://{}/", site.host)).ok())
             .collect();
-        let now = Timestamp::now();
+        let now = wall();
         let job = Job::start(settings.clone(), &seeds.into(), program, now)?;
         let (_keep, stop) = watch::channel(Stop::No);
         job.run(stop, Box::new(|_| {})).await?;

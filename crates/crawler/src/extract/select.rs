@@ -10,6 +10,7 @@ use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 
 use super::fold::Folded;
 use super::tree_cost;
+use crate::clock::real_time;
 
 /// Holds one `[[extract]]` rule, checked.
 #[derive(Debug, Clone)]
@@ -202,12 +203,6 @@ pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result
         fields.push(Field { name: rule.name.clone(), values: picker.values(rule)? });
     }
     Ok(Selected { fields, limit_hit: picker.limit_hit })
-}
-
-/// The machine's own clock, in a simulation too: it bounds work, and no decision about a site hangs on it.
-#[expect(clippy::disallowed_methods, reason = "what work costs, no simulated clock can tell")]
-fn real_time() -> Instant {
-    Instant::now()
 }
 
 struct Picker<'a> {

@@ -19,6 +19,7 @@ use super::guard::AddressGuard;
 use super::names::Names;
 use super::resolver::{GuardedResolver, Rules};
 use super::{Booked, FetchSettings, SetupError};
+use crate::clock::instant;
 use crate::origin_cache::{Kind, OriginCache};
 
 /// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
@@ -88,7 +89,7 @@ impl Clients {
         booked: Option<Booked>,
     ) -> Result<reqwest::Client, reqwest::Error> {
         let settings = &self.recipe.settings;
-        let now = Instant::now();
+        let now = instant();
         if let Some(kept) = self.kept.get::<Kept>(Kind::Client, origin)
             && now.duration_since(kept.born) < settings.connection_life
             && kept.booked == booked

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
+use crate::clock::instant;
+
 /// How often a try that waits for memory is looked at again after its deadline.
 const STEP: Duration = Duration::from_secs(1);
 
@@ -31,7 +33,7 @@ pub(super) struct Waiting<'a>(&'a MemoryWait);
 impl MemoryWait {
     /// Begins a wait.
     pub(super) fn begin(&self) -> Waiting<'_> {
-        self.with(|account| account.since = Some(Instant::now()));
+        self.with(|account| account.since = Some(instant()));
         Waiting(self)
     }
 
@@ -52,7 +54,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.with(|account| {
             let since = account.since.take();
-            account.total += since.map(|since| since.elapsed()).unwrap_or_default();
+            account.total += since.map(|since| instant() - since).unwrap_or_default();
         });
     }
 }
@@ -82,7 +84,7 @@ pub(super) async fn within<T>(
         if let Ok(ended) = timeout_at(deadline, &mut attempt).await {
             return Ok(ended);
         }
-        let now = Instant::now();
+        let now = instant();
         let (waited, is_waiting) = wait.so_far(now);
         let extended = start + timeout + waited.min(patience);
         deadline = match (is_waiting, waited >= patience) {
@@ -109,7 +111,7 @@ mod tests {
         reason = "a server's time and a wait for memory, on the paused clock"
     )]
     async fn run(work_and_wait: &[(u64, u64)]) -> (Result<(), Late>, u64) {
-        let (start, wait) = (Instant::now(), MemoryWait::default());
+        let (start, wait) = (instant(), MemoryWait::default());
         let attempt = async {
             for &(work, waits) in work_and_wait {
                 sleep(Duration::from_secs(work)).await;
@@ -118,7 +120,7 @@ mod tests {
             }
         };
         let ended = within(start, TIMEOUT, PATIENCE, &wait, attempt).await;
-        (ended, start.elapsed().as_secs())
+        (ended, (instant() - start).as_secs())
     }
 
     #[tokio::test(start_paused = true)]

@@ -22,6 +22,7 @@ use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
     SetupError, Truncation, retry_after, trust,
 };
+use crate::clock::{instant, wall};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 
@@ -70,7 +71,7 @@ impl HttpFetch {
         let (status, version) = (answer.status().as_u16(), answer.version());
         let headers = field_lines(answer.headers());
         if let (Some(pauses), Some(host)) = (&self.pauses, request.url.host_str()) {
-            pauses.note(host, status, retry_after(&headers, jiff::Timestamp::now()));
+            pauses.note(host, status, retry_after(&headers, wall()));
         }
         let judged = self.judge_head(status, &headers);
         progress.head = Some((status, headers));
@@ -89,7 +90,7 @@ impl HttpFetch {
             let (kind, detail) = classify(&error, Stage::Body);
             FetchError::new(kind, &detail)
         })?;
-        let elapsed = progress.start.elapsed();
+        let elapsed = instant() - progress.start;
         let is_coded = !codings.is_empty();
         let mut decoded = Decoded { body: wire_body.clone(), is_cut: false, taken: wire_body.len() };
         if is_coded {
@@ -223,7 +224,7 @@ impl Fetch for HttpFetch {
         // Never closed, so this only ever waits; the time of the try begins after it.
         let _slot = self.in_flight.acquire().await;
         let mut progress = Progress {
-            start: Instant::now(),
+            start: instant(),
             dial: None,
             head: None,
             received: 0,
@@ -283,7 +284,7 @@ impl Progress {
         let (status, headers) =
             self.head.map_or((None, Vec::new()), |(status, headers)| (Some(status), headers));
         let received = self.received;
-        FetchError { elapsed: self.start.elapsed(), connected, status, headers, received, ..error }
+        FetchError { elapsed: instant() - self.start, connected, status, headers, received, ..error }
     }
 }
 

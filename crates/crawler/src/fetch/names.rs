@@ -16,6 +16,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::system_conf::read_system_conf;
 use tokio::time::Instant;
 
+use crate::clock::instant;
 use crate::origin_cache::{Kind, OriginCache};
 
 /// After this the system's configuration is read again: a machine may change its network while it crawls.
@@ -104,7 +105,7 @@ impl Names {
     pub(super) async fn look_up(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
         let current = self.current()?;
         if let Some(answer) = self.kept.get::<Answer>(Kind::Addresses, host)
-            && Instant::now() < answer.until
+            && instant() < answer.until
         {
             return answer.found.clone().map_err(Into::into);
         }
@@ -130,7 +131,7 @@ impl Names {
 
     fn keep(&self, host: &str, current: &Current, found: Result<Vec<IpAddr>, Nothing>, until: Instant) {
         let until = until.min(current.read + CONFIGURATION_LIFE);
-        if until <= Instant::now() {
+        if until <= instant() {
             return;
         }
         let addresses = found.as_ref().map_or(0, Vec::capacity) * size_of::<IpAddr>();
@@ -156,7 +157,8 @@ impl Names {
 
     fn current(&self) -> Result<Arc<Current>, LookupError> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(current) = current.as_ref().filter(|current| current.read.elapsed() < CONFIGURATION_LIFE)
+        if let Some(current) =
+            current.as_ref().filter(|current| instant() - current.read < CONFIGURATION_LIFE)
         {
             return Ok(Arc::clone(current));
         }
@@ -185,7 +187,7 @@ impl Names {
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(|error| LookupError::Other(error.to_string()))?;
-        Ok(Current { resolver, without_server, read: Instant::now() })
+        Ok(Current { resolver, without_server, read: instant() })
     }
 }
 
@@ -198,7 +200,7 @@ fn nothing(error: &NetError) -> Option<(Nothing, Instant)> {
         _ => return None,
     };
     let seconds = none.negative_ttl?;
-    Some((nothing, Instant::now() + Duration::from_secs(u64::from(seconds))))
+    Some((nothing, instant() + Duration::from_secs(u64::from(seconds))))
 }
 
 fn name_server(addr: SocketAddr) -> NameServerConfig {

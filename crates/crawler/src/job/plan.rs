@@ -11,7 +11,7 @@ use super::{
     CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules, plant,
     robots_cache,
 };
-use crate::clock::Clock;
+use crate::clock::{Clock, wall};
 use crate::commit::Committer;
 use crate::config::Settings;
 use crate::engine::{Engine, EngineSettings, Stop};
@@ -30,7 +30,7 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
     let store = Arc::new(MemoryStore::default());
-    plant(&store, &scope, seeds, &[], key, Timestamp::now())?;
+    plant(&store, &scope, seeds, &[], key, wall())?;
     let context = Arc::new(VisitContext {
         fetch,
         caches: Arc::clone(&caches),
@@ -57,7 +57,7 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     drop(engine);
 
     let planner = std::mem::take(&mut *planner.lock().unwrap_or_else(PoisonError::into_inner));
-    plan_asked(settings, planner, &store, Timestamp::now())
+    plan_asked(settings, planner, &store, wall())
 }
 
 /// Makes the plan once an engine that only plans has asked for robots.txt and sitemaps: `planner` holds its judgements, `store`
@@ -85,7 +85,7 @@ pub fn plan_asked<S: Store>(
 /// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
 pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
     let dir = CrawlDir::open(root)?;
-    plan_stored(settings, seeds, &Arc::new(SledStore::open(&dir.db())?), Timestamp::now())
+    plan_stored(settings, seeds, &Arc::new(SledStore::open(&dir.db())?), wall())
 }
 
 /// Plans from what a crawl has stored, and `seeds`, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue

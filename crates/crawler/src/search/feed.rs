@@ -163,6 +163,7 @@ impl Indexing {
 }
 
 /// Takes in what comes until nothing can come any more.
+#[expect(clippy::disallowed_methods, reason = "a thread of its own: it commits while nothing comes")]
 fn run(
     mut writer: Writer,
     mut archive: Archive,

@@ -117,6 +117,7 @@ async fn names_without_addresses_are_dns_errors_that_say_why() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the wait itself is measured")]
 async fn a_name_server_that_doesnt_answer_for_one_host_delays_no_other() {
     let server = Server::saying(answer("", b"ok")).await;
     let (dns, _) =

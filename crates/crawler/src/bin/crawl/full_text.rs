@@ -84,7 +84,7 @@ pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bo
 /// Finds pages.
 pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    let now = Timestamp::now();
+    let now = crawler::clock::wall();
     // A directory without an index may be no crawl's at all.
     if !args.dir.join("crawl.toml").is_file() && !args.dir.join("db").is_dir() {
         return Err(exit::no_crawl(&args.dir));
@@ -172,7 +172,7 @@ pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
         bar.set_message(format!("{pages} pages"));
         bar.tick();
     };
-    let built = search::rebuild(&args.dir, view.store(), limits, Timestamp::now(), progress);
+    let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| told(&error))?;
     if talk.json {

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
         agent: args.agent.as_deref(),
         aliases: &args.alias,
         dialect: args.dialect,
-        now: args.now.unwrap_or_else(Timestamp::now),
+        now: args.now.unwrap_or_else(crawler::clock::wall),
     };
     stored::run(&asked, talk, out)
 }
@@ -95,7 +95,7 @@ fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Resu
         closes_unread_head: true,
         agent: Agent::new(agent).with_aliases(&args.alias),
         dialect: args.dialect,
-        now: args.now.unwrap_or_else(Timestamp::now),
+        now: args.now.unwrap_or_else(crawler::clock::wall),
         url: args.url.clone(),
         headers,
     };

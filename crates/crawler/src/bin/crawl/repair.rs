@@ -29,7 +29,7 @@ pub(crate) struct RepairArgs {
 /// Repairs a crawl.
 pub(crate) fn run(args: &RepairArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
-    let repaired = repair(&args.dir, &args.out, jiff::Timestamp::now()).map_err(|error| told(&error))?;
+    let repaired = repair(&args.dir, &args.out, crawler::clock::wall()).map_err(|error| told(&error))?;
     let out = path_text(&args.out);
     let mut stdout = io::stdout().lock();
     if talk.json {

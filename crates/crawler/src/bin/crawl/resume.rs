@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
     for warning in &loaded.warnings {
         talk.warning(warning);
     }
-    let now = jiff::Timestamp::now();
+    let now = crawler::clock::wall();
     let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
     tell_rejudged(job.rejudged(), talk);
     if args.revisit.is_some() {

@@ -151,7 +151,7 @@ fn tell_bad_lines(list: &SeedList, talk: Talk) {
 
 /// Starts the crawl; what can be wrong is found before anything is made.
 fn start(job: Job, talk: Talk) -> anyhow::Result<i32> {
-    let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, jiff::Timestamp::now())
+    let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
         .map_err(|error| crawling::told(&error))?;
     crawling::crawl(job, talk)
 }

@@ -15,6 +15,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Makes a call that may wait for a write. Cost: one thread for the time of the call.
+#[expect(clippy::disallowed_methods, reason = "a thread of its own watches another")]
 pub(super) fn watched<T>(db: &sled::Db, call: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         let (over, is_over) = channel::<()>();
