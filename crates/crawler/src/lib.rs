@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod audit;
+pub mod causes;
 pub mod clean;
 pub mod clock;
 pub mod commit;

@@ -10,7 +10,7 @@ use crate::url::CrawlUrl;
 
 /// Says what is wrong with `--include` or `--exclude`.
 #[derive(Debug, thiserror::Error)]
-#[error("{option}: {source}")]
+#[error("{option}")]
 pub struct PatternError {
     /// The option.
     pub option: &'static str,

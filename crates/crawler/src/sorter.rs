@@ -26,7 +26,7 @@ const JOINED: usize = 64;
 
 /// Says that a temporary file failed.
 #[derive(Debug, thiserror::Error)]
-#[error("temporary files in {} can't be written or read: {source}", .dir.display())]
+#[error("temporary files in {} can't be written or read", .dir.display())]
 pub struct SortError {
     dir: PathBuf,
     source: io::Error,

@@ -13,6 +13,7 @@ use super::said::RobotsSaid;
 use super::seals::Captures;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
+use crate::causes::with_causes;
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
@@ -130,7 +131,7 @@ pub(super) fn judge<S: Store>(
         let reader = match Reader::open(&path) {
             Ok(reader) => reader,
             Err(error) => {
-                records.broken(&file, None, error.to_string());
+                records.broken(&file, None, with_causes(&error));
                 continue;
             }
         };
@@ -138,7 +139,7 @@ pub(super) fn judge<S: Store>(
             let record = match record {
                 Ok(record) => record,
                 Err(error) => {
-                    records.broken(&file, None, error.to_string());
+                    records.broken(&file, None, with_causes(&error));
                     break;
                 }
             };

@@ -13,6 +13,7 @@ use super::keys::{KEYS, Key, flat, nearest, table};
 use super::origin::Places;
 use super::settings::Settings;
 use super::validate::validate;
+use crate::causes::with_causes;
 use crate::fetch::read_resolve_file;
 
 /// What the command line set: key path to value.
@@ -127,7 +128,8 @@ pub fn load(
         Settings::deserialize(table(values)).map_err(|error| places.refuse("settings", error.message()))?;
     if !settings.fetch.resolve_file.as_os_str().is_empty() {
         let file = std::mem::take(&mut settings.fetch.resolve_file);
-        let rules = read_resolve_file(&file).map_err(|error| places.refuse("fetch.resolve_file", error))?;
+        let rules = read_resolve_file(&file)
+            .map_err(|error| places.refuse("fetch.resolve_file", with_causes(&error)))?;
         settings.fetch.resolve.extend(rules);
     }
     validate(&settings, &places, &mut warnings)?;

@@ -20,7 +20,7 @@ pub enum DirError {
     #[error("{} is in use by another crawl, or a program that reads it; wait for it to end, or stop it", .0.display())]
     InUse(PathBuf),
     /// The system refused.
-    #[error("can't {action} {}: {source}", .path.display())]
+    #[error("can't {action} {}", .path.display())]
     Io {
         /// What was tried.
         action: &'static str,

@@ -37,7 +37,7 @@ pub enum TourError {
     #[error(transparent)]
     Job(#[from] JobError),
     /// An entry of the ledger could not be read back.
-    #[error("the ledger can't be read: {0}")]
+    #[error("the ledger can't be read")]
     Ledger(#[from] ledger::Bad),
 }
 

@@ -315,6 +315,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 fn unreadable(error: ViewError) -> CommitError {
     match error {
         ViewError::Store(error) => error.into(),
-        error => StoreError::Form { tree: Tree::Ledger.name(), detail: error.to_string() }.into(),
+        error => StoreError::Form { tree: Tree::Ledger.name(), detail: error.message() }.into(),
     }
 }

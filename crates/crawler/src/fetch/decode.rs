@@ -23,7 +23,7 @@ pub(super) enum Coding {
 /// Says why a body can't be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DecodeError {
-    #[error("{coding:?} body: {source}")]
+    #[error("{coding:?} body")]
     Broken { coding: Coding, source: io::Error },
     #[error("more than {MAX_CODINGS} content codings")]
     TooDeep,

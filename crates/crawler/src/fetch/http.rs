@@ -22,6 +22,7 @@ use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
     SetupError, Truncation, retry_after, trust,
 };
+use crate::causes::with_causes;
 use crate::clock::{instant, wall};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
@@ -77,7 +78,7 @@ impl HttpFetch {
         progress.head = Some((status, headers));
         judged?;
         let codings = decode::codings(encodings(answer.headers()))
-            .map_err(|error| FetchError::new(ErrorKind::Decode, &error.to_string()))?;
+            .map_err(|error| FetchError::new(ErrorKind::Decode, &with_causes(&error)))?;
         let content_encoding = named_encoding(answer.headers());
 
         let limit = self.settings.body_limit(request.purpose);
@@ -331,7 +332,7 @@ async fn decode_body(
     is_partial: bool,
     claim: &mut Claim<'_>,
 ) -> Result<Decoded, FetchError> {
-    let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &error.to_string());
+    let broken = |error: decode::DecodeError| FetchError::new(ErrorKind::Decode, &with_causes(&error));
     let likely = decode::likely(wire, &codings, most.min(MIDDLE));
     loop {
         let now = claim.decoded_now().min(most);

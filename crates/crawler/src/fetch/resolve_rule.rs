@@ -90,9 +90,9 @@ impl From<ResolveRule> for String {
 /// Why a file with addresses was refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ResolveFileError {
-    #[error("can't read {path}: {source}")]
+    #[error("can't read {path}")]
     Unreadable { path: String, source: std::io::Error },
-    #[error("{path}:{line}: {source}")]
+    #[error("{path}:{line}")]
     Bad { path: String, line: usize, source: ResolveError },
 }
 
@@ -115,6 +115,7 @@ pub(crate) fn read_file(file: &Path) -> Result<Vec<ResolveRule>, ResolveFileErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::causes::with_causes;
 
     #[test]
     fn a_rule_is_a_host_and_an_address() {
@@ -167,7 +168,7 @@ mod tests {
         std::fs::write(&file, "\u{feff}# ours\r\na.test:127.0.0.1\r\n\r\nb.test:127.0.0.2:80\n").unwrap();
         assert_eq!(read_file(&file).unwrap().len(), 2);
         std::fs::write(&file, "a.test:127.0.0.1\nb.test\n").unwrap();
-        assert!(read_file(&file).unwrap_err().to_string().contains("hosts:2: "));
+        assert!(with_causes(&read_file(&file).unwrap_err()).contains("hosts:2: "));
         assert!(read_file(&dir.path().join("none")).is_err());
     }
 }

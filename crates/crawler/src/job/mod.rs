@@ -93,7 +93,7 @@ pub enum JobError {
     #[error(transparent)]
     Search(#[from] crate::search::SearchError),
     /// The full-text index of an earlier run, which this one doesn't keep, can't be removed.
-    #[error("the full-text index in {} can't be removed, and would go on showing what is withdrawn: {source}", .dir.display())]
+    #[error("the full-text index in {} can't be removed, and would go on showing what is withdrawn", .dir.display())]
     Index {
         /// The crawl's directory.
         dir: std::path::PathBuf,

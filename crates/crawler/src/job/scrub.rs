@@ -4,6 +4,7 @@
 //! The new database is complete before the old one is touched: [`swap`] has the steps, and what an interruption leaves.
 
 use super::{CrawlDir, JobError};
+use crate::causes::with_causes;
 use crate::commit::SCRUB;
 use crate::crawl_dir::swap;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -51,7 +52,7 @@ fn copy(dir: &CrawlDir) -> Result<(), JobError> {
 pub(super) fn after_run(dir: &CrawlDir) -> Result<(), JobError> {
     scrub(dir).map_err(|source| {
         if let Err(error) = swap::discard(dir.root()) {
-            tracing::warn!("{error}; `crawl resume` removes it");
+            tracing::warn!("{}; `crawl resume` removes it", with_causes(&error));
         }
         JobError::Scrub { dir: dir.root().to_owned(), source: Box::new(source) }
     })
@@ -62,7 +63,7 @@ pub(super) fn after_run(dir: &CrawlDir) -> Result<(), JobError> {
 pub(super) fn before_run(dir: &CrawlDir) -> Result<(), JobError> {
     match after_run(dir) {
         Err(error) if dir.db().exists() => {
-            tracing::warn!("{error}");
+            tracing::warn!("{}", with_causes(&error));
             swap::settle(dir.root())?;
             Ok(())
         }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::causes::with_causes;
 use crate::page_store::{self, State};
 use crate::record::{LinkRecord, PageRecord, unpack_links};
 use crate::store::{Pair, SledStore, Store, StoreError, Tree, copy_database};
@@ -61,7 +62,7 @@ pub(super) fn open(from: &Path, place: &Path) -> Salvage {
                 }
             }
             Err(StoreError::Damaged { detail, .. }) => why = detail,
-            Err(error) => why = error.to_string(),
+            Err(error) => why = with_causes(&error),
         }
     }
     if let Some((_, index)) = best

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::causes::with_causes;
 use crate::store::StoreError;
 
 /// Says why the full-text index can't be read or written.
@@ -24,7 +25,7 @@ pub enum SearchError {
     #[error("the full-text index can't be read or written: {0}; `crawl index DIR` builds it anew")]
     Index(String),
     /// A file of it.
-    #[error("can't {action} {}: {source}", .path.display())]
+    #[error("can't {action} {}", .path.display())]
     Io {
         /// What was tried.
         action: &'static str,
@@ -46,7 +47,7 @@ impl SearchError {
     pub fn message(&self) -> String {
         match self {
             Self::Query(what) => format!("the query can't be read: {what}"),
-            error => error.to_string(),
+            error => with_causes(error),
         }
     }
 

@@ -227,7 +227,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The operating system refused to read or write.
-    #[error("the database {path} can't be read or written: {source}")]
+    #[error("the database {path} can't be read or written")]
     Io {
         /// The database directory.
         path: PathBuf,

@@ -1,6 +1,5 @@
 //! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
 
-use std::error::Error as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +8,7 @@ use jiff::Timestamp;
 use meta::consent::Purpose;
 
 use super::host_ids::HostIds;
+use crate::causes::with_causes;
 use crate::clock::Clock;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
@@ -70,14 +70,9 @@ impl ViewError {
 }
 
 impl ViewError {
-    /// The error with its cause on one line, without saying a thing twice: what the program prints behind `error:`.
+    /// The error with its causes on one line: what the program prints behind `error:`.
     pub fn message(&self) -> String {
-        let mut message = self.to_string();
-        if let Some(cause) = self.source().map(ToString::to_string).filter(|cause| !message.contains(cause)) {
-            message.push_str(": ");
-            message.push_str(&cause);
-        }
-        message
+        with_causes(self)
     }
 }
 

@@ -92,7 +92,7 @@ pub enum Error {
     #[error("{0:?} is not the name of an archive file")]
     Name(String),
     /// What is stored at the place isn't a whole, right record.
-    #[error("record at byte {offset} of {}: {fault}", path.display())]
+    #[error("record at byte {offset} of {}", path.display())]
     Record {
         /// The file.
         path: PathBuf,

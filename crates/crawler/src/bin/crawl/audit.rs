@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use crawler::audit::{self, AuditRules, Report};
+use crawler::causes::with_causes;
 use crawler::config::{self, CliOverrides, load};
 use crawler::job;
 use crawler::store::SledStore;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     let view = show::open(&args.dir)?;
     let (settings, record) = settings(args)?;
-    let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
+    let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let rules = AuditRules {
         agent: robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         options: settings.robots_options(),
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    let report = report.map_err(|error| Stop::new(exit::STORAGE, error.to_string()))?;
+    let report = report.map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if talk.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
     let written = written.and_then(|()| out.flush()).map_err(ViewError::from);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crawler::causes::with_causes;
 use crawler::engine::{End, Listener, Stop as Request};
 use crawler::event::CrawlEvent;
 use crawler::job::{Finished, Job, JobError};
@@ -56,16 +57,7 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
         JobError::Search(_) => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
-    let mut what = String::new();
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !what.contains(&text) {
-            what.push_str(if what.is_empty() { "" } else { ": " });
-            what.push_str(&text);
-        }
-        cause = error.source();
-    }
+    let mut what = with_causes(error);
     what.push_str(advice(error));
     Stop::new(code, what).into()
 }

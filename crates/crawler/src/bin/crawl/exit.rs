@@ -70,22 +70,9 @@ pub(crate) fn report(error: &anyhow::Error, talk: Talk) -> i32 {
     if error.chain().any(gone) {
         return COMPLETE;
     }
-    talk.error(&told(error));
+    // With its causes, on one line.
+    talk.error(&format!("{error:#}"));
     code(error)
-}
-
-/// Writes an error with its causes on one line, without saying a thing twice.
-fn told(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            let separator = if text.is_empty() { "" } else { ": " };
-            text.push_str(separator);
-            text.push_str(&cause);
-        }
-    }
-    text
 }
 
 /// Gives the exit code of an error: that of the first cause that has one.
@@ -132,13 +119,6 @@ mod tests {
         assert_eq!(code(&full.context("writing")), STORAGE);
         let none = crawler::seeds::read(std::path::Path::new("/nowhere/at/all"));
         assert_eq!(code(&anyhow::Error::from(none.unwrap_err())), NO_SEED);
-    }
-
-    #[test]
-    fn causes_stand_on_one_line_once() {
-        let io: Result<(), _> = Err(io::Error::other("disk is sick"));
-        let error = io.context("disk is sick").context("can't write").unwrap_err();
-        assert_eq!(told(&error), "can't write: disk is sick");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use crawler::causes::with_causes;
 use crawler::clean::clean;
 use crawler::config::{CliOverrides, load};
 use crawler::extract::ExtractLimits;
@@ -125,7 +126,9 @@ fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
         Err(DirError::InUse(_)) => {
             talk.note("a crawl is running there; what it has stored last may not be found yet");
         }
-        Err(error) => talk.warning(&format!("{error}; the index may lack what was stored last")),
+        Err(error) => {
+            talk.warning(&format!("{}; the index may lack what was stored last", with_causes(&error)));
+        }
         Ok(held) => {
             let take_up = || -> anyhow::Result<Built> {
                 let store = SledStore::open(&held.db())?;
@@ -133,7 +136,7 @@ fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
             };
             match take_up() {
                 Ok(built) => tell(built, "pages that the index lacked and holds now", talk),
-                Err(error) => talk.warning(&format!("{error}; the index may lack what was stored last")),
+                Err(error) => talk.warning(&format!("{error:#}; the index may lack what was stored last")),
             }
         }
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use crawler::causes::with_causes;
 use crawler::repair::{RepairError, Repaired, repair};
 
 use crate::exit::{self, Stop};
@@ -82,15 +83,5 @@ fn told(error: &RepairError) -> anyhow::Error {
         RepairError::Config(error) => error.exit_code(),
         _ => exit::STORAGE,
     };
-    let mut what = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !what.contains(&text) {
-            what.push_str(": ");
-            what.push_str(&text);
-        }
-        cause = error.source();
-    }
-    Stop::new(code, what).into()
+    Stop::new(code, with_causes(error)).into()
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use crawler::causes::with_causes;
 use crawler::clean::clean;
 use crawler::config::{CliOverrides, Settings, load};
 use crawler::record::PageRecord;
@@ -84,7 +85,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
         return Err(Stop::new(exit::USAGE, what).into());
     };
     let response = view.archived(&visit.record).unwrap_or_else(|error| {
-        talk.warning(&format!("the archive can't be read, so the record is judged: {error}"));
+        talk.warning(&format!("the archive can't be read, so the record is judged: {}", with_causes(&error)));
         None
     });
     let check = Check {

@@ -1,0 +1,58 @@
+//! Errors in words. No message here says what its cause says: a message names what was tried, on what, and what to do, its
+//! [`source`](std::error::Error::source) why that failed.
+
+use std::error::Error;
+
+/// An error with all its causes on one line: what the program prints behind `error:`.
+pub fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::crawl_dir::DirError;
+    use crate::job::JobError;
+    use crate::scope::Scope;
+    use crate::sorter::SortError;
+    use crate::store::StoreError;
+    use crate::{config, warc};
+
+    #[test]
+    fn every_cause_is_named_once() {
+        let path = || PathBuf::from("/there");
+        let source = || io::Error::other("it is sick");
+        let dir = || DirError::Io { action: "write", path: path(), source: source() };
+        let stored = || StoreError::Io { path: path(), source: source() };
+        let errors: [Box<dyn Error>; 7] = [
+            Box::new(dir()),
+            Box::new(JobError::from(dir())),
+            Box::new(stored()),
+            Box::new(JobError::Scrub { dir: path(), source: Box::new(stored().into()) }),
+            Box::new(JobError::Index { dir: path(), source: source() }),
+            Box::new(SortError::new(Path::new("/there"), source())),
+            Box::new(warc::Error::Io { doing: "write to", path: path(), source: source() }),
+        ];
+        for error in errors {
+            let text = with_causes(&*error);
+            assert_eq!(text.matches("it is sick").count(), 1, "{text}");
+            assert!(text.contains("/there") && text.ends_with(": it is sick"), "{text}");
+        }
+        let fault = warc::Fault::Length;
+        let record = warc::Error::Record { path: path(), offset: 7, fault: fault.clone() };
+        assert_eq!(with_causes(&record).matches(&fault.to_string()).count(), 1);
+        let pattern = Scope::new(config::ScopeMode::Any, &["(".to_owned()], &[], None, 9).unwrap_err();
+        let text = with_causes(&pattern);
+        assert!(text.starts_with("--include: ") && text.matches("unclosed group").count() == 1, "{text}");
+    }
+}
