@@ -44,7 +44,7 @@ use crate::url::CrawlUrl;
 /// }
 /// ```
 ///
-/// ```compile_fail,E0599
+/// ```compile_fail,E0277
 /// # use crawler::frontier::Permit;
 /// fn another(permit: &Permit) -> Permit {
 ///     Permit::clone(permit)
