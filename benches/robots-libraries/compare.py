@@ -266,18 +266,17 @@ def time_python(parse, keeps, files, times):
 
 def speed(rust, python, rounds):
     lines = []
-    slow = {"small": 20, "medium": 10, "large": 1}
+    repeats = {"small": 20, "medium": 10, "large": 2}
     for name, files in generated().items():
         encoded = [[base64.b64encode(body).decode(), agent, urls] for body, agent, urls in files]
         count, urls = len(files), sum(len(file[2]) for file in files)
         figures = {}
         for _ in range(rounds):
-            # Rust repeats more often: its clock has steps of a few milliseconds.
-            times = slow[name] * 10
+            times = repeats[name]
             for library, measured in rust.ask({"files": encoded, "times": times}).items():
                 figures.setdefault(library, []).append([m and m / times for m in measured])
             for library, (parse, keeps) in python.items():
-                times = slow[name] if library == "Google C++" else 1
+                times = repeats[name] if library == "Google C++" else 1
                 measured = time_python(parse, keeps, files, times)
                 figures.setdefault(library, []).append([m and m / times for m in measured])
         sizes = [len(file[0]) for file in files]
