@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use robots::access::{Access, Head, History, Outcome, Policy, judge};
+use robots::access::{Access, ResponseHead, History, Outcome, Policy, judge};
 
 fuzz_target!(|data: &[u8]| {
     let [a, b, c, d, rest @ ..] = data else { return };
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let names = ["cache-control", "expires", "date", "age", "retry-after", "content-type"];
     let headers: Vec<_> = names.into_iter().zip(parts.by_ref()).collect();
     let body = parts.collect::<Vec<_>>().join("\n");
-    let head = Head::new(status, headers.iter().copied());
+    let head = ResponseHead::new(status, headers.iter().copied());
     let retry = head.asked_wait(now);
     if let Some(wait) = retry {
         assert!((Duration::from_secs(1)..=Duration::from_hours(168)).contains(&wait));

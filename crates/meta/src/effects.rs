@@ -30,7 +30,6 @@ pub enum Effect {
 
 /// Says what forbids something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Cause {
     /// What the author says to robots, and where.
     Directive(DirectiveSource),

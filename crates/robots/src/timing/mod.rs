@@ -72,7 +72,6 @@ pub struct Interval {
 /// Names the field that asks for an [`Interval`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum IntervalReason {
     /// `Crawl-delay`, or `Cache-delay` where that is absent.
     CrawlDelay,
