@@ -338,10 +338,10 @@ fn cause(visited: &Visited, effect: &Effect, expected: bool) -> Option<(Layer, R
             Some((Layer::Directive, word.into(), Evidence::directive(because)))
         }
         Some(Cause::Consent) => Some(consent(visited)),
-        Some(_) | None if !expected => None,
+        Some(Cause::Unstated) | None if !expected => None,
         // It was refused at an earlier visit, of which the record is kept.
-        Some(_) | None if visited.record.serves.is_empty() => Some(consent(visited)),
-        Some(_) | None => {
+        Some(Cause::Unstated) | None if visited.record.serves.is_empty() => Some(consent(visited)),
+        Some(Cause::Unstated) | None => {
             let said = visited.record.directives.iter().map(|said| said.source.to_string());
             let words = said.collect::<Vec<_>>().join("; ");
             Some((Layer::Directive, PlainReason::Directive.into(), Evidence::from(words)))

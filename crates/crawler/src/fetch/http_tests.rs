@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use super::*;
+use crate::frontier::Permit;
 
 const LARGE: usize = (MIDDLE as usize) + 1;
 
@@ -37,7 +38,7 @@ async fn fetch_beside(taken: Duration, patience: Duration) -> FetchResult {
         tokio::time::sleep(taken).await;
         drop(others);
     };
-    tokio::join!(fetch.fetch(FetchRequest::new(large_page(), Purpose::Page)), freed).0
+    tokio::join!(fetch.fetch(FetchRequest::new(&Permit::of_a_test(), large_page(), Purpose::Page)), freed).0
 }
 
 #[tokio::test]

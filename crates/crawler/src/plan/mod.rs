@@ -285,8 +285,8 @@ impl Draft {
         let host = &mut self.host;
         if let Some(asked) = entry.as_ref().and_then(|entry| entry.robots.timing().interval(basis.now)) {
             let field = match asked.reason {
+                IntervalReason::CrawlDelay => "Crawl-delay",
                 IntervalReason::RequestRate => "Request-rate",
-                _ => "Crawl-delay",
             };
             let every = asked.every.as_secs_f64();
             if asked.every > basis.max_crawl_delay {

@@ -398,7 +398,7 @@ fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
     entry.robots.timing().interval(now.wall).map(|interval| {
         let why = match interval.reason {
             IntervalReason::RequestRate => Why::RequestRate,
-            _ => Why::CrawlDelay,
+            IntervalReason::CrawlDelay => Why::CrawlDelay,
         };
         Delay { length: interval.every, why }
     })

@@ -89,7 +89,7 @@ fn word(visited: &Visited) -> String {
     let Effects { store_text, store_body, .. } = &visited.effects;
     match store_text.cause().or(store_body.cause()) {
         Some(Cause::Directive(because)) => because.to_string(),
-        Some(_) | None => {
+        Some(Cause::Consent | Cause::Unstated) | None => {
             visited.denials.clone().unwrap_or_else(|| "no declared purpose may be served".to_owned())
         }
     }
