@@ -5,7 +5,7 @@ use robots::{Agent, Options, Robots};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = "2026-03-01T12:00:00Z".parse()?; // Timestamp::now() in a program
-    let body = b"User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Usage: /open/ train-ai=y\nAllow: /\n";
+    let body = b"User-agent: *\nContent-Signal: search=yes, ai-train=no\nContent-Signal: /open/ search=yes, ai-train=yes\nAllow: /\n";
     let robots = Robots::parse(body, &Agent::new("SuperRobot/1.0"), &Options::default(), None);
     let signals = RobotsSignals::new(&ConsentLines::from(robots.signals()));
     let policy = Policy::new([Purpose::Search, Purpose::AiTrain]);
