@@ -114,7 +114,7 @@ pub enum CommitError {
     Record(#[from] RecordError),
     /// The full-text index.
     #[error(
-        "the full-text index can't be written; `crawl resume` goes on, and `crawl index DIR` builds it anew"
+        "the full-text index can't be written; `crawl resume` continues the crawl, and `crawl index DIR` rebuilds the index"
     )]
     Index(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// An entry of the ledger can't be written.

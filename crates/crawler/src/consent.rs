@@ -343,7 +343,7 @@ impl<S: Store> ConsentCache<S> {
                         Some(to) if may_ask(&to)? => {
                             again = Some(Turn { url: to, hops: hops + 1, tries });
                         }
-                        _ => "redirects to where it isn't followed".clone_into(&mut record.reason),
+                        _ => "redirects to a place that isn't followed".clone_into(&mut record.reason),
                     }
                 }
                 class if class.may_pass() && tries + 1 < TRIES => {
@@ -353,7 +353,7 @@ impl<S: Store> ConsentCache<S> {
                     record.unreachable = true;
                     record.reason = format!("unreachable: status {}", response.status);
                 }
-                _ => record.reason = format!("status {}: says nothing", response.status),
+                _ => record.reason = format!("status {}: no statement", response.status),
             },
             Err(_) if tries + 1 < TRIES => {
                 again = Some(Turn { url: url.clone(), hops, tries: tries + 1 });
@@ -368,7 +368,8 @@ impl<S: Store> ConsentCache<S> {
                 return Ok(Step::Again);
             }
             record.unreachable = true;
-            "unreachable: files of too many sites have to be asked for again".clone_into(&mut record.reason);
+            "unreachable: the files of too many sites have to be fetched again"
+                .clone_into(&mut record.reason);
         }
         let record = Arc::new(record);
         let name = origin.to_string();

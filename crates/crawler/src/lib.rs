@@ -28,6 +28,7 @@ pub mod packed;
 pub mod page_store;
 pub mod pauses;
 pub mod plan;
+pub mod quantity;
 pub mod record;
 pub mod repair;
 pub mod robots_cache;

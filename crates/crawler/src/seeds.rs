@@ -58,7 +58,7 @@ pub enum SeedError {
         source: io::Error,
     },
     /// It is a directory.
-    #[error("the seed file {path} is a directory: name a file with one URL a line")]
+    #[error("the seed file {path} is a directory: give a file with one URL per line")]
     Directory {
         /// Its path.
         path: String,
@@ -70,7 +70,7 @@ pub enum SeedError {
         path: String,
     },
     /// It has no line with text but comments.
-    #[error("the seed file {path} holds no URL: write one http or https URL a line")]
+    #[error("the seed file {path} has no URL: write one http or https URL per line")]
     Empty {
         /// Its path, or `-`.
         path: String,
@@ -159,7 +159,7 @@ fn seed(text: &str) -> Result<CrawlUrl, String> {
         return Err("has control characters".to_owned());
     }
     if text.contains(char::is_whitespace) {
-        return Err("has more than one word: one URL a line".to_owned());
+        return Err("has more than one word: write one URL per line".to_owned());
     }
     let mut url = Url::parse(text).map_err(|error| match error {
         url::ParseError::RelativeUrlWithoutBase => {

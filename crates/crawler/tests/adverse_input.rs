@@ -90,7 +90,7 @@ fn each_refusal_has_its_message_and_its_code_and_leaves_nothing_behind() {
             "agent.toml:2: agent.product: the agent \"SuperRobot\" has no",
         ),
         (with(&["--config", "broken.toml"]), 3, "broken.toml:1: "),
-        (vec!["resume", "missing"], 2, "missing holds no crawl"),
+        (vec!["resume", "missing"], 2, "missing has no crawl"),
         (vec!["nonsense"], 2, "unrecognized subcommand 'nonsense'"),
     ] {
         let output = crawl(dir.path(), &args);

@@ -257,7 +257,7 @@ fn a_head_that_was_not_read_to_its_end_closes_the_page() {
         (long("robots"), false, "a meta value is longer than 16384 bytes"),
         (long("superrobot"), false, "a meta value is longer than 16384 bytes"),
         (long("\u{201d}NewsBot\u{201d}"), false, "a meta value is longer than 16384 bytes"),
-        (cut.to_owned(), true, "the body was cut before its head ended"),
+        (cut.to_owned(), true, "the body was truncated before the end of its head"),
     ] {
         let answer = Answer { is_cut, ..answer(html, body.as_bytes()) };
         assert_eq!(answer.readings().unread.iter().map(ToString::to_string).collect::<Vec<_>>(), [reason]);

@@ -185,7 +185,7 @@ fn a_crawl_without_an_archive_and_without_a_readable_database_begins_at_its_seed
     };
     let output = repair(&out);
     told("database emptied, no archive: repair", &output, 0);
-    assert!(output.stdout.contains("isn't known"), "the loss is told: {output}");
+    assert!(output.stdout.contains("is unknown"), "the loss is reported: {output}");
     assert!(told("repair into a directory that is there", &repair(&out), 2).contains("exists"), "{output}");
     resume(&out).args(["--max-pages", "none"]).run().expect(0);
     assert_eq!(pages(&out), tree("a.test", 20));

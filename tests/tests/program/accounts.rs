@@ -216,7 +216,7 @@ fn every_command_says_the_same_of_a_directory_without_a_crawl() {
             let output = Crawl::new(&words).run();
             output.expect(2);
             let message = format!(
-                "error: {dir} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {dir}`\n"
+                "error: {dir} has no crawl; start one with `crawl --seed FILE --agent NAME/VERSION --out {dir}`\n"
             );
             assert_eq!(output.stderr, message, "{words:?}");
         }

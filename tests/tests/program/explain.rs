@@ -69,7 +69,7 @@ fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
     scene.server.change("a.test", "/x", Answer::status(404));
     scene.crawl().run();
     assert_eq!(fate(&scene, X), "error");
-    says(&scene, X, "a page at this address: `crawl resume DIR --revisit 0s` asks for it again");
+    says(&scene, X, "a page at this URL; `crawl resume DIR --revisit 0s` fetches it again");
     scene.server.change("a.test", "/x", html("x"));
     revisit(&scene);
     assert_eq!(fate(&scene, X), "fetched");
@@ -83,7 +83,7 @@ fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
     scene.resume().args(["--resolve", "a.test:127.0.0.1:1", "--retries", "0", "--max-pages", "none"]).run();
     assert!(text.contains(&port.to_string()));
     if fate(&scene, X) == "failed" {
-        says(&scene, X, "an answer from its host: `crawl resume DIR --revisit 0s` asks for it again");
+        says(&scene, X, "a response from its host; `crawl resume DIR --revisit 0s` fetches it again");
         let again = scene.resume().args(["--revisit", "0s", "--max-pages", "none"]).run();
         assert_eq!(fate(&scene, X), "fetched", "{again} {:#?}", story(&scene, X));
     }
@@ -94,7 +94,7 @@ fn what_waits_is_gone_on_with() {
     let scene = Scene::new(site("x"));
     scene.crawl().args(["--max-pages", "1"]).run().expect(10);
     assert_eq!(fate(&scene, X), "queued");
-    says(&scene, X, "`crawl resume DIR` with a --max-pages above 1");
+    says(&scene, X, "`crawl resume DIR` with --max-pages above 1");
     scene.resume().run();
     assert_eq!(fate(&scene, X), "queued", "the same limit changes nothing");
     scene.resume().args(["--max-pages", "2"]).run();
@@ -104,7 +104,7 @@ fn what_waits_is_gone_on_with() {
     scene.crawl_every("1s").args(["--max-time", "700ms"]).run().expect(10);
     let url = "http://a.test/";
     assert_eq!(fate(&scene, url), "queued");
-    says(&scene, url, "`crawl resume DIR` goes on with it");
+    says(&scene, url, "`crawl resume DIR` continues the crawl");
     scene.resume().args(["--max-time", "none"]).run().expect(0);
     assert_eq!(fate(&scene, url), "fetched");
 }
@@ -114,7 +114,7 @@ fn hosts_that_were_left_alone_are_asked_again_with_a_greater_limit() {
     let scene = Scene::new(site("x"));
     scene.crawl().args(["--max-pages-per-host", "1"]).run().expect(10);
     assert_eq!(fate(&scene, X), "parked");
-    says(&scene, X, "`crawl resume DIR` with a --max-pages-per-host above 1");
+    says(&scene, X, "`crawl resume DIR` with --max-pages-per-host above 1");
     scene.resume().args(["--max-pages-per-host", "2"]).run();
     assert_eq!(fate(&scene, X), "fetched");
 
@@ -123,7 +123,7 @@ fn hosts_that_were_left_alone_are_asked_again_with_a_greater_limit() {
     scene.crawl().args(["--max-crawl-delay", "1s"]).run();
     let url = "http://a.test/";
     assert_eq!(fate(&scene, url), "parked");
-    let answer = says(&scene, url, "`crawl resume DIR` with a greater --max-crawl-delay");
+    let answer = says(&scene, url, "`crawl resume DIR` with a higher --max-crawl-delay");
     assert!(answer.contains("crawl-delay 2 s is over max-crawl-delay"), "{answer}");
     scene.resume().args(["--max-crawl-delay", "3s"]).run();
     assert_eq!(fate(&scene, url), "fetched");
@@ -144,7 +144,7 @@ fn a_robots_txt_that_fails_is_no_denial() {
     );
     let answer = before["answer"].as_str().expect("an answer");
     assert!(
-        !answer.contains("denies") && answer.contains("can't be had") && answer.contains("503"),
+        !answer.contains("denies") && answer.contains("is unreachable") && answer.contains("503"),
         "{answer}"
     );
     let text = scene.look("explain", &[url]).stdout;
@@ -152,11 +152,11 @@ fn a_robots_txt_that_fails_is_no_denial() {
     says(
         &scene,
         url,
-        "a usable answer for http://a.test/robots.txt: a new crawl asks for it at once, `crawl resume DIR` from",
+        "a usable response for http://a.test/robots.txt: a new crawl requests it at once, `crawl resume DIR` from",
     );
     let other = story(&scene, "http://a.test/never");
     let answer = other["answer"].as_str().expect("an answer");
-    assert!(answer.contains("can't be had") && !answer.contains("forbid"), "{answer}");
+    assert!(answer.contains("is unreachable") && !answer.contains("deny"), "{answer}");
     scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default()));
     let asked = scene.server.count();
     scene.resume().args(["--max-time", "none"]).run();
@@ -175,7 +175,7 @@ fn nothing_is_said_of_a_robots_txt_that_was_never_asked_for() {
     }
     let stranger = story(&scene, "http://b.test/");
     let answer = stranger["answer"].as_str().expect("an answer");
-    assert!(answer.contains("nothing is stored of its robots.txt") && !answer.contains("forbid"), "{answer}");
+    assert!(answer.contains("no robots.txt is stored for it") && !answer.contains("deny"), "{answer}");
 }
 
 #[test]
@@ -184,20 +184,20 @@ fn what_robots_txt_forbids_a_new_crawl_reads_again() {
     let scene = Scene::new(site("x").page("a.test", "/robots.txt", denies()));
     scene.crawl().run();
     assert_eq!(fate(&scene, X), "left_out");
-    let answer = says(&scene, X, "the site: a robots.txt that allows it, read by a new crawl");
-    assert!(answer.contains("robots.txt forbids it: line 2"), "{answer}");
+    let answer = says(&scene, X, "the site: a robots.txt that allows it, then a new crawl");
+    assert!(answer.contains("robots.txt denies it: line 2"), "{answer}");
     assert!(!has(&anew(&scene, "http://a.test/", &[]), X));
     scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default()));
     assert!(has(&anew(&scene, "http://a.test/", &[]), X));
     // Known to no page: the same, with the URL as a seed.
     let unseen = "http://a.test/x/unseen";
-    says(&scene, unseen, "the site: a robots.txt that allows it, read by a new crawl");
+    says(&scene, unseen, "the site: a robots.txt that allows it, then a new crawl");
 
     let scene = Scene::new(site("x").page("a.test", "/robots.txt", Answer::status(403)));
     scene.crawl().run();
     let url = "http://a.test/";
-    let answer = says(&scene, url, "the site: a robots.txt that allows it, read by a new crawl");
-    assert!(answer.contains("the site is closed by its robots.txt") && answer.contains("403"), "{answer}");
+    let answer = says(&scene, url, "the site: a robots.txt that allows it, then a new crawl");
+    assert!(answer.contains("robots.txt closes the site") && answer.contains("403"), "{answer}");
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn links_that_forbid_to_be_followed_need_other_pages_or_a_seed() {
     for (front, words) in [
         (
             "<a href=/x rel=nofollow>x</a>".to_owned(),
-            "a link without nofollow, ugc or sponsored: `crawl resume DIR --revisit 0s`",
+            "a link without nofollow, ugc or sponsored; `crawl resume DIR --revisit 0s`",
         ),
-        (format!("{head}<a href=/x>x</a>"), "that page without nofollow: `crawl resume DIR --revisit 0s`"),
+        (format!("{head}<a href=/x>x</a>"), "that page without nofollow; `crawl resume DIR --revisit 0s`"),
     ] {
         let scene = Scene::new(site("x"));
         scene.server.change("a.test", "/", html(&front));
@@ -235,7 +235,7 @@ fn what_lies_outside_needs_a_seed_or_a_wider_scope() {
     // Met by no page, and outside: both are said, and both are needed.
     let unseen = "http://b.test/z";
     scene.server.change("b.test", "/z", html("z"));
-    says(&scene, unseen, "`crawl resume DIR --scope any`, where a page links to it");
+    says(&scene, unseen, "`crawl resume DIR --scope any`, if a page links to it");
     scene.server.change("a.test", "/", html("<a href=http://b.test/z>z</a>"));
     scene.resume().args(["--scope", "any", "--revisit", "0s"]).run();
     assert_eq!(fate(&scene, unseen), "fetched");
@@ -250,7 +250,7 @@ fn what_was_never_met_needs_a_link_or_a_seed() {
     says(
         &scene,
         url,
-        "a link to it from a page of the crawl: `crawl resume DIR --revisit 0s` reads them again",
+        "a link to it from a page of the crawl; `crawl resume DIR --revisit 0s` fetches the pages again",
     );
     says(&scene, url, "the URL in the seed file of a new crawl");
     assert!(has(&anew(&scene, url, &[]), url));
@@ -278,7 +278,7 @@ fn a_redirect_names_the_target_that_has_its_own_answer() {
     scene.server.change("a.test", "/x", Answer::redirect(301, "/end"));
     scene.crawl().run();
     assert_eq!(fate(&scene, X), "redirected");
-    says(&scene, X, "`crawl explain DIR http://a.test/end` says what became of the target");
+    says(&scene, X, "nothing; see `crawl explain DIR http://a.test/end` for the target");
     assert_eq!(fate(&scene, "http://a.test/end"), "fetched");
 }
 
@@ -326,7 +326,7 @@ fn withdrawn_content_names_what_withdrew_it() {
     let answer = says(
         &scene,
         X,
-        "to be kept: the page without that: `crawl resume DIR --revisit 0s` asks for it again",
+        "to be stored: the page without that directive; `crawl resume DIR --revisit 0s` fetches it again",
     );
     assert!(answer.contains("its content was withdrawn at") && answer.contains("noindex"), "{answer}");
     scene.server.change("a.test", "/x", html("x again"));

@@ -235,7 +235,7 @@ fn a_url_with_another_port_than_its_resolve_rule_connects_nowhere_and_says_so() 
     for (url, port) in [("http://a.test:81/x", 81), ("https://a.test:80/y", 80)] {
         let row = errors.iter().find(|row| row["url"] == url).unwrap_or_else(|| panic!("{url}: {errors:?}"));
         assert_eq!(row["kind"], "blocked_address", "{row}");
-        let words = format!("for port {rule} alone, and the URL names port {port}: not connected");
+        let words = format!("for port {rule} only, and the URL has port {port}: not connected");
         assert!(row["detail"].as_str().expect("words").contains(&words), "{row}");
     }
 }

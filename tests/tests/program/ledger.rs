@@ -96,9 +96,9 @@ fn explain_tells_every_fate_and_its_reason() {
         ("/busy", 0, "fetched", "status 200"),
         ("/private/x", 1, "left_out", "line 2: Disallow: /private/"),
         ("/nofollowed", 1, "left_out", "rel=\"nofollow\""),
-        ("http://else.test/", 1, "left_out", "its host doesn't belong to the crawl"),
+        ("http://else.test/", 1, "left_out", "its host is outside the scope"),
         ("/never/met", 0, "unseen", "the stored robots.txt would allow it"),
-        ("/private/never/met", 1, "unseen", "robots.txt would forbid it: line 2: Disallow: /private/"),
+        ("/private/never/met", 1, "unseen", "robots.txt would deny it: line 2: Disallow: /private/"),
         ("http://stranger.test/", 1, "unseen", "outside the crawl (other host)"),
     ] {
         let story = story(&scene, path, code);
@@ -173,10 +173,10 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
     scene.look("report", &["--host", "a.test", "-o", file]).expect(0);
     let text = std::fs::read_to_string(file).expect("the report is there");
     for line in [
-        "# What SuperRobot/1.0 asked of a.test",
-        "- never two requests at once",
-        "- none of them was shorter than the delay then in force",
-        "- 1 URL was found and not requested, since robots.txt denied access",
+        "# Requests by SuperRobot/1.0 to a.test",
+        "- never more than one request at a time",
+        "- none was shorter than the delay in effect",
+        "- 1 URL was found but not requested, because robots.txt denied access",
         "- http_404  http://a.test/gone",
         "  - linked from http://a.test/b",
     ] {
@@ -200,8 +200,8 @@ fn without_a_ledger_the_report_for_an_owner_says_nothing_of_the_pace() {
     scene.crawl().args(["--ledger", "off"]).run().expect(0);
     let text = scene.look("report", &["--host", "a.test"]).expect(0).stdout.clone();
     for line in [
-        "- the times of 0 of 10 requests are on record; nothing is said here of the others",
-        "- the URLs that robots.txt denied aren't on record",
+        "- the times of 0 of 10 requests are recorded; the figures below are about those",
+        "- the URLs that robots.txt denied aren't recorded",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }

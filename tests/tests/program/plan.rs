@@ -96,7 +96,7 @@ fn a_plan_asks_for_robots_and_sitemaps_alone() {
 
     let words = plan(&scene, &["--sitemaps"]);
     for part in [
-        "Plan for SuperRobot/1.0: of the URLs known, 5 may be fetched, 4 may not",
+        "Plan for SuperRobot/1.0: 5 of the known URLs may be fetched, 4 may not",
         "\na.test\n",
         "2 s between requests",
     ] {
@@ -170,6 +170,6 @@ fn offline_a_plan_comes_from_what_is_stored() {
     // Front pages of a.test and open.test, /more of open.test; the front page of closed.test.
     assert_eq!((&made["allowed"], &made["blocked"], &made["unknown"]), (&json!(3), &json!(1), &json!(0)));
     assert_eq!(host(&made, "a.test")["delay"], json!(2.0));
-    assert!(offline().run().expect(0).stdout.contains("what the crawl has stored"));
+    assert!(offline().run().expect(0).stdout.contains("the stored crawl"));
     Crawl::new(["plan", "--offline", "/nowhere/at/all"]).run().expect(2);
 }

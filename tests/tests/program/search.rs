@@ -253,9 +253,9 @@ fn a_query_that_cant_be_read_and_a_directory_without_an_index_say_what_to_do() {
         assert!(wrong.expect(2).stderr.contains(told), "{query}: {wrong}");
     }
     let nowhere = Crawl::new(["search", "/nowhere/at/all", "x"]).run();
-    assert!(nowhere.expect(2).stderr.contains("holds no crawl"), "{nowhere}");
+    assert!(nowhere.expect(2).stderr.contains("has no crawl"), "{nowhere}");
     let nowhere = Crawl::new(["index", "/nowhere/at/all"]).run();
-    assert!(nowhere.expect(2).stderr.contains("holds no crawl"), "{nowhere}");
+    assert!(nowhere.expect(2).stderr.contains("has no crawl"), "{nowhere}");
     // A run without the index removes it: nobody would keep it up to date.
     scene.resume().args(["--no-index"]).run().expect(0);
     assert!(!scene.out().join("index").exists());

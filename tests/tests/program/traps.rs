@@ -116,7 +116,7 @@ fn names_under_a_wildcard_have_a_budget() {
     let skipped = scene.table("skipped");
     assert_eq!(skipped.len(), 1);
     assert_eq!(skipped[0]["reason"], "trap_domain");
-    assert_eq!(skipped[0]["detail"], "traps.hosts_per_domain 5: maze.test has 5 hosts already");
+    assert_eq!(skipped[0]["detail"], "traps.hosts_per_domain 5: maze.test already has 5 hosts");
 }
 
 #[test]
@@ -147,6 +147,6 @@ fn a_page_that_names_hosts_without_end_makes_some_known_alone() {
     assert_eq!(urls, BTreeSet::from(["http://www.domain-10.test/", "http://www.domain-11.test/"]));
     assert!(skipped.iter().all(|row| {
         row["reason"] == "trap_page"
-            && row["detail"] == "traps.hosts_per_page 5: the page names 5 hosts already that weren't known"
+            && row["detail"] == "traps.hosts_per_page 5: the page already names 5 new hosts"
     }));
 }

@@ -20,7 +20,7 @@ const ROUNDING: f64 = 1.0;
 pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "robots_access",
-        "each answer for a robots.txt was taken for no more, and for no longer, than its status, headers and body allow",
+        "each robots.txt response was used as its status, headers and body allow, and not for longer",
     );
     for pair in store.scan(Tree::Robots, &[]) {
         let record =
@@ -39,9 +39,11 @@ fn body(record: &RobotsRecord) -> Result<(), String> {
     let bytes = record.bytes();
     let is_there = record.body.is_some() || record.body_base64.is_some();
     match &record.digest {
-        Some(named) if *named != digest(&bytes) => Err("the stored body has another digest".to_owned()),
-        Some(_) if record.bytes != bytes.len() as u64 => Err("the stored body has another length".to_owned()),
-        None if is_there => Err("a body is stored, but no digest of it".to_owned()),
+        Some(named) if *named != digest(&bytes) => Err("the digest of the stored body differs".to_owned()),
+        Some(_) if record.bytes != bytes.len() as u64 => {
+            Err("the length of the stored body differs".to_owned())
+        }
+        None if is_there => Err("a body is stored without its digest".to_owned()),
         _ => Ok(()),
     }
 }
@@ -54,7 +56,7 @@ fn is_unreachable(status: Option<u16>) -> bool {
 fn access(record: &RobotsRecord, rules: &AuditRules) -> Result<(), String> {
     let status = record.status;
     let words = || status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-    let refused = |why: &str| Err(format!("{} was taken for {}: {why}", words(), record.access));
+    let refused = |why: &str| Err(format!("{} was used as {}: {why}", words(), record.access));
     match (&record.access, status) {
         // Stricter is always right.
         (RobotsAccess::DenyAll | RobotsAccess::Defer, _)
@@ -112,7 +114,7 @@ fn lifetime(record: &RobotsRecord) -> Result<(), String> {
         _ => return Ok(()),
     };
     if holds > most + ROUNDING {
-        return Err(format!("it was to hold for {holds:.0} s; its headers and the limits give {most:.0} s"));
+        return Err(format!("it was valid for {holds:.0} s; its headers and the limits allow {most:.0} s"));
     }
     Ok(())
 }

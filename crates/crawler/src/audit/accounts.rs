@@ -19,10 +19,8 @@ pub(super) fn judge<S: Store>(
     rules: &AuditRules,
     repair: Option<&RepairRecord>,
 ) -> Result<Check, AuditError> {
-    let mut check = Check::new(
-        "accounts",
-        "every URL that was discovered is stored, waits, or has a reason in the ledger",
-    );
+    let mut check =
+        Check::new("accounts", "every URL found is stored, queued, or has a reason in the ledger");
     let mut known = Known { rules, sorter: rules.sorter() };
     for url in stored_queue(store)? {
         let url = url?;
@@ -43,7 +41,7 @@ pub(super) fn judge<S: Store>(
         }
     }
     if entries == 0 && store.get(Tree::Meta, b"totals")?.is_some() {
-        check.unjudged = Some("the ledger was off: reasons aren't on record".to_owned());
+        check.unjudged = Some("the ledger was off: reasons aren't recorded".to_owned());
         return Ok(check);
     }
     for (place, seed) in (0_u64..).zip(&rules.seeds) {
@@ -109,7 +107,7 @@ fn unaccounted<S: Store>(
     repair: Option<&RepairRecord>,
     check: &mut Check,
 ) -> Result<(), AuditError> {
-    const WHAT: &str = "neither stored nor waiting nor with a reason; as a link:";
+    const WHAT: &str = "not stored, not queued and without a reason; as a link:";
     if place.first() == Some(&SEED) {
         let seed = usize::try_from(sorter::number(place, 1, 8)).ok().and_then(|place| rules.seeds.get(place));
         check.broken(seed.map_or("", String::as_str), None, format!("{WHAT} a seed"));

@@ -184,7 +184,7 @@ impl Opened<'_> {
 pub(super) fn judge<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "addresses",
-        "only public addresses were asked, and those that a seed, --allow-net or --resolve opens; a name kept to the kind of its first answer",
+        "requests went only to public addresses and to those that a seed, --allow-net or --resolve allows; no name moved between public and private addresses",
     );
     let seeds = rules.seeds.iter().filter_map(|seed| {
         let seed = CrawlUrl::parse(seed).ok()?;
@@ -204,7 +204,7 @@ pub(super) fn judge<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Re
             return;
         }
         let what = format!(
-            "asked {}, a {} address, which no seed names and neither --allow-net nor --resolve opens",
+            "requested {}, a {} address, which neither a seed nor --allow-net nor --resolve allows",
             asked.address,
             kind.as_str()
         );
@@ -222,7 +222,7 @@ pub(super) fn judge<S: Store>(store: &S, runs: &[Run], rules: &AuditRules) -> Re
         let before = *first.entry(asked.host).or_insert(kind);
         if before != kind {
             let what = format!(
-                "asked {}, a {} address, after one that is {}: the name was moved",
+                "requested {}, a {} address, after one that is {}: the name moved",
                 asked.address,
                 kind.as_str(),
                 before.as_str()

@@ -62,15 +62,12 @@ impl Derived {
         Self {
             words: Check::new(
                 "archived_words",
-                "each archived response, read again, forbids neither indexing nor archiving",
+                "no archived response, read again, forbids indexing or archiving",
             ),
-            digests: Check::new(
-                "archived_digests",
-                "the digest of each archived body is the one that its page record holds",
-            ),
+            digests: Check::new("archived_digests", "each archived body has the digest in its page record"),
             links: Check::new(
                 "archived_links",
-                "each link that was queued stands in the archived page that it was found on, which lets it be followed",
+                "each queued link is in the archived page on which it was found, and may be followed",
             ),
         }
     }
@@ -117,9 +114,11 @@ pub(super) fn judge<S: Store>(
     let reading = Reading::new(rules);
     let mut derived = Derived::new();
     let mut places = places(store, runs, rules, &mut derived)?.peekable();
-    let mut records =
-        Check::new("archive", "each record of the archive is whole, and belongs to a page that may be kept");
-    let mut taken = Check::new("withdrawn", "what was withdrawn is gone from the archive");
+    let mut records = Check::new(
+        "archive",
+        "each record of the archive is intact, and belongs to a page that may be archived",
+    );
+    let mut taken = Check::new("withdrawn", "withdrawn content is removed from the archive");
     let mut files: Vec<_> = match dir.map(std::fs::read_dir) {
         Some(Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
         _ => Vec::new(),
@@ -235,14 +234,14 @@ fn judge_response(
     let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
     records.case();
     let Some(place) = place else {
-        records.broken(url, at, format!("{file} at {}: no page record names it", record.offset));
+        records.broken(url, at, format!("{file} at {}: no page record refers to it", record.offset));
         return;
     };
     if place.url != url || place.length != record.length {
         let what = format!("{file} at {}: the database expects {} there", record.offset, place.url);
         records.broken(url, at, what);
     } else if !place.may {
-        records.broken(url, at, format!("{file} at {}: its page record forbids to keep it", record.offset));
+        records.broken(url, at, format!("{file} at {}: its page record forbids archiving it", record.offset));
     } else if !place.archived {
         let what = format!("{file} at {}: its page record says that it isn't archived", record.offset);
         records.broken(url, at, what);
@@ -276,7 +275,8 @@ fn judge_last<S: Store>(
     if let (Some(held), Some(found)) = (&last.digest, &visited.record.digest) {
         derived.digests.case();
         if held != found {
-            let what = format!("{file} at {}: its body has digest {found}, its record {held}", record.offset);
+            let what =
+                format!("{file} at {}: its body has digest {found}, its page record {held}", record.offset);
             derived.digests.broken(&place.url, at, what);
         }
     } else if last.digest.is_some() {
@@ -318,8 +318,8 @@ fn judge_links<S: Store>(
         check.case();
         let what = match open.get(link.to.as_str()) {
             Some(true) => continue,
-            Some(false) => "was queued through it, which the archived page forbids",
-            None => "was queued through it, but doesn't stand in the archived page",
+            Some(false) => "was queued through it, although the archived page forbids that",
+            None => "was queued through it, but isn't in the archived page",
         };
         check.broken(url, Some(at), format!("{file} at {}: {} {what}", record.offset, link.to));
     }

@@ -104,8 +104,8 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
         "noindex",
         "nothing of a page under noindex is stored: no field, no ETag, no text or rel of a link, no body",
     );
-    let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is kept");
-    let mut nofollow = Check::new("nofollow", "no link is queued that page or rel forbid to follow");
+    let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is stored");
+    let mut nofollow = Check::new("nofollow", "no link is queued that its page or rel forbids following");
     let robots_said = RobotsSaid::new(store, rules);
     for page in scan_with_links(store) {
         let page = page?;

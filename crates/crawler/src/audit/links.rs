@@ -34,7 +34,7 @@ pub(super) fn judge<S: Store>(
 ) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "discovery",
-        "every page is a seed, or was found through a sitemap, a redirect, or a link of a stored page that lets it be followed, at the depth that follows from there",
+        "every page is a seed, or was found through a sitemap, a redirect, or a link of a stored page that may be followed, and has the resulting depth",
     );
     let seeds: HashSet<_> = rules.seeds.iter().filter_map(|seed| print(rules, seed)).collect();
     let settings = runs.iter().filter_map(|run| run.settings.as_ref());
@@ -136,9 +136,9 @@ fn found_by_page<S: Store>(
                     by_page.push_parts(&[&number.to_be_bytes(), &[FOUND], &rest[..Found::BYTES]])?;
                 } else {
                     let what = match &hosts {
-                        Some(_) if is_spoken_for => "its depth isn't that of the URLs of a sitemap",
-                        Some(_) => "the sitemap that it was found in doesn't speak for its host",
-                        None => "what it was found on is neither a stored page nor a sitemap that was read",
+                        Some(_) if is_spoken_for => "its depth isn't that of a URL of a sitemap",
+                        Some(_) => "the sitemap in which it was found isn't authoritative for its host",
+                        None => "it was found neither on a stored page nor in a sitemap that was read",
                     };
                     tell(store, &found, found.is_lost, what, check)?;
                 }
@@ -234,7 +234,7 @@ impl Here {
             }
             if by_link || by_redirect {
                 let what = format!(
-                    "its depth is {}, that of the page that it was found on {}",
+                    "its depth is {}, that of the page on which it was found {}",
                     found.depth, record.depth
                 );
                 tell(store, &found, is_lost, &what, check)?;
@@ -242,15 +242,15 @@ impl Here {
                 check.unchecked(VISITED_AGAIN);
             } else if let Some(outcome) = skipped {
                 let what = format!(
-                    "the link that it was found through was skipped ({}), and the ledger has no entry that admits it",
+                    "the link through which it was found was skipped ({}), and the ledger has no entry that queues it",
                     outcome.as_str()
                 );
                 tell(store, &found, is_lost, &what, check)?;
             } else if closed {
-                let what = "the page that it was found on doesn't let it be followed";
+                let what = "the page on which it was found forbids following it";
                 tell(store, &found, false, what, check)?;
             } else {
-                tell(store, &found, is_lost, "the page that it was found on has no link to it", check)?;
+                tell(store, &found, is_lost, "the page on which it was found has no link to it", check)?;
             }
         }
         Ok(())

@@ -274,7 +274,7 @@ pub fn audit_step_by_step<S: Store>(
     checks.extend(archive::judge(store, warc, &runs, rules, &mut captures, &mut sealed)?);
     captures.judge(&mut sealed)?;
     checks.push(sealed);
-    step("what became of each URL");
+    step("accounting of URLs");
     checks.push(accounts::judge(store, rules, repair.as_ref())?);
     Ok(Report { checks })
 }
@@ -282,14 +282,14 @@ pub fn audit_step_by_step<S: Store>(
 /// Compares the head of the chain with the one that was written down.
 fn head<S: Store>(store: &S, rules: &AuditRules) -> Result<Option<Check>, AuditError> {
     let Some(expected) = &rules.head else { return Ok(None) };
-    let mut check = Check::new("head", "the ledger's chain ends with the head that was written down");
+    let mut check = Check::new("head", "the ledger's chain ends with the expected head");
     check.case();
     match ledger::head(store)? {
         Some(head) if head.to_string().starts_with(&expected.to_ascii_lowercase()) => {}
         Some(head) => check.broken(
             "ledger",
             None,
-            format!("its head is {head}, not {expected}: it was changed, or the crawl went on"),
+            format!("its head is {head}, not {expected}: it was changed, or the crawl was resumed"),
         ),
         None => check.broken("ledger", None, "there is no ledger"),
     }
@@ -297,7 +297,7 @@ fn head<S: Store>(store: &S, rules: &AuditRules) -> Result<Option<Check>, AuditE
 }
 
 fn chain<S: Store>(store: &S) -> Result<Check, AuditError> {
-    let mut check = Check::new("ledger", "the ledger's chain is whole");
+    let mut check = Check::new("ledger", "the ledger's chain is intact");
     let verdict = ledger::verify(store)?;
     check.judged = verdict.entries;
     for fault in &verdict.faults {

@@ -15,7 +15,7 @@ pub(super) fn judge<S: Store>(
 ) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "none",
-        "no link of a page under noindex and nofollow is listed, in table links or in the ledger; their number is told",
+        "no link of a page under noindex and nofollow is in table links or the ledger; only their number is",
     );
     let ledger = Ledger::read(store, &mut check)?;
     for page in scan_with_links(store) {
@@ -33,7 +33,7 @@ pub(super) fn judge<S: Store>(
         }
         let has_links = record.links_out > u64::from(record.redirect.is_some());
         if has_links && ledger.entries > 0 && !ledger.counted.contains(&hash(&record.url)) {
-            let what = "the number of its links doesn't stand in the ledger";
+            let what = "the number of its links isn't in the ledger";
             check.lost_or_broken(repair.is_some(), &record.url, Some(at), what);
         }
     }

@@ -28,14 +28,14 @@ impl<'a> Pace<'a> {
         Self {
             log,
             overlap: Check::new("overlap", "never more than one request at a time to one host"),
-            gap: Check::new("gap", "the gap between two requests is never below the delay then in force"),
+            gap: Check::new("gap", "the time between two requests is never less than the delay in effect"),
             configured: Check::new(
                 "configured_delay",
-                "the gap between two requests is never below the operator's own delay",
+                "the time between two requests is never less than the configured delay",
             ),
             pauses: Check::new(
                 "pauses",
-                "a host that asked for a pause (Retry-After, 429, 503, failures) is left in peace that long",
+                "a host gets no request during a pause (Retry-After, 429, 503, failures)",
             ),
             asked: Table::new(rules.temporary.as_deref(), 2 * Moment::BYTES + Place::BYTES),
             has_pauses: false,
@@ -64,12 +64,12 @@ impl<'a> Pace<'a> {
         let between = self.log.between(before, after);
         let subject = || format!("{} after {}", after.url, before.url);
         if !overlap.margin(between + ROUNDING) {
-            let what = format!("sent {:.6} s before the answer to the one before was complete", -between);
+            let what = format!("sent {:.6} s before the previous response was complete", -between);
             overlap.broken(subject(), Some(after.from.wall), what);
         }
         if !gap.margin(between - after.gap.as_secs_f64() + ROUNDING) {
             let (asked, why) = (after.gap.as_secs_f64(), &after.gap_reason);
-            let what = format!("after {between:.6} s; the delay in force was {asked:.6} s ({why})");
+            let what = format!("after {between:.6} s; the delay in effect was {asked:.6} s ({why})");
             gap.broken(subject(), Some(after.from.wall), what);
         }
         let own = after.configured.as_secs_f64();
@@ -97,8 +97,10 @@ impl<'a> Pace<'a> {
         let length = pause.length.as_secs_f64();
         let check = &mut self.pauses;
         if !check.margin(between - length + ROUNDING) {
-            let what =
-                format!("asked {between:.3} s after a pause of {length:.3} s began ({})", pause.reason);
+            let what = format!(
+                "requested {between:.3} s after the start of a pause of {length:.3} s ({})",
+                pause.reason
+            );
             // Those behind are counted.
             let place = Place::read(&after[2 * Moment::BYTES..]);
             let url = if check.first.len() < TOLD { place.url(store)? } else { String::new() };
@@ -125,7 +127,7 @@ fn is_ended(ended: Moment, pause: &Pause) -> bool {
 pub(super) fn judge_addresses(log: &Log, machines: Machines) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "shared_address",
-        "with --per-ip, never more than one request at a time to one IP address, and the operator's own delay between any two",
+        "with --per-ip, never more than one request at a time to one IP address, with the configured delay between any two",
     );
     let mut last: Option<(IpAddr, Asked)> = None;
     for asked in machines {
@@ -134,7 +136,8 @@ pub(super) fn judge_addresses(log: &Log, machines: Machines) -> Result<Check, Au
         if let Some(before) = before {
             let after = log.between(before, &asked);
             if !check.margin(after - asked.configured.as_secs_f64() + ROUNDING) {
-                let what = format!("{address} was asked {after:.6} s after its answer to {}", before.url);
+                let what =
+                    format!("{address} got a request {after:.6} s after its response to {}", before.url);
                 check.broken(&asked.url, Some(asked.from.wall), what);
             }
         }

@@ -1,33 +1,33 @@
-//! The audit's report as text: one line a check, then the violations in full.
+//! The audit's report as text: one line per check, then the violations in full.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use super::{Check, Report, TOLD};
 use crate::clean::clean;
+use crate::quantity;
 
 impl Check {
-    /// Cases of which nothing is kept that they could be judged by.
+    /// Cases that can't be judged, because what they depend on isn't stored.
     fn not_checked(&self) -> u64 {
         self.unchecked.values().sum()
     }
 }
 
 impl Report {
-    /// Writes the report for people, 100 columns or so. Text from the web is cleaned.
+    /// Writes the report for people, 100 columns or so. Untrusted text is sanitised.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let width = self.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
-        writeln!(out, "{:width$}  {:>10}  {:>12}  verdict", "check", "judged", "least margin")?;
+        writeln!(out, "{:width$}  {:>10}  {:>12}  verdict", "check", "judged", "min. margin")?;
         for check in &self.checks {
             let margin = check.margin_s.map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:+.3} s"));
             let mut verdict = match (&check.unjudged, check.violations) {
                 (Some(why), _) => format!("not judged: {why}"),
-                (None, 0) => "kept".to_owned(),
-                (None, 1) => "BROKEN once".to_owned(),
-                (None, many) => format!("BROKEN {many} times"),
+                (None, 0) => "ok".to_owned(),
+                (None, many) => format!("VIOLATED {}", quantity::count(many, "time")),
             };
             if check.lost > 0 {
-                let _ = write!(verdict, "; {} can't be judged since the repair", check.lost);
+                let _ = write!(verdict, "; {} can't be judged after the repair", check.lost);
             }
             if check.unbound > 0 {
                 let _ = write!(
@@ -52,7 +52,7 @@ impl Report {
             if check.violations > check.first.len() as u64 {
                 writeln!(
                     out,
-                    "  and {} more; the first {TOLD} are told",
+                    "  and {} more; the first {TOLD} are listed",
                     check.violations - check.first.len() as u64
                 )?;
             }
@@ -69,17 +69,22 @@ impl Report {
         if words + digests + links > 0 {
             writeln!(
                 out,
-                "Not derived again, since bodies aren't kept or were cut: the directives of {words}, digests of {digests} and links of {links} pages."
+                "Not checked again, because bodies aren't stored or were truncated: the directives of {words}, digests of {digests} and links of {links} pages."
             )?;
         }
         match (broken, unjudged) {
             (0, 0) if lost > 0 => {
-                writeln!(out, "Nothing violated; {lost} cases can't be judged since the repair.")
+                writeln!(
+                    out,
+                    "No violations; {} can't be judged after the repair.",
+                    quantity::count(lost, "case")
+                )
             }
-            (0, 0) => writeln!(out, "Nothing violated."),
-            (0, some) => writeln!(out, "Nothing violated; {some} checks could not be judged."),
-            (1, _) => writeln!(out, "1 violation."),
-            (many, _) => writeln!(out, "{many} violations."),
+            (0, 0) => writeln!(out, "No violations."),
+            (0, some) => {
+                writeln!(out, "No violations; {} couldn't be judged.", quantity::count(some as u64, "check"))
+            }
+            (many, _) => writeln!(out, "{}.", quantity::count(many, "violation")),
         }
     }
 }

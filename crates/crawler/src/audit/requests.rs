@@ -175,8 +175,8 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
     }
     let Reading { runs, requests, hosts, machines, answers, .. } = reading;
     let made = totals(store)?.requests;
-    let silent = (requests == 0 && made > 0)
-        .then(|| "no request is on record: the ledger was off, or lost".to_owned());
+    let silent =
+        (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
     let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)? };
     Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?) })
 }
@@ -464,7 +464,7 @@ pub(super) fn complete<S: Store>(
     log: &Log,
     repair: Option<&RepairRecord>,
 ) -> Result<Check, AuditError> {
-    let mut check = Check::new("requests", "every request that was counted stands in the ledger");
+    let mut check = Check::new("requests", "every request that was counted is in the ledger");
     let counted = totals(store)?.requests;
     check.judged = counted;
     if log.silent.is_some() {
@@ -473,7 +473,7 @@ pub(super) fn complete<S: Store>(
     }
     check.lost = repair.map_or(0, |repair| repair.requests_lost);
     if counted != log.requests + check.lost {
-        let what = format!("{counted} requests were counted, {} stand in the ledger", log.requests);
+        let what = format!("{counted} requests were counted, {} are in the ledger", log.requests);
         check.broken("ledger", None, what);
     }
     Ok(check)

@@ -236,28 +236,25 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let checks = Checks {
             known: Check::new(
                 "robots_known",
-                "each origin's robots.txt is known, and in force (24 hours at the most), before any of its pages is asked for",
+                "each origin's robots.txt is known and valid (at most 24 hours old) before any of its pages is requested",
             ),
-            denied: Check::new("denied", "no URL is asked for that the robots.txt then in force denies"),
+            denied: Check::new("denied", "no URL is requested that the robots.txt in effect denies"),
             delay: Check::new(
                 "site_delay",
-                "the gap is never below the Crawl-delay or Request-rate of the robots.txt then in force",
+                "the time between two requests is never less than the Crawl-delay or Request-rate of the robots.txt in effect",
             ),
-            window: Check::new(
-                "visit_time",
-                "no request outside the Visit-time of the robots.txt then in force",
-            ),
+            window: Check::new("visit_time", "no request outside the Visit-time of the robots.txt in effect"),
             retry: Check::new(
                 "robots_retry",
-                "a Retry-After with 429 or 503 for robots.txt is kept by the whole host",
+                "a Retry-After with 429 or 503 for robots.txt pauses the whole host",
             ),
             refused: Check::new(
                 "purposes",
-                "no URL is asked for whose robots.txt denies every declared purpose in words",
+                "no URL is requested whose robots.txt denies every declared purpose",
             ),
             redirects: Check::new(
                 "robots_redirects",
-                "what a robots.txt redirects to on another host is asked for only where that host's own robots.txt, known before, allows it",
+                "the target of a redirected robots.txt on another host is requested only if that host's robots.txt is known and allows it",
             ),
             repaired: repair.map(|repair| repair.at),
         };
@@ -318,9 +315,9 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let version = versions.in_force(asked, asked.from).filter(is_fresh);
         let what = match version.zip(said) {
             None if is_led => return Ok(()),
-            None => "the robots.txt of its own host wasn't known".to_owned(),
+            None => "the robots.txt of its host wasn't known".to_owned(),
             Some((version, _)) if version.defers() => {
-                format!("the robots.txt of its own host: {}", version.reason)
+                format!("the robots.txt of its host: {}", version.reason)
             }
             Some((_, said)) => {
                 let verdict = said.rules.verdict(url.path_and_query());
@@ -328,7 +325,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
                     return Ok(());
                 }
                 let line = verdict.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-                format!("the robots.txt of its own host denies it: {line}{}", verdict.reason)
+                format!("the robots.txt of its host denies it: {line}{}", verdict.reason)
             }
         };
         checks.redirects.lost_or_broken(is_lost, &asked.url, at, what);
@@ -343,7 +340,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let said = versions.in_force_said(asked, asked.from)?;
         let Some((version, said)) = versions.in_force(asked, asked.from).zip(said) else {
             checks.known.case();
-            let what = "no robots.txt of its origin had been asked for";
+            let what = "no robots.txt of its origin had been requested";
             checks.known.lost_or_broken(is_lost, &asked.url, at, what);
             return Ok(());
         };
@@ -360,7 +357,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         }
         if !checks.known.margin(margin) {
             let what = format!(
-                "the robots.txt in force was fetched {age:.0} s before, and ended {:.0} s before",
+                "the robots.txt in effect was fetched {age:.0} s before, and expired {:.0} s before",
                 -left
             );
             checks.known.broken(&asked.url, at, what);
@@ -370,7 +367,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let verdict = said.rules.verdict(path);
         checks.denied.case();
         if version.defers() {
-            checks.denied.broken(&asked.url, at, format!("robots.txt could not be had: {}", version.reason));
+            checks.denied.broken(&asked.url, at, format!("robots.txt was unreachable: {}", version.reason));
         } else if !verdict.allowed {
             let line = verdict.line.map(|line| format!("line {line}: ")).unwrap_or_default();
             let rule =

@@ -156,7 +156,7 @@ pub(super) fn judge<S: Store>(
         spent: Spent::default(),
         scope: Check::new(
             "scope",
-            "each URL that was asked for is within the hosts, paths, patterns and length that the settings of its run, or of one before it, allow",
+            "each URL requested is within the hosts, paths, patterns and length that the settings of its run, or of an earlier one, allow",
         ),
         limits: Check::new(
             "limits",
@@ -175,7 +175,7 @@ pub(super) fn judge<S: Store>(
         reading.scope.unjudged = Some(silent.clone());
         reading.limits.unjudged = Some(silent.clone());
     } else if reading.bounds.iter().all(Option::is_none) {
-        let why = "no run's settings are on record: an older crawl, or its ledger was off";
+        let why = "no run's settings are recorded: an older crawl, or its ledger was off";
         reading.scope.unjudged = Some(why.to_owned());
         reading.limits.unjudged = Some(why.to_owned());
     }
@@ -237,14 +237,14 @@ impl<'a> Reading<'a> {
         let said = if limits.max_time.is_some_and(is_after) {
             limits.max_time.map(|most| format!("after max_time, {} s", most.as_secs()))
         } else if self.spent.bytes_at.is_some_and(is_after) {
-            limits.max_bytes.map(|most| format!("after max_bytes, {most} bytes, had come"))
+            limits.max_bytes.map(|most| format!("after max_bytes, {most} bytes, were received"))
         } else {
             None
         };
         if let Some(said) = said
             && !std::mem::replace(&mut self.spent.is_reported, true)
         {
-            let what = format!("asked for in run {}, {said}", self.begun);
+            let what = format!("requested in run {}, {said}", self.begun);
             self.limits.broken(url, Some(request.started), what);
         }
         self.bytes = self.bytes.saturating_add(request.bytes);
@@ -342,14 +342,14 @@ impl<'a> Reading<'a> {
         self.scope.case();
         if flags & IS_OUTSIDE != 0 {
             let url = if self.scope.first.len() < TOLD { place.url(store)? } else { String::new() };
-            let what = format!("asked for in run {run}, whose settings keep it out");
+            let what = format!("requested in run {run}, whose settings exclude it");
             self.scope.lost_or_broken(self.repaired, &url, None, what);
         }
         if let Some((depth, _)) = page {
             self.limits.case();
             if let Some(most) = most.filter(|most| depth > *most) {
                 let url = if self.limits.first.len() < TOLD { place.url(store)? } else { String::new() };
-                let what = format!("asked for in run {run} at depth {depth}; max_depth is {most}");
+                let what = format!("requested in run {run} at depth {depth}; max_depth is {most}");
                 self.limits.lost_or_broken(self.repaired, &url, None, what);
             }
         }

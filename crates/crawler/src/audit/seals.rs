@@ -90,11 +90,11 @@ impl Seals {
     fn new_check(&self) -> Check {
         let mut check = Check::new(
             "seals",
-            "each page record, list of links, robots.txt, file about consent and capture is the one whose digest the ledger holds",
+            "each page record, list of links, robots.txt, consent file and capture has the digest in the ledger",
         );
         if !self.any && !self.binds_all {
             check.unjudged =
-                Some("the ledger holds no digests: an older crawl, or its ledger was off".to_owned());
+                Some("the ledger has no digests: an older crawl, or its ledger was off".to_owned());
         }
         check
     }
@@ -174,11 +174,11 @@ fn judge_pages<S: Store>(
             None => check.unbound += 1,
             Some(sealed) => {
                 if sealed.record != record {
-                    let what = "its record isn't the one that the ledger has the digest of";
+                    let what = "its record doesn't have the digest in the ledger";
                     check.broken(url_of(check, number)?, None, what);
                 }
                 if sealed.links.is_some_and(|sealed| !sealed.covers(links)) {
-                    let what = "its links aren't those that the ledger has the digest of";
+                    let what = "its links don't have the digest in the ledger";
                     check.broken(url_of(check, number)?, None, what);
                 }
             }
@@ -203,7 +203,7 @@ fn gone<S: Store>(
     let Some(sealed) = sealed else { return Ok(()) };
     check.case();
     let url = if check.first.len() < TOLD { sealed.place.url(store)? } else { String::new() };
-    check.lost_or_broken(is_lost, &url, None, "the ledger says that it was stored, but it isn't there");
+    check.lost_or_broken(is_lost, &url, None, "the ledger says that it was stored, but it is missing");
     Ok(())
 }
 
@@ -243,7 +243,7 @@ fn judge_files<S: Store>(
                 continue;
             }
             let origin = rest[1..].split(|byte| *byte == 0).next().unwrap_or_default();
-            let what = "this version isn't one that the ledger has the digest of";
+            let what = "this version doesn't have a digest in the ledger";
             if binds_all {
                 check.lost_or_broken(is_lost, &String::from_utf8_lossy(origin), None, what);
             } else {
@@ -254,13 +254,13 @@ fn judge_files<S: Store>(
         while missing.len() > TOLD {
             missing.pop();
             check.case();
-            check.lost_or_broken(is_lost, "", None, "a version that the ledger speaks of is missing");
+            check.lost_or_broken(is_lost, "", None, "a version named in the ledger is missing");
         }
     }
     missing.extend(sealed.map(|(_, place)| place));
     for place in missing {
         check.case();
-        let what = "a version that the ledger speaks of is missing";
+        let what = "a version named in the ledger is missing";
         check.lost_or_broken(is_lost, &place.url(store)?, None, what);
     }
     Ok(())
@@ -307,8 +307,10 @@ impl Captures {
             kind => {
                 check.case();
                 if self.binds_all {
-                    let what =
-                        format!("{name} at {}: a record of type {kind} that no commit wrote", record.offset);
+                    let what = format!(
+                        "{name} at {}: a record of type {kind} that the crawl didn't write",
+                        record.offset
+                    );
                     check.lost_or_broken(is_lost, url, None, what);
                 } else {
                     check.unbound += 1;

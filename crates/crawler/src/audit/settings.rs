@@ -42,7 +42,7 @@ fn run<S: Store>(store: &S, digests: Option<RunSettings>) -> Result<Run, AuditEr
     let read = match text {
         None => Err("the settings that it was started with are missing from the database"),
         Some(text) if digest(&text) != digests.settings => {
-            Err("the stored settings aren't those that the ledger names")
+            Err("the stored settings don't have the digest in the ledger")
         }
         Some(text) => read_settings_in_force(&text).map_err(|_| "its stored settings can't be read"),
     };
@@ -57,15 +57,13 @@ pub(super) fn judge<S: Store>(
     rules: &AuditRules,
     repair: Option<&RepairRecord>,
 ) -> Result<Check, AuditError> {
-    let mut check = Check::new(
-        "settings",
-        "each run's settings and seeds are on record, and crawl.toml says what the crawl was made with",
-    );
+    let mut check =
+        Check::new("settings", "each run's settings and seeds are recorded, and crawl.toml matches them");
     let on_record: Vec<(usize, &RunSettings, &Run)> =
         (1..).zip(runs).filter_map(|(number, run)| Some((number, run.digests.as_ref()?, run))).collect();
     let Some((_, first, _)) = on_record.first() else {
         check.unjudged =
-            Some("no run's settings are on record: an older crawl, or its ledger was off".to_owned());
+            Some("no run's settings are recorded: an older crawl, or its ledger was off".to_owned());
         return Ok(check);
     };
     for (number, digests, run) in &on_record {

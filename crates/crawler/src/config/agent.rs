@@ -22,13 +22,13 @@ pub enum AgentError {
     #[error("the agent {0:?} is more than NAME/VERSION, as in SuperRobot/1.0")]
     TooManyParts(String),
     /// The name doesn't begin with a letter: no robots.txt could name us.
-    #[error("the agent {0:?} must begin with a letter, or no robots.txt could name it")]
+    #[error("the agent {0:?} must begin with a letter, otherwise robots.txt can't address it")]
     NoLetter(String),
     /// A character that a product can't have (RFC 9110 section 5.6.2: token).
-    #[error("the agent has the character {0:?}: NAME/VERSION takes letters, digits and - _ . alone")]
+    #[error("the agent has the character {0:?}: NAME/VERSION may have only letters, digits and - _ .")]
     BadCharacter(char),
     /// Longer than 128 bytes.
-    #[error("the agent has {0} bytes, at most {MAX_PRODUCT} are taken")]
+    #[error("the agent has {0} bytes; the maximum is {MAX_PRODUCT}")]
     TooLong(usize),
     /// Neither an http(s) URL nor an e-mail address.
     #[error("the contact {0:?} is neither a URL nor an e-mail address: write https://... or name@domain")]
@@ -64,8 +64,7 @@ impl Product {
         let (name, token) = (self.name(), self.token());
         (name != token).then(|| {
             format!(
-                "a name in robots.txt holds letters, _ and - alone (RFC 9309 section 2.2.1): groups for {name:?} are obeyed here, \
-                 but other parsers and checkers read {token:?}, and Disallow lines of groups for that name are obeyed as well"
+                "a name in robots.txt has only letters, _ and - (RFC 9309 section 2.2.1): this crawler honours groups for {name:?}, but other parsers and checkers read {token:?}, so Disallow lines of groups for that name are honoured too"
             )
         })
     }

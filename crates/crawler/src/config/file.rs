@@ -127,11 +127,8 @@ impl<'i> Reader<'i> {
         value: Spanned<DeValue<'i>>,
     ) -> Result<(), ConfigError> {
         if let Some(first) = places.iter().find(|place| place.path == key.path) {
-            let what = format!(
-                "`{}` is set a second time, first on line {}",
-                name.get_ref(),
-                self.line(first.key.start)
-            );
+            let what =
+                format!("`{}` is set twice, first on line {}", name.get_ref(), self.line(first.key.start));
             return Err(self.refuse(Some(name.span()), &what));
         }
         places.push(Place { path: key.path, key: name.span(), value: value.span() });

@@ -73,7 +73,7 @@ impl Loaded {
         self.settings.agent.product.parse().map_err(|error: AgentError| ConfigError::Bad {
             at: "--agent".to_owned(),
             what: if missing {
-                "not given; write --agent NAME/VERSION, as in --agent SuperRobot/1.0".to_owned()
+                "not given; add --agent NAME/VERSION, as in --agent SuperRobot/1.0".to_owned()
             } else {
                 error.to_string()
             },
@@ -154,9 +154,7 @@ fn variables(
         {
             let near = near.replace('-', "_").to_ascii_uppercase();
             let name = crate::clean::clean(&name).into_owned();
-            warnings.push(format!(
-                "the environment variable {name} means nothing here; did you mean CRAWL_{near}?"
-            ));
+            warnings.push(format!("the environment variable {name} isn't known; did you mean CRAWL_{near}?"));
         }
     }
     taken

@@ -101,7 +101,7 @@ fn an_option_may_stand_at_the_top_under_its_own_name() {
                 [limits]\nmax_pages = 10\nmax_depth = 3\n[fetch]\nallow_net = [\"10.0.0.0/8\"]\n";
     assert_eq!(with_file(short).unwrap().settings, with_file(long).unwrap().settings);
     let twice = "delay = \"1s\"\n[pace]\ndelay = \"2s\"\n";
-    assert!(message(with_file(twice)).contains("c.toml:3: `delay` is set a second time, first on line 1"));
+    assert!(message(with_file(twice)).contains("c.toml:3: `delay` is set twice, first on line 1"));
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_wrong_value_is_told_with_its_line() {
             "c.toml:2: pace.delay: \"1\" isn't a duration: a number and a unit, as in 500ms, 10s, 5m, 2h",
         ),
         ("[pace]\nconcurrency = -1\n", "c.toml:2: pace.concurrency: "),
-        ("[pace]\nconcurrency = 0\n", "c.toml:2: pace.concurrency: 0 is too little: at least 1"),
+        ("[pace]\nconcurrency = 0\n", "c.toml:2: pace.concurrency: 0 is too small: the minimum is 1"),
         ("[pace]\nadaptive = nan\n", "c.toml:2: pace.adaptive: must be between"),
         ("[pace]\nmax_rate = 0\n", "c.toml:2: pace.max_rate: must be between 0.001 and 1000000"),
         ("[pace]\nmax_rate = \"inf\"\n", "c.toml:2: pace.max_rate: must be between"),
@@ -150,7 +150,7 @@ fn a_wrong_value_is_told_with_its_line() {
             "c.toml:2: agent.product: the agent \"SuperRobot\" has no version",
         ),
         ("[agent]\ncontact = \"nobody\"\n", "c.toml:2: agent.contact: the contact \"nobody\" is neither"),
-        ("[limits]\nmax_pages = 0\n", "c.toml:2: limits.max_pages: 0 is too little"),
+        ("[limits]\nmax_pages = 0\n", "c.toml:2: limits.max_pages: 0 is too small"),
         ("[limits]\nmax_body = \"10K\"\n", "c.toml:2: limits.max_body: \"10K\" isn't a size"),
         (
             "[limits]\nmax_body = 10\n",

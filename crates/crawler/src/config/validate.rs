@@ -38,8 +38,9 @@ fn agent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>) -
     for alias in &agent.aliases {
         let fits = alias.chars().all(|c| c.is_ascii_alphabetic() || c == '-' || c == '_');
         if alias.is_empty() || !fits {
-            let what =
-                format!("{alias:?} isn't a product token: letters, - and _ alone (RFC 9309 section 2.2.1)");
+            let what = format!(
+                "{alias:?} isn't a product token: use only letters, - and _ (RFC 9309 section 2.2.1)"
+            );
             return Err(places.refuse("agent.aliases", what));
         }
     }
@@ -54,7 +55,7 @@ fn consent(settings: &Settings, places: &Places<'_>, warnings: &mut Vec<String>)
     }
     if settings.warc.enabled && !consent.purpose.contains(&Purpose::Archive) {
         warnings.push(
-            "bodies are kept in WARC files although --purpose doesn't name archive: pages that deny archiving are left out all the same"
+            "bodies are stored in WARC files although --purpose doesn't include archive; pages that deny archiving are still not stored"
                 .to_owned(),
         );
     }
@@ -123,10 +124,10 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
     let budgets = budgets.map(|(path, value)| (path, value.unwrap_or(1), 1, u64::MAX));
     for (path, value, least, most) in counts.into_iter().chain(reading(settings, &least)).chain(budgets) {
         if value < least {
-            return Err(places.refuse(path, format_args!("{value} is too little: at least {least}")));
+            return Err(places.refuse(path, format_args!("{value} is too small: the minimum is {least}")));
         }
         if value > most {
-            return Err(places.refuse(path, format_args!("{value} is too much: at most {most}")));
+            return Err(places.refuse(path, format_args!("{value} is too large: the maximum is {most}")));
         }
     }
     Ok(())

@@ -79,7 +79,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
             .collect();
         table(out, &["URL", "", "robots.txt"], &rows, paint)?;
 
-        writeln!(out, "\n{}: everything that it found", clean(host))?;
+        writeln!(out, "\n{}: all URLs it found", clean(host))?;
         table(
             out,
             &["URL", "", "indexed", "archived", "followed", "because"],
@@ -90,7 +90,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
     let count = |is_so: fn(&Row) -> bool| report.rows.iter().filter(|row| is_so(row)).count();
     writeln!(
         out,
-        "\n{} URLs found: {} fetched, {} left. {} pages indexed, {} archived.\n",
+        "\n{} URLs found: {} fetched, {} skipped. {} pages indexed, {} archived.\n",
         report.rows.len(),
         count(|row| row.fetched.is_some()),
         count(|row| row.fetched.is_none()),
@@ -99,7 +99,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
     )
 }
 
-/// The pages of a host in the order of their paths: first what was fetched, then what was left.
+/// The pages of a host in the order of their paths: fetched ones first, then skipped ones.
 fn page_rows(report: &RobotReport, host: &str) -> Vec<Vec<Cell>> {
     let mut rows: Vec<(&str, &Row)> = report
         .rows
@@ -120,7 +120,7 @@ fn page_rows(report: &RobotReport, host: &str) -> Vec<Vec<Cell>> {
             };
             vec![
                 Cell::plain(path),
-                row.fetched.map_or(Cell::bad("left"), |status| Cell::plain(&status.to_string())),
+                row.fetched.map_or(Cell::bad("skipped"), |status| Cell::plain(&status.to_string())),
                 answer(row.indexed),
                 answer(row.archived),
                 answer(row.followed),
@@ -155,7 +155,7 @@ fn fate(row: Option<&Row>) -> Cell {
     match row.map(|row| row.fetched) {
         Some(Some(200)) => Cell::good("fetched"),
         Some(Some(status)) => Cell::plain(&format!("fetched {status}")),
-        Some(None) => Cell::bad("left"),
+        Some(None) => Cell::bad("skipped"),
         None => Cell::plain("not found"),
     }
 }

@@ -58,7 +58,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let caches = &self.context.caches;
         if caches.get::<()>(Kind::SetAside, &origin).is_none() {
             caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
-            let words = format!("{origin}: {why}; its URLs wait behind those of the host's other origins");
+            let words =
+                format!("{origin}: {why}; its URLs are queued behind those of the host's other origins");
             let evidence = Evidence::from(words);
             self.decided(&lease, now, Decided::PutBack, Layer::Robots, Why::RobotsUnreachable, evidence);
         }

@@ -32,8 +32,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let words = match (&record, status, &failure) {
             (Some(record), ..) => record.reason.clone(),
-            (None, Some(status), _) => format!("status {status}; asked again"),
-            (None, None, Some(error)) => format!("{}; asked again", error.kind.as_str()),
+            (None, Some(status), _) => format!("status {status}; retrying"),
+            (None, None, Some(error)) => format!("{}; retrying", error.kind.as_str()),
             (None, None, None) => String::new(),
         };
         let decision = match &record {

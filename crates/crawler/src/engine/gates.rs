@@ -39,7 +39,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Why::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
                 _ => self.settings.max_bandwidth.map(|most| most.to_string()),
             };
-            let evidence = format!("{} a second over all hosts; told once", most.unwrap_or_default());
+            let evidence = format!("{} per second over all hosts; reported once", most.unwrap_or_default());
             self.decided(lease, now, Decided::Paused, Layer::Pace, why, evidence);
         }
     }

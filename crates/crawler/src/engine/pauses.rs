@@ -31,7 +31,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 continue;
             }
             self.frontier.wait(id, until, wait);
-            let words = format!("status {status}; noted before the last run was cut off");
+            let words = format!("status {status}; recorded before the last run was killed");
             self.decide(Decision {
                 at: now.wall,
                 url: host.clone(),

@@ -172,12 +172,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // A URL that fails has an entry of its own.
         let fails = gives_up && !matches!(lease.work, Work::RobotsFetch(_));
         if request.is_some() && !fails {
-            let words = format!("{}; asked again, {}s at the longest", error.detail, patience.as_secs_f64());
+            let words = format!("{}; retrying for at most {}s", error.detail, patience.as_secs_f64());
             let evidence = Evidence::from(wait).with_words(words).with_request(self.made.take());
             self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, evidence);
         } else if request.is_none() && begins {
             let words = format!(
-                "{}; nothing is asked until a connection can be made, for {}s at the longest",
+                "{}; no requests until a connection can be opened, for at most {}s",
                 error.detail,
                 patience.as_secs_f64()
             );

@@ -24,8 +24,8 @@ impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body(found) => write!(f, "sent as a page, but it is {found}"),
-            Self::CutHead => write!(f, "the body was cut before its head ended"),
-            Self::LateMeta(bytes) => write!(f, "a meta element stands beyond the first {bytes} bytes"),
+            Self::CutHead => write!(f, "the body was truncated before the end of its head"),
+            Self::LateMeta(bytes) => write!(f, "a meta element is beyond the first {bytes} bytes"),
             Self::SurplusMetas(count) => write!(f, "there are more than {count} meta elements"),
             Self::LongMeta(bytes) => write!(f, "a meta value is longer than {bytes} bytes"),
         }

@@ -13,7 +13,7 @@ use crate::address::{AddressClass, embedded_v4};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BlockedAddress {
     /// It isn't public, and nothing opens it.
-    #[error("{addr} is a {} address, which is closed (--allow-net {} opens it)", .class.as_str(), IpNet::from(*.addr))]
+    #[error("{addr} is a {} address, which isn't allowed (--allow-net {} allows it)", .class.as_str(), IpNet::from(*.addr))]
     Closed {
         /// The address.
         addr: IpAddr,
@@ -22,7 +22,7 @@ pub enum BlockedAddress {
     },
     /// The first answer for the name, in this crawl, was of another class.
     #[error(
-        "the name now has {addr}, a {} address, but its first answer in this crawl was {}: closed (--resolve opens it)",
+        "the name now has {addr}, a {} address, but it first resolved to {} in this crawl: not allowed (--resolve allows it)",
         .class.as_str(), .first.as_str()
     )]
     Changed {
@@ -35,7 +35,7 @@ pub enum BlockedAddress {
     },
     /// The resolve rules of the host are for another port than the one that stands in the URL.
     #[error(
-        "--resolve gives the address {} for port {} alone, and the URL names port {port}: not connected (a rule without a port keeps the port of the URL)",
+        "--resolve gives the address {} for port {} only, and the URL has port {port}: not connected (a rule without a port keeps the port of the URL)",
         .rule.ip(), .rule.port()
     )]
     OtherPort {

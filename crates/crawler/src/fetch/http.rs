@@ -195,7 +195,7 @@ impl HttpFetch {
         if status < 200 {
             return Err(FetchError::new(
                 ErrorKind::Protocol,
-                &format!("status {status} where an answer was due"),
+                &format!("status {status} instead of a final response"),
             ));
         }
         // ": " and the line end count as well.
@@ -269,11 +269,11 @@ impl Progress {
 
     fn late(&self, late: Late, timeout: Duration, patience: Duration) -> FetchError {
         if late == Late::Memory {
-            let detail = format!("no memory for the body within {patience:?}: other hosts send large ones");
+            let detail = format!("no memory for the body within {patience:?}: other hosts send large bodies");
             return FetchError::new(ErrorKind::Local, &detail);
         }
         let missing = match (&self.head, self.is_connected()) {
-            (Some(_), _) => "the body isn't complete",
+            (Some(_), _) => "the body is incomplete",
             (None, true) => "no response",
             (None, false) => "no connection",
         };

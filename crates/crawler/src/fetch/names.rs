@@ -32,9 +32,9 @@ pub(super) enum LookupError {
     NoName,
     #[error("the name has no address")]
     NoAddress,
-    #[error("the name servers don't answer within {0:?}")]
+    #[error("the name servers didn't respond within {0:?}")]
     Timeout(Duration),
-    #[error("the name had no address when it was looked up")]
+    #[error("the name had no address when it was last looked up")]
     NotBooked,
     #[error("no name server is known: {0}")]
     NoServer(String),

@@ -63,7 +63,7 @@ impl FromStr for ResolveRule {
         }
         let addr = addr.parse().map_err(|_| {
             let is_curls = addr.parse::<u16>().is_ok();
-            refuse(if is_curls { CURLS_ORDER } else { "no address; an IPv6 address stands in brackets" })
+            refuse(if is_curls { CURLS_ORDER } else { "no address; put an IPv6 address in brackets" })
         })?;
         let port = match port.ok_or_else(|| refuse("no colon before the port"))? {
             "" => None,

@@ -209,7 +209,7 @@ mod tests {
     async fn each_row_of_the_documented_table_of_resolve_rules() {
         let refused = |address: &str, rule: u16, url: u16| {
             Err(format!(
-                "--resolve gives the address {address} for port {rule} alone, and the URL names port {url}: \
+                "--resolve gives the address {address} for port {rule} only, and the URL has port {url}: \
                  not connected (a rule without a port keeps the port of the URL)"
             ))
         };

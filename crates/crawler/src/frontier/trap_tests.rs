@@ -106,7 +106,7 @@ fn what_waits_is_held_once_its_group_goes_on_saying_the_same() {
         let id = frontier.known("a.test").unwrap();
         frontier.page_said(id, &url, 7);
     }
-    assert_eq!(taken, 21, "the first said something new, twenty more didn't");
+    assert_eq!(taken, 21, "the first had new content, twenty more didn't");
     let held = frontier.take_held().unwrap();
     assert_eq!(held.len(), 79);
     assert!(held.iter().all(|(.., held)| held.budget == Budget::SamePages));

@@ -36,18 +36,18 @@ pub(super) fn start<S: Store>(
     let Some((indexing, indexer, built)) = crate::search::Indexing::start(root, store, &limits, now, purge)?
     else {
         tracing::warn!(
-            "this crawl is large and has no full-text index of this version: the run keeps none; `crawl index {}` builds it when the run is over",
+            "this crawl is large and has no full-text index of this version, so the run keeps none; run `crawl index {}` after it",
             root.display()
         );
         remove(root)?;
         return Ok((None, None));
     };
     if built.pages > 0 {
-        tracing::info!("pages that were taken into the full-text index: {}", built.pages);
+        tracing::info!("pages added to the full-text index: {}", built.pages);
     }
     if built.unarchived > 0 {
         tracing::warn!(
-            "pages that the full-text index finds by title, description and URL alone, since their bodies aren't archived: {}",
+            "pages that the full-text index finds only by title, description and URL, because their bodies aren't archived: {}",
             built.unarchived
         );
     }

@@ -79,7 +79,7 @@ pub enum JobError {
     View(Box<crate::view::ViewError>),
     /// Withdrawn content may still be in the database's free space.
     #[error(
-        "withdrawn content may still be in free space of the database; `crawl resume {}` removes it when the disk can be written again",
+        "withdrawn content may still be in free space of the database; `crawl resume {}` removes it once the disk is writable",
         .dir.display()
     )]
     Scrub {

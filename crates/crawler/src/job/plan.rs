@@ -77,7 +77,7 @@ pub fn plan_asked<S: Store>(
         }
     }
     let known_from = if settings.scope.sitemaps { "the seeds and the sitemaps" } else { "the seeds" };
-    let known_from = format!("{known_from}; what pages link to isn't known yet");
+    let known_from = format!("{known_from}; the links of pages aren't known yet");
     let sitemaps = sitemaps(&**store)?;
     Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
 }
@@ -124,7 +124,7 @@ pub fn plan_stored<S: Store>(
             take(&skipped.url)?;
         }
     }
-    let known_from = "what the crawl has stored: pages, what waits, and what robots.txt denied".to_owned();
+    let known_from = "the stored crawl: pages, queued URLs, and URLs denied by robots.txt".to_owned();
     let sitemaps = sitemaps(&**store)?;
     Ok(Plan::new(planner, &robots, sitemaps, &basis(settings, known_from, now))?)
 }

@@ -24,7 +24,7 @@ use crate::record::Decision;
 #[non_exhaustive]
 pub enum Bad {
     /// Damaged, or of a form that this version doesn't know.
-    #[error("it is damaged, or of an unknown form")]
+    #[error("it is damaged, or has an unsupported format version")]
     Form,
     /// The entry can't be written as JSON.
     #[error("an entry can't be written")]

@@ -150,7 +150,7 @@ pub struct HostPlan {
 pub struct OriginPlan {
     /// Scheme, host and port.
     pub origin: String,
-    /// What its robots.txt means; `unknown` in JSON where it was never asked for.
+    /// What its robots.txt means; `unknown` in JSON where it was not fetched.
     #[serde(serialize_with = "or_unknown")]
     pub access: Option<RobotsAccess>,
     /// Why, in words.
@@ -344,7 +344,7 @@ fn least_duration(origins: &[DraftOrigin], basis: &Basis) -> Duration {
     longest.max(together.saturating_sub(last))
 }
 
-/// Why nothing of a host would be fetched, whatever its rules say.
+/// Why no URL of a host would be fetched, regardless of its rules.
 fn closed(origins: &[DraftOrigin]) -> Option<String> {
     let mut records = origins.iter().map(|origin| origin.entry.as_ref().map(|entry| &entry.record));
     let first = records.clone().next()??;
@@ -384,7 +384,7 @@ impl OriginPlan {
         Self {
             origin,
             access: entry.map(|entry| entry.record.access.clone()),
-            reason: entry.map_or_else(|| "never asked for".to_owned(), |entry| entry.record.reason.clone()),
+            reason: entry.map_or_else(|| "not fetched".to_owned(), |entry| entry.record.reason.clone()),
             status: entry.and_then(|entry| entry.record.status),
             rules,
             more_rules,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::{HostPlan, OriginPlan, Plan};
 use crate::clean::clean_to;
+use crate::quantity::count;
 use crate::record::RobotsAccess;
 
 /// Widest line.
@@ -19,25 +20,22 @@ impl Plan {
         let more = more(*skipped, *unknown);
         line(
             out,
-            &format!(
-                "Plan for {agent}: of the URLs known, {allowed} may be fetched, {blocked} may not{more}"
-            ),
+            &format!("Plan for {agent}: {allowed} of the known URLs may be fetched, {blocked} may not{more}"),
         )?;
         line(out, &format!("  known from {known_from}"))?;
-        let s = |count: usize| if count == 1 { "" } else { "s" };
         line(
             out,
             &format!(
-                "  at least {requests} requests to {} host{}, and {}",
-                hosts.len(),
-                s(hosts.len()),
+                "  at least {} to {}, in at least {}",
+                count(*requests, "request"),
+                count(hosts.len() as u64, "host"),
                 duration(self.least_duration)
             ),
         )?;
         let skipped = hosts.iter().filter(|host| host.left.is_some()).count();
         if skipped > 0 {
-            let words = "would be skipped: robots.txt alone is asked for";
-            line(out, &format!("  {skipped} host{} {words}", s(skipped)))?;
+            let words = "would be skipped: only robots.txt is requested";
+            line(out, &format!("  {} {words}", count(skipped as u64, "host")))?;
         }
         hosts.iter().try_for_each(|host| host.write_text(out))
     }
@@ -52,7 +50,7 @@ impl HostPlan {
             item(out, "skipped", &format!("the host would be skipped: {left}"))?;
         }
         let least = duration(self.least_duration);
-        item(out, "requests", &format!("at least {}, in {least} or more", self.requests))?;
+        item(out, "requests", &format!("at least {}, in at least {least}", self.requests))?;
         self.origins.iter().try_for_each(|origin| origin.write_text(out))
     }
 }
@@ -65,8 +63,8 @@ impl OriginPlan {
             Some(RobotsAccess::Stored) => "robots.txt is unreachable; using the cached copy",
             Some(RobotsAccess::AllowAll) => "everything may be fetched",
             Some(RobotsAccess::DenyAll) => "nothing may be fetched",
-            Some(RobotsAccess::Defer) => "robots.txt is unreachable: nothing is fetched until it is answered",
-            Some(RobotsAccess::Other(_)) | None => "robots.txt isn't known",
+            Some(RobotsAccess::Defer) => "robots.txt is unreachable: nothing is fetched until it responds",
+            Some(RobotsAccess::Other(_)) | None => "robots.txt wasn't fetched",
         };
         item(out, "access", &format!("{words} ({})", self.reason))?;
         match &self.rules[..] {
@@ -107,15 +105,15 @@ fn item(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
 }
 
 fn many(out: &mut impl Write, name: &str, texts: impl Iterator<Item = String>, more: u64) -> io::Result<()> {
-    let mut left = more;
+    let mut omitted = more;
     for (n, text) in texts.enumerate() {
         if n < NAMED {
             item(out, if n == 0 { name } else { "" }, &text)?;
         } else {
-            left += 1;
+            omitted += 1;
         }
     }
-    if left > 0 { item(out, "", &format!("... and {left} more: see --json")) } else { Ok(()) }
+    if omitted > 0 { item(out, "", &format!("... and {omitted} more: see --json")) } else { Ok(()) }
 }
 
 /// `3 s`, `2 min 5 s`, `1 h 0 min`, `3 d 4 h`: two units, rounded up to a second.

@@ -35,10 +35,10 @@ pub enum RepairError {
     #[error(transparent)]
     Dir(#[from] DirError),
     /// The new directory holds something.
-    #[error("{} exists already; choose a new directory for --out", .0.display())]
+    #[error("{} already exists; choose a new directory for --out", .0.display())]
     Exists(PathBuf),
     /// Neither file nor database tells settings and seeds.
-    #[error("{} has no readable crawl.toml, and its database doesn't tell what stood there: put a crawl.toml with the settings and seeds of the crawl (section [record]) into it", .0.display())]
+    #[error("{} has no readable crawl.toml, and its database has no copy: restore a crawl.toml with the settings and seeds of the crawl (section [record])", .0.display())]
     NoSettings(PathBuf),
     /// The settings.
     #[error(transparent)]

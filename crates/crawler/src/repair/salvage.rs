@@ -30,10 +30,10 @@ type Way = (&'static str, fn(&Path));
 
 /// What is tried, each on a fresh copy.
 const WAYS: [Way; 4] = [
-    ("opened as it is", |_| {}),
-    ("opened from its log alone, its snapshot left out", without_snapshots),
+    ("opened unchanged", |_| {}),
+    ("opened from its log, without its snapshot", without_snapshots),
     ("opened with new settings of sled", with_conf),
-    ("opened from its log alone, with new settings of sled", |path| {
+    ("opened from its log, with new settings of sled", |path| {
         without_snapshots(path);
         with_conf(path);
     }),
@@ -69,7 +69,7 @@ pub(super) fn open(from: &Path, place: &Path) -> Salvage {
         && let Ok(store) = attempt(from, place, WAYS[index].1)
     {
         let sealed = SledStore::sealed_commits(from).unwrap_or(0);
-        salvage.told = format!("{}; {} of {sealed} commits are there", WAYS[index].0, store.commits());
+        salvage.told = format!("{}; {} of {sealed} commits recovered", WAYS[index].0, store.commits());
         salvage.store = Some(store);
     } else {
         salvage.told = format!("can't be opened: {}", crate::clean::clean_to(&why, 300));

@@ -10,11 +10,11 @@ use crate::store::StoreError;
 #[non_exhaustive]
 pub enum SearchError {
     /// There is none.
-    #[error("{} has no full-text index; `crawl index {}` builds it from the archive", .0.display(), .0.display())]
+    #[error("{} has no full-text index; `crawl index {}` builds one from the archive", .0.display(), .0.display())]
     None(PathBuf),
     /// It was made by another version.
     #[error(
-        "the full-text index of {} was made by another version of crawl; `crawl index {}` builds it anew",
+        "the full-text index of {} was built by another version of crawl; `crawl index {}` rebuilds it",
         .0.display(), .0.display()
     )]
     OtherForm(PathBuf),
@@ -22,7 +22,7 @@ pub enum SearchError {
     #[error("{0}")]
     Query(String),
     /// The index itself, in tantivy's words.
-    #[error("the full-text index can't be read or written: {0}; `crawl index DIR` builds it anew")]
+    #[error("the full-text index can't be read or written: {0}; `crawl index DIR` rebuilds it")]
     Index(String),
     /// A file of it.
     #[error("can't {action} {}", .path.display())]
@@ -38,7 +38,7 @@ pub enum SearchError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The thread that writes it ended.
-    #[error("the thread that writes the full-text index failed unexpectedly")]
+    #[error("the writer thread of the full-text index failed unexpectedly")]
     Panicked,
 }
 

@@ -166,15 +166,15 @@ fn has_terms(searcher: &Searcher, field: Field) -> Result<bool, SearchError> {
 fn told(error: &QueryParserError) -> SearchError {
     let what = match error {
         QueryParserError::SyntaxError(_) => {
-            "a quote or bracket isn't closed, or an operator stands alone; put a part with special characters in quotes".to_owned()
+            "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes".to_owned()
         }
         QueryParserError::FieldDoesNotExist(name) => {
             format!("there is no field `{name}`; fields are {NAMED}; put a word with a colon in quotes")
         }
-        QueryParserError::AllButQueryForbidden => "it only says what is left out".to_owned(),
-        QueryParserError::ExpectedInt(_) => "status and depth take a whole number".to_owned(),
+        QueryParserError::AllButQueryForbidden => "it only excludes words".to_owned(),
+        QueryParserError::ExpectedInt(_) => "status and depth need a whole number".to_owned(),
         QueryParserError::FieldNotIndexed(name) => format!("field `{name}` can't be searched; fields are {NAMED}"),
-        QueryParserError::FieldDoesNotHavePositionsIndexed(name) => format!("field `{name}` takes one word, no phrase"),
+        QueryParserError::FieldDoesNotHavePositionsIndexed(name) => format!("field `{name}` needs one word, not a phrase"),
         error => error.to_string(),
     };
     SearchError::Query(what)

@@ -77,13 +77,13 @@ pub enum Fault {
     #[error("not a sitemap")]
     NotOne,
     /// It has a document type definition.
-    #[error("it has a document type definition, which isn't read")]
+    #[error("it has a document type definition, which isn't supported")]
     DocType,
     /// More bytes than the limit.
-    #[error("cut at the limit of bytes")]
+    #[error("truncated at the size limit")]
     Bytes,
     /// More URLs than the limit.
-    #[error("cut at the limit of URLs")]
+    #[error("truncated at the URL limit")]
     Urls,
     /// Elements nested too deeply.
     #[error("its elements are nested too deeply")]

@@ -137,7 +137,7 @@ fn what_is_broken_counts_up_to_the_break() {
     let text = urlset("<url><loc>http://a.test/1</loc></url><url><loc>http://a.test/2");
     let sitemap = of(&text[..text.len() - 9]);
     assert_eq!(urls(&sitemap), ["http://a.test/1"]);
-    assert_eq!(sitemap.fault, Some(Fault::Broken("it ends early".to_owned())));
+    assert_eq!(sitemap.fault, Some(Fault::Broken("it ends unexpectedly".to_owned())));
     let broken = of("<urlset><url><loc>http://a.test/1</loc></url><!-- </urlset>");
     assert_eq!(urls(&broken), ["http://a.test/1"]);
     assert!(matches!(broken.fault, Some(Fault::Broken(_))), "{broken:?}");

@@ -15,7 +15,7 @@ pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
     loop {
         let fault = match reader.read_event() {
             Ok(Event::Eof) if reading.depth == 0 => return reading.end(),
-            Ok(Event::Eof) => Some(Fault::Broken("it ends early".to_owned())),
+            Ok(Event::Eof) => Some(Fault::Broken("it ends unexpectedly".to_owned())),
             Ok(event) => reading.event(&event).err(),
             Err(error) => Some(Fault::Broken(crate::clean::clean_to(&error.to_string(), 200))),
         };

@@ -217,7 +217,7 @@ pub enum StoreError {
     },
     /// The directory or its files are damaged or incomplete. Nothing was removed; nothing is ever started over.
     #[error(
-        "the database {} is damaged ({detail}); keep it as it is: `crawl repair {} --out NEWDIR` saves what can be read",
+        "the database {} is damaged ({detail}); leave it unchanged, and run `crawl repair {} --out NEWDIR` to save what can be read",
         path.display(), crawl_dir(path)
     )]
     Damaged {
@@ -236,7 +236,7 @@ pub enum StoreError {
     },
     /// A record that others refer to isn't there: the database lost it.
     #[error(
-        "the database is damaged: tree `{tree}` lacks {detail}; `crawl repair DIR --out NEWDIR` saves what can be read"
+        "the database is damaged: tree `{tree}` lacks {detail}; run `crawl repair DIR --out NEWDIR` to save what can be read"
     )]
     Lost {
         /// The tree's name.
@@ -245,7 +245,9 @@ pub enum StoreError {
         detail: String,
     },
     /// A record has a form that this version doesn't know.
-    #[error("record in tree `{tree}` has an unknown form ({detail}); it was written by another version")]
+    #[error(
+        "record in tree `{tree}` has an unsupported format version ({detail}); it was written by another version of crawl"
+    )]
     Form {
         /// The tree's name.
         tree: &'static str,
@@ -253,7 +255,7 @@ pub enum StoreError {
         detail: String,
     },
     /// An earlier commit failed; see [`Store::commit`].
-    #[error("the database took no further writes after an earlier error")]
+    #[error("the database refuses writes after an earlier error")]
     Stopped,
     /// The planned death of a [`CrashStore`].
     #[error("simulated crash at commit {0}")]

@@ -421,7 +421,7 @@ fn write_robots(change: &RobotsChange, form: DiffForm, out: &mut impl Write) -> 
         (Some(one), Some(two)) if one.access != two.access => {
             line = format!("{line}  {} -> {}", one.access, two.access);
         }
-        (Some(_), Some(_)) => line.push_str("  other rules"),
+        (Some(_), Some(_)) => line.push_str("  the rules changed"),
         (state, other) => {
             if let Some(state) = state.as_ref().or(other.as_ref()) {
                 line = format!("{line}  {}", state.access);
@@ -441,7 +441,7 @@ fn write_summary(counts: &DiffCounts, form: DiffForm, out: &mut impl Write) -> i
     }
     for (name, counts) in [("pages", counts.pages), ("robots.txt", counts.robots)] {
         let Counts { added, gone, changed, same } = counts;
-        writeln!(out, "{name}: {added} added, {gone} gone, {changed} changed, {same} the same")?;
+        writeln!(out, "{name}: {added} added, {gone} removed, {changed} changed, {same} unchanged")?;
     }
     Ok(())
 }

@@ -129,7 +129,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, FilterError> {
                         inner.push(one);
                         place += 1;
                     }
-                    (None, _) => return Err(FilterError { at, what: "the text has no end".to_owned() }),
+                    (None, _) => return Err(FilterError { at, what: "the string isn't closed".to_owned() }),
                 }
             }
             place += 1;
@@ -154,7 +154,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, FilterError> {
             place += sign.len();
             tokens.push((at, Token::Sign(sign)));
         } else {
-            return Err(FilterError { at, what: format!("{c:?} means nothing here") });
+            return Err(FilterError { at, what: format!("unexpected {c:?}") });
         }
     }
     tokens.push((characters.len() + 1, Token::End));
@@ -297,7 +297,7 @@ impl Parser<'_> {
                     let what = error.to_string();
                     let last =
                         what.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                    FilterError { at, what: format!("{text:?} is no regular expression: {last}") }
+                    FilterError { at, what: format!("{text:?} isn't a regular expression: {last}") }
                 })?;
                 let matches = Test::Matches(place, regex);
                 return Ok(if is_not { not_null(place, matches) } else { matches });
@@ -512,9 +512,9 @@ mod tests {
             ("status in (200", 15, "expected `,` or `)`"),
             ("status not 3", 12, "expected `in`"),
             ("title is 3", 10, "expected `null`"),
-            ("title = 'x", 9, "has no end"),
-            ("ü = 1 # 2", 7, "'#' means nothing here"),
-            ("url ~ '('", 7, "is no regular expression"),
+            ("title = 'x", 9, "isn't closed"),
+            ("ü = 1 # 2", 7, "unexpected '#'"),
+            ("url ~ '('", 7, "isn't a regular expression"),
             ("status ~ '4'", 10, "`~` is for texts"),
             ("keywords < 'x'", 12, "no order"),
             ("fetched_at > 'soon'", 14, "a date or time"),

@@ -16,8 +16,8 @@ pub enum SortKeyError {
     /// The table doesn't have the column.
     #[error("--sort: {0}")]
     Column(UnknownColumn),
-    /// Something else than `asc` or `desc` stands behind the colon.
-    #[error("--sort {0}: `asc` or `desc` stands behind the colon")]
+    /// Something else than expected `asc` or `desc` after the colon.
+    #[error("--sort {0}: expected `asc` or `desc` after the colon")]
     Direction(String),
 }
 

@@ -110,24 +110,24 @@ impl Held {
             Budget::Depth => format!("{count} links from a seed"),
             Budget::Segments => format!("the path has {count} segments"),
             Budget::Repeats => {
-                format!("`{}` stands {count} times in the path", form::repeated(path).unwrap_or_default())
+                format!("`{}` is {count} times in the path", form::repeated(path).unwrap_or_default())
             }
-            Budget::UrlsPerHost => format!("{host} has {count} URLs already"),
-            Budget::HostsPerDomain => format!("{} has {count} hosts already", domain(host)),
-            Budget::HostsPerPage => format!("the page names {count} hosts already that weren't known"),
+            Budget::UrlsPerHost => format!("{host} already has {count} URLs"),
+            Budget::HostsPerDomain => format!("{} already has {count} hosts", domain(host)),
+            Budget::HostsPerPage => format!("the page already names {count} new hosts"),
             Budget::QueryVariants => format!(
-                "{count} URLs differ from {host}{path} in the query alone; {fresh} of {pages} pages said something new"
+                "{count} URLs differ from {host}{path} only in the query; {fresh} of {pages} pages had new content"
             ),
             Budget::ShapeVariants => format!(
-                "{count} URLs have the shape {host}{}; {fresh} of {pages} pages said something new",
+                "{count} URLs have the shape {host}{}; {fresh} of {pages} pages had new content",
                 shape(path)
             ),
             Budget::SamePages if *in_folder => format!(
-                "the last {count} pages of the folder {host}{} said the same as those before; {fresh} of {pages} said something new",
+                "the last {count} pages of the folder {host}{} repeated earlier content; {fresh} of {pages} had new content",
                 shape(key::folder(path))
             ),
             Budget::SamePages => format!(
-                "the last {count} pages of the shape {host}{} said the same as those before; {fresh} of {pages} said something new",
+                "the last {count} pages of the shape {host}{} repeated earlier content; {fresh} of {pages} had new content",
                 shape(path)
             ),
         };
@@ -223,7 +223,7 @@ mod tests {
         let held = domains.judge(&rules, "another.maze.co.uk").unwrap();
         assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerDomain, 3, 3));
         let url = CrawlUrl::parse("http://another.maze.co.uk/").unwrap();
-        assert_eq!(held.evidence(&url), "traps.hosts_per_domain 3: maze.co.uk has 3 hosts already");
+        assert_eq!(held.evidence(&url), "traps.hosts_per_domain 3: maze.co.uk already has 3 hosts");
         assert_eq!(domains.judge(&rules, "other.co.uk"), None, "another registrable domain");
         let none = TrapSettings { hosts_per_domain: None, ..rules };
         assert_eq!(domains.judge(&none, "another.maze.co.uk"), None);
@@ -255,10 +255,7 @@ mod tests {
         let held = domains.judge(&rules, "c.test").unwrap();
         assert_eq!((held.budget, held.limit, held.count), (Budget::HostsPerPage, 2, 2));
         let url = CrawlUrl::parse("http://c.test/").unwrap();
-        assert_eq!(
-            held.evidence(&url),
-            "traps.hosts_per_page 2: the page names 2 hosts already that weren't known"
-        );
+        assert_eq!(held.evidence(&url), "traps.hosts_per_page 2: the page already names 2 new hosts");
         domains.begin_page(0);
         assert_eq!(domains.judge(&rules, "c.test"), None, "another page");
     }
@@ -270,14 +267,14 @@ mod tests {
         for (budget, expected) in [
             (Budget::Depth, "traps.depth 10: 12 links from a seed"),
             (Budget::Segments, "traps.segments 10: the path has 12 segments"),
-            (Budget::UrlsPerHost, "traps.urls_per_host 10: a.test has 12 URLs already"),
+            (Budget::UrlsPerHost, "traps.urls_per_host 10: a.test already has 12 URLs"),
             (
                 Budget::QueryVariants,
-                "traps.query_variants 10: 12 URLs differ from a.test/cal/2031/04 in the query alone; 3 of 9 pages said something new",
+                "traps.query_variants 10: 12 URLs differ from a.test/cal/2031/04 only in the query; 3 of 9 pages had new content",
             ),
             (
                 Budget::ShapeVariants,
-                "traps.shape_variants 10: 12 URLs have the shape a.test/cal/#/#; 3 of 9 pages said something new",
+                "traps.shape_variants 10: 12 URLs have the shape a.test/cal/#/#; 3 of 9 pages had new content",
             ),
         ] {
             assert_eq!(held(budget).evidence(&url), expected);
@@ -287,7 +284,7 @@ mod tests {
         let folder = Held { in_folder: true, ..held(Budget::SamePages) };
         assert_eq!(
             folder.evidence(&url),
-            "traps.same_pages 10: the last 12 pages of the folder a.test/cal/#/ said the same as those before; 3 of 9 said something new"
+            "traps.same_pages 10: the last 12 pages of the folder a.test/cal/#/ repeated earlier content; 3 of 9 had new content"
         );
     }
 }

@@ -8,6 +8,7 @@ use super::SkippedRow;
 use super::hosts::queued;
 use super::moment::Moment;
 use crate::frontier::HostRecord;
+use crate::quantity;
 use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason};
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
@@ -104,7 +105,7 @@ pub(super) fn statement(
         reasons.push(Counted { what: what.to_owned(), count: left });
     }
     let cut = held.iter().flat_map(|held| &held.cut);
-    reasons.extend(cut.map(|(what, count)| Counted { what: format!("cut by {what}"), count: *count }));
+    reasons.extend(cut.map(|(what, count)| Counted { what: format!("truncated by {what}"), count: *count }));
     reasons.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
     let (status, words) = if left > 0 { waiting(record, end, left) } else { through(record, held) };
     (status, words, reasons)
@@ -126,7 +127,7 @@ fn waiting(record: &HostRecord, end: Option<&EndRecord>, left: u64) -> (Status, 
     match (end.map(|end| end.end.as_str()), limit) {
         (_, Some(limit)) => bounded(limit),
         (Some("interrupted" | "forced"), _) => incomplete(", the crawl was stopped"),
-        (Some("running"), _) => incomplete(", the crawl was cut off or still runs"),
+        (Some("running"), _) => incomplete(", the crawl is running or was killed"),
         _ => incomplete(&robots_words(record)),
     }
 }
@@ -157,16 +158,16 @@ fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
     let names: Vec<&str> = limits.keys().map(String::as_str).chain(cut.keys().copied()).collect();
     let mut counts = Vec::new();
     if !limits.is_empty() {
-        counts.push(format!("{} left out", urls(limits.values().sum())));
+        counts.push(format!("{} skipped", urls(limits.values().sum())));
     }
     if !cut.is_empty() {
         let pages = cut.values().sum::<u64>();
-        counts.push(format!("{pages} {} cut", if pages == 1 { "page" } else { "pages" }));
+        counts.push(format!("{} truncated", quantity::count(pages, "page")));
     }
     let words = format!("complete within limits ({}): {}{failed}", names.join(", "), counts.join(", "));
     (Status::CompleteWithinLimits, words)
 }
 
 fn urls(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
+    quantity::count(count, "URL")
 }

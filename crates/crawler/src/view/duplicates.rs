@@ -1,4 +1,4 @@
-//! Table `duplicates`: pages that say the same as others, or nearly the same.
+//! Table `duplicates`: pages with the same or nearly the same content.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,15 +13,15 @@ use crate::sorter::{self, Sorter};
 use crate::store::Store;
 
 row! {
-    /// A page that says the same as another one, or nearly.
+    /// A page with the same or nearly the same content as another one.
     DuplicateRow {
-        /// URL of the first page of the group, by host and URL. Pages are in a group where a chain of near duplicates joins them.
+        /// URL of the first page of the group, by host and URL. A group is a chain of near duplicates.
         group_url: String,
-        /// URL of the page; that of the group is a row too.
+        /// URL of the page; the first page of the group has a row too.
         url: String,
-        /// The body is that of the group's first page, byte for byte.
+        /// The body is identical to that of the group's first page.
         exact: bool,
-        /// Bits of the simhash that differ from that of the group's first page.
+        /// Bits in which the simhash differs from that of the group's first page.
         distance: Option<u32> [null = "one of them has too little text for a simhash"],
         /// As in `pages`.
         digest: String,
@@ -32,7 +32,7 @@ row! {
     }
 }
 
-/// Bits that the fingerprints of near duplicates may differ in.
+/// Bits in which the fingerprints of near duplicates may differ.
 const NEAR: u32 = 3;
 
 /// Parts that a fingerprint is cut into: two that differ in `NEAR` bits at most have one in common.
@@ -41,7 +41,7 @@ const PARTS: u32 = 4;
 /// Fingerprints with a part in common that each is compared with: those that follow it in numerical order.
 const COMPARED: usize = 256;
 
-/// What pages that say the same have in common: the simhash, or the digest where there is none.
+/// What duplicates have in common: the simhash, or the digest if there is none.
 fn mark(record: &PageRecord) -> Option<(bool, u64)> {
     let digest = record.digest.as_deref()?;
     let of_digest = || sorter::number(blake3::hash(digest.as_bytes()).as_bytes(), 0, 8);
@@ -87,8 +87,8 @@ impl Groups {
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `duplicates`, by group, host and URL. All page records are read twice before the first one comes; marks and rows are
-    /// sorted in temporary files. Memory: some 50 bytes for each text that several pages have in common or nearly so.
+    /// The rows of table `duplicates`, by group, host and URL. All page records are read twice before the first row; marks
+    /// and rows are sorted in temporary files. Memory: about 50 bytes per text that several pages share.
     ///
     /// Near duplicates differ in at most 3 bits of 64. Where more than 256 different texts have a quarter of their fingerprint in common, each is compared
     /// with the 256 that follow it.

@@ -1,4 +1,4 @@
-//! Table `errors`: what failed.
+//! Table `errors`: failed visits.
 
 use super::lookup::PageUrls;
 use super::moment::Moment;
@@ -10,30 +10,30 @@ use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 row! {
-    /// A visit that failed: no response, a broken one, or status 4xx or 5xx; or a URL that waits because its host, or its
-    /// host's robots.txt, can't be had.
+    /// A visit that failed: no response, an invalid one, or status 4xx or 5xx; or a URL that is queued because its host, or
+    /// its host's robots.txt, is unreachable.
     ErrorRow {
         /// The URL.
         url: String,
         /// `http_404` and the like, or one of the kinds of [limits.md](limits.md#kinds-of-failure).
         kind: String [names],
-        /// The particulars.
-        detail: Option<String> [null = "the kind says it all"],
+        /// Details.
+        detail: Option<String> [null = "the kind needs no detail"],
         /// The status code.
         status: Option<u16> [null = "there was no response"],
         /// When the last request was sent, or failed.
         at: Moment,
-        /// Tries that the visit took.
+        /// Attempts of the visit.
         tries: u8,
         /// The host.
         host: String [names],
-        /// URL of the page that links there: where it was first found.
+        /// URL of the page on which it was first found.
         via: Option<String> [null = "it is a seed"],
     }
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `errors`: the visits as in table `pages`, then what waits for a robots.txt.
+    /// The rows of table `errors`: the visits as in table `pages`, then the URLs that wait for a robots.txt.
     pub fn errors(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         self.failed_visits().chain(self.unreachable())
     }
@@ -64,7 +64,7 @@ impl<S: Store> View<S> {
         })
     }
 
-    /// The queued URLs whose origin's robots.txt couldn't be had when it was last asked for.
+    /// The queued URLs whose origin's robots.txt was unreachable at the last request.
     pub(super) fn unreachable(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         let (stored, error) = match stored_queue(self.store()) {
             Ok(stored) => (Some(stored), None),
@@ -81,7 +81,7 @@ impl<S: Store> View<S> {
         rows.chain(error)
     }
 
-    /// `last` is the origin that was asked for before this one, and its robots.txt.
+    /// `last` is the previous origin, and its robots.txt.
     fn waits_in_vain(
         &self,
         stored: &StoredUrl,

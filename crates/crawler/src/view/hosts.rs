@@ -1,4 +1,4 @@
-//! Table `hosts`: what each host was asked, and how fast.
+//! Table `hosts`: the requests to each host, and the delay between them.
 
 use super::moment::Moment;
 use super::open::{View, ViewError};
@@ -13,31 +13,31 @@ row! {
         host: String,
         /// Requests sent, robots.txt included.
         requests: u64,
-        /// Answers with status 2xx but 206.
+        /// Responses with status 2xx except 206.
         pages: u64,
-        /// Bytes received in bodies, as sent.
+        /// Bytes of bodies received, as transferred.
         bytes: u64 [unit = "bytes"],
-        /// The gap between the end of a response and the next request, in seconds.
+        /// The delay between the end of a response and the next request, in seconds.
         delay: f64 [unit = "s"],
         /// What sets it: `configured crawl-delay request-rate adaptive back-off` ...
         delay_reason: &'static str [names],
-        /// How robots.txt was last answered.
-        robots_status: Option<String> [null = "it was never asked for", names],
+        /// The result of the last request for robots.txt.
+        robots_status: Option<String> [null = "it was never requested", names],
         /// The earliest time of the next request.
         next_at: Moment,
-        /// Visits that failed, 4xx and 5xx included.
+        /// Visits that failed, including 4xx and 5xx.
         errors: u64,
-        /// URLs that wait.
+        /// URLs in the queue.
         queued: u64,
         /// URLs that robots.txt denied.
         skipped: u64,
-        /// Why the host was left alone for the rest of the run.
+        /// Why the host was skipped for the rest of the run.
         parked: Option<String> [null = "it isn't", names],
-        /// The slowest answer, in milliseconds.
+        /// The slowest response, in milliseconds.
         slowest_ms: u64 [unit = "ms"],
         /// Why `next_at` isn't earlier.
         wait_reason: &'static str [names],
-        /// Requests that robots.txt took, of `requests`.
+        /// Requests for robots.txt, included in `requests`.
         robots_requests: u64,
     }
 }
@@ -58,7 +58,7 @@ impl<S: Store> View<S> {
     }
 }
 
-/// URLs that wait for a host.
+/// URLs queued for a host.
 pub(super) fn queued(record: &HostRecord) -> u64 {
     let length = |ends: &QueueEnds| ends.tail.saturating_sub(ends.head);
     record.queues.iter().map(length).sum()

@@ -12,22 +12,22 @@ row! {
     LedgerRow {
         /// Its number, from 0.
         seq: u64,
-        /// When that was decided.
+        /// When it was decided.
         at: Moment,
-        /// About which URL, origin or host; empty for the crawl itself.
+        /// The URL, origin or host it is about; empty for the crawl itself.
         url: String,
-        /// The host; empty where the URL has none.
+        /// The host; empty if the URL has none.
         host: String [names],
-        /// What was decided: one of [these words](outputs.md#ledger).
+        /// The decision: one of [these](outputs.md#ledger).
         decision: Decided [names],
-        /// Who decided: `scope seen robots pace fetch address directive consent limit trap dedup stop`.
+        /// What decided: `scope seen robots pace fetch address directive consent limit trap dedup stop`.
         layer: Layer [names],
-        /// Why: one word of a fixed vocabulary.
+        /// The reason, from a fixed vocabulary.
         reason: Reason [names],
-        /// The line, tag, limit, gap or request it rests on; in CSV and on a terminal in words.
+        /// The evidence: a line, tag, limit, delay or request; in CSV and on a terminal as text.
         evidence: Option<Evidence> [null = "there is none"],
-        /// URL of the page that it was found on.
-        via: Option<String> [null = "that isn't known"],
+        /// URL of the page on which it was found.
+        via: Option<String> [null = "it isn't known"],
     }
 }
 

@@ -1,4 +1,4 @@
-//! Table `links`: what links where.
+//! Table `links`: the links between pages.
 
 use super::lookup::PageUrl;
 use super::open::{View, ViewError};
@@ -13,15 +13,15 @@ row! {
     LinkRow {
         /// URL of the page.
         from: Option<String> [null = "the page's record is lost"],
-        /// The target, resolved; or the reference as written where it is no URL.
+        /// The target, resolved; or the reference as written if it isn't a URL.
         to: String,
-        /// The `rel` attribute; empty without one, or where the page may not be indexed.
+        /// The `rel` attribute; empty if there is none, or if the page may not be indexed.
         rel: String [names],
-        /// The anchor text; empty where the page may not be indexed.
+        /// The anchor text; empty if the page may not be indexed.
         text: String,
-        /// Page or `rel` forbid to follow it.
+        /// The page or `rel` forbids following it.
         nofollow: bool,
-        /// `queued`, `seen` (known already), `untested` (to be compared when its host wakes), or why not:
+        /// `queued`, `seen` (already known), `untested` (compared when its host is next due), or why it isn't followed:
         /// `nofollow_page nofollow_rel resource other_host other_path pattern too_deep too_long
         /// too_many_redirects redirect_loop not_http no_image_index trap_depth trap_segments trap_repeats
         /// trap_host trap_domain trap_query trap_shape trap_same trap_page sitemap_other_host`.
@@ -29,16 +29,16 @@ row! {
         /// The element: `a area frame iframe link refresh img script source media form`, or `redirect`.
         kind: String [names],
         /// The part of the page: `head header nav content aside footer`; see [outputs.md](outputs.md#links).
-        position: Option<&'static str> [null = "the page doesn't say, or noindex", names],
-        /// The language that the link announces, as written.
-        hreflang: Option<String> [null = "there is none, or noindex", names],
+        position: Option<&'static str> [null = "none is given, or noindex", names],
+        /// The `hreflang` of the link, as written.
+        hreflang: Option<String> [null = "none is given, or noindex", names],
         /// The page may not be indexed; true only with `--include-noindex`.
         from_noindex: bool,
     }
 }
 
 impl<S: Store> View<S> {
-    /// All rows of table `links`, by page, in the order of the page. Those of pages that may not be indexed are among them.
+    /// All rows of table `links`, by page, in document order, including those of pages that may not be indexed.
     pub fn links(&self) -> impl Iterator<Item = Result<LinkRow, ViewError>> + '_ {
         scan_with_links(self.store()).flat_map(|page| {
             let rows = page.map_err(ViewError::from).and_then(|page| self.links_of(&page));

@@ -77,23 +77,23 @@ pub(crate) use self::write::{io_error as csv_error, neutral};
 /// A table of a crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// What was answered, one row a URL.
+    /// URLs that were fetched.
     Pages,
-    /// What links where, and what became of each link.
+    /// Links between pages, and what was done with each.
     Links,
-    /// What each host was asked, how fast, and why so.
+    /// Hosts: requests, delay, and what sets the delay.
     Hosts,
-    /// Every version of every robots.txt.
+    /// Versions of robots.txt.
     Robots,
-    /// What is still to be fetched.
+    /// URLs still to be fetched.
     Queue,
-    /// What was left out, and why.
+    /// URLs that were skipped, and why.
     Skipped,
-    /// Every decision in its order.
+    /// Every decision, in order.
     Ledger,
-    /// What failed, and how.
+    /// Failed visits, and how they failed.
     Errors,
-    /// What says the same as another page, or nearly.
+    /// Pages with the same or nearly the same content.
     Duplicates,
 }
 
@@ -128,21 +128,21 @@ impl Table {
         }
     }
 
-    /// What a row of it stands for.
+    /// What a row is.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Pages => "One row for each URL that was answered, by whatever status.",
-            Self::Links => "One row for each link of each page.",
-            Self::Hosts => "One row for each host.",
-            Self::Robots => "One row for each answer to a request for robots.txt.",
-            Self::Queue => "One row for each URL that waits.",
-            Self::Skipped => "One row for each URL that was found and left out for good.",
-            Self::Ledger => "One row for each decision.",
+            Self::Pages => "One row per URL that was answered, with any status.",
+            Self::Links => "One row per link of each page.",
+            Self::Hosts => "One row per host.",
+            Self::Robots => "One row per response to a request for robots.txt.",
+            Self::Queue => "One row per queued URL.",
+            Self::Skipped => "One row per URL that was found and skipped for good.",
+            Self::Ledger => "One row per decision.",
             Self::Errors => {
-                "One row for each URL whose visit failed, or that waits because its host can't be had."
+                "One row per URL whose visit failed, or that is queued because its host or robots.txt is unreachable."
             }
             Self::Duplicates => {
-                "One row for each page that has the same body as another one, or nearly the same text."
+                "One row per page that has the same body as another one, or nearly the same text."
             }
         }
     }

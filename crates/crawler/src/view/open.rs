@@ -27,13 +27,13 @@ pub enum ViewError {
     Dir(DirError),
     /// A crawl is running in it.
     #[error(
-        "{} is in use by a running crawl, or a program that reads it; look at it when that has ended, or copy the directory and look at the copy",
+        "{} is in use by a running crawl or a program that reads it; wait for it to end, or copy the directory and open the copy",
         .0.display()
     )]
     InUse(PathBuf),
     /// The start was cut off.
     #[error(
-        "{} holds a crawl whose start was cut off before anything was fetched; `crawl resume {}` starts it again",
+        "{} holds a crawl that was killed before it fetched anything; `crawl resume {}` restarts it",
         .0.display(), .0.display()
     )]
     Unfinished(PathBuf),

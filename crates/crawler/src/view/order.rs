@@ -196,7 +196,7 @@ fn crawl_column() -> Column {
         Kind::Text,
         false,
         &[],
-        " Directory of the crawl, as it was named; only where several are exported.",
+        " Directory of the crawl, as given; only if several are exported.",
     )
     .names()
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::json;
 use super::owner::OwnerReport;
 use crate::clean::clean;
+use crate::quantity::{self, count};
 
 impl OwnerReport {
     /// Writes one JSON object.
@@ -15,7 +16,7 @@ impl OwnerReport {
     /// Writes it as Markdown.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let name = self.agent.as_deref().and_then(|agent| agent.split_whitespace().next());
-        writeln!(out, "# What {} asked of {}\n", clean(name.unwrap_or("a web crawler")), clean(&self.host))?;
+        writeln!(out, "# Requests by {} to {}\n", clean(name.unwrap_or("a web crawler")), clean(&self.host))?;
         self.requests(out)?;
         self.pace(out)?;
         self.robots(out)?;
@@ -32,12 +33,12 @@ impl OwnerReport {
         }
         writeln!(
             out,
-            "- {}, {} of them for robots.txt; {} answered with a page (status 2xx)",
+            "- {}, {} of them for robots.txt; {} with status 2xx",
             count(self.requests, "request"),
             self.robots_requests,
             self.pages
         )?;
-        writeln!(out, "- {} of bodies were received", count(self.bytes, "byte"))?;
+        writeln!(out, "- {} of bodies received", quantity::size(self.bytes))?;
         if let Some(program) = &self.program {
             writeln!(out, "- program: {}", clean(program))?;
         }
@@ -45,41 +46,36 @@ impl OwnerReport {
     }
 
     fn pace(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "\n## How fast\n")?;
+        writeln!(out, "\n## Request rate\n")?;
         if self.recorded_requests < self.requests {
             writeln!(
                 out,
-                "- the times of {} of {} are on record; nothing is said here of the others",
+                "- the times of {} of {} are recorded; the figures below are about those",
                 self.recorded_requests,
                 count(self.requests, "request")
             )?;
         } else if self.requests > 0 && self.overlaps == 0 {
-            writeln!(out, "- never two requests at once")?;
+            writeln!(out, "- never more than one request at a time")?;
         }
         if self.overlaps > 0 {
             let (requests, were) = (count(self.overlaps, "request"), were(self.overlaps));
-            writeln!(out, "- {requests} {were} sent before the answer to an earlier one was complete")?;
+            writeln!(out, "- {requests} {were} sent before an earlier response was complete")?;
         }
         if let Some(gaps) = &self.gaps {
             writeln!(
                 out,
-                "- between the end of an answer and the next request: {} s at least, {} s in the median ({} measured)",
+                "- from the end of a response to the next request: minimum {} s, median {} s ({} measured)",
                 gaps.least,
                 gaps.median,
                 count(gaps.count, "pause")
             )?;
             if gaps.short == 0 {
-                writeln!(out, "- none of them was shorter than the delay then in force")?;
+                writeln!(out, "- none was shorter than the delay in effect")?;
             } else {
-                writeln!(
-                    out,
-                    "- {} of them {} shorter than the delay then in force",
-                    gaps.short,
-                    were(gaps.short)
-                )?;
+                writeln!(out, "- {} {} shorter than the delay in effect", gaps.short, were(gaps.short))?;
             }
         }
-        writeln!(out, "- the delay in force at the end was {} s, set by: {}", self.delay, self.delay_reason)?;
+        writeln!(out, "- delay at the end: {} s, set by: {}", self.delay, self.delay_reason)?;
         for (reason, times) in &self.pauses {
             writeln!(out, "- the whole host was paused {}: {}", count(*times, "time"), clean(reason))?;
         }
@@ -89,7 +85,7 @@ impl OwnerReport {
     fn robots(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## robots.txt\n")?;
         if self.robots.is_empty() {
-            writeln!(out, "No answer is on record.")?;
+            writeln!(out, "No response is recorded.")?;
         }
         for file in &self.robots {
             let line = format!(
@@ -102,16 +98,16 @@ impl OwnerReport {
             }
         }
         if self.recorded_requests == 0 && self.requests > 0 {
-            return writeln!(out, "- the URLs that robots.txt denied aren't on record");
+            return writeln!(out, "- the URLs that robots.txt denied aren't recorded");
         }
         let (urls, are) = (count(self.denied, "URL"), were(self.denied));
         if self.recorded_requests < self.requests {
             writeln!(
                 out,
-                "- {urls} {are} denied by robots.txt and not requested, as far as requests are on record"
+                "- {urls} {are} denied by robots.txt and not requested, as far as requests are recorded"
             )?;
         } else {
-            writeln!(out, "- {urls} {are} found and not requested, since robots.txt denied access")?;
+            writeln!(out, "- {urls} {are} found but not requested, because robots.txt denied access")?;
         }
         if self.denied_requested > 0 {
             let (urls, are) = (count(self.denied_requested, "URL"), were(self.denied_requested));
@@ -128,7 +124,7 @@ impl OwnerReport {
         if self.slowest.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n## The slowest answers\n")?;
+        writeln!(out, "\n## Slowest responses\n")?;
         for slow in &self.slowest {
             writeln!(out, "- {} ms  {}  ({})", slow.duration_ms, clean(&slow.url), slow.at)?;
         }
@@ -138,7 +134,7 @@ impl OwnerReport {
     fn broken(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n## Broken links and errors\n")?;
         if self.broken_count == 0 {
-            return writeln!(out, "None are on record.");
+            return writeln!(out, "None recorded.");
         }
         let kinds: Vec<_> = self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect();
         writeln!(out, "{} failed ({}).\n", count(self.broken_count, "URL"), clean(&kinds.join(", ")))?;
@@ -149,7 +145,7 @@ impl OwnerReport {
             }
             let more = broken.linked_from_count.saturating_sub(broken.linked_from.len() as u64);
             if more > 0 {
-                writeln!(out, "  - and from {more} more pages")?;
+                writeln!(out, "  - and from {more} more")?;
             }
         }
         if self.broken_count > self.broken.len() as u64 {
@@ -157,11 +153,6 @@ impl OwnerReport {
         }
         Ok(())
     }
-}
-
-/// `1 request`, `2 requests`.
-fn count(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn were(number: u64) -> &'static str {

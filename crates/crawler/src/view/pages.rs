@@ -1,4 +1,4 @@
-//! Table `pages`: what was answered.
+//! Table `pages`: the URLs that were fetched.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,55 +18,55 @@ use crate::record::{About, EffectsTaken, PageRecord};
 use crate::store::Store;
 
 row! {
-    /// A URL that was answered, by whatever status. Null in `title`, `description`, `keywords`, `digest` and `warc_*` (and
-    /// in `language`, `canonical` and `fields`) where the page may not be indexed.
+    /// A URL that was answered, with any status. `title`, `description`, `keywords`, `digest`, `warc_*`, `language`,
+    /// `canonical` and `fields` are null if the page may not be indexed.
     PageRow {
         /// The URL as requested.
         url: String,
         /// The status code.
         status: u16,
         /// `Content-Type` as sent; several lines joined with `, `; under noindex without parameters.
-        content_type: Option<String> [null = "the response had none", names],
+        content_type: Option<String> [null = "the response has none", names],
         /// The character encoding that was used.
-        charset: Option<String> [null = "it is no page", names],
+        charset: Option<String> [null = "it isn't a page", names],
         /// Text of the first `title` element.
-        title: Option<String> [null = "there is none, or noindex"],
-        /// Meta description, no longer than `max_excerpt`.
-        description: Option<String> [null = "there is none, noindex or nosnippet"],
+        title: Option<String> [null = "none is given, or noindex"],
+        /// Meta description, at most `max_excerpt` characters.
+        description: Option<String> [null = "none is given, noindex or nosnippet"],
         /// Meta keywords.
-        keywords: Option<Vec<String>> [null = "there are none, or noindex"],
+        keywords: Option<Vec<String>> [null = "none are given, or noindex"],
         /// Declared language.
         language: Option<String> [null = "none is declared, or noindex", names],
         /// Links from a seed; redirects don't count.
         depth: u32,
-        /// URL of the page that it was first found on.
+        /// URL of the page on which it was first found.
         via: Option<String> [null = "it is a seed"],
         /// When the request was sent.
         fetched_at: Moment,
-        /// From the request to the last byte, in milliseconds.
+        /// Time from the request to the last byte, in milliseconds.
         duration_ms: u64 [unit = "ms"],
         /// Bytes of the body as decoded.
         bytes: u64 [unit = "bytes"],
         /// `blake3:` and 64 hex digits, of the body as decoded.
         digest: Option<String> [null = "noindex"],
-        /// Each directive that took effect: `{"directive", "source"}`; in CSV `noindex (meta robots: noindex)`.
+        /// Each directive in effect: `{"directive", "source"}`; in CSV `noindex (meta robots: noindex)`.
         directives: Vec<Said>,
-        /// The page may be indexed: status 2xx but 206, and no noindex.
+        /// The page may be indexed: status 2xx except 206, and no noindex.
         indexed: bool,
         /// The body is in the archive.
         archived: bool,
-        /// The page doesn't forbid to follow its links.
+        /// The links of the page may be followed.
         followed: bool,
         /// `rel=canonical`, resolved.
-        canonical: Option<String> [null = "there is none, or noindex"],
-        /// Links found, a redirect's target among them; under noindex without those that have no row in `links`
-        /// for that.
+        canonical: Option<String> [null = "none is given, or noindex"],
+        /// Links found, including the target of a redirect; under noindex without those that therefore have no row in
+        /// `links`.
         links_out: u64,
-        /// Number of the robots.txt line that let the request pass, from 1.
+        /// Number of the robots.txt line that allowed the request, from 1.
         robots_line: Option<u32> [null = "no line decided"],
         /// That line as written.
         robots_rule: Option<String> [null = "no line decided", names],
-        /// Digest of its version: see `robots`.
+        /// Digest of that robots.txt: see `robots`.
         robots_digest: Option<String> [null = "no robots.txt was in force", names],
         /// File in `warc/`.
         warc_file: Option<String> [null = "not archived, or noindex", names],
@@ -74,78 +74,78 @@ row! {
         warc_offset: Option<u64> [null = "not archived, or noindex", unit = "bytes"],
         /// Length of the member, in bytes.
         warc_length: Option<u64> [null = "not archived, or noindex", unit = "bytes"],
-        /// Why robots.txt let the request pass, in words.
+        /// Why robots.txt allowed the request, in words.
         robots_reason: String [names, detail],
-        /// Where it leads.
-        redirect: Option<String> [null = "it is no redirect"],
+        /// The target of a redirect.
+        redirect: Option<String> [null = "it isn't a redirect"],
         /// The kind of failure, as in `errors`.
-        error: Option<String> [null = "status 2xx but 206, or 3xx (a 304 only where a page is stored), and nothing broke", names],
-        /// Tries that the visit took.
+        error: Option<String> [null = "status 2xx except 206, or 3xx (a 304 only if a page is stored), and no error", names],
+        /// Attempts of the visit.
         tries: u8 [detail],
         /// Bytes of the body as sent.
         wire_bytes: u64 [unit = "bytes", detail],
-        /// The limit that cut it: `wire` or `decoded`.
-        truncated: Option<String> [null = "the body is whole", names, detail],
-        /// Limits of reading that were hit, by the words of [limits.md](limits.md#of-a-page).
+        /// The limit at which the body was truncated: `wire` or `decoded`.
+        truncated: Option<String> [null = "the body is complete", names, detail],
+        /// Limits that were reached while reading the page, named as in [limits.md](limits.md#of-a-page).
         limits_hit: Vec<String> [detail],
-        /// What was said to robots and couldn't be used, or was obeyed although its value is [out of
+        /// Directives that are invalid, or were applied although their value is [out of
         /// form](directives.md#values-out-of-form); under noindex without quotations from tags that decided
         /// nothing.
         directive_warnings: Vec<String> [detail],
-        /// What `[[extract]]` asks for: name to list of values; in CSV as JSON.
+        /// Fields of the `[[extract]]` rules: name to list of values; in CSV as JSON.
         fields: BTreeMap<String, Vec<String>> [detail],
         /// Open Graph title.
-        og_title: Option<String> [null = "there is none, or noindex", detail],
-        /// Open Graph description, no longer than `max_excerpt`.
-        og_description: Option<String> [null = "there is none, noindex or nosnippet", detail],
+        og_title: Option<String> [null = "none is given, or noindex", detail],
+        /// Open Graph description, at most `max_excerpt` characters.
+        og_description: Option<String> [null = "none is given, noindex or nosnippet", detail],
         /// Twitter card title.
-        twitter_title: Option<String> [null = "there is none, or noindex", detail],
-        /// Twitter card description, no longer than `max_excerpt`.
-        twitter_description: Option<String> [null = "there is none, noindex or nosnippet", detail],
-        /// Blocks of schema.org JSON-LD that are JSON, each on one line; 256 KiB together at most
+        twitter_title: Option<String> [null = "none is given, or noindex", detail],
+        /// Twitter card description, at most `max_excerpt` characters.
+        twitter_description: Option<String> [null = "none is given, noindex or nosnippet", detail],
+        /// Blocks of schema.org JSON-LD that are valid JSON, each on one line; at most 256 KiB together
         /// ([limits.md](limits.md#of-a-page)); empty under noindex.
         json_ld: Vec<String> [detail],
         /// `static` or `dynamic`.
-        document_state: Option<String> [null = "nothing was said", names, detail],
-        /// The original of the page by the meta `url`.
-        meta_url: Option<String> [null = "there is none, or noindex", detail],
+        document_state: Option<String> [null = "none was found", names, detail],
+        /// The URL of the original, from the meta `url`.
+        meta_url: Option<String> [null = "none is given, or noindex", detail],
         /// `<base href>`, resolved.
         base: Option<String> [null = "it is the page's own URL, or noindex", detail],
-        /// Earliest wish for the next visit, in days.
-        revisit_after_days: Option<f64> [null = "nothing was said", unit = "days", detail],
-        /// Longest excerpt that may be shown, in characters (`nosnippet`, `max-snippet`); 0 is none.
-        /// `description` is cut to it.
+        /// Minimum time to the next visit that the page asks for (`revisit-after`), in days.
+        revisit_after_days: Option<f64> [null = "none was found", unit = "days", detail],
+        /// Maximum length of an excerpt, in characters (`nosnippet`, `max-snippet`); 0 is none.
+        /// `description` is truncated to it.
         max_excerpt: Option<u64> [null = "there is no limit", unit = "characters", detail],
-        /// From this time on the page is as under noindex.
-        unavailable_after: Option<Moment> [null = "nothing was said", detail],
-        /// What the site says to uses of the page: `{"signal", "purpose", "verdict", "source", "raw", "at"}`;
+        /// From this time on the page is treated as under noindex.
+        unavailable_after: Option<Moment> [null = "none was found", detail],
+        /// Statements of the site about uses of the page: `{"signal", "purpose", "verdict", "source", "raw", "at"}`;
         /// in CSV `ai-train deny (robots.txt line 2: ...)`. Lines of robots.txt are read from the version in
         /// table `robots`.
         consent: Vec<ConsentSaid> [detail],
-        /// The declared purposes that the page may serve.
+        /// The declared purposes for which the page may be used.
         serves: Vec<String> [detail],
-        /// The response header lines that speak to robots or of uses: `{"name", "value"}`.
+        /// The response header lines with directives or statements about uses: `{"name", "value"}`.
         headers: Vec<HeaderLine> [detail],
         /// Visits of this URL.
         visits: u32 [detail],
-        /// When a visit last did (304).
+        /// When a visit last found the page unchanged (304).
         checked_at: Option<Moment> [null = "no visit found it unchanged", detail],
-        /// When stored content was taken out again.
+        /// When stored content was withdrawn.
         withdrawn_at: Option<Moment> [null = "nothing was withdrawn", detail],
-        /// The tag, header line, date or statement that asked for it.
+        /// The tag, header line, date or statement that required it.
         withdrawn_because: Option<String> [null = "nothing was withdrawn", detail],
-        /// The page's `rel=canonical` or meta `url`, where that one has the same body and is archived: this
-        /// one's body isn't kept again.
-        duplicate_of: Option<String> [null = "it is none", detail],
-        /// The MIME type that a browser computes from `Content-Type` and the first bytes.
+        /// The page's `rel=canonical` or meta `url`, if that page has the same body and is archived: the body isn't
+        /// stored again.
+        duplicate_of: Option<String> [null = "it isn't a duplicate", detail],
+        /// The MIME type that a browser derives from `Content-Type` and the first bytes.
         mime_type: Option<String> [null = "it is the declared one", names, detail],
-        /// What else than a page the body was read as, for directives: `HTML`, `XML`, `ASCII`, `UTF-16LE` ...
+        /// Other formats as which the body was also read for directives: `HTML`, `XML`, `ASCII`, `UTF-16LE` ...
         /// ([directives.md](directives.md#how-a-response-is-read)).
         readings: Vec<String> [detail],
-        /// What wasn't read and may have held directives: `head: ...` or `body: ...`.
+        /// What wasn't read and may have directives: `head: ...` or `body: ...`.
         unread: Vec<String> [detail],
-        /// Simhash of the text, 16 hex digits: those of similar texts differ in few bits. Table `duplicates` has the groups.
-        simhash: Option<String> [null = "it is no HTML page with status 2xx and 16 words of text, or noindex"],
+        /// Simhash of the text, 16 hex digits: similar texts differ in few bits. Table `duplicates` has the groups.
+        simhash: Option<String> [null = "it isn't an HTML page with status 2xx and 16 words of text, or noindex"],
     }
 }
 
@@ -158,9 +158,9 @@ pub struct ConsentSaid {
     pub purpose: &'static str,
     /// `allow`, `deny`, or a grade of use.
     pub verdict: &'static str,
-    /// Where it stands.
+    /// Where it was found.
     pub source: String,
-    /// What stood there.
+    /// The text as found.
     pub raw: String,
     /// When it was read.
     pub at: Moment,
@@ -215,7 +215,7 @@ impl fmt::Display for HeaderLine {
     }
 }
 
-/// A directive and who gave it.
+/// A directive and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Said {
     /// The directive in its plain form: `noindex`, `max-snippet:30` ...
@@ -273,8 +273,8 @@ impl<S: Store> View<S> {
             .map(|page| Ok(self.shown(page?.record()?)))
     }
 
-    /// A page record as it may be shown now: once the date of its `unavailable_after` has come, without its content,
-    /// whether or not a crawl has taken it out yet.
+    /// A page record as it may be shown now: after the date of its `unavailable_after` without its content, whether or
+    /// not a crawl has removed it yet.
     pub(super) fn shown(&self, mut record: PageRecord) -> PageRecord {
         if record.is_unavailable(self.now()) && record.holds_content() {
             let nothing = EffectsTaken { indexed: false, archived: false, followed: record.followed };
@@ -285,7 +285,7 @@ impl<S: Store> View<S> {
     }
 }
 
-/// The beginning of a text as far as it may be shown.
+/// The part of a text that may be shown.
 fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
     match most {
         Some(0) => None,

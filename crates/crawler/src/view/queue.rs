@@ -1,4 +1,4 @@
-//! Table `queue`: what is still to be fetched.
+//! Table `queue`: the URLs still to be fetched.
 
 use super::lookup::PageUrls;
 use super::moment::Moment;
@@ -8,29 +8,29 @@ use crate::frontier::{Priority, stored_queue};
 use crate::store::{Store, Tree};
 
 row! {
-    /// A URL that waits.
+    /// A queued URL.
     QueueRow {
         /// The URL.
         url: String,
         /// Links from a seed.
         depth: u32,
-        /// `first` (seeds, redirect targets, further tries), `link`, or `untested`: it may be known already.
+        /// `first` (seeds, redirect targets, retries), `link`, or `untested` (may already be known).
         priority: &'static str [names],
-        /// Tries so far.
+        /// Attempts so far.
         tries: u8,
-        /// URL of the page that it was found on.
+        /// URL of the page on which it was found.
         via: Option<String> [null = "it is a seed"],
         /// The host.
         host: String [names],
         /// The earliest time of the host's next request.
         next_at: Moment,
-        /// Why the host was left alone for the rest of the run.
+        /// Why the host was skipped for the rest of the run.
         parked: Option<String> [null = "it isn't", names],
     }
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `queue`: by host, in the order in which each host's URLs are asked for.
+    /// The rows of table `queue`: by host, in the order in which each host's URLs will be fetched.
     pub fn queue(&self) -> impl Iterator<Item = Result<QueueRow, ViewError>> + '_ {
         let urls = PageUrls::default();
         let (stored, error) = match stored_queue(self.store()) {

@@ -1,4 +1,4 @@
-//! Table `robots`: every version of every robots.txt.
+//! Table `robots`: the versions of each robots.txt.
 
 use std::fmt;
 
@@ -12,27 +12,27 @@ use crate::record::{RobotsAccess, RobotsRecord};
 use crate::store::{Store, Tree};
 
 row! {
-    /// An answer to a request for robots.txt.
+    /// A response to a request for robots.txt.
     RobotsRow {
-        /// Scheme, host and port that it holds for.
+        /// Scheme, host and port that it applies to.
         origin: String,
-        /// When the answer was complete.
+        /// When the response was complete.
         fetched_at: Moment,
         /// The final status.
         status: Option<u16> [null = "there was no response"],
         /// `blake3:` and 64 hex digits, of the body.
         digest: Option<String> [null = "there was no response"],
-        /// How long it holds, in seconds.
+        /// How long it is valid, in seconds.
         lifetime: f64 [unit = "s"],
         /// Bytes of the body.
         bytes: u64 [unit = "bytes"],
-        /// What is wrong with it: `{"line", "message"}`; in CSV `line 2: ...`.
+        /// Warnings about its lines: `{"line", "message"}`; in CSV `line 2: ...`.
         warnings: Vec<Warned>,
-        /// What it meant: `rules stored allow_all deny_all defer`.
+        /// Its effect: `rules stored allow_all deny_all defer`.
         access: RobotsAccess [names],
         /// Why, in words.
         reason: String [names],
-        /// The URLs asked, where it was redirected.
+        /// The URLs requested, if it was redirected.
         hops: Vec<String>,
     }
 }

@@ -217,7 +217,7 @@ fn field_column(name: &str, all: bool) -> Column {
     let column = Column::new("", kind, !all, &[], "");
     Column {
         name: Cow::Owned(format!("{FIELD_PREFIX}{name}")),
-        about: Cow::Owned(format!(" What `[[extract]]` asks for as `{name}`.")),
+        about: Cow::Owned(format!(" Field `{name}` of `[[extract]]`.")),
         null_when: if all { "never" } else { "nothing matched, or noindex" },
         ..column
     }

@@ -1,4 +1,4 @@
-//! Table `skipped`: what was found and left out for good, each URL once, with the reason that counts.
+//! Table `skipped`: the URLs that were found and not fetched, each once, with the final reason.
 
 use std::collections::HashMap;
 
@@ -18,39 +18,38 @@ use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 row! {
-    /// A URL that was left out.
+    /// A URL that was skipped.
     SkippedRow {
-        /// The URL, or the reference as written where it is none.
+        /// The URL, or the reference as written if it isn't a URL.
         url: String,
         /// `robots_txt`; an outcome as in `links`; a kind of failure as in `errors`; `parked`.
         reason: Reason [names],
-        /// The line, tag, limit or figure that said so.
+        /// The line, tag, limit or number that decided.
         detail: Option<String> [null = "there is none"],
-        /// URL of the page that it was found on.
-        via: Option<String> [null = "that isn't known"],
-        /// When that was decided.
-        at: Option<Moment> [null = "a host was left alone without an entry in the ledger"],
-        /// Who decided: `scope robots pace fetch address directive limit trap stop`.
+        /// URL of the page on which it was found.
+        via: Option<String> [null = "it isn't known"],
+        /// When it was decided.
+        at: Option<Moment> [null = "its host was skipped without an entry in the ledger"],
+        /// What decided: `scope robots pace fetch address directive limit trap stop`.
         layer: Layer [names],
-        /// The host; empty where the URL has none.
+        /// The host; empty if the URL has none.
         host: String [names],
     }
 }
 
 impl<S: Store> View<S> {
-    /// The rows of table `skipped`: the ledger from its end, then the URLs of hosts that are left alone. Sitemaps that were refused are
-    /// among them.
+    /// The rows of table `skipped`: the ledger from its end, then the URLs of skipped hosts. Refused sitemaps are included.
     ///
-    /// A link that wasn't followed doesn't count where the same URL was visited or waits by another way. A URL that was
-    /// denied or failed without an answer counts for that, whatever its later links say. Memory: some megabytes; what each
-    /// URL met is sorted in temporary files, some 30 bytes for each page, decision and queued URL.
+    /// A link that wasn't followed doesn't count if the same URL was visited or is queued through another one. A URL that
+    /// was denied or failed without a response is listed for that reason, whatever later links to it decide. Memory: some
+    /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
         let (left, parked) = self.left_and_parked()?;
         Ok(left.chain(parked))
     }
 
-    /// The rows of table `skipped` that the ledger has: without the URLs of hosts that are left alone. Which they are is found out
-    /// before the first one is given, so that the crawl may go on meanwhile.
+    /// The rows of table `skipped` from the ledger, without the URLs of skipped hosts. They are determined before the first
+    /// row is returned, so that the crawl may continue meanwhile.
     pub(crate) fn left_out(
         &self,
     ) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {

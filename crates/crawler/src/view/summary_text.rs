@@ -9,24 +9,25 @@ use super::json;
 use super::moment::Moment;
 use super::summary::{HostState, HostSummary, Summary};
 use crate::clean::{clean, clean_to};
+use crate::quantity;
 
 /// Widest line.
 const WIDTH: usize = 100;
 
-/// Reasons that are told one by one.
+/// Reasons that are listed.
 const REASONS_TOLD: usize = 12;
 
 /// Hosts in the table of the summary; the table `hosts` has them all.
 const HOSTS_TOLD: usize = 200;
 
-/// Hosts that are named in the closing statement: those that lack something, and complete ones. `--json` has them all.
+/// Hosts that the coverage section lists: incomplete ones, and complete ones. `--json` has them all.
 const LACKING_NAMED: usize = 50;
 const COMPLETE_NAMED: usize = 20;
 
 /// Unusable lines of the seed file that are named.
 const UNUSABLE_NAMED: usize = 5;
 
-/// Reasons that are told of one host.
+/// Reasons that are listed per host.
 const HELD_BACK_TOLD: usize = 6;
 
 impl Summary {
@@ -35,7 +36,7 @@ impl Summary {
         json::write_line(out, self)
     }
 
-    /// Writes it for people; `place` is the directory as the user calls it.
+    /// Writes it for people; `place` is the directory as given by the user.
     pub fn write_text(&self, place: &str, out: &mut impl Write) -> io::Result<()> {
         let mut page = Page { out };
         self.about(place, &mut page)?;
@@ -59,8 +60,13 @@ impl Summary {
         let more = if self.seeds.len() > first.len() { ", ..." } else { "" };
         page.item("seeds", &format!("{}: {}{more}", self.seeds.len(), first.join(", ")))?;
         if self.unusable_seeds > 0 {
-            let lines = if self.unusable_seeds == 1 { "line" } else { "lines" };
-            page.item("", &format!("{} {lines} of the seed file can't be crawled:", self.unusable_seeds))?;
+            page.item(
+                "",
+                &format!(
+                    "{} of the seed file can't be crawled:",
+                    quantity::count(self.unusable_seeds, "line")
+                ),
+            )?;
             for bad in self.unusable.iter().take(UNUSABLE_NAMED) {
                 page.item("", &format!("  {bad}"))?;
             }
@@ -80,23 +86,29 @@ impl Summary {
     fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
         let totals = self.totals;
         page.title("Visits")?;
-        page.item("requests", &format!("{} with {} bytes of bodies", totals.requests, totals.bytes))?;
+        page.item("requests", &format!("{}, {} of bodies", totals.requests, quantity::size(totals.bytes)))?;
         let unchanged = match totals.unchanged {
             0 => String::new(),
-            many => format!("; {many} visits found a page unchanged"),
+            many => format!("; {} found a page unchanged", quantity::count(many, "visit")),
         };
         page.item(
             "URLs",
             &format!(
-                "{} pages, {} redirects, {} failed, {} skipped{unchanged}",
-                totals.pages, totals.redirects, totals.failed, totals.skipped
+                "{}, {}, {} failed, {} skipped{unchanged}",
+                quantity::count(totals.pages, "page"),
+                quantity::count(totals.redirects, "redirect"),
+                totals.failed,
+                totals.skipped
             ),
         )?;
         page.item(
             "pages",
             &format!(
-                "{} indexed, {} under noindex, {} followed; {} bodies archived",
-                self.indexed, self.noindex, self.followed, self.archived
+                "{} indexed, {} under noindex, {} followed; {} archived",
+                self.indexed,
+                self.noindex,
+                self.followed,
+                bodies(self.archived)
             ),
         )?;
         page.wrapped("status", self.statuses.iter().map(|(status, count)| format!("{status}: {count}")))?;
@@ -138,14 +150,14 @@ impl Summary {
         if others == 0 {
             return Ok(());
         }
-        page.line(&format!("  ... and {others} more: see table hosts"))
+        page.line(&format!("  ... and {others} more: see `crawl show DIR hosts`"))
     }
 
     fn ended(&self) -> String {
         match self.end.as_ref().map(|end| (end.end.as_str(), end.limit.as_deref(), end.at)) {
             None => "unknown".to_owned(),
-            Some(("running", ..)) => "not yet: it runs, or was cut off".to_owned(),
-            Some((_, Some(limit), at)) => format!("{}, by the limit {limit}", Moment(at)),
+            Some(("running", ..)) => "running or killed".to_owned(),
+            Some((_, Some(limit), at)) => format!("{}, limit {limit}", Moment(at)),
             Some((end, None, at)) => format!("{}, {end}", Moment(at)),
         }
     }
@@ -153,13 +165,14 @@ impl Summary {
     fn completeness(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
         let (complete, bounded) = (self.hosts_complete, self.hosts_complete_within_limits);
         page.title(&format!(
-            "Coverage: {complete} hosts complete, {bounded} complete within limits, {} incomplete",
+            "Coverage: {} complete, {bounded} complete within limits, {} incomplete",
+            quantity::count(complete, "host"),
             self.hosts_incomplete
         ))?;
         let (whole, lacking): (Vec<_>, Vec<_>) =
             self.hosts.iter().partition(|host| host.coverage == Status::Complete);
         for (hosts, named, what) in
-            [(lacking, LACKING_NAMED, "lack something"), (whole, COMPLETE_NAMED, "are complete")]
+            [(lacking, LACKING_NAMED, "not complete"), (whole, COMPLETE_NAMED, "complete")]
         {
             for host in hosts.iter().take(named) {
                 page.line(&format!("  {} is {}", clean_to(&host.host, 40), host.because))?;
@@ -171,11 +184,11 @@ impl Summary {
                     .collect();
                 if !reasons.is_empty() {
                     let more = if host.held_back.len() > HELD_BACK_TOLD { ", ..." } else { "" };
-                    page.line(&format!("      held back: {}{more}", reasons.join(", ")))?;
+                    page.line(&format!("      not fetched: {}{more}", reasons.join(", ")))?;
                 }
             }
             if hosts.len() > named {
-                page.line(&format!("  {} more hosts {what}", hosts.len() - named))?;
+                page.line(&format!("  ... and {} more {what}", hosts.len() - named))?;
             }
         }
         Ok(())
@@ -196,7 +209,11 @@ fn host_line(
 }
 
 fn urls(count: u64) -> String {
-    format!("{count} {}", if count == 1 { "URL" } else { "URLs" })
+    quantity::count(count, "URL")
+}
+
+fn bodies(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "body" } else { "bodies" })
 }
 
 /// Sitemaps that are named.
@@ -221,7 +238,7 @@ impl<W: Write> Page<'_, W> {
         self.line(&format!("  {name:<10}{text}"))
     }
 
-    /// Words that go on in further lines where one is full.
+    /// Words, wrapped to several lines where needed.
     fn wrapped(&mut self, name: &str, words: impl Iterator<Item = String>) -> io::Result<()> {
         let mut name = name;
         let mut text = String::new();

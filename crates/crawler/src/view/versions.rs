@@ -13,6 +13,7 @@ use super::open::{View, ViewError};
 use crate::clean::clean;
 use crate::config::Settings;
 use crate::frontier::stored_queue_of;
+use crate::quantity;
 use crate::record::{Decided, Layer, RobotsAccess, RobotsRecord};
 use crate::robots_history::{among, rules, versions};
 use crate::store::{Store, Tree};
@@ -347,14 +348,14 @@ impl StoredRobots {
         json::write_line(out, self)
     }
 
-    /// Writes the file with the numbers of its lines; a line that binds the robot is marked by `>`.
+    /// Writes the file with the numbers of its lines; a line that applies to the robot is marked with `>`.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let Answer { number, origin, fetched_at, access, reason, .. } = &self.answer;
-        let head = format!("# {origin}/robots.txt  answer {number}, {fetched_at}: {access} ({reason})");
+        let head = format!("# {origin}/robots.txt  response {number}, {fetched_at}: {access} ({reason})");
         writeln!(out, "{}", clean(&head))?;
         match self.binding.len() {
-            0 => writeln!(out, "# no line of it binds this crawl's robot")?,
-            count => writeln!(out, "# lines that bind this crawl's robot, marked by `>`: {count}")?,
+            0 => writeln!(out, "# no line applies to this crawl's robot")?,
+            count => writeln!(out, "# lines that apply to this crawl's robot, marked with `>`: {count}")?,
         }
         // Line ends as robots.txt readers take them: CR, LF or both.
         let text = self.text.replace("\r\n", "\n").replace('\r', "\n");
@@ -379,31 +380,28 @@ impl Difference {
             writeln!(
                 out,
                 "{sign} {}",
-                clean(&format!("{origin}/robots.txt  answer {number}, {fetched_at}: {access} ({reason})"))
+                clean(&format!("{origin}/robots.txt  response {number}, {fetched_at}: {access} ({reason})"))
             )?;
         }
         if self.lines.is_empty() {
-            writeln!(out, "the text of the rules is the same")?;
+            writeln!(out, "the text is the same")?;
         }
         for line in &self.lines {
             writeln!(out, "{}", clean(line))?;
         }
-        writeln!(out, "\nWhat it changes for this crawl")?;
+        writeln!(out, "\nChanges for this crawl")?;
         let gap = |delay: Option<f64>| delay.map_or_else(|| "none".to_owned(), |delay| format!("{delay} s"));
         if self.delay[0] == self.delay[1] {
-            writeln!(out, "  the gap that it asks for stays: {}", gap(self.delay[0]))?;
+            writeln!(out, "  requested delay: unchanged, {}", gap(self.delay[0]))?;
         } else {
-            writeln!(
-                out,
-                "  the gap that it asks for: {} before, {} now",
-                gap(self.delay[0]),
-                gap(self.delay[1])
-            )?;
+            writeln!(out, "  requested delay: {} before, {} now", gap(self.delay[0]), gap(self.delay[1]))?;
         }
         writeln!(
             out,
-            "  of {} URLs that the crawl knows there, {} are denied now and {} are allowed now",
-            self.judged, self.denied_count, self.allowed_count
+            "  of {} known to the crawl there, {} are now denied and {} are now allowed",
+            quantity::count(self.judged, "URL"),
+            self.denied_count,
+            self.allowed_count
         )?;
         for (sign, list, count) in
             [('-', &self.denied, self.denied_count), ('+', &self.allowed, self.allowed_count)]

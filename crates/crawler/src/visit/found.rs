@@ -95,7 +95,8 @@ pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
     let mut odd = links.iter().filter(is_odd);
     let first = odd.next()?;
     let count = 1 + odd.count();
-    let message = format!("rel out of form, obeyed on {count} {}", if count == 1 { "link" } else { "links" });
+    let message =
+        format!("non-standard rel, honoured on {count} {}", if count == 1 { "link" } else { "links" });
     Some(Warning { message, source: Source::new(SourceKind::Link, 0, "rel", first.rel.as_str()) })
 }
 

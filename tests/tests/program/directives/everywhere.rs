@@ -360,7 +360,7 @@ fn what_page_check_tells(scene: &Scene) {
         }
         let visit = &answer["visit"];
         assert_eq!(visit["archived"], is_archived, "{}", case.name);
-        assert_eq!(visit["text"], if case.is_indexed() { "kept" } else { "not kept" }, "{}", case.name);
+        assert_eq!(visit["text"], if case.is_indexed() { "stored" } else { "not stored" }, "{}", case.name);
         let children = visit["links"]["nofollow_page"].as_u64();
         assert_eq!(children.is_some(), case.is_page() && !case.may('l'), "{}: {visit}", case.name);
     }
@@ -395,6 +395,6 @@ fn what_page_check_tells(scene: &Scene) {
         assert!(words.contains(said), "{said:?} isn't in\n{words}");
     }
     let absent = check(&["http://a.test/never"]);
-    assert!(absent.expect(2).stderr.contains("holds no visit of http://a.test/never"), "{absent}");
+    assert!(absent.expect(2).stderr.contains("has no visit of http://a.test/never"), "{absent}");
     assert!(check(&["no url"]).expect(2).stderr.contains("no url"));
 }

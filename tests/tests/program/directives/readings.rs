@@ -344,7 +344,7 @@ fn unread() -> Vec<(&'static str, Answer, &'static str)> {
         (
             "cut",
             answer(html, page("cut", &format!("<script>{}</script>{CLOSED}", "x".repeat(1 << 20)))),
-            "head: the body was cut before its head ended",
+            "head: the body was truncated before the end of its head",
         ),
         (
             "gzipped",

@@ -224,10 +224,8 @@ fn what_table_links_has(scene: &Scene) {
     };
     let (usual, all) = (export(&[]), export(&["--include-noindex"]));
     let closed = CASES.iter().filter(|case| case.3 == Rest::Targets).count() as u64;
-    let note = format!(
-        "links of pages under noindex that are left out: {}; --include-noindex has them",
-        closed * LINKS
-    );
+    let note =
+        format!("omitted links of pages under noindex: {}; --include-noindex includes them", closed * LINKS);
     assert!(usual.stderr.contains(&note), "{usual}");
     assert!(all.stderr.is_empty(), "{all}");
     let shown = scene.look("show", &["links"]).expect(0).clone();
@@ -286,8 +284,8 @@ fn what_is_told_of_links_that_are_not_listed(scene: &Scene) {
         assert_eq!(told, Vec::from_iter(expected), "{}", case.0);
     }
     let of_none = explain(scene, &format!("{HOST}/{}", marker("none", "child"))).expect(0).stdout.clone();
-    assert!(of_none.contains("this crawl never met it"), "{of_none}");
-    assert!(of_none.contains("neither indexed nor followed"), "{of_none}");
+    assert!(of_none.contains("this crawl never found it"), "{of_none}");
+    assert!(of_none.contains("under noindex and nofollow"), "{of_none}");
     let of_noindex = explain(scene, &format!("{HOST}/{}", marker("tag", "ugc"))).expect(1).stdout.clone();
     assert!(of_noindex.contains("a rel=\"ugc\""), "{of_noindex}");
     let check = |name: &str| -> Value {

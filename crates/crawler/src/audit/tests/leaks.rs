@@ -179,7 +179,7 @@ const LEAKS: &[Leak] = &[
         Records::kept,
         |r| (r.pages[0].1[0].outcome, r.pages[0].1[0].nofollow) = (LinkOutcome::RelNofollow, true),
         &["discovery"],
-        "doesn't let it be followed",
+        "forbids following it",
     ),
     // The archive.
     (
@@ -224,7 +224,7 @@ const LEAKS: &[Leak] = &[
         Records::kept,
         |r| r.forgotten.push(format!("{SITE}/b")),
         &["archive", "seals", "accounts"],
-        "no page record names it",
+        "no page record refers to it",
     ),
 ];
 

@@ -346,5 +346,5 @@ fn a_crawl_without_a_ledger_is_judged_as_far_as_it_goes() {
     }
     let mut text = Vec::new();
     report.write_text(&mut text).unwrap();
-    assert!(String::from_utf8(text).unwrap().contains("could not be judged"));
+    assert!(String::from_utf8(text).unwrap().contains("couldn't be judged"));
 }

@@ -59,8 +59,8 @@ fn what_a_repair_couldnt_save_is_lost_and_what_came_after_it_is_judged() {
     let mut text = Vec::new();
     report.write_text(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
-    assert!(text.contains("kept; 1 can't be judged since the repair\n"), "{text}");
-    assert!(text.ends_with("Nothing violated; 4 cases can't be judged since the repair.\n"), "{text}");
+    assert!(text.contains("ok; 1 can't be judged after the repair\n"), "{text}");
+    assert!(text.ends_with("No violations; 4 cases can't be judged after the repair.\n"), "{text}");
 
     let after = broken_by(|r| {
         damaged(r);

@@ -23,7 +23,7 @@ use crate::terminal::Talk;
 /// Options of `audit`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Exit code 0: nothing violated; 14: something was, the first violations of each kind are told in full.
+Exit codes: 0 no violation; 14 violations found, the first of each kind are listed in full.
 
 Examples:
   crawl audit crawl-data
@@ -32,15 +32,15 @@ Examples:
 pub(crate) struct AuditArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Head of the ledger as the crawl printed it; the first 16 digits will do
+    /// Expected head of the ledger, as the crawl printed it, or at least its first 16 digits
     ///
-    /// Nobody can change the ledger, or what it has the digests of, without changing the head: page records, links,
+    /// The head changes if anything in the ledger changes, or anything whose digest it contains: page records, links,
     /// robots.txt versions, the archive, settings.
     #[arg(long, value_name = "HEX", value_parser = head)]
     head: Option<String>,
 }
 
-/// A head, or the beginning of one that nobody could have met by chance.
+/// A head, or a prefix too long to match by chance.
 fn head(text: &str) -> Result<String, String> {
     let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_hex && (16..=64).contains(&text.len()) {

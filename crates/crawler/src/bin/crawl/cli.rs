@@ -37,29 +37,32 @@ Examples:
 
 Units:
   durations: 500ms 10s 5m 2h 1d; sizes: 512B 10KB (10,000) 4MiB (4,194,304) 1GiB; a unit is required;
-  a limit may be none
+  a limit may be `none`
 
 Settings:
-  an option beats its environment variable (CRAWL_MAX_DELAY for --max-delay), which beats the file of --config, which
-  beats the default; `crawl config show` prints what is in force and where it comes from
+  an option overrides its environment variable (CRAWL_MAX_DELAY for --max-delay), which overrides
+  the file given by --config, which overrides the default; `crawl config show` prints the
+  effective settings and where each comes from
 
 Exit codes:
-   0  complete: every URL found was fetched whole, or has a final reason
-   1  unexpected failure; robots check, explain: not allowed; diff: something differs
-   2  usage: wrong option or value
-   3  config: wrong file or environment variable
+   0  complete: every URL found was fetched in full, or has a final reason why not
+   1  unexpected failure; robots check, explain: not allowed; diff: differences found
+   2  usage: invalid option or value
+   3  configuration: invalid file or environment variable
    4  no seed could be crawled
-   5  storage or disk
-  10  complete within limits, or ended by a limit; can be resumed with others
+   5  storage or disk error
+  10  complete within limits, or ended by a limit; can be resumed with a higher one
   11  interrupted (Ctrl-C, SIGTERM); can be resumed
   12  forced to stop (second Ctrl-C); can be resumed
   13  incomplete: URLs or hosts remain, or a seed can't be crawled; can be resumed
   14  audit found a violation
 
 Output directory:
-  db/ the database, warc/ the bodies, index/ the full-text index, log/ the log, crawl.toml the settings in force";
+  db/ the database, warc/ the bodies, index/ the full-text index, log/ the log,
+  crawl.toml the effective settings";
 
-/// Crawls the web politely: asks robots.txt, waits, obeys what pages say, and keeps the reason of every decision.
+/// A polite web crawler: honours robots.txt, robots meta tags and X-Robots-Tag, limits its request rate per host, and
+/// records the reason for every decision.
 #[derive(Debug, Parser)]
 #[command(
     name = "crawl",
@@ -82,79 +85,79 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Crawls from a list of seeds; the same as no command at all
+    /// Crawl from a list of seeds; the default without a command
     Run(run::RunArgs),
-    /// Goes on with a crawl where it stopped, for whatever reason it stopped
+    /// Resume a crawl
     Resume(resume::ResumeArgs),
-    /// Saves what can be read of a damaged crawl into a new directory
+    /// Copy what is readable of a damaged crawl to a new directory
     Repair(repair::RepairArgs),
-    /// Serves two example sites on loopback and crawls them with three robots
+    /// Serve two example sites on loopback and crawl them with three robots
     Demo(demo::DemoArgs),
-    /// Says what a crawl may fetch, by which rules and how fast, before it does; asks for robots.txt and sitemaps alone
+    /// Dry run: list what may be fetched, the rules that apply and the expected duration; requests only robots.txt and sitemaps
     Plan(plan::PlanArgs),
-    /// Shows a crawl: its summary, one of its tables, a page, or a stored robots.txt
+    /// Show a crawl's summary, one of its tables, a page, or a stored robots.txt
     Show(show::ShowArgs),
-    /// Writes tables of crawls as CSV, JSON lines, Parquet, SQLite, GraphML or lists of edges
+    /// Export tables as CSV, JSON lines, Parquet, SQLite, GraphML or edge lists
     Export(export::ExportArgs),
-    /// Lists the columns of all tables: name, type, unit, meaning
+    /// List the columns of all tables: name, type, unit, meaning
     Schema(schema::SchemaArgs),
-    /// Compares two crawls: pages, robots.txt and directives that were added, are gone or changed
+    /// Compare two crawls: pages, robots.txt and directives that were added, removed or changed
     Diff(diff::DiffArgs),
-    /// Finds pages by their words
+    /// Full-text search
     #[cfg(feature = "search")]
     Search(full_text::SearchArgs),
-    /// Builds the full-text index of a crawl from its archive
+    /// Build the full-text index of a crawl from its archive
     #[cfg(feature = "search")]
     Index(full_text::IndexArgs),
-    /// Judges a crawl from its own records: was it polite, and does it hold only what it may?
+    /// Verify from a crawl's own records that it was polite and stored only what it was allowed to
     Audit(audit::AuditArgs),
-    /// Tells the story of one URL: how it was found, what was decided about it, and why
+    /// Explain every decision about a URL: how it was found, what was decided, and why
     Explain(explain::ExplainArgs),
-    /// Writes what was asked of a host, and what is broken there, to be sent to its owner
+    /// Write a report for the owner of a host: the requests it received, and its broken links
     Report(report::ReportArgs),
-    /// Reads pages for what they ask of a robot
+    /// Check the robots directives of a page
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Page {
         #[command(subcommand)]
         command: PageCommand,
     },
-    /// Looks at a robots.txt
+    /// Check a robots.txt, or its versions during a crawl
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Robots {
         #[command(subcommand)]
         command: RobotsCommand,
     },
-    /// Shows the settings in force
+    /// Show the effective settings
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Prints the completions for a shell
+    /// Print shell completions
     Completions(completions::CompletionsArgs),
-    /// Prints the manual page, as roff
+    /// Print the manual page, as roff
     Man(man::ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PageCommand {
-    /// Tells what a page's directives say, and which tag or header line said it
+    /// Show the effective directives of a page, and the tag or header line each comes from
     Check(page_check::PageCheckArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RobotsCommand {
-    /// Says what a robots.txt says about URLs, and what its author should know
+    /// Test URLs against a robots.txt, and list warnings for its author
     Check(robots_check::RobotsCheckArgs),
-    /// Lists every answer of a site to the crawl's requests for its robots.txt
+    /// List every response to the crawl's requests for a site's robots.txt
     Log(robots_history::RobotsLogArgs),
-    /// Compares two versions of a site's robots.txt, and tells what changes for the crawl
+    /// Compare two versions of a site's robots.txt, and list what changes for the crawl
     Diff(robots_history::RobotsDiffArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Prints every setting with its value and where it comes from
+    /// Print every setting with its value and where it comes from
     Show(config_show::ConfigShowArgs),
 }
 
@@ -162,16 +165,16 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct GlobalArgs {
-    /// Writes results and progress as JSON, one object a line, each with "v":1
+    /// Write results and progress as JSON, one object per line, each with "v":1
     #[arg(long, global = true)]
     json: bool,
-    /// Says nothing but errors
+    /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Says more: -v what happens, -vv every decision with its reason
+    /// Print more: -v what happens, -vv every decision with its reason
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
-    /// Colours messages; auto: on a terminal, unless `NO_COLOR` is set [default: auto]
+    /// When to colour messages [default: auto]
     #[arg(long, global = true, value_name = "WHEN", hide_possible_values = false)]
     color: Option<Color>,
 }
@@ -195,15 +198,14 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
         && std::env::var_os("CRAWL_SEED").is_none()
         && std::env::var_os("CRAWL_CONFIG").is_none()
     {
-        // Nobody is left to tell when stderr can't be written.
+        // If stderr can't be written, there is nowhere to report it.
         drop(write!(std::io::stderr().lock(), "{}", command.render_help()));
         return Err(exit::USAGE);
     }
     let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = parsed.map_err(tell)?;
     if cli.command.is_some() && !cli.run.is_empty() {
-        let what =
-            "an option of the crawl stands before the command: options of a command stand after its name";
+        let what = "crawl options go after the subcommand: crawl COMMAND [OPTIONS]";
         return Err(tell(command.error(ErrorKind::ArgumentConflict, what)));
     }
     Ok(cli)
@@ -211,7 +213,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
 fn tell(error: clap::Error) -> i32 {
-    // Where not even this can be written, the exit code still tells.
+    // If not even this can be written, there is still the exit code.
     drop(error.print());
     error.exit_code()
 }

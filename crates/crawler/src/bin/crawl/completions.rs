@@ -11,7 +11,7 @@ use crate::exit;
 Example:
   crawl completions bash > ~/.local/share/bash-completion/completions/crawl")]
 pub(crate) struct CompletionsArgs {
-    /// Shell
+    /// Shell to generate completions for
     shell: Shell,
 }
 

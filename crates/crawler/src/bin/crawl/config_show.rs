@@ -10,7 +10,7 @@ use crate::terminal::Talk;
 /// Options of `config show`: those of a crawl.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Prints TOML: the output can be saved and given to --config.
+Prints TOML: the output can be saved and used with --config.
 
 Example:
   crawl config show --config study.toml --delay 2s")]

@@ -8,6 +8,7 @@ use crawler::causes::with_causes;
 use crawler::engine::{End, Listener, Stop as Request};
 use crawler::event::CrawlEvent;
 use crawler::job::{Finished, Job, JobError};
+use crawler::quantity::{count, size};
 use crawler::view::{self, Status};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -39,7 +40,7 @@ pub(crate) fn crawl(job: Job, talk: Talk) -> anyhow::Result<i32> {
     Ok(code(&finished))
 }
 
-/// Names the exit code of an error of the library, and what to do about it.
+/// Converts an error of the library to one with an exit code and a hint.
 pub(crate) fn told(error: &JobError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
@@ -62,7 +63,7 @@ pub(crate) fn told(error: &JobError) -> anyhow::Error {
     Stop::new(code, what).into()
 }
 
-/// What to do about an error of the disk, where its own words don't say so.
+/// The hint for a disk error whose message has none.
 fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
     use crawler::{commit::CommitError, store::StoreError, warc};
     let causes = || std::iter::successors(Some(error), |error| error.source());
@@ -77,25 +78,25 @@ fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
         cause.is::<io::Error>() || matches!(store, Some(StoreError::Io { .. } | StoreError::Stopped))
     };
     if causes().any(short) {
-        "; the archive is damaged: `crawl repair DIR --out NEWDIR` saves what can be read"
+        "; the archive is damaged: run `crawl repair DIR --out NEWDIR` to save what can be read"
     } else if matches!(
         error.downcast_ref::<JobError>(),
         Some(JobError::Commit(CommitError::Store(_) | CommitError::Warc(_)))
     ) && causes().any(refused)
     {
-        "; what was counted is safe, and `crawl resume` goes on once this is mended"
+        "; everything counted is stored, and `crawl resume` continues once this is fixed"
     } else {
         ""
     }
 }
 
-/// The first SIGINT or SIGTERM asks to finish what is in flight, the second to end at once.
+/// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
 fn listen(ask: watch::Sender<Request>, talk: Talk) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
         for (request, words) in [
-            (Request::Drain, "stopping: what is in flight is finished first; once more stops at once"),
+            (Request::Drain, "stopping after the requests in flight; send the signal again to stop at once"),
             (Request::Now, "stopping at once"),
         ] {
             tokio::select! {
@@ -143,21 +144,9 @@ fn code(finished: &Finished) -> i32 {
     }
 }
 
-/// How much of the crawl is there; nobody knows where it wasn't counted.
+/// The coverage of the crawl; incomplete if it wasn't counted.
 fn status(finished: &Finished) -> Status {
     finished.account.as_ref().map_or(Status::Incomplete, |account| account.status)
-}
-
-/// Bytes in the unit that leaves one to three digits before the point.
-fn human(bytes: u64) -> String {
-    let units = ["B", "KB", "MB", "GB", "TB", "PB"];
-    let mut amount = bytes as f64;
-    let mut unit = 0;
-    while amount >= 999.95 && unit + 1 < units.len() {
-        amount /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{bytes} B") } else { format!("{amount:.1} {}", units[unit]) }
 }
 
 fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
@@ -188,7 +177,7 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
             line["head"] = head.to_string().into();
         }
         if account.is_none() {
-            // Decisions are counted while the crawl runs, not URLs.
+            // While the crawl runs, decisions are counted, not URLs.
             line["totals"]["skipped"] = serde_json::Value::Null;
         }
         writeln!(stdout, "{line}")?;
@@ -200,27 +189,29 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
     let skipped = account.as_ref().map(|_| format!(", {} skipped", totals.skipped)).unwrap_or_default();
     writeln!(
         stdout,
-        "{end}: {} pages, {} redirects, {} failed{skipped}; {} requests, {}",
-        totals.pages,
-        totals.redirects,
+        "{end}: {}, {}, {} failed{skipped}; {}, {}",
+        count(totals.pages, "page"),
+        count(totals.redirects, "redirect"),
         totals.failed,
-        totals.requests,
-        human(totals.bytes)
+        count(totals.requests, "request"),
+        size(totals.bytes)
     )?;
     if let Some(account) = account {
         tell_what_lacks(account, &mut stdout)?;
     }
     if summary.queued > 0 {
-        writeln!(stdout, "{} URLs are still queued; go on with: crawl resume {out}", summary.queued)?;
+        let are = if summary.queued == 1 { "is" } else { "are" };
+        let urls = count(summary.queued, "URL");
+        writeln!(stdout, "{urls} {are} still queued; continue with: crawl resume {out}")?;
     }
     if let Some(head) = account.as_ref().and_then(|account| account.head) {
         writeln!(stdout, "head of the ledger: {head}")?;
     }
-    writeln!(stdout, "examine it with: crawl show {out}")?;
+    writeln!(stdout, "show the results with: crawl show {out}")?;
     Ok(())
 }
 
-/// Names hosts that aren't complete, kinds of errors and lines of the seed file that nothing came of.
+/// Lists incomplete hosts, kinds of errors, and the number of unusable lines of the seed file.
 fn tell_what_lacks(account: &view::Summary, out: &mut impl Write) -> io::Result<()> {
     let clean = crawler::clean::clean;
     let lacking = account.hosts.iter().filter(|host| host.coverage != Status::Complete);
@@ -230,8 +221,7 @@ fn tell_what_lacks(account: &view::Summary, out: &mut impl Write) -> io::Result<
     let lacking = account.hosts_incomplete + account.hosts_complete_within_limits;
     match lacking.saturating_sub(HOSTS_NAMED as u64) {
         0 => {}
-        1 => writeln!(out, "  and 1 more host isn't complete")?,
-        more => writeln!(out, "  and {more} more hosts aren't complete")?,
+        more => writeln!(out, "  ... and {more} more not complete")?,
     }
     if !account.errors.is_empty() {
         let kinds: Vec<_> = account.errors.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
@@ -239,21 +229,6 @@ fn tell_what_lacks(account: &view::Summary, out: &mut impl Write) -> io::Result<
     }
     match account.unusable_seeds {
         0 => Ok(()),
-        1 => writeln!(out, "  1 line of the seed file can't be crawled"),
-        many => writeln!(out, "  {many} lines of the seed file can't be crawled"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_for_people_have_one_to_three_digits() {
-        for (bytes, text) in
-            [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (82_638_577, "82.6 MB"), (999_960_000, "1.0 GB")]
-        {
-            assert_eq!(human(bytes), text);
-        }
+        many => writeln!(out, "  {} of the seed file can't be crawled", count(many, "line")),
     }
 }

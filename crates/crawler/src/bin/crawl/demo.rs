@@ -13,10 +13,11 @@ use crate::terminal::Talk;
 /// Options of `demo`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Serves Joe's Hardware and Mary's Antiques under their names on 127.0.0.1, crawls them as Suzy-Spider, Furniture-Finder and
-Nosy-Bot, and prints what each of them could see and why. Needs nothing installed and no internet; ends by itself.")]
+Serves Joe's Hardware and Mary's Antiques under their names on 127.0.0.1, crawls them as
+Suzy-Spider, Furniture-Finder and Nosy-Bot, and prints what each of them was allowed to see, and
+why. Needs no network and takes a few seconds.")]
 pub(crate) struct DemoArgs {
-    /// Directory in which the three crawls are kept [default: a directory that is removed at the end]
+    /// Directory for the three crawls [default: a temporary directory that is removed at the end]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &DemoArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     let passing = match args.out {
         Some(_) => None,
-        None => Some(tempfile::tempdir().context("making a directory for the demo's crawls")?),
+        None => Some(tempfile::tempdir().context("can't create a temporary directory")?),
     };
     let out = match (&args.out, &passing) {
         (Some(out), _) => out.clone(),
@@ -43,7 +44,8 @@ pub(crate) fn run(args: &DemoArgs, talk: Talk) -> anyhow::Result<i32> {
     demo::report::print(&mut stdout.lock(), &reports, colour)?;
     if let Some(out) = &args.out {
         let out = crawler::clean::clean(&out.display().to_string()).into_owned();
-        let words = format!("\nThe three crawls are kept; look into one by: crawl show {out}/Suzy-Spider\n");
+        let words =
+            format!("\nThe three crawls are in {out}. To examine one: crawl show {out}/Suzy-Spider\n");
         exit::print(words.as_bytes())?;
     }
     Ok(exit::COMPLETE)

@@ -20,12 +20,12 @@ Examples:
   crawl diff spring autumn --json | jq -r 'select(.change == \"gone\") | .url'
 
 Exit codes:
-  0  nothing differs
-  1  something differs")]
+  0  no differences
+  1  differences found")]
 pub(crate) struct DiffArgs {
-    /// Directory of the first crawl
+    /// Directory of the earlier crawl
     before: PathBuf,
-    /// Directory of the second crawl
+    /// Directory of the later crawl
     after: PathBuf,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct DiffArgs {
 pub(crate) fn run(args: &DiffArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     if args.before == args.after {
-        let what = format!("{} is named twice", path_text(&args.before));
+        let what = format!("{} is given twice", path_text(&args.before));
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let (before, after) = (open(&args.before)?, open(&args.after)?);
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DiffArgs, talk: Talk) -> anyhow::Result<i32> {
     let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
     let counts = match write_diff(&before, &after, form, &mut out) {
         Ok(counts) => counts,
-        // Whoever went away had seen a difference.
+        // A pager that was closed early had a difference to show.
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(exit::UNEXPECTED);
         }

@@ -1,4 +1,4 @@
-//! `crawl explain`: the story of one URL.
+//! `crawl explain`: every decision about one URL.
 
 use std::io::{self, BufWriter, Write};
 
@@ -13,7 +13,8 @@ use crate::terminal::Talk;
 /// Options of `explain`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 it was fetched, or nothing stands against it; 1 robots.txt, a directive, the scope or a limit does.
+Exit codes: 0 the URL was fetched, or may be; 1 robots.txt, a directive, the scope or a limit
+prevents it.
 
 Examples:
   crawl explain crawl-data https://example.org/private/
@@ -21,17 +22,17 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// Directory of the crawl
     dir: String,
-    /// The URL; also one that the crawl never met
+    /// URL to explain; it needn't be part of the crawl
     url: String,
 }
 
-/// Tells the story of a URL.
+/// Explains the decisions about a URL.
 pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     let (dir, url) = directory_first(&args.dir, &args.url, "crawl explain DIR URL")?;
     let url = CrawlUrl::parse(url).map_err(|error| {
         let text = crawler::clean::clean(url);
-        Stop::new(exit::USAGE, format!("{text} is no URL that can be crawled: {error}"))
+        Stop::new(exit::USAGE, format!("{text} can't be crawled: {error}"))
     })?;
     let view = open(&dir)?;
     let story = view.explain(&url).map_err(|error| told(&error))?;

@@ -27,45 +27,45 @@ Examples:
   crawl export spring autumn --format sqlite -o both.sqlite
   crawl export crawl-data --table hosts --format graphml -o hosts.graphml")]
 pub(crate) struct ExportArgs {
-    /// Directory of the crawl; of several, column `crawl` names each row's own
+    /// Directory of a crawl; with several, column `crawl` has the directory of each row
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// Table to write; graphml, edges: the graph of pages or hosts [default: all, into the directory or database of -o]
+    /// Table to export; graphml and edges: `pages` or `hosts` [default: all, to the directory or database of -o]
     #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
-    /// Form in which it is written
+    /// Output format
     #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// Columns in this order, or all [default: all; csv: without those that most rows have nothing in]
+    /// Columns to export, in this order, or `all` [default: all; csv: without those that are mostly empty]
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Writes CSV cells as they were found, also those that a spreadsheet would run
+    /// Don't escape CSV cells that a spreadsheet would run as formulas
     #[arg(long)]
     raw: bool,
-    /// Writes only pages that may serve this purpose; the crawl must have declared it
+    /// Export only pages that may be used for this purpose; the crawl must have declared it
     #[arg(long, value_name = "PURPOSE")]
     purpose: Option<Purpose>,
-    /// Writes with --table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
+    /// With --table links: include the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
-    /// Leaves main texts out of the full-text search of a SQLite database; reading them takes about a millisecond a page
+    /// Omit the main texts from the full-text search of a SQLite database; reading them takes about a millisecond per page
     #[arg(long)]
     no_text: bool,
-    /// File to write; of several tables, a directory; sqlite: the database [default: standard output]
+    /// Output file, or directory for several tables; sqlite: the database [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// Form of an exported table.
+/// Format of an exported table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Comma separated, a header line, cells that a spreadsheet would run made harmless
+    /// Comma-separated, with a header line; formulas are escaped
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
-    /// Typed columns, compressed
+    /// Typed, compressed columns
     Parquet,
-    /// One database with indices, full-text search and views
+    /// One database with indexes, full-text search and views
     Sqlite,
     /// The graph of pages or hosts, for Gephi and networkx
     Graphml,
@@ -97,7 +97,7 @@ impl Format {
             Self::Sqlite if cfg!(not(feature = "sqlite")) => "sqlite",
             _ => return Ok(()),
         };
-        let what = format!("this program was built without {feature}: build it with `--features {feature}`");
+        let what = format!("this binary was built without {feature}: build it with `--features {feature}`");
         Err(Stop::new(exit::USAGE, what).into())
     }
 }
@@ -139,32 +139,30 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
     args.format.check()?;
     if args.purpose.is_some() && args.table != Some(Table::Pages) {
-        return usage("--purpose goes with --table pages alone");
+        return usage("--purpose requires --table pages");
     }
     if args.format.is_graph() {
         if !matches!(args.table, None | Some(Table::Pages | Table::Hosts)) {
-            return usage("a graph is one of pages or of hosts: --table pages or --table hosts");
+            return usage("a graph requires --table pages or --table hosts");
         }
         if !args.columns.is_empty() || args.purpose.is_some() {
-            return usage("--columns and --purpose don't go with a graph");
+            return usage("--columns and --purpose can't be used with a graph");
         }
     } else if args.table.is_some() {
         show::check_noindex(args.include_noindex, args.table)?;
     } else if !args.columns.is_empty() && !args.takes_all_columns() {
-        return usage("--columns goes with --table: each table has columns of its own");
+        return usage("--columns requires --table: each table has its own columns");
     }
     if args.raw && args.format != Format::Csv {
-        return usage(
-            "--raw goes with --format csv alone: the other formats hold every text as it was found",
-        );
+        return usage("--raw requires --format csv: the other formats don't escape any text");
     }
     if args.no_text && args.format != Format::Sqlite {
-        return usage("--no-text goes with --format sqlite alone: the other formats hold no main texts");
+        return usage("--no-text requires --format sqlite: the other formats have no main texts");
     }
     let mut dirs: Vec<_> = args.dirs.iter().collect();
     dirs.sort();
     if let Some(pair) = dirs.windows(2).find(|pair| pair[0] == pair[1]) {
-        return usage(&format!("{} is named twice", path_text(pair[0])));
+        return usage(&format!("{} is given twice", path_text(pair[0])));
     }
     Ok(())
 }

@@ -24,11 +24,11 @@ use crate::terminal::Talk;
 /// Options of `search`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-A page has to hold all words, in any of their forms. \"A phrase\" stands in quotes; OR, NOT (or -word) and brackets join words; a word
-of one part of the page has its name before it: title:, headings:, description:, host:, lang:, url:, status:, depth:. docs/search.md
-tells all.
+A page matches if it contains all words, in any inflected form. Quote \"a phrase\"; combine words
+with OR, NOT (or -word) and parentheses; search in one field with title:, headings:, description:,
+host:, lang:, url:, status: or depth:. See docs/search.md.
 
-Exit codes: 0 also where nothing is found; 2 the query can't be read, or there is no index.
+Exit codes: 0 also if nothing is found; 2 the query is invalid, or there is no index.
 
 Examples:
   crawl search crawl-data robots exclusion
@@ -38,25 +38,25 @@ Examples:
 pub(crate) struct SearchArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// What is looked for; several words needn't stand in quotes
+    /// Search query; several words need no quotes
     #[arg(required = true, num_args = 1..)]
     query: Vec<String>,
-    /// Finds only pages of this host; repeatable
+    /// Only pages of this host; repeatable
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
-    /// Finds only pages in this language, as in en or zh; repeatable
+    /// Only pages in this language, as in en or zh; repeatable
     #[arg(long, value_name = "LANGUAGE")]
     lang: Vec<String>,
-    /// Finds only pages fetched at this time or later: a date (UTC) or an RFC 3339 time
+    /// Only pages fetched at this time or later: a date (UTC) or an RFC 3339 time
     #[arg(long, value_name = "TIME", value_parser = search::parse_since)]
     since: Option<Timestamp>,
-    /// Finds only pages fetched before this time; of a date, before its end
+    /// Only pages fetched before this time, or up to the end of this date
     #[arg(long, value_name = "TIME", value_parser = search::parse_until)]
     until: Option<Timestamp>,
-    /// Shows this many hits at most [default: 10]
+    /// Maximum number of hits [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: Option<u32>,
-    /// Counts what is found by host and by language
+    /// Also count the hits per host and per language
     #[arg(long)]
     facets: bool,
 }
@@ -64,8 +64,9 @@ pub(crate) struct SearchArgs {
 /// Options of `index`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Reads the page records and the archive, and asks no server. The index that is there stays in use until the new one is whole. Pages whose
-bodies aren't archived (noarchive, --no-warc) are found by title, description and URL alone afterwards.
+Reads the page records and the archive, and sends no requests. An existing index is used until the
+new one is complete. Pages whose bodies aren't archived (noarchive, --no-warc) can then be found
+only by title, description and URL.
 
 Examples:
   crawl index crawl-data")]
@@ -74,7 +75,7 @@ pub(crate) struct IndexArgs {
     dir: PathBuf,
 }
 
-/// Hits where `--limit` says nothing.
+/// Hits without `--limit`.
 const LIMIT: u32 = 10;
 
 /// Says whether this process is the one that reads a PDF file.
@@ -120,14 +121,14 @@ pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
     Ok(code)
 }
 
-/// Brings the index of a crawl that was killed up to date. Where that can't be done it is searched as it is.
+/// Updates the index of a crawl that was killed. If that isn't possible, the index is searched as it is.
 fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
     match CrawlDir::open(dir) {
         Err(DirError::InUse(_)) => {
-            talk.note("a crawl is running there; what it has stored last may not be found yet");
+            talk.note("a crawl is running in this directory; its latest pages may not be found yet");
         }
         Err(error) => {
-            talk.warning(&format!("{}; the index may lack what was stored last", with_causes(&error)));
+            talk.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
         }
         Ok(held) => {
             let take_up = || -> anyhow::Result<Built> {
@@ -135,8 +136,8 @@ fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
                 Ok(search::take_up(dir, &store, &limits(dir)?, now)?)
             };
             match take_up() {
-                Ok(built) => tell(built, "pages that the index lacked and holds now", talk),
-                Err(error) => talk.warning(&format!("{error:#}; the index may lack what was stored last")),
+                Ok(built) => tell(built, "pages added to the index", talk),
+                Err(error) => talk.warning(&format!("{error:#}; the index may lack the latest pages")),
             }
         }
     }
@@ -148,24 +149,24 @@ pub(crate) fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
     Ok(settings.page.extract_limits(settings.limits.max_links_per_page))
 }
 
-/// Tells what an index was built from.
+/// Reports what an index was built from.
 fn tell(built: Built, what: &str, talk: Talk) {
     talk.note(&format!("{what}: {}", built.pages));
     if built.unarchived > 0 {
         talk.warning(&format!(
-            "pages whose bodies aren't archived, found by title, description and URL alone: {}",
+            "pages whose bodies aren't archived, found only by title, description and URL: {}",
             built.unarchived
         ));
     }
     if built.unread > 0 {
         talk.warning(&format!(
-            "documents whose text can't be read, found by title, description and URL alone: {}",
+            "documents whose text can't be read, found only by title, description and URL: {}",
             built.unread
         ));
     }
 }
 
-/// Builds the index anew.
+/// Rebuilds the index.
 pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     let view = show::open(&args.dir)?;
@@ -187,7 +188,7 @@ pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
     Ok(exit::COMPLETE)
 }
 
-/// An error with its exit code: what the user can put right by another command line, or storage.
+/// An error with its exit code: usage if another command line helps, otherwise storage.
 fn told(error: &SearchError) -> anyhow::Error {
     let code = match error {
         SearchError::Query(_) | SearchError::None(_) | SearchError::OtherForm(_) => exit::USAGE,
@@ -196,7 +197,7 @@ fn told(error: &SearchError) -> anyhow::Error {
     Stop::new(code, error.message()).into()
 }
 
-/// Writes what was found for people: on a terminal of some width, or one line a part elsewhere.
+/// Writes the hits for people: wrapped to the width of a terminal, otherwise one line per part.
 fn write_text(found: &Found, color: bool, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let paint = |on: &'static str| if color { (on, "\x1b[0m") } else { ("", "") };
     let (bold, dim, marked) = (paint("\x1b[1m"), paint("\x1b[2m"), paint("\x1b[1;33m"));
@@ -240,7 +241,7 @@ fn write_text(found: &Found, color: bool, width: Option<usize>, out: &mut impl W
         0 => writeln!(out, "nothing found"),
         1 => writeln!(out, "1 page found"),
         total if shown < total => {
-            writeln!(out, "{total} pages found, the best {shown} are shown: --limit shows more")
+            writeln!(out, "{total} pages found, showing the best {shown}: use --limit for more")
         }
         total => writeln!(out, "{total} pages found"),
     }

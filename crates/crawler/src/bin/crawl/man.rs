@@ -11,7 +11,7 @@ Examples:
   crawl man | man -l -
   crawl man resume > crawl-resume.1")]
 pub(crate) struct ManArgs {
-    /// Command whose page is printed, as in `crawl man config show`; none: the page of the program
+    /// Command to print the page of, as in `crawl man config show` [default: the program]
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
 }

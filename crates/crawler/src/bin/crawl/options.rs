@@ -1,4 +1,4 @@
-//! Options that a crawl takes when it starts and when it goes on.
+//! Options of a crawl that can be given at its start and when it is resumed.
 
 use std::path::{Path, PathBuf};
 
@@ -6,99 +6,99 @@ use clap::Args;
 use crawler::config::units::{self, UnitError};
 use crawler::config::{CliOverrides, KEYS};
 
-/// Options that may change from one part of a crawl to the next: they bend what is fetched next, not what was decided before.
+/// Options that may change when a crawl is resumed: they affect what is fetched next, not earlier decisions.
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub(crate) struct AdjustableArgs {
-    /// Where a webmaster finds you: a URL or an e-mail address, sent with every request
+    /// How site owners can reach you: a URL or an e-mail address, sent with every request
     #[arg(long, value_name = "URL|EMAIL", help_heading = "Who we are")]
     contact: Option<String>,
 
-    /// What is entered in the ledger: nothing, every decision, or each link and gap as well [default: decisions]
+    /// What the ledger records: nothing, every decision, or also each queued link and each delay [default: decisions]
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "decisions", "full"], help_heading = "What and where")]
     ledger: Option<String>,
-    /// Keeps a full-text index of what may be indexed; `crawl search` reads it [default: true]
+    /// Keep a full-text index of the pages that may be indexed, for `crawl search` [default: true]
     #[arg(long, overrides_with = "no_index", help_heading = "What and where")]
     index: bool,
-    /// Keeps no full-text index; removes that of an earlier run
+    /// Keep no full-text index, and remove an existing one
     #[arg(long, help_heading = "What and where")]
     no_index: bool,
 
-    /// Least pause after a response before the same host is asked again [default: 1s]
+    /// Minimum delay between requests to a host, from the end of a response [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Pace")]
     delay: Option<String>,
-    /// Longest pause that --adaptive may ask for; sites may ask for more [default: 30s]
+    /// Maximum delay that --adaptive may set; sites may ask for more [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Pace")]
     max_delay: Option<String>,
-    /// Pause as a multiple of the last response time, 0 = off [default: 5]
+    /// Delay as a multiple of the last response time; 0 = off [default: 5]
     #[arg(long, value_name = "FACTOR", help_heading = "Pace")]
     adaptive: Option<f64>,
-    /// Longest Crawl-delay that is waited for; a host that asks for more is skipped [default: 1h]
+    /// Maximum Crawl-delay to accept; a host that asks for more is skipped [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Pace")]
     max_crawl_delay: Option<String>,
-    /// Requests in flight over all hosts; never more than one for each host [default: 256]
+    /// Maximum requests in flight over all hosts; always at most one per host [default: 256]
     #[arg(long, value_name = "N", help_heading = "Pace")]
     concurrency: Option<u32>,
-    /// Hosts that share an IP address share one slot and one gap as well [default: false]
+    /// Hosts that share an IP address also share one request slot and one delay [default: false]
     #[arg(long, help_heading = "Pace")]
     per_ip: bool,
-    /// Requests a second over all hosts [default: none]
+    /// Maximum requests per second over all hosts [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<f64>), help_heading = "Pace")]
     max_rate: Option<String>,
-    /// Bytes a second over all hosts [default: none]
+    /// Maximum bytes per second over all hosts [default: none]
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Pace")]
     max_bandwidth: Option<String>,
 
-    /// How far from the seeds: their hosts, their domains, below their paths, or anywhere [default: host]
+    /// What to crawl: the hosts of the seeds, their domains, the paths below them, or any URL [default: host]
     #[arg(long, value_name = "SCOPE", value_parser = ["host", "domain", "prefix", "any"], help_heading = "Scope")]
     scope: Option<String>,
-    /// Takes only URLs that match one of these regular expressions; repeatable
+    /// Crawl only URLs that match this regular expression, or another --include; repeatable
     #[arg(long, value_name = "REGEX", help_heading = "Scope")]
     include: Vec<String>,
-    /// Leaves URLs that match one of these regular expressions; repeatable, beats --include
+    /// Skip URLs that match this regular expression; repeatable, overrides --include
     #[arg(long, value_name = "REGEX", help_heading = "Scope")]
     exclude: Vec<String>,
-    /// Fetches images, scripts, style sheets and other resources too [default: false]
+    /// Also fetch images, scripts, style sheets and other resources [default: false]
     #[arg(long, help_heading = "Scope")]
     resources: bool,
 
-    /// Ends the crawl after this many pages [default: none]
+    /// Maximum pages of the crawl [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
     max_pages: Option<String>,
-    /// Leaves a host after this many of its pages [default: none]
+    /// Maximum pages per host [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
     max_pages_per_host: Option<String>,
-    /// Follows links this far from a seed; 0 = the seeds alone [default: none]
+    /// Maximum links from a seed; 0 = only the seeds [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u32>), help_heading = "Limits")]
     max_depth: Option<String>,
-    /// Ends the crawl after this time [default: none]
+    /// Maximum duration of the crawl [default: none]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration_limit), help_heading = "Limits")]
     max_time: Option<String>,
-    /// Ends the crawl after this much was received [default: none]
+    /// Maximum bytes received by the crawl [default: none]
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size_limit), help_heading = "Limits")]
     max_bytes: Option<String>,
-    /// Takes this much of one body, on the wire and decoded [default: 10MiB]
+    /// Maximum bytes of one body, as transferred and as decoded; the rest is cut [default: 10MiB]
     #[arg(long, value_name = "SIZE", value_parser = checked(units::parse_size), help_heading = "Limits")]
     max_body: Option<String>,
 
-    /// Time of one try, from the name look-up to the last byte [default: 30s]
+    /// Deadline of one attempt, from the DNS lookup to the last byte [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = checked(units::parse_duration), help_heading = "Fetching")]
     timeout: Option<String>,
-    /// Tries after the first one, where the failure may pass [default: 2]
+    /// Retries for transient failures [default: 2]
     #[arg(long, value_name = "N", help_heading = "Fetching")]
     retries: Option<u32>,
-    /// Address of a host, in place of DNS; PORT stands in for 80 and 443; repeatable; an IPv6 address stands in brackets
+    /// Use this address for a host instead of DNS; PORT replaces 80 and 443; IPv6 addresses in brackets; repeatable
     #[arg(long, value_name = "HOST:ADDR[:PORT]", help_heading = "Fetching")]
     resolve: Vec<String>,
-    /// File with one such address a line
+    /// File with one --resolve rule per line
     #[arg(long, value_name = "FILE", help_heading = "Fetching")]
     resolve_file: Option<PathBuf>,
-    /// Opens a network that isn't public, as in 10.0.0.0/8; repeatable
+    /// Allow a private network, as in 10.0.0.0/8; repeatable
     #[arg(long, value_name = "CIDR", help_heading = "Fetching")]
     allow_net: Vec<String>,
 }
 
-/// Makes a parser that keeps the text of what it has checked.
+/// Wraps a parser so that it checks the text and returns it unchanged.
 pub(crate) fn checked<T: 'static>(
     parse: fn(&str) -> Result<T, UnitError>,
 ) -> impl Fn(&str) -> Result<String, UnitError> + Clone + Send + Sync + 'static {
@@ -106,7 +106,7 @@ pub(crate) fn checked<T: 'static>(
 }
 
 impl AdjustableArgs {
-    /// Adds what was given to the overrides.
+    /// Adds the given options to the overrides.
     pub(crate) fn add_to(&self, overrides: &mut CliOverrides) {
         let texts = [
             ("agent.contact", &self.contact),
@@ -165,18 +165,18 @@ impl AdjustableArgs {
     }
 }
 
-/// Gives a path as the TOML holds it.
+/// Returns a path as it is written in TOML.
 pub(crate) fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Gives the environment without what isn't text: no variable of ours is.
+/// Returns the environment variables that are UTF-8: all of ours are.
 pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Gives the variables of the settings that these options bend: what else a crawl goes on with stands in its own file.
+/// Returns the variables of the settings that may change on resume: all other settings come from the crawl's own file.
 pub(crate) fn adjustable_environment() -> impl Iterator<Item = (String, String)> {
     let options: Vec<_> = <AdjustableArgs as Args>::augment_args(clap::Command::new("resume"))
         .get_arguments()

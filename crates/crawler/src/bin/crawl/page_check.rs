@@ -35,31 +35,31 @@ Examples:
   curl -s https://example.org/ | crawl page check --agent SuperRobot/1.0 -
   crawl page check --batch cases.jsonl > answers.jsonl")]
 pub(crate) struct PageCheckArgs {
-    /// Name of the robot, with version or without [default with --from: the crawl's own]
+    /// Name of the robot, with or without a version [default with --from: that of the crawl]
     #[arg(long, value_name = "NAME", required_unless_present_any = ["batch", "from"])]
     agent: Option<String>,
-    /// Another name whose directives the robot obeys; repeatable
+    /// Another name whose directives apply to the robot; repeatable
     #[arg(long, value_name = "NAME")]
     alias: Vec<String>,
-    /// How contradictions are resolved: strict, google, yandex, `lycos_ru` or inktomi
+    /// How conflicting directives are resolved: strict, google, yandex, `lycos_ru` or inktomi
     #[arg(long, value_name = "NAME", default_value_t)]
     dialect: Dialect,
-    /// Time at which dates are judged, as 2026-01-01T00:00:00Z [default: now]
+    /// Time to compare dates with, as 2026-01-01T00:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     now: Option<Timestamp>,
-    /// URL of the page, against which links are resolved
+    /// URL of the page, the base of its links
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
     /// Response header line; repeatable, in the order received
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
-    /// File of checks, one JSON object a line; `-` is standard input
+    /// File of checks, one JSON object per line; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "alias", "now", "url", "header", "file"])]
     batch: Option<PathBuf>,
-    /// Directory of a crawl: judges a URL that it visited, by what it kept of it
+    /// Directory of a crawl: check a URL that it visited, from its stored copy
     #[arg(long, value_name = "DIR", conflicts_with_all = ["batch", "url", "header"])]
     from: Option<PathBuf>,
-    /// HTML file; `-` is standard input; none: the header lines alone; with --from the URL
+    /// HTML file, `-` for standard input; without it only the header lines are checked; with --from: the URL
     #[arg(value_name = "FILE", required_unless_present_any = ["batch", "header"])]
     file: Option<PathBuf>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
     stored::run(&asked, talk, out)
 }
 
-/// Checks one page and tells it in words, or as JSON.
+/// Checks one page and writes the result as text or JSON.
 fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
     let headers = args.header.iter().map(|line| read_header(line)).collect::<anyhow::Result<Vec<_>>>()?;
     let content_types = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
@@ -111,9 +111,9 @@ fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Resu
 }
 
 fn read_header(line: &str) -> anyhow::Result<(String, String)> {
-    let (name, value) = line.split_once(':').ok_or_else(|| {
-        Stop::new(exit::USAGE, format!("--header {line:?}: a header line is `Name: value`"))
-    })?;
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| Stop::new(exit::USAGE, format!("--header {line:?}: expected `Name: value`")))?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 

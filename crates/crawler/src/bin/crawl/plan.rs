@@ -1,4 +1,4 @@
-//! `crawl plan`: what a crawl may do, before it does it.
+//! `crawl plan`: the dry run of a crawl.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ use crate::{crawling, show};
 /// Options of `plan`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Asks for robots.txt, and with --sitemaps for sitemaps, at the pace of a crawl; with --offline for nothing. Writes nothing but
-the plan. Takes the options of `crawl run`.
+Requests robots.txt, and sitemaps with --sitemaps, with the delays of a crawl; with --offline
+nothing. Prints the plan and writes no files. Takes the options of `crawl run`.
 
 Examples:
   crawl plan --seed urls.txt --agent SuperRobot/1.0 --sitemaps
   crawl plan --offline crawl-data --json | jq '.hosts[] | {host, delay, least_duration}'
 
-Exit code: 0; 4 where no URL known would be fetched")]
+Exit codes: 0; 4 if none of the known URLs may be fetched")]
 pub(crate) struct PlanArgs {
-    /// Plans from what the crawl in this directory has stored; nothing is asked for
+    /// Plan from what the crawl in this directory has stored, without any request
     #[arg(long, value_name = "DIR", help_heading = "What and where")]
     offline: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `crawl repair`: saves what can be read of a damaged crawl into a new directory.
+//! `crawl repair`: copies what is readable of a damaged crawl to a new directory.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -10,19 +10,20 @@ use crawler::repair::{RepairError, Repaired, repair};
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::terminal::Talk;
+use crawler::quantity::{count, size};
 
 /// Options of `repair`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Nothing is written into DIR. NEWDIR holds a whole crawl afterwards: `crawl resume NEWDIR` goes on with it. Page records that are lost
-are read again from the archive; a page whose links are lost as well is queued again.
+DIR is only read. NEWDIR becomes a complete crawl directory: `crawl resume NEWDIR` continues the
+crawl. Lost page records are rebuilt from the archive; a page whose links are lost is queued again.
 
 Example:
   crawl repair crawl-data --out repaired")]
 pub(crate) struct RepairArgs {
-    /// Directory of the damaged crawl; it is only read
+    /// Directory of the damaged crawl
     dir: PathBuf,
-    /// New directory for what can be read; it must not exist
+    /// New directory for the repaired crawl; it must not exist
     #[arg(long, value_name = "NEWDIR")]
     out: PathBuf,
 }
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &RepairArgs, talk: Talk) -> anyhow::Result<i32> {
         for line in lines(&repaired) {
             writeln!(stdout, "{line}")?;
         }
-        writeln!(stdout, "go on with: crawl resume {}", crawler::clean::clean(&out))?;
+        writeln!(stdout, "continue with: crawl resume {}", crawler::clean::clean(&out))?;
     }
     Ok(exit::COMPLETE)
 }
@@ -50,28 +51,38 @@ fn lines(repaired: &Repaired) -> Vec<String> {
     let mut lines = vec![
         format!("database   {}", repaired.database),
         format!(
-            "pages      {} kept, {} read again from the archive, {} queued again because their links are lost",
+            "pages      {} recovered, {} rebuilt from the archive, {} queued again because their links are lost",
             repaired.pages, repaired.pages_from_archive, repaired.pages_again
         ),
         match repaired.pages_lost {
             Some(0) => "           no page record is lost".to_owned(),
             Some(lost) => {
-                format!("           {lost} page records are lost; what links lead to is queued again")
+                format!(
+                    "           {} lost; known links to those pages are queued again",
+                    count(lost, "page record")
+                )
             }
-            None => "           how many there were isn't known: what links lead to and isn't kept is queued again".to_owned(),
+            None => "           the number of lost page records is unknown; known links without a page are queued again".to_owned(),
         },
         format!(
-            "archive    {} whole records; {} bytes belong to none; {} pages lost their body",
-            repaired.archive_records, repaired.archive_bytes_lost, repaired.bodies_lost
+            "archive    {}; {} unreadable; {} without their body",
+            count(repaired.archive_records, "intact record"),
+            size(repaired.archive_bytes_lost),
+            count(repaired.bodies_lost, "page")
         ),
-        format!("others     {} robots.txt versions, {} decisions", repaired.robots, repaired.decisions),
-        format!("queue      {} URLs", repaired.queued),
+        format!("others     {}, {}",
+            count(repaired.robots, "robots.txt version"),
+            count(repaired.decisions, "decision")),
+        format!("queue      {}", count(repaired.queued, "URL")),
     ];
     if !repaired.torn.is_empty() {
         lines.push(format!("incomplete {}", repaired.torn.join(", ")));
     }
     if repaired.settings_from_database {
-        lines.push("settings   crawl.toml was put back from the database, as the crawl began".to_owned());
+        lines.push(
+            "settings   crawl.toml was restored from the database, with the settings of the first run"
+                .to_owned(),
+        );
     }
     lines
 }

@@ -1,5 +1,5 @@
-//! `crawl report DIR --host HOST`: a report that is fit to be sent to a site's owner. Without a host it is reserved for the
-//! report of a whole crawl.
+//! `crawl report DIR --host HOST`: a report for the owner of a site. Without a host it is reserved for the report of a
+//! whole crawl.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,10 +20,10 @@ Example:
 pub(crate) struct ReportArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// The host whose owner the report is for; required: the report of a whole crawl, in HTML, doesn't exist yet
+    /// Host that the report is about; required, because the HTML report of a whole crawl doesn't exist yet
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
-    /// File to write [default: standard output]
+    /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -32,18 +32,15 @@ pub(crate) struct ReportArgs {
 pub(crate) fn run(args: &ReportArgs, talk: Talk) -> anyhow::Result<i32> {
     crate::logging::start(talk, None);
     let Some(host) = &args.host else {
-        let words = "the HTML report of a whole crawl doesn't exist yet; `crawl report DIR --host HOST` writes the report for \
-                     the owner of one host (`crawl show DIR hosts` lists all)";
+        let words = "the HTML report of a whole crawl doesn't exist yet; `crawl report DIR --host HOST` writes the report \
+                     for the owner of one host (`crawl show DIR hosts` lists them)";
         return Err(Stop::new(exit::USAGE, words).into());
     };
     let view = open(&args.dir)?;
     let report = view.owner_report(host).map_err(|error| told(&error))?;
     let report = report.ok_or_else(|| {
         let host = crawler::clean::clean(host);
-        Stop::new(
-            exit::USAGE,
-            format!("the crawl doesn't know the host {host}; `crawl show DIR hosts` lists all"),
-        )
+        Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show DIR hosts` lists them"))
     })?;
     let Some(file) = &args.output else {
         return crate::robots_history::write(|out| {

@@ -1,4 +1,4 @@
-//! `crawl resume`: goes on where a crawl stopped.
+//! `crawl resume`: continues a crawl that stopped.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::terminal::Talk;
 /// Options of `resume`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Everything else stays as the crawl began: seeds, agent and dialect stand in crawl.toml of its directory. URLs that a limit or the scope
-left out before are judged again where it is different now.
+All other settings, such as seeds, agent and dialect, come from crawl.toml in the directory. URLs
+that were skipped because of a limit or the scope are checked again if that setting has changed.
 
 Examples:
   crawl resume crawl-data --max-pages 20000
@@ -24,7 +24,7 @@ Examples:
 pub(crate) struct ResumeArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Visits every page again whose last visit is at least this long ago, and no earlier than its author wishes
+    /// Revisit pages last visited at least this long ago, but no earlier than their revisit-after
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
     #[command(flatten)]
@@ -32,14 +32,14 @@ pub(crate) struct ResumeArgs {
 }
 
 impl ResumeArgs {
-    /// Refuses a directory without a crawl, and settings that are a part of the file: nothing may be done by them.
+    /// Refuses a directory without a crawl, and a truncated `crawl.toml`: a crawl must not run with part of its settings.
     fn record(&self) -> anyhow::Result<Record> {
         let file = self.dir.join("crawl.toml");
         if !file.is_file() {
             let dir = path_text(&self.dir);
             if self.dir.join("db").exists() || self.dir.join("warc").exists() {
                 let what = format!(
-                    "{dir} holds a crawl without its crawl.toml: put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
+                    "{dir} has a crawl without its crawl.toml: restore the file, or run `crawl repair {dir} --out NEWDIR` to save what can be read"
                 );
                 return Err(Stop::new(exit::STORAGE, what).into());
             }
@@ -51,27 +51,27 @@ impl ResumeArgs {
     /// Builds the settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
     pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
         let mut overrides = CliOverrides::default();
-        // The directory may have moved since.
+        // The directory may have been moved.
         overrides.set("out", path_text(&self.dir));
         self.adjustable.add_to(&mut overrides);
         Ok(load(&overrides, adjustable_environment(), Some(&self.dir.join("crawl.toml")))?)
     }
 }
 
-/// What a crawl's `crawl.toml` says of its start; one without seeds isn't whole.
+/// The record of the crawl's start in `crawl.toml`; a file without seeds is incomplete.
 pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
     let record = crawler::config::read_record(file)?;
     if record.seeds.is_empty() {
         let dir = path_text(file.parent().unwrap_or(file));
         let what = format!(
-            "{dir}/crawl.toml holds no seeds in its section [record]: it was cut or changed. Put the file back, or `crawl repair {dir} --out NEWDIR` saves what can be read"
+            "{dir}/crawl.toml has no seeds in its section [record]: it was truncated or changed; restore the file, or run `crawl repair {dir} --out NEWDIR` to save what can be read"
         );
         return Err(Stop::new(exit::CONFIG, what).into());
     }
     Ok(record)
 }
 
-/// Goes on with a crawl.
+/// Resumes a crawl.
 pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
     let record = args.record()?;
     let loaded = args.load()?;
@@ -89,17 +89,17 @@ pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
     crawling::crawl(job, talk)
 }
 
-/// Tells what is judged again, and what can't be.
+/// Reports what is checked again, and what can't be.
 fn tell_rejudged(rejudged: &Rejudged, talk: Talk) {
     if rejudged.changed.is_empty() {
         return;
     }
     let changed: Vec<String> =
-        rejudged.changed.iter().map(|(key, value)| format!("{key} is {value} now")).collect();
-    talk.note(&format!("URLs that were left out before are judged again: {}", changed.join(", ")));
+        rejudged.changed.iter().map(|(key, value)| format!("{key} is now {value}")).collect();
+    talk.note(&format!("checking skipped URLs again: {}", changed.join(", ")));
     if rejudged.is_unrecorded {
         talk.warning(
-            "a run with --ledger off kept no record of the URLs that it left out: those can't be judged again; a new crawl finds them",
+            "a run with --ledger off has no record of the URLs it skipped: they can't be checked again; a new crawl finds them",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `crawl robots check`: what a robots.txt says about URLs, and what its author should know.
+//! `crawl robots check`: tests URLs against a robots.txt, and lists warnings for its author.
 
 mod batch;
 
@@ -25,27 +25,27 @@ Examples:
   curl -s https://example.org/robots.txt | crawl robots check --agent SuperRobot/1.0 -
   crawl robots check --batch cases.jsonl
 
-Exit code: 0 everything asked is allowed, 1 something is not (--batch: a line could not be read)")]
+Exit codes: 0 all URLs are allowed, 1 one isn't (--batch: a line couldn't be read)")]
 pub(crate) struct RobotsCheckArgs {
     /// Name and version of the robot, as in SuperRobot/1.0
     #[arg(long, value_name = "NAME/VERSION", required_unless_present = "batch")]
     agent: Option<String>,
-    /// Older name of the same robot, asked for where no group names it; may repeat
+    /// Other name of the robot, whose groups apply too; repeatable
     #[arg(long, value_name = "NAME")]
     alias: Vec<String>,
     /// How robots.txt is read: koster1994, koster1996, conner1996, rfc9309, hardened, strictest [default: hardened]
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
-    /// Site of the file, with which full URLs in its rules are compared [default: that of each URL]
+    /// Site of the file, for rules that are full URLs [default: that of each URL]
     #[arg(long, value_name = "URL", conflicts_with = "batch")]
     site: Option<String>,
-    /// Checks many cases: one JSON object a line, `-` for standard input
+    /// File of cases, one JSON object per line; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "file", "alias"])]
     batch: Option<PathBuf>,
-    /// robots.txt, `-` for standard input
+    /// robots.txt file, `-` for standard input
     #[arg(required_unless_present = "batch")]
     file: Option<PathBuf>,
-    /// URLs or paths to check; none: only the file is looked at
+    /// URLs or paths to check; without any only the file is checked
     urls: Vec<String>,
 }
 
@@ -59,10 +59,10 @@ pub(crate) fn run(args: &RobotsCheckArgs, talk: Talk) -> anyhow::Result<i32> {
         return Ok(if clean { exit::COMPLETE } else { exit::UNEXPECTED });
     }
     let (Some(agent), Some(file)) = (&args.agent, &args.file) else {
-        anyhow::bail!("--agent and a file are wanted");
+        anyhow::bail!("--agent and a file are required");
     };
     let mut body = Vec::new();
-    // One byte more than is read, so that the cut is seen.
+    // One byte more than the limit, so that truncation is detected.
     let most = options.max_bytes as u64 + 1;
     open(file)?.take(most).read_to_end(&mut body).with_context(|| format!("reading {}", file.display()))?;
     let check = Check {
@@ -123,9 +123,9 @@ impl Check<'_> {
 
     fn as_text(&self, urls: &[String], out: &mut impl Write) -> io::Result<bool> {
         let robots = self.file(urls);
-        let name = if self.agent.name().is_empty() { "a robot that nobody names" } else { self.agent.name() };
+        let name = if self.agent.name().is_empty() { "an unnamed robot" } else { self.agent.name() };
         let fields = robots.known_fields();
-        let cut = if robots.truncated() { ", cut at the size limit" } else { "" };
+        let cut = if robots.truncated() { ", truncated at the size limit" } else { "" };
         writeln!(
             out,
             "{fields} line{} with a known field{cut}, read as {} for {}",
@@ -192,7 +192,7 @@ impl Check<'_> {
     }
 }
 
-/// Says when visits are welcome and what else the file holds.
+/// Lists delays, visit times and the other contents of the file.
 fn describe(robots: &Robots, out: &mut impl Write) -> io::Result<()> {
     let timing = robots.timing();
     for line in timing.crawl_delays() {
@@ -218,7 +218,7 @@ fn describe(robots: &Robots, out: &mut impl Write) -> io::Result<()> {
     }
     let additions = robots.additions();
     if !additions.is_empty() {
-        writeln!(out, "  hardened   {additions} came to bear (docs/robots.md)")?;
+        writeln!(out, "  hardened   {additions} applied (docs/robots.md)")?;
     }
     Ok(())
 }

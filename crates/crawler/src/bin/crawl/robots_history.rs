@@ -1,4 +1,4 @@
-//! `crawl robots log` and `crawl robots diff`: what a site's robots.txt was in the course of a crawl.
+//! `crawl robots log` and `crawl robots diff`: the versions of a site's robots.txt during a crawl.
 
 use std::io::{self, BufWriter, Write};
 
@@ -19,7 +19,7 @@ Example:
 pub(crate) struct RobotsLogArgs {
     /// Directory of the crawl
     dir: String,
-    /// The host's name, with or without a port; or scheme, host and port, as in <https://example.org:8443>, or a URL there
+    /// Host, with or without a port, or origin, as in <https://example.org:8443>, or any URL of it
     origin: String,
 }
 
@@ -32,12 +32,12 @@ Examples:
 pub(crate) struct RobotsDiffArgs {
     /// Directory of the crawl
     dir: String,
-    /// The host's name, with or without a port; or scheme, host and port, as in <https://example.org:8443>, or a URL there
+    /// Host, with or without a port, or origin, as in <https://example.org:8443>, or any URL of it
     origin: String,
-    /// The older answer: its number in the log, or the beginning of its digest [default: the one before the last change]
+    /// The older response: its number in the log, or a prefix of its digest [default: the one before the last change]
     #[arg(requires = "b")]
     a: Option<String>,
-    /// The newer answer [default: the last change]
+    /// The newer response [default: the last change]
     b: Option<String>,
 }
 
@@ -72,8 +72,7 @@ pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
 pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
     let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots diff DIR ORIGIN [A B]", talk)?;
     let [origin] = &origins[..] else {
-        let what =
-            format!("several origins have a robots.txt on record, name one of them: {}", origins.join(" "));
+        let what = format!("several origins have a stored robots.txt, choose one: {}", origins.join(" "));
         return Err(Stop::new(exit::USAGE, crawler::clean::clean(&what).into_owned()).into());
     };
     let pair = args.a.clone().zip(args.b.clone()).map(|(a, b)| [Which(a), Which(b)]);
@@ -83,8 +82,9 @@ pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
             write(|out| if talk.json { difference.write_json(out) } else { difference.write_text(out) })
         }
         None if named => {
-            let what =
-                format!("no such answer of {origin}: `crawl robots log` lists them with number and digest");
+            let what = format!(
+                "{origin} has no such response: `crawl robots log` lists them with number and digest"
+            );
             Err(Stop::new(exit::USAGE, what).into())
         }
         None => {
@@ -106,7 +106,7 @@ fn open_at(
     let found = view.robots_origins(origin).map_err(|error| told(&error))?;
     if found.is_empty() {
         let text = crawler::clean::clean(origin);
-        let what = format!("nothing is stored of a robots.txt of {text}; `crawl show DIR robots` lists all");
+        let what = format!("no robots.txt of {text} is stored; `crawl show DIR robots` lists all");
         return Err(Stop::new(exit::USAGE, what).into());
     }
     Ok((view, found))

@@ -16,40 +16,40 @@ use crate::terminal::Talk;
 /// Program and version, as `crawl.toml` records it.
 pub(crate) const PROGRAM: &str = concat!("crawl ", env!("CARGO_PKG_VERSION"));
 
-/// Bad lines of a seed file that are told one by one.
+/// Invalid lines of a seed file that are reported one by one.
 const TOLD: usize = 20;
 
 /// Options of a crawl.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunArgs {
-    /// File with one URL a line, - for standard input; blank lines and # comments are skipped
+    /// File with one URL per line, - for standard input; blank lines and # comments are ignored
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
     seed: Option<PathBuf>,
-    /// Directory of everything that is written; it must not hold a crawl yet [default: crawl-data]
+    /// Output directory; it must not already have a crawl [default: crawl-data]
     #[arg(long, value_name = "DIR", help_heading = "What and where")]
     out: Option<PathBuf>,
-    /// TOML file with settings; configs/polite.toml shows them all
+    /// TOML file with settings; configs/polite.toml lists them all
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
     config: Option<PathBuf>,
-    /// Keeps bodies in WARC files [default: true]
+    /// Store bodies in WARC files [default: true]
     #[arg(long, overrides_with = "no_warc", help_heading = "What and where")]
     warc: bool,
-    /// Keeps no bodies
+    /// Store no bodies
     #[arg(long, help_heading = "What and where")]
     no_warc: bool,
 
-    /// Name and version of your robot, as in SuperRobot/1.0; robots.txt addresses it by the name
+    /// Name and version of your robot, as in SuperRobot/1.0; the name is what robots.txt groups are matched with
     #[arg(long, value_name = "NAME/VERSION", help_heading = "Who we are")]
     agent: Option<String>,
 
-    /// Reads the sitemaps that robots.txt names, and /sitemap.xml, for URLs [default: false]
+    /// Read the sitemaps named in robots.txt, and /sitemap.xml [default: false]
     #[arg(long, help_heading = "Scope")]
     sitemaps: bool,
     /// How robots.txt is read [default: hardened]
     #[arg(long, value_name = "DIALECT", value_parser = Dialect::ALL.map(Dialect::name), help_heading = "Scope")]
     dialect: Option<String>,
 
-    /// What the pages are for: search, archive, ai-input, ai-train, ai-train-images, tdm; sites may deny each [default: search,archive]
+    /// What the pages are used for: search, archive, ai-input, ai-train, ai-train-images, tdm; sites may deny each [default: search,archive]
     #[arg(long, value_name = "PURPOSE,...", value_delimiter = ',', help_heading = "Scope")]
     purpose: Vec<Purpose>,
 
@@ -123,7 +123,7 @@ pub(crate) fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
     }
     let settings = loaded.settings;
     if settings.seed.as_os_str().is_empty() {
-        let what = "no seeds given: add --seed FILE (one URL a line) or --seed - for standard input";
+        let what = "no seeds given: add --seed FILE (one URL per line) or --seed - for standard input";
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let seeds = seeds::read(&settings.seed)?;
@@ -134,7 +134,7 @@ pub(crate) fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
     }
     if settings.agent.contact.is_none() {
         talk.warning(
-            "no contact: add --contact URL|EMAIL, so that a webmaster whom the crawl troubles can ask you instead of blocking you",
+            "no contact given: add --contact URL|EMAIL, so that site owners can reach you instead of blocking the crawl",
         );
     }
     Ok(Job { settings, seeds })
@@ -145,11 +145,11 @@ fn tell_bad_lines(list: &SeedList, talk: Talk) {
         talk.warning(&format!("seed {bad}; skipped"));
     }
     if list.bad.len() > TOLD {
-        talk.warning(&format!("seed file: {} more bad lines skipped", list.bad.len() - TOLD));
+        talk.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - TOLD));
     }
 }
 
-/// Starts the crawl; what can be wrong is found before anything is made.
+/// Starts the crawl; what can be checked is checked before anything is written.
 fn start(job: Job, talk: Talk) -> anyhow::Result<i32> {
     let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
         .map_err(|error| crawling::told(&error))?;

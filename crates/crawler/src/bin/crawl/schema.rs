@@ -18,7 +18,7 @@ pub(crate) struct SchemaArgs {
     /// Table to describe [default: all]
     #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
-    /// Prints docs/schema.md
+    /// Print docs/schema.md
     #[arg(long, conflicts_with_all = ["table", "json"])]
     markdown: bool,
 }

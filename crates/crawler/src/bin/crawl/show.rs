@@ -31,30 +31,31 @@ Examples:
   crawl show crawl-data skipped --json | jq -r .reason | sort | uniq -c
 
 Conditions of --where:
-  COLUMN = != < <= > >= VALUE; ~ and !~ with a regular expression; contains; in (VALUE, ...); is null; and, or, not, ( );
-  texts and times in quotation marks: 'fetched_at >= \"2026-03-01\" and not url ~ \"[.]pdf$\"'. `crawl schema` lists the columns.")]
+  COLUMN = != < <= > >= VALUE; ~ and !~ with a regular expression; contains; in (VALUE, ...); is null;
+  and, or, not, ( ); quote strings and times: 'fetched_at >= \"2026-03-01\" and not url ~ \"[.]pdf$\"'.
+  `crawl schema` lists the columns.")]
 pub(crate) struct ShowArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Table to show; none: the summary. `page` takes a URL and shows one row of pages
+    /// Table to show; without it the summary; `page` needs a URL
     #[arg(value_name = "TABLE", hide_possible_values = false)]
     table: Option<Shown>,
-    /// The URL of `page`; with `robots`, a host or origin, whose stored file is shown with the lines that bind us
+    /// With `page`: its URL; with `robots`: a host or origin whose stored file to show, with the lines that apply marked
     #[arg(value_name = "URL|HOST")]
     about: Option<String>,
-    /// Shows only rows for which this is true
+    /// Show only rows that match this condition
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Sorts by these columns, each ascending or, with :desc, descending [default: as stored]
+    /// Sort by these columns, descending with :desc [default: as stored]
     #[arg(long, value_name = "COLUMN[:desc],...")]
     sort: Option<String>,
-    /// Shows these columns in this order [default: all; on a terminal, those that fit]
+    /// Columns to show, in this order [default: all; on a terminal, those that fit]
     #[arg(long, value_name = "COLUMN,...", value_delimiter = ',')]
     columns: Vec<String>,
-    /// Shows no more rows than this [default: all]
+    /// Maximum number of rows [default: all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Shows in table links also the links of pages under noindex, for an audit; column `from_noindex` marks them
+    /// With `links`: include the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
 }
@@ -62,25 +63,25 @@ pub(crate) struct ShowArgs {
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shown {
-    /// What was answered, one row a URL
+    /// URLs that were fetched
     Pages,
-    /// What links where, and what became of each link
+    /// Links between pages, and what was done with each
     Links,
-    /// What each host was asked, how fast, and why so
+    /// Hosts: requests, delay, and what sets the delay
     Hosts,
-    /// Every version of every robots.txt; of one host, the file itself
+    /// Versions of robots.txt; with a host, its stored file
     Robots,
-    /// What is still to be fetched
+    /// URLs still to be fetched
     Queue,
-    /// What was left out, and why
+    /// URLs that were skipped, and why
     Skipped,
-    /// Every decision in its order
+    /// Every decision, in order
     Ledger,
-    /// What failed, and how
+    /// Failed visits, and how they failed
     Errors,
-    /// What says the same as another page, or nearly
+    /// Pages with the same or nearly the same content
     Duplicates,
-    /// One row of pages, by its URL
+    /// One page, by its URL
     Page,
 }
 
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
     }
 }
 
-/// Refuses options and arguments that don't go together.
+/// Refuses options and arguments that can't be combined.
 fn check(args: &ShowArgs) -> anyhow::Result<()> {
     let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
     let is_table = args.table.is_some_and(|shown| shown != Shown::Page) && args.about.is_none();
@@ -132,15 +133,15 @@ fn check(args: &ShowArgs) -> anyhow::Result<()> {
         (Some(Shown::Page), None) => usage("`crawl show DIR page` needs a URL"),
         (Some(Shown::Page | Shown::Robots), Some(_)) | (_, None) => {
             if has_options && !is_table {
-                return usage("--where, --sort and --limit go with a table");
+                return usage("--where, --sort and --limit require a table");
             }
             if !args.columns.is_empty() && !is_table && args.table != Some(Shown::Page) {
-                return usage("--columns goes with a table");
+                return usage("--columns requires a table");
             }
             Ok(())
         }
         (_, Some(about)) => {
-            let what = format!("{}: a URL or host goes with `page` or `robots` alone", clean(about));
+            let what = format!("{}: a URL or host requires `page` or `robots`", clean(about));
             usage(&what)
         }
     }
@@ -189,9 +190,9 @@ fn show_table(
     finish(written.map(|written| {
         tell_left_out(written, talk);
         if written.narrowed > 0 {
-            let what = "columns that have no place on a line";
+            let what = "columns that don't fit";
             talk.note(&format!(
-                "{what}: {}; --columns chooses others, `crawl schema` lists all",
+                "{what}: {}; choose others with --columns, `crawl schema` lists all",
                 written.narrowed
             ));
         }
@@ -204,13 +205,12 @@ fn takes_all(columns: &[String]) -> bool {
 
 /// Shows one row of table pages, a column a line.
 fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
-    let parsed = CrawlUrl::parse(url).map_err(|error| {
-        Stop::new(exit::USAGE, format!("{} is no URL that can be crawled: {error}", clean(url)))
-    })?;
+    let parsed = CrawlUrl::parse(url)
+        .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
     let Some(mut rows) = view.page(&parsed).map_err(|error| told(&error))? else {
         let place = path_text(&args.dir);
         let what = format!(
-            "{} has no row in table pages: it was not answered; `crawl explain {place} URL` says why",
+            "{} has no row in table pages: no response was received; `crawl explain {place} URL` says why",
             clean(parsed.as_str())
         );
         return Err(Stop::new(exit::USAGE, what).into());
@@ -229,10 +229,7 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> 
 fn show_robots(view: &View<SledStore>, origin: &str, talk: Talk) -> anyhow::Result<i32> {
     let origins = view.robots_origins(origin).map_err(|error| told(&error))?;
     if origins.is_empty() {
-        let what = format!(
-            "nothing is stored of a robots.txt of {}; `crawl show DIR robots` lists all",
-            clean(origin)
-        );
+        let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
@@ -247,14 +244,14 @@ fn show_robots(view: &View<SledStore>, origin: &str, talk: Talk) -> anyhow::Resu
     finish(out.finish().map_err(ViewError::from))
 }
 
-/// The width of the terminal that standard output is; 80 where it doesn't say. `COLUMNS` isn't asked.
+/// The width of the terminal on standard output; 80 if unknown. `COLUMNS` is ignored.
 fn terminal_width() -> Option<usize> {
     io::stdout()
         .is_terminal()
         .then(|| terminal_size::terminal_size().map_or(80, |(width, _)| width.0.max(20).into()))
 }
 
-/// The place of a column, or a usage error that names those that there are.
+/// The index of a column, or a usage error that lists the columns.
 pub(crate) fn place(columns: &[Column], table: Table, name: &str) -> anyhow::Result<usize> {
     let place = columns.iter().position(|column| column.name == name);
     let unknown =
@@ -262,19 +259,19 @@ pub(crate) fn place(columns: &[Column], table: Table, name: &str) -> anyhow::Res
     place.ok_or_else(|| unknown().into())
 }
 
-/// The links of pages under noindex stand in one table alone.
+/// Only table `links` has the links of pages under noindex.
 pub(crate) fn check_noindex(include_noindex: bool, table: Option<Table>) -> anyhow::Result<()> {
     if include_noindex && table != Some(Table::Links) {
-        return Err(Stop::new(exit::USAGE, "--include-noindex goes with table links alone").into());
+        return Err(Stop::new(exit::USAGE, "--include-noindex requires table links").into());
     }
     Ok(())
 }
 
-/// Tells how many rows were left out.
+/// Reports how many rows were omitted.
 pub(crate) fn tell_left_out(written: Written, talk: Talk) {
     if written.left_out > 0 {
         talk.note(&format!(
-            "links of pages under noindex that are left out: {}; --include-noindex has them",
+            "omitted links of pages under noindex: {}; --include-noindex includes them",
             written.left_out
         ));
     }
@@ -285,7 +282,7 @@ pub(crate) fn open(dir: &Path) -> anyhow::Result<View<SledStore>> {
     View::open(dir).map_err(|error| told(&error))
 }
 
-/// Gives the exit code; a reader that went away is no error.
+/// Returns the exit code; a closed pipe is no error.
 pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
     match result {
         Ok(()) => Ok(exit::COMPLETE),
@@ -294,7 +291,7 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
     }
 }
 
-/// An error with its causes. A directory without a crawl is a wrong word of the command line; all else is of storage or disk.
+/// An error with its causes. A directory without a crawl is a usage error, everything else a storage error.
 pub(crate) fn told(error: &ViewError) -> anyhow::Error {
     let code = match error {
         ViewError::Dir(DirError::NoCrawl(_)) => exit::USAGE,

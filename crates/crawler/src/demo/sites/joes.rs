@@ -97,7 +97,7 @@ fn pages() -> Vec<Page> {
             "/miracle-glue.html",
             "Miracle glue",
             "",
-            "<p>Only a page under nofollow links here: a robot that obeys never comes.</p>\n",
+            "<p>Only a page under nofollow links here: a polite robot never comes.</p>\n",
         ),
         Page::html(
             "/price-list.html",

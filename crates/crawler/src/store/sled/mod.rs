@@ -147,7 +147,7 @@ impl SledStore {
         match store.lacks(sealed)? {
             Some(lack) if store.commits() == 0 => return Err(damaged(path, &lack)),
             Some(lack) => tracing::warn!(
-                "the database is incomplete ({lack}): all right in a copy of a crawl that was running; otherwise it is damaged, and `crawl repair {} --out NEWDIR` saves what can be read",
+                "the database is incomplete ({lack}): expected in a copy of a running crawl; otherwise it is damaged, and `crawl repair {} --out NEWDIR` saves what can be read",
                 super::crawl_dir(path)
             ),
             None => {}
@@ -466,7 +466,7 @@ fn from_sled(path: &Path, error: sled::Error) -> StoreError {
         }
         sled::Error::Io(source) => StoreError::Io { path, source: plain(source) },
         sled::Error::Corruption { .. } => {
-            StoreError::Damaged { path, detail: "a checksum doesn't fit".to_owned() }
+            StoreError::Damaged { path, detail: "a checksum doesn't match".to_owned() }
         }
         other => StoreError::Damaged { path, detail: other.to_string() },
     }

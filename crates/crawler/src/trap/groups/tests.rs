@@ -183,7 +183,7 @@ fn a_folder_with_pages_of_its_own_survives_a_row_of_links_that_lead_nowhere() {
     for n in 20..199 {
         groups.page(&format!("/{}", made_up(n)), 999_999);
     }
-    assert_eq!(groups.exhausted(&RULES, "/about"), None, "a tenth of them had said something new");
+    assert_eq!(groups.exhausted(&RULES, "/about"), None, "a tenth of them had new content");
     for n in 199..201 {
         groups.page(&format!("/{}", made_up(n)), 999_999);
     }

@@ -57,10 +57,10 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    /// What would let in what lies outside.
+    /// What would bring a URL into the scope.
     pub(super) fn wider(&self) -> Vec<String> {
         let wider =
-            self.wider.map(|mode| format!("`crawl resume DIR --scope {mode}`, where a page links to it"));
+            self.wider.map(|mode| format!("`crawl resume DIR --scope {mode}`, if a page links to it"));
         wider.into_iter().chain(["the URL in the seed file of a new crawl".to_owned()]).collect()
     }
 }

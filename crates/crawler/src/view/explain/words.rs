@@ -1,4 +1,4 @@
-//! The story in plain words: the answer, what would change it, and the whole on a page.
+//! The explanation as text: the answer, what would change it, and the evidence.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -8,12 +8,13 @@ use super::super::moment::Moment;
 use super::now::Hints;
 use super::{Fate, Story, moment};
 use crate::clean::clean;
+use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason};
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
     pub(super) record: Option<&'a PageRecord>,
-    /// The last decision that left it out.
+    /// The last decision that skipped it.
     pub(super) skip: Option<&'a Decision>,
     /// All decisions about it, in order.
     pub(super) decisions: &'a [(u64, Decision)],
@@ -22,13 +23,13 @@ pub(super) struct Facts<'a> {
     pub(super) is_perhaps_unlisted: bool,
 }
 
-/// What a site's robots.txt has to say for an answer to change.
-const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, read by a new crawl";
+/// What would change the answer where robots.txt denies.
+const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new crawl";
 const AS_SEED: &str = "the URL in the seed file of a new crawl";
-const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` asks for it again";
+const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` fetches it again";
 
 impl Story {
-    /// Draws the conclusion: the answer in one sentence, whether a rule stands against the URL, and what would change it.
+    /// Concludes: the answer in one sentence, whether a rule denies the URL, and what would change that.
     pub(super) fn conclude(&mut self, facts: &Facts<'_>) {
         match self.fate {
             Fate::Fetched | Fate::Redirected | Fate::Error => self.answered(facts),
@@ -37,20 +38,19 @@ impl Story {
                 let kind = record.and_then(|record| record.error.clone()).unwrap_or_default();
                 let detail = record.and_then(|record| record.detail.clone()).unwrap_or_default();
                 let tries = record.map_or(0, |record| record.tries);
-                self.answer = format!("not fetched: every one of {tries} tries failed: {kind} {detail}");
-                self.may(format!("an answer from its host: {ASKED_AGAIN}"));
+                self.answer = format!("not fetched: all {tries} attempts failed: {kind} {detail}");
+                self.may(format!("a response from its host; {ASKED_AGAIN}"));
             }
             Fate::Queued => self.queued(facts.hints),
             Fate::Parked => {
                 let why = self.host.as_ref().and_then(|host| host.parked.clone()).unwrap_or_default();
-                self.answer =
-                    format!("not fetched: its host was left alone ({why}); it still waits in the queue");
+                self.answer = format!("not fetched: its host was skipped ({why}); the URL is still queued");
                 self.may(if let Some(pages) = why.strip_prefix("max-pages-per-host ") {
-                    format!("`crawl resume DIR` with a --max-pages-per-host above {pages}")
+                    format!("`crawl resume DIR` with --max-pages-per-host above {pages}")
                 } else if why.ends_with("over max-crawl-delay") {
-                    "`crawl resume DIR` with a greater --max-crawl-delay".to_owned()
+                    "`crawl resume DIR` with a higher --max-crawl-delay".to_owned()
                 } else {
-                    "`crawl resume DIR` asks the host again".to_owned()
+                    "`crawl resume DIR` tries the host again".to_owned()
                 });
             }
             Fate::LeftOut => self.left_out(facts),
@@ -58,8 +58,8 @@ impl Story {
                 self.unseen(facts.hints);
                 if facts.is_perhaps_unlisted {
                     self.may(
-                        "if only pages link to it that may be neither indexed nor followed: a link from another page; the links \
-                         of those are counted (`not_listed` in `crawl show DIR ledger`) and stored nowhere",
+                        "a link from another page, if so far only pages under noindex and nofollow link to it: their links \
+                         are only counted (`not_listed` in `crawl show DIR ledger`)",
                     );
                 }
             }
@@ -80,17 +80,18 @@ impl Story {
         let host = self.host.as_ref();
         let wait = moment(host.map(|host| host.next_at));
         let why = host.map_or("", |host| host.wait_reason);
-        self.answer = format!("not fetched yet: it waits in its host's queue, not before {wait} ({why})");
+        self.answer =
+            format!("not fetched yet: queued, its host's next request is not before {wait} ({why})");
         match &self.robots {
             Some(robots) if robots.is_deferred() => {
                 let more = format!(
-                    "its robots.txt can't be had ({}), and no page is asked for before it can",
+                    "its robots.txt is unreachable ({}), and no page is fetched until it responds",
                     robots.says.reason
                 );
                 let (origin, expires) = (robots.origin.clone(), robots.expires);
                 self.add(&more);
                 self.may(format!(
-                    "a usable answer for {origin}/robots.txt: a new crawl asks for it at once, `crawl resume DIR` from {expires} on"
+                    "a usable response for {origin}/robots.txt: a new crawl requests it at once, `crawl resume DIR` from {expires} on"
                 ));
             }
             Some(robots) if !robots.allowed => {
@@ -101,9 +102,9 @@ impl Story {
             }
             _ => match hints.limit.as_deref().and_then(|limit| limit.split_once(' ')) {
                 Some((name @ ("max-pages" | "max-bytes"), value)) => {
-                    self.may(format!("`crawl resume DIR` with a --{name} above {value}"));
+                    self.may(format!("`crawl resume DIR` with --{name} above {value}"));
                 }
-                _ => self.may("`crawl resume DIR` goes on with it"),
+                _ => self.may("`crawl resume DIR` continues the crawl"),
             },
         }
     }
@@ -113,15 +114,15 @@ impl Story {
         let status = record.status.unwrap_or_default();
         let line = match (record.robots.line, &record.robots.rule) {
             (Some(line), Some(rule)) => format!("line {line} of robots.txt, `{rule}`, allowed it"),
-            _ => format!("no line of robots.txt stood against it ({})", record.robots.reason),
+            _ => format!("no line of robots.txt denied it ({})", record.robots.reason),
         };
         let place = record.redirect.as_ref().map(|to| format!(" to {to}")).unwrap_or_default();
         self.answer = format!("fetched with status {status}{place}: {line}");
         match self.fate {
-            Fate::Error => self.may(format!("a page at this address: {ASKED_AGAIN}")),
+            Fate::Error => self.may(format!("a page at this URL; {ASKED_AGAIN}")),
             Fate::Redirected => {
                 let to = record.redirect.as_deref().unwrap_or("the target");
-                self.may(format!("nothing: `crawl explain DIR {to}` says what became of the target"));
+                self.may(format!("nothing; see `crawl explain DIR {to}` for the target"));
             }
             _ => {}
         }
@@ -139,7 +140,7 @@ impl Story {
             let more =
                 format!("its content was withdrawn at {}: {}", Moment(withdrawn.at), withdrawn.because);
             self.add(&more);
-            self.may(format!("to be kept: the page without that: {ASKED_AGAIN}"));
+            self.may(format!("to be stored: the page without that directive; {ASKED_AGAIN}"));
             return;
         }
         for (allowed, decision, what) in [
@@ -164,17 +165,17 @@ impl Story {
             } else {
                 "a page without it"
             };
-            self.may(format!("to {what}: {without} ({}): {ASKED_AGAIN}", entry.evidence));
+            self.may(format!("to {what}: {without} ({}); {ASKED_AGAIN}", entry.evidence));
         } else if let Some(original) =
             record.duplicate_of.as_ref().filter(|_| *decision == Decided::NotArchived)
         {
-            self.may(format!("to {what}: nothing: the body is archived as that of {original}"));
+            self.may(format!("to {what}: nothing; the same body is archived as {original}"));
         } else if *decision == Decided::NotArchived && facts.hints.is_unarchived {
             self.may("to be archived: a new crawl with --warc");
         } else {
             let sources: BTreeSet<_> = record.directives.iter().map(|said| said.source.to_string()).collect();
             let sources = Vec::from_iter(sources).join("; ");
-            self.may(format!("to {what}: a page without what it says now ({sources}): {ASKED_AGAIN}"));
+            self.may(format!("to {what}: a page without its present directives ({sources}); {ASKED_AGAIN}"));
         }
     }
 
@@ -184,32 +185,32 @@ impl Story {
         self.allowed = false;
         let evidence = skip.evidence.to_string();
         let on = skip.via.as_ref().map(|via| format!(", linked from {via}")).unwrap_or_default();
-        let in_file = |key: &str| vec![format!("a greater {key} in DIR/crawl.toml, then `crawl resume DIR`")];
+        let in_file = |key: &str| vec![format!("a higher {key} in DIR/crawl.toml, then `crawl resume DIR`")];
         let (why, change) = match (skip.layer, &skip.reason) {
             (Layer::Robots, _) => {
                 let has_line = skip.evidence.robots.as_ref().is_some_and(|robots| robots.line.is_some());
-                let why = if has_line { "robots.txt forbids it" } else { "the site is closed by its robots.txt" };
+                let why = if has_line { "robots.txt denies it" } else { "robots.txt closes the site" };
                 (format!("{why}: {evidence}"), vec![OTHER_ROBOTS.to_owned()])
             }
             (_, Reason::Link(LinkOutcome::PageNofollow)) => (
-                format!("the page that links to it forbids to follow its links: {evidence}"),
+                format!("the page that links to it is under nofollow: {evidence}"),
                 vec![
-                    "that page without nofollow: `crawl resume DIR --revisit 0s` reads it again".to_owned(),
+                    "that page without nofollow; `crawl resume DIR --revisit 0s` fetches it again".to_owned(),
                     AS_SEED.to_owned(),
                 ],
             ),
             (_, Reason::Link(LinkOutcome::RelNofollow)) => (
-                format!("the link to it says not to be followed: {evidence}"),
+                format!("the link to it has nofollow, ugc or sponsored: {evidence}"),
                 vec![
-                    "a link without nofollow, ugc or sponsored: `crawl resume DIR --revisit 0s` reads the page again"
+                    "a link without nofollow, ugc or sponsored; `crawl resume DIR --revisit 0s` fetches the page again"
                         .to_owned(),
                     AS_SEED.to_owned(),
                 ],
             ),
-            (_, Reason::Link(LinkOutcome::OtherHost)) => ("its host doesn't belong to the crawl".to_owned(), hints.wider()),
-            (_, Reason::Link(LinkOutcome::OtherPath)) => ("it lies outside the paths of the seeds".to_owned(), hints.wider()),
+            (_, Reason::Link(LinkOutcome::OtherHost)) => ("its host is outside the scope".to_owned(), hints.wider()),
+            (_, Reason::Link(LinkOutcome::OtherPath)) => ("it is outside the paths of the seeds".to_owned(), hints.wider()),
             (_, Reason::Link(LinkOutcome::Pattern)) if hints.is_excluded => (
-                "--exclude leaves it out".to_owned(),
+                "--exclude matches it".to_owned(),
                 vec!["`crawl resume DIR --exclude` with patterns that don't match it".to_owned()],
             ),
             (_, Reason::Link(LinkOutcome::Pattern)) => (
@@ -217,7 +218,7 @@ impl Story {
                 vec!["`crawl resume DIR --include` with a pattern that matches it".to_owned()],
             ),
             (_, Reason::Link(LinkOutcome::TooDeep)) => (
-                format!("it lies deeper than --max-depth: {evidence}"),
+                format!("it is deeper than --max-depth: {evidence}"),
                 vec![format!("`crawl resume DIR --max-depth {}`", hints.depth)],
             ),
             (_, Reason::Link(LinkOutcome::TooLong)) => {
@@ -227,7 +228,7 @@ impl Story {
                 ("too many redirects in a row lead to it".to_owned(), in_file("limits.max_redirects"))
             }
             (_, Reason::Link(LinkOutcome::Resource)) if !hints.is_barred && evidence != "form" => (
-                format!("it is a resource of a page ({evidence}), no page"),
+                format!("it is a resource of a page ({evidence}), not a page"),
                 vec!["`crawl resume DIR --resources`".to_owned()],
             ),
             (Layer::Consent, _) => (
@@ -240,7 +241,7 @@ impl Story {
                     _ => None,
                 };
                 let change = key.map_or_else(|| vec![AS_SEED.to_owned()], |key| in_file(key));
-                (format!("{} by trap: {evidence}", reason.as_str().replace('_', " ")), change)
+                (format!("{}: {evidence}", reason.as_str().replace('_', " ")), change)
             }
             (layer, reason) => (
                 format!("{} by {}: {evidence}", reason.as_str().replace('_', " "), layer),
@@ -252,27 +253,31 @@ impl Story {
         if let Some(robots) = self.robots.as_ref().filter(|_| skip.layer == Layer::Robots)
             && robots.allowed
         {
-            self.may(format!("the robots.txt of {} allows it: a new crawl fetches it", robots.fetched_at));
+            self.may(format!(
+                "the robots.txt of {} allows it: a new crawl would fetch it",
+                robots.fetched_at
+            ));
         }
     }
 
     fn unseen(&mut self, hints: &Hints) {
         let mut against = Vec::new();
         let deferred = self.robots.as_ref().filter(|robots| robots.is_deferred());
-        let deferred = deferred.map(|robots| format!("its robots.txt can't be had ({})", robots.says.reason));
+        let deferred =
+            deferred.map(|robots| format!("its robots.txt is unreachable ({})", robots.says.reason));
         let denied = deferred.is_none() && self.robots.as_ref().is_some_and(|robots| !robots.allowed);
         if let Some(robots) = &self.robots
             && denied
         {
-            against.push(format!("robots.txt would forbid it: {}", robots.says));
+            against.push(format!("robots.txt would deny it: {}", robots.says));
         }
         if let Some(scope) = &self.scope {
-            against.push(format!("it would lie outside the crawl ({})", scope.replace('_', " ")));
+            against.push(format!("it is outside the scope ({})", scope.replace('_', " ")));
         }
         self.allowed = against.is_empty();
-        "not fetched: this crawl never met it".clone_into(&mut self.answer);
+        "not fetched: this crawl never found it".clone_into(&mut self.answer);
         match &self.robots {
-            None => self.add("nothing is stored of its robots.txt"),
+            None => self.add("no robots.txt is stored for it"),
             Some(robots) if robots.allowed => {
                 let says = format!("the stored robots.txt would allow it: {}", robots.says);
                 self.add(&says);
@@ -289,7 +294,7 @@ impl Story {
             self.change.extend(hints.wider());
         } else {
             self.may(
-                "a link to it from a page of the crawl: `crawl resume DIR --revisit 0s` reads them again",
+                "a link to it from a page of the crawl; `crawl resume DIR --revisit 0s` fetches the pages again",
             );
             self.may(AS_SEED);
         }
@@ -307,7 +312,7 @@ impl Story {
         out.line("", &self.answer)?;
         out.title("How it was found")?;
         if self.found.is_empty() {
-            out.line("  ", "no page of this crawl links to it, and it is no seed")?;
+            out.line("  ", "no page of this crawl links to it, and it isn't a seed")?;
         }
         for (index, step) in self.found.iter().enumerate() {
             let text = step.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
@@ -317,12 +322,13 @@ impl Story {
             let by = match step.by.as_str() {
                 "seed" => "a seed".to_owned(),
                 "redirect" => format!("redirect{outcome}"),
-                "sitemap" => "named by that sitemap".to_owned(),
-                "robots_txt" => "a sitemap that robots.txt names".to_owned(),
-                "well_known" => "a sitemap at its usual place".to_owned(),
-                "unknown" => "found on the page before, the link isn't stored".to_owned(),
+                "sitemap" => "listed in that sitemap".to_owned(),
+                "robots_txt" => "a sitemap named in robots.txt".to_owned(),
+                "well_known" => "a sitemap at the usual path".to_owned(),
+                "unknown" => "found on the previous page; the link isn't stored".to_owned(),
                 "unlisted" => {
-                    "found on the page before, which may be neither indexed nor followed: its links aren't stored".to_owned()
+                    "found on the previous page, which is under noindex and nofollow: its links aren't stored"
+                        .to_owned()
                 }
                 element => format!("link <{element}>{text}{rel}{outcome}"),
             };
@@ -330,7 +336,7 @@ impl Story {
         }
         out.title("What was decided")?;
         if self.decisions.is_empty() {
-            out.line("  ", "nothing about this URL stands in the ledger")?;
+            out.line("  ", "the ledger has no entry about this URL")?;
         }
         for row in &self.decisions {
             let reason = row.reason.as_str().replace('_', " ");
@@ -349,7 +355,7 @@ impl Story {
             out.line("  - ", what)?;
         }
         if self.change.is_empty() {
-            out.line("  ", "nothing needs to: it was fetched, and what it holds may be used")?;
+            out.line("  ", "nothing needs to change: it was fetched, and its content may be used")?;
         }
         Ok(())
     }
@@ -358,34 +364,41 @@ impl Story {
         match &self.robots {
             Some(robots) => {
                 let word = match robots.allowed {
-                    _ if robots.is_deferred() => "can't be had, and no page is asked for before it can",
+                    _ if robots.is_deferred() => "unreachable; no page is fetched until it responds",
                     true => "allowed",
                     false => "not allowed",
                 };
                 out.line("  robots.txt  ", &format!("{word}: {}", robots.says))?;
                 let versions = if robots.versions > 1 {
                     format!(
-                        ", answer {} of {}: crawl robots log DIR {}",
+                        ", response {} of {}: crawl robots log DIR {}",
                         robots.versions, robots.versions, robots.origin
                     )
                 } else {
                     String::new()
                 };
                 let digest = robots.says.digest.as_deref().map(short).unwrap_or_default();
-                let age =
-                    format!("asked {}, holds until {}{digest}{versions}", robots.fetched_at, robots.expires);
+                let age = format!(
+                    "fetched {}, valid until {}{digest}{versions}",
+                    robots.fetched_at, robots.expires
+                );
                 out.line("              ", &age)?;
             }
-            None => out.line("  robots.txt  ", "nothing is stored of this origin")?,
+            None => out.line("  robots.txt  ", "none stored for this origin")?,
         }
         let scope = self.scope.as_ref().map_or_else(
-            || "inside, or the settings don't say".to_owned(),
+            || "inside, or not recorded".to_owned(),
             |outcome| format!("outside: {}", outcome.replace('_', " ")),
         );
         out.line("  scope       ", &scope)?;
         if let Some(page) = &self.page {
             let kind = page.content_type.as_deref().unwrap_or("no content type");
-            let text = format!("status {}, {kind}, {} bytes, depth {}", page.status, page.bytes, page.depth);
+            let text = format!(
+                "status {}, {kind}, {}, depth {}",
+                page.status,
+                quantity::count(page.bytes, "byte"),
+                page.depth
+            );
             out.line("  page        ", &text)?;
             for said in &page.directives {
                 out.line("  directive   ", &said.to_string())?;
@@ -395,15 +408,17 @@ impl Story {
             }
         }
         for (to, status) in &self.redirects {
-            let status =
-                status.map_or_else(|| "not answered".to_owned(), |status| format!("status {status}"));
+            let status = status.map_or_else(|| "no response".to_owned(), |status| format!("status {status}"));
             out.line("  redirect    ", &format!("{to} ({status})"))?;
         }
         if let Some(host) = &self.host {
-            let parked = host.parked.as_ref().map(|why| format!("; left alone: {why}")).unwrap_or_default();
+            let parked = host.parked.as_ref().map(|why| format!("; skipped: {why}")).unwrap_or_default();
             let text = format!(
-                "{}: {} URLs wait, a gap of {} s ({}){parked}",
-                host.host, host.queued, host.delay, host.delay_reason
+                "{}: {} queued, delay {} s ({}){parked}",
+                host.host,
+                quantity::count(host.queued, "URL"),
+                host.delay,
+                host.delay_reason
             );
             out.line("  host        ", &text)?;
         }
@@ -428,7 +443,7 @@ impl<W: Write> Page<'_, W> {
         writeln!(self.out, "\n{text}")
     }
 
-    /// A line behind `indent`; a long one goes on below, word by word.
+    /// A line with an indent; a long one is wrapped at words.
     fn line(&mut self, indent: &str, text: &str) -> io::Result<()> {
         let text = clean(text);
         let mut line = indent.to_owned();

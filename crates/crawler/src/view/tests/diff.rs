@@ -100,8 +100,8 @@ fn what_was_added_is_gone_or_changed_is_listed_and_nothing_else() {
         "+ http://a.test/new  status 200\n",
         "~ http://a.test/state  status 200 -> 404, directives (indexed true -> false)\n",
         "~ http://a.test/text  content (similarity 0.97)\n",
-        "~ http://a.test/robots.txt  other rules\n     User-agent: *\n    -Disallow: /a\n    +Disallow: /b\n",
-        "pages: 1 added, 1 gone, 3 changed, 1 the same\n",
+        "~ http://a.test/robots.txt  the rules changed\n     User-agent: *\n    -Disallow: /a\n    +Disallow: /b\n",
+        "pages: 1 added, 1 removed, 3 changed, 1 unchanged\n",
     ] {
         assert!(text.contains(line), "{line}{text}");
     }

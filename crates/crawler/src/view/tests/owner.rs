@@ -75,8 +75,8 @@ fn assert_says(text: &str, line: &str, says: bool) {
     assert_eq!(text.lines().any(|found| found == line), says, "{line}\n{text}");
 }
 
-const NEVER: &str = "- never two requests at once";
-const AS_ASKED: &str = "- none of them was shorter than the delay then in force";
+const NEVER: &str = "- never more than one request at a time";
+const AS_ASKED: &str = "- none was shorter than the delay in effect";
 
 #[test]
 fn never_two_at_once_is_said_where_no_two_overlap() {
@@ -85,7 +85,7 @@ fn never_two_at_once_is_said_where_no_two_overlap() {
     assert_says(&text, AS_ASKED, true);
     assert_says(
         &text,
-        "- between the end of an answer and the next request: 1 s at least, 1 s in the median (2 pauses measured)",
+        "- from the end of a response to the next request: minimum 1 s, median 1 s (2 pauses measured)",
         true,
     );
     assert_says(&text, "- from 2026-01-01T00:00:00.005Z to 2026-01-01T00:00:02.205Z", true);
@@ -98,17 +98,17 @@ fn two_requests_that_overlap_are_counted() {
         [("/2", (2_000, 100, 0)), ("/3", (4_000, 50, 0)), ("/1", (0, 9_000, 0)), ("/4", (9_500, 1, 0))];
     let (_, text) = report(&overlapping);
     assert_says(&text, NEVER, false);
-    assert_says(&text, "- 2 requests were sent before the answer to an earlier one was complete", true);
+    assert_says(&text, "- 2 requests were sent before an earlier response was complete", true);
     let (_, one) = report(&[("/1", (0, 100, 0)), ("/2", (99, 100, 0))]);
     assert_says(&one, NEVER, false);
-    assert_says(&one, "- 1 request was sent before the answer to an earlier one was complete", true);
+    assert_says(&one, "- 1 request was sent before an earlier response was complete", true);
 }
 
 #[test]
 fn a_pause_shorter_than_asked_is_counted() {
     let (_, text) = report(&[("/1", (0, 100, 0)), ("/2", (1_099, 100, 1_000)), ("/3", (9_000, 50, 1_000))]);
     assert_says(&text, AS_ASKED, false);
-    assert_says(&text, "- 1 of them was shorter than the delay then in force", true);
+    assert_says(&text, "- 1 was shorter than the delay in effect", true);
     assert_says(&text, NEVER, true);
 }
 
@@ -122,12 +122,12 @@ fn what_is_not_on_record_is_not_said() {
     assert_says(&part, NEVER, false);
     assert_says(
         &part,
-        "- the times of 2 of 7 requests are on record; nothing is said here of the others",
+        "- the times of 2 of 7 requests are recorded; the figures below are about those",
         true,
     );
     assert_says(
         &part,
-        "- 1 URL was denied by robots.txt and not requested, as far as requests are on record",
+        "- 1 URL was denied by robots.txt and not requested, as far as requests are recorded",
         true,
     );
 
@@ -138,12 +138,12 @@ fn what_is_not_on_record_is_not_said() {
     assert_says(&nothing, NEVER, false);
     assert_says(
         &nothing,
-        "- the times of 0 of 3 requests are on record; nothing is said here of the others",
+        "- the times of 0 of 3 requests are recorded; the figures below are about those",
         true,
     );
-    assert_says(&nothing, "- the URLs that robots.txt denied aren't on record", true);
-    assert_says(&nothing, "No answer is on record.", true);
-    assert_says(&nothing, "None are on record.", true);
+    assert_says(&nothing, "- the URLs that robots.txt denied aren't recorded", true);
+    assert_says(&nothing, "No response is recorded.", true);
+    assert_says(&nothing, "None recorded.", true);
     for word in ["median", "not requested", "shorter"] {
         assert!(!nothing.contains(word), "{word}\n{nothing}");
     }
@@ -167,7 +167,7 @@ fn a_denied_url_that_was_requested_is_not_among_those_that_were_not() {
         deny(&mut crawl, path, 5_000);
     }
     let text = text(&mut crawl);
-    assert_says(&text, "- 1 URL was found and not requested, since robots.txt denied access", true);
+    assert_says(&text, "- 1 URL was found but not requested, because robots.txt denied access", true);
     assert_says(
         &text,
         "- 2 URLs were denied at one time and requested at another, 1 of them after the denial",

@@ -113,7 +113,7 @@ fn each_host_is_complete_or_says_why_not() {
     for line in [
         "  done.test is complete: nothing remains to be fetched",
         "  parked.test is complete within limits (max-pages-per-host): 2 URLs remain",
-        "      held back: 2 parked",
+        "      not fetched: 2 parked",
         "  pausing.test is incomplete: 2 URLs remain, robots.txt unreachable until 2026-01-01T00:01:00.005Z",
         "  waiting.test is incomplete: 2 URLs remain",
     ] {
@@ -197,7 +197,7 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
     for line in [
         "Coverage: 2 hosts complete, 1 complete within limits, 0 incomplete",
         "  a.test is complete: nothing remains to be fetched; 1 URL failed",
-        "      held back: 2 robots_txt, 1 nofollow_rel",
+        "      not fetched: 2 robots_txt, 1 nofollow_rel",
         "  b.test is complete within limits (too deep): 5 URLs left out",
         "  c.test is complete: nothing remains to be fetched; 1 URL failed",
     ] {

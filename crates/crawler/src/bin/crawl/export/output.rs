@@ -37,20 +37,20 @@ impl Output {
             (None, _) if args.format == Format::Sqlite => {
                 return usage("a SQLite database needs a file: -o FILE.sqlite");
             }
-            (None, None) => return usage("either --table TABLE, or -o DIRECTORY for all tables"),
+            (None, None) => return usage("--table TABLE is required, or -o DIRECTORY for all tables"),
             (None, Some(_)) if (is_binary || args.raw) && io::stdout().is_terminal() => {
-                return usage("this is nothing for a terminal: -o FILE, or a pipe");
+                return usage("this output isn't meant for a terminal: use -o FILE or a pipe");
             }
             (None, Some(table)) => Self::Standard(table),
             (Some(path), _) if args.format == Format::Sqlite => {
                 if path.is_dir() {
-                    return usage("-o names a directory; a SQLite database needs a file: -o FILE.sqlite");
+                    return usage("-o is a directory; a SQLite database needs a file: -o FILE.sqlite");
                 }
                 Self::Database(path.to_owned())
             }
             (Some(path), None) => {
                 if path.exists() && !path.is_dir() {
-                    return usage("-o names a file; all tables need a directory, one table --table TABLE");
+                    return usage("-o is a file; use a directory for all tables, or --table TABLE for one");
                 }
                 Self::Directory(path.to_owned())
             }

@@ -56,9 +56,9 @@ impl Basis {
     fn in_words(self) -> &'static str {
         match self {
             Self::Archive => "judged from the response in the archive",
-            Self::Record => "as recorded at the visit: the body wasn't kept",
+            Self::Record => "as recorded at the visit: the body wasn't stored",
             Self::Headers => {
-                "judged from the header lines and the tags for all robots: the body wasn't kept, nor tags for others"
+                "judged from the header lines and the tags for all robots: neither the body nor the tags for other robots were stored"
             }
         }
     }
@@ -68,7 +68,7 @@ impl Basis {
 pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
     let Asked { dir, url, .. } = asked;
     let url = CrawlUrl::parse(url)
-        .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} is no URL of a page: {error}")))?;
+        .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} can't be crawled: {error}")))?;
     let view = show::open(dir)?;
     let settings = own_settings(dir)?;
     let own = Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases);
@@ -79,13 +79,13 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
     let Some(visit) = view.visit(&url).map_err(|error| show::told(&error))? else {
         let dir = path_text(dir);
         let what = format!(
-            "{dir} holds no visit of {url}; `crawl show {dir} queue` and `crawl show {dir} skipped` tell whether it \
+            "{dir} has no visit of {url}; `crawl explain {dir} {url}` says \
              waits or was left out"
         );
         return Err(Stop::new(exit::USAGE, what).into());
     };
     let response = view.archived(&visit.record).unwrap_or_else(|error| {
-        talk.warning(&format!("the archive can't be read, so the record is judged: {}", with_causes(&error)));
+        talk.warning(&format!("the archive can't be read, using the page record: {}", with_causes(&error)));
         None
     });
     let check = Check {
@@ -205,13 +205,13 @@ struct Done {
 fn done(visit: &StoredVisit) -> Done {
     let record = &visit.record;
     let text = match (&record.withdrawn, record.indexed) {
-        (_, true) => "kept",
-        (Some(_), false) => "taken out again",
-        (None, false) => "not kept",
+        (_, true) => "stored",
+        (Some(_), false) => "withdrawn",
+        (None, false) => "not stored",
     };
     let body = match (&record.warc, &record.withdrawn) {
         (Some(place), _) => format!("archived in {} at byte {}", place.file, place.offset),
-        (None, Some(withdrawn)) => format!("taken out again: {}", withdrawn.because),
+        (None, Some(withdrawn)) => format!("withdrawn: {}", withdrawn.because),
         (None, None) => "not archived".to_owned(),
     };
     Done { text, body, links: visit.outcomes() }

@@ -1,4 +1,4 @@
-//! The answer in words.
+//! The answer as text.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use meta::{DirectiveSource, Directives};
 use super::answer::revisit_days;
 use super::decide::{Check, Checked};
 
-/// Tells in words what a page says: each flag with the tag or header line that set it.
+/// Writes the directives of a page as text: each flag with the tag or header line that set it.
 pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {
     let directives = &checked.directives;
     let due = directives.is_unavailable(check.now);
@@ -37,17 +37,18 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
         line(out, "video preview", &limit.number().to_string(), &by(&["max-video-preview"]))?;
     }
     if let Some(date) = directives.unavailable_after {
-        let when = format!("{date} ({})", if due { "has come" } else { "to come" });
+        let when = format!("{date} ({})", if due { "passed" } else { "in the future" });
         line(out, "unavailable after", &when, &said(&directives.because, &["unavailable_after"], true))?;
     }
     if directives.indexifembedded {
-        line(out, "index if embedded", "yes, without effect here", &by(&["indexifembedded"]))?;
+        line(out, "index if embedded", "yes, no effect here", &by(&["indexifembedded"]))?;
     }
     if directives.document_state.is_some() {
         line(out, "document state", document_state(directives), &by(&["document-state"]))?;
     }
     if let Some(days) = revisit_days(directives) {
-        line(out, "revisit after", &format!("{days} days"), &by(&["revisit-after"]))?;
+        let s = if days == 1 { "" } else { "s" };
+        line(out, "revisit after", &format!("{days} day{s}"), &by(&["revisit-after"]))?;
     }
     for statement in &checked.statements {
         let source = vec![format!("{} ({})", statement.signal.name(), statement.source)];
@@ -62,13 +63,13 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
     let told = |may: bool| if may { "may be" } else { "may not be" };
     writeln!(
         out,
-        "so the text {} stored, the body {} stored",
+        "the text {} stored, the body {} stored",
         told(effects.store_text.is_allowed()),
         told(effects.store_body.is_allowed())
     )?;
     match (effects.enqueue_links.is_allowed(), checked.links.len()) {
-        (false, _) => writeln!(out, "and no link of this page may be queued")?,
-        (true, count) => writeln!(out, "and links of this page may be queued: {count}")?,
+        (false, _) => writeln!(out, "no link of this page may be queued")?,
+        (true, count) => writeln!(out, "links of this page that may be queued: {count}")?,
     }
     for warning in &directives.warnings {
         writeln!(out, "warning: {}", clean(&warning.to_string()))?;
@@ -76,13 +77,13 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Writes one answer with its reasons, a reason a line.
+/// Writes one answer with its reasons, one per line.
 fn line(out: &mut dyn Write, name: &str, answer: &str, because: &[String]) -> io::Result<()> {
     writeln!(out, "  {name:<18} {}", clean(answer))?;
     because.iter().try_for_each(|because| writeln!(out, "  {:<18}   {}", "", clean(because)))
 }
 
-/// Picks the reasons of a flag. A date that is still to come is no reason yet.
+/// Selects the reasons of a flag. A date in the future isn't a reason yet.
 fn said(because: &[DirectiveSource], keys: &[&str], due: bool) -> Vec<String> {
     let key = |because: &DirectiveSource| because.directive.split(':').next().unwrap_or_default().to_owned();
     let is_one = |because: &&DirectiveSource| {

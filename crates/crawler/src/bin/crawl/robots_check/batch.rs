@@ -38,7 +38,7 @@ fn answer(case: &Value, options: &Options) -> anyhow::Result<Map<String, Value>>
     let body = match (&case["robots"], &case["robots_b64"]) {
         (Value::String(text), Value::Null) => text.as_bytes().to_vec(),
         (Value::Null, Value::String(text)) => BASE64.decode(text.as_bytes()).context("robots_b64")?,
-        _ => bail!("one of `robots` and `robots_b64` is wanted, as a string"),
+        _ => bail!("`robots` or `robots_b64` is required, as a string"),
     };
     let options = match &case["dialect"] {
         Value::Null => options.clone(),
