@@ -21,7 +21,7 @@ use crate::record::{
 };
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
-use crate::visit::Held;
+use crate::visit::BacklogBytes;
 use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter};
 
 /// What the crawl counted, over all its runs.
@@ -96,7 +96,7 @@ pub struct Batch {
     /// The counters after all this.
     pub totals: Totals,
     /// What all this takes in memory; free when it is committed.
-    pub held: Vec<Held>,
+    pub held: Vec<BacklogBytes>,
 }
 
 /// Says why a commit failed. Nothing of it is acknowledged.
@@ -133,7 +133,7 @@ pub trait Indexer: std::fmt::Debug + Send {
 
     /// Hands on what [`enter`](Self::enter) kept: it is durable now. Waits while too much is to be indexed; `held` counts as memory
     /// that is taken until it is.
-    fn committed(&mut self, held: Vec<Held>) -> Result<(), CommitError>;
+    fn committed(&mut self, held: Vec<BacklogBytes>) -> Result<(), CommitError>;
 }
 
 /// Owner of archive and database while they are written.

@@ -22,7 +22,7 @@ use crate::sitemap::SitemapLimits;
 use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
-use crate::visit::{self, Desk, PageRules, Visited};
+use crate::visit::{self, PageRules, ReadPool, Visited};
 use crate::warc::{Reader, Record};
 
 /// What the database says of one place in the archive.
@@ -347,7 +347,7 @@ impl<'a> Reading<'a> {
             resources: false,
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),
-            desk: Desk::default(),
+            read_pool: ReadPool::default(),
         };
         Self { rules, pages }
     }

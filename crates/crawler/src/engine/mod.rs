@@ -316,7 +316,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 return Ok(summary);
             }
 
-            let may_lease = stopping.is_none() && self.has_room(visits.len());
+            let may_lease = stopping.is_none() && self.has_capacity(visits.len());
             let drained = if stopping.is_some() { drain_until } else { Duration::MAX };
             let wake = self.wake(may_lease, committing.is_none()).min(drained);
             self.tell_step(now, wake, committing.is_some());
@@ -346,15 +346,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Whether one more visit may start now, as far as that doesn't hang on its host.
     fn may_ask(&mut self, in_flight: usize, now: Now) -> bool {
-        self.has_room(in_flight) && self.shortage.lets(now.mono) && self.quota_lets(now)
+        self.has_capacity(in_flight) && self.shortage.lets(now.mono) && self.quota_lets(now)
     }
 
     /// Whether one more visit may start: each of those in flight may bring a page and its bytes.
-    fn has_room(&self, in_flight: usize) -> bool {
+    fn has_capacity(&self, in_flight: usize) -> bool {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
         in_flight < concurrency
             && self.batch_bytes < PENDING_BYTES
-            && self.context.pages.desk.has_room()
+            && self.context.pages.read_pool.has_capacity()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }
 

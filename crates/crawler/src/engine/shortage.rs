@@ -15,7 +15,7 @@ use crate::pace::{Delay, Why};
 use crate::record::{Decided, Evidence, Layer, RobotsEvidence};
 use crate::store::Store;
 use crate::url::CrawlUrl;
-use crate::visit::{Event, Held, Outcome, Requested};
+use crate::visit::{BacklogBytes, Event, Outcome, Requested};
 
 /// The first pause; doubled with each try in vain.
 const FIRST: Duration = Duration::from_secs(1);
@@ -195,7 +195,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     robots_url: None,
                     asked: None,
                     half_rate: false,
-                    held: Held::default(),
+                    held: BacklogBytes::default(),
                     event,
                 };
                 self.sitemap_over(permit, (**sitemap).clone(), outcome, gap)?;

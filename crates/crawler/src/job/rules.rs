@@ -16,7 +16,7 @@ use crate::pace::PaceRules;
 use crate::robots_cache::RobotsCache;
 use crate::store::Store;
 use crate::url::FingerprintKey;
-use crate::visit::{Desk, PageRules};
+use crate::visit::{PageRules, ReadPool};
 
 /// What the engine is told.
 pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
@@ -119,7 +119,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
         key,
-        desk: Desk::default(),
+        read_pool: ReadPool::default(),
     }
 }
 

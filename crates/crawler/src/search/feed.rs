@@ -19,7 +19,7 @@ use crate::commit::{CommitError, Indexer, SettledPage};
 use crate::extract::ExtractLimits;
 use crate::record::PageRecord;
 use crate::store::{Store, Write};
-use crate::visit::Held;
+use crate::visit::BacklogBytes;
 
 /// Commits of the crawl that may wait.
 const WAITING: usize = 2;
@@ -42,7 +42,7 @@ struct Message {
     number: u64,
     changes: Vec<Change>,
     /// Memory that is taken until it is done.
-    _held: Vec<Held>,
+    _held: Vec<BacklogBytes>,
 }
 
 /// The crawl's end of the channel.
@@ -83,7 +83,7 @@ impl Indexer for Feed {
         writes
     }
 
-    fn committed(&mut self, held: Vec<Held>) -> Result<(), CommitError> {
+    fn committed(&mut self, held: Vec<BacklogBytes>) -> Result<(), CommitError> {
         let Some((number, changes)) = self.waiting.take() else { return Ok(()) };
         // The thread is gone: whoever waits for it reports its error.
         self.sender

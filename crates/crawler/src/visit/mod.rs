@@ -3,11 +3,11 @@
 //! Nothing here changes the frontier or the store: a visit takes a permit and gives an [`Outcome`].
 
 mod ask;
-mod desk;
 mod found;
 mod kept;
 mod outcome;
 mod page;
+mod read_pool;
 mod reread;
 mod revisit;
 mod robots_txt;
@@ -17,7 +17,6 @@ mod sitemap;
 mod visited;
 
 use self::ask::{Answered, ask};
-pub use self::desk::{Desk, Held};
 pub use self::found::FoundLink;
 pub use self::outcome::{Event, Outcome, Requested, SiteFileAnswer, SitemapRead};
 use self::page::Page;
@@ -130,7 +129,7 @@ async fn attempt<F: Fetch, S: Store>(
     let origin = lease.url.origin();
     let unread = context.robots.unread(&origin)? + context.consent.unread(&origin)?;
     let judged = if unread > IN_PASSING {
-        let _place = context.pages.desk.place(unread).await;
+        let _place = context.pages.read_pool.place(unread).await;
         let (context, lease) = (Arc::clone(context), lease.clone());
         reading(unread, move || judge_url(&context, &lease, only_judge)).await?
     } else {
@@ -163,7 +162,14 @@ async fn attempt<F: Fetch, S: Store>(
         }
         (Err(error), request) => {
             let event = if again { Event::Unanswered } else { Event::Failed(error, evidence) };
-            return Ok(Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event });
+            return Ok(Outcome {
+                request,
+                robots_url: None,
+                asked,
+                half_rate,
+                held: BacklogBytes::default(),
+                event,
+            });
         }
     };
     // Layer two: what the page says about itself. Read off the async threads.
@@ -180,7 +186,7 @@ async fn attempt<F: Fetch, S: Store>(
         (Event::Page(Box::new(visited)), held)
     } else {
         let error = FetchError::new(ErrorKind::Parse, "reading the page failed");
-        (Event::Failed(error, evidence), Held::default())
+        (Event::Failed(error, evidence), BacklogBytes::default())
     };
     Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, event })
 }
@@ -289,12 +295,12 @@ async fn read<F: Fetch, S: Store>(
     page: Page,
     response: Response,
     requested: Requested,
-) -> Option<(Visited, Held)> {
+) -> Option<(Visited, BacklogBytes)> {
     let rules = Arc::clone(&context.pages);
-    let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
+    let _place = context.pages.read_pool.place(response.body.len().max(response.wire_body.len())).await?;
     let reading = move || {
         let visited = page::read(&rules, page, &response, requested);
-        let held = rules.desk.hold(visited.bytes_held());
+        let held = rules.read_pool.hold(visited.bytes_held());
         (visited, held)
     };
     tokio::task::spawn_blocking(reading).await.ok()
@@ -330,7 +336,7 @@ async fn ask_file<F: Fetch, S: Store>(
         answer => answer,
     };
     let bytes = answer.as_ref().map_or(0, |response| response.body.len());
-    let _place = context.pages.desk.place(bytes).await;
+    let _place = context.pages.read_pool.place(bytes).await;
     let (known, asked_for) = (Arc::clone(context), url.clone());
     let read = move || {
         let may_ask = |target: &CrawlUrl| {
@@ -350,7 +356,7 @@ async fn ask_file<F: Fetch, S: Store>(
         Ok((record, size, answer))
     };
     let (record, size, answer) = reading(bytes, read).await?;
-    let held = context.pages.desk.hold(4096 + size.until_committed());
+    let held = context.pages.read_pool.hold(4096 + size.until_committed());
     let response = answer.as_ref().ok();
     let answer = SiteFileAnswer {
         file,
@@ -381,17 +387,31 @@ pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, perm
 }
 
 fn unanswered(request: Option<Requested>, asked: Option<Delay>, half_rate: bool) -> Outcome {
-    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event: Event::Unanswered }
+    Outcome {
+        request,
+        robots_url: None,
+        asked,
+        half_rate,
+        held: BacklogBytes::default(),
+        event: Event::Unanswered,
+    }
 }
 
 /// A request that this machine itself couldn't make, or couldn't hold the answer of: then one was made.
 fn local(error: FetchError, request: Option<Requested>, asked: Option<Delay>, half_rate: bool) -> Outcome {
     let request = request.filter(|_| error.connected);
-    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event: Event::Local(error) }
+    Outcome {
+        request,
+        robots_url: None,
+        asked,
+        half_rate,
+        held: BacklogBytes::default(),
+        event: Event::Local(error),
+    }
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
-    Outcome { request: None, robots_url: None, asked, half_rate: false, held: Held::default(), event }
+    Outcome { request: None, robots_url: None, asked, half_rate: false, held: BacklogBytes::default(), event }
 }
 
 fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {

@@ -28,7 +28,7 @@ pub struct Outcome {
     /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
     pub half_rate: bool,
     /// What this takes in memory, until it is committed.
-    pub held: Held,
+    pub held: BacklogBytes,
     /// What happened.
     pub event: Event,
 }

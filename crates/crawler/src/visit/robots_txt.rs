@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ask::{Answered, ask};
 use super::{
-    Event, Held, Outcome, Requested, VisitContext, asked_gap, local, reading, rest, unanswered,
+    BacklogBytes, Event, Outcome, Requested, VisitContext, asked_gap, local, reading, rest, unanswered,
     without_request,
 };
 use crate::clean::clean_to;
@@ -88,7 +88,7 @@ async fn request<F: Fetch, S: Store>(
         return Ok(unanswered(requested, asked, false));
     }
     let bytes = answer.as_ref().map_or(0, |response| response.body.len());
-    let _place = context.pages.desk.place(bytes).await;
+    let _place = context.pages.read_pool.place(bytes).await;
     let asking = if is_before {
         RobotsFetch { origin, url, hops: Vec::new(), judged: false }
     } else {
@@ -118,16 +118,16 @@ async fn request<F: Fetch, S: Store>(
             return refused(context, &robots_fetch, requested, &reason, ended);
         }
         Step::Hop(next) => {
-            return Ok(answered(requested, Held::default(), Event::RobotsHop(next)));
+            return Ok(answered(requested, BacklogBytes::default(), Event::RobotsHop(next)));
         }
     };
     let held = entry.record_size().until_committed() + entry.memory();
-    let held = context.pages.desk.hold(4096 + held);
+    let held = context.pages.read_pool.hold(4096 + held);
     let (asked, half_rate) = (asked_gap(&entry, ended), entry.half_rate);
     Ok(Outcome { asked, half_rate, ..answered(requested, held, event) })
 }
 
-fn answered(request: Option<Requested>, held: Held, event: Event) -> Outcome {
+fn answered(request: Option<Requested>, held: BacklogBytes, event: Event) -> Outcome {
     Outcome { request, robots_url: None, asked: None, half_rate: false, held, event }
 }
 
@@ -206,7 +206,7 @@ fn refused<F: Fetch, S: Store>(
     now: Now,
 ) -> Result<Outcome, StoreError> {
     let entry = refusal(context, robots_fetch, reason, now)?;
-    let held = context.pages.desk.hold(4096 + entry.record_size().until_committed());
+    let held = context.pages.read_pool.hold(4096 + entry.record_size().until_committed());
     let half_rate = entry.half_rate;
     Ok(Outcome { half_rate, ..answered(request, held, Event::Robots(entry)) })
 }

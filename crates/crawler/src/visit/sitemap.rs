@@ -5,7 +5,7 @@ use std::sync::Arc;
 use robots::StatusClass;
 
 use super::ask::{Answered, ask};
-use super::{Event, Held, Outcome, SitemapRead, VisitContext, local};
+use super::{BacklogBytes, Event, Outcome, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
 use crate::frontier::Permit;
@@ -42,7 +42,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
         Err(_) if again => Event::Unanswered,
         Err(error) => Event::Failed(error, evidence),
     };
-    Outcome { request, robots_url: None, asked, half_rate, held: Held::default(), event }
+    Outcome { request, robots_url: None, asked, half_rate, held: BacklogBytes::default(), event }
 }
 
 async fn read<F, S>(
@@ -51,7 +51,7 @@ async fn read<F, S>(
     response: Response,
     robots: RobotsEvidence,
 ) -> Option<SitemapRead> {
-    let _place = context.pages.desk.place(response.body.len().max(response.wire_body.len())).await?;
+    let _place = context.pages.read_pool.place(response.body.len().max(response.wire_body.len())).await?;
     let url = url.clone();
     let limits = context.pages.sitemap_limits;
     tokio::task::spawn_blocking(move || {

@@ -20,7 +20,7 @@ const BACKLOG: usize = 24 << 20;
 
 /// The places where responses are read.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ReadPool {
     /// For small ones, so that they never wait behind costly ones: the operating system shares the processors between them.
     small: Semaphore,
     /// As many as there are processors. More would only hold memory.
@@ -38,9 +38,9 @@ struct Backlog {
 
 /// Bytes that wait to be committed, until this is dropped.
 #[derive(Debug, Default)]
-pub struct Held(Option<(Arc<Backlog>, usize)>);
+pub struct BacklogBytes(Option<(Arc<Backlog>, usize)>);
 
-impl Held {
+impl BacklogBytes {
     /// Counts less from now on: what is left waits to be committed, what was made of it is gone.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some((backlog, held)) = &mut self.0
@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BacklogBytes {
     fn drop(&mut self) {
         if let Some((backlog, bytes)) = self.0.take() {
             backlog.bytes.fetch_sub(bytes, Ordering::AcqRel);
@@ -62,13 +62,13 @@ impl Drop for Held {
     }
 }
 
-impl Default for Desk {
+impl Default for ReadPool {
     fn default() -> Self {
         Self::new(std::thread::available_parallelism().map_or(2, NonZero::get))
     }
 }
 
-impl Desk {
+impl ReadPool {
     /// A desk with so many places for responses of ordinary size.
     pub fn new(places: usize) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl Desk {
     async fn less(&self) {
         loop {
             let less = self.backlog.less.notified();
-            if self.has_room() {
+            if self.has_capacity() {
                 return;
             }
             less.await;
@@ -105,14 +105,14 @@ impl Desk {
     }
 
     /// Whether less than the most waits to be committed.
-    pub(crate) fn has_room(&self) -> bool {
+    pub(crate) fn has_capacity(&self) -> bool {
         self.backlog.bytes.load(Ordering::Acquire) < BACKLOG
     }
 
     /// Counts what was made, until the value that this returns is dropped.
-    pub(super) fn hold(&self, bytes: usize) -> Held {
+    pub(super) fn hold(&self, bytes: usize) -> BacklogBytes {
         self.backlog.bytes.fetch_add(bytes, Ordering::AcqRel);
-        Held(Some((Arc::clone(&self.backlog), bytes)))
+        BacklogBytes(Some((Arc::clone(&self.backlog), bytes)))
     }
 }
 
@@ -123,40 +123,40 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_read_while_too_much_waits() {
-        let desk = Desk::new(2);
-        let first = desk.hold(BACKLOG - 1);
-        assert!(desk.has_room());
-        let second = desk.hold(1);
+        let read_pool = ReadPool::new(2);
+        let first = read_pool.hold(BACKLOG - 1);
+        assert!(read_pool.has_capacity());
+        let second = read_pool.hold(1);
         let soon = Duration::from_secs(9);
-        assert!(tokio::time::timeout(soon, desk.place(1)).await.is_err());
-        let waiting = async { desk.place(1).await.is_some() };
+        assert!(tokio::time::timeout(soon, read_pool.place(1)).await.is_err());
+        let waiting = async { read_pool.place(1).await.is_some() };
         let freeing = async { drop(second) };
         assert!(tokio::time::timeout(soon, async { tokio::join!(waiting, freeing).0 }).await.unwrap());
         let mut first = first;
         first.shrink(10);
-        assert_eq!(desk.backlog.bytes.load(Ordering::Acquire), 10);
+        assert_eq!(read_pool.backlog.bytes.load(Ordering::Acquire), 10);
         first.shrink(20);
         drop(first);
-        assert_eq!(desk.backlog.bytes.load(Ordering::Acquire), 0);
+        assert_eq!(read_pool.backlog.bytes.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_small_response_doesnt_wait_for_costly_ones_of_ordinary_size() {
-        let desk = Desk::new(2);
-        let _costly = (desk.place(SMALL + 1).await, desk.place(LARGE).await);
+        let read_pool = ReadPool::new(2);
+        let _costly = (read_pool.place(SMALL + 1).await, read_pool.place(LARGE).await);
         let soon = Duration::from_secs(9);
-        assert!(tokio::time::timeout(soon, desk.place(SMALL + 1)).await.is_err());
-        assert!(tokio::time::timeout(soon, desk.place(SMALL)).await.is_ok());
+        assert!(tokio::time::timeout(soon, read_pool.place(SMALL + 1)).await.is_err());
+        assert!(tokio::time::timeout(soon, read_pool.place(SMALL)).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_ordinary_response_doesnt_wait_for_large_ones() {
-        let desk = Desk::new(1);
-        let large = desk.place(LARGE + 1).await;
+        let read_pool = ReadPool::new(1);
+        let large = read_pool.place(LARGE + 1).await;
         let soon = Duration::from_secs(9);
-        assert!(tokio::time::timeout(soon, desk.place(LARGE + 1)).await.is_err());
-        assert!(tokio::time::timeout(soon, desk.place(LARGE)).await.is_ok());
+        assert!(tokio::time::timeout(soon, read_pool.place(LARGE + 1)).await.is_err());
+        assert!(tokio::time::timeout(soon, read_pool.place(LARGE)).await.is_ok());
         drop(large);
-        assert!(tokio::time::timeout(soon, desk.place(LARGE + 1)).await.is_ok());
+        assert!(tokio::time::timeout(soon, read_pool.place(LARGE + 1)).await.is_ok());
     }
 }
