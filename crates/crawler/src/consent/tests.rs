@@ -29,7 +29,7 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Res
         remote: None,
         request_head: Vec::new(),
         elapsed: Duration::ZERO,
-        room: crate::fetch::Room::default(),
+        permit: crate::fetch::BodyPermit::default(),
     }
 }
 

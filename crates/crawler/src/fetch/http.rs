@@ -11,13 +11,13 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::{Host, Url};
 
+use super::body_budget::{BodyBudget, Claim, MIDDLE, OWN};
 use super::clients::Clients;
 use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded};
 use super::dial::{Aim, Dial};
 use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
-use super::room::{Claim, MIDDLE, OWN, Rooms};
 use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
     SetupError, Truncation, retry_after, trust,
@@ -39,7 +39,7 @@ pub struct HttpFetch {
     identity: Identity,
     clients: Clients,
     in_flight: Semaphore,
-    rooms: Rooms,
+    budget: BodyBudget,
     pauses: Option<Arc<PauseLog>>,
 }
 
@@ -55,7 +55,7 @@ impl HttpFetch {
         let identity = Identity::new(&settings)?;
         let clients = Clients::new(&settings, &trust::tls_config()?, cache)?;
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
-        Ok(Self { settings, identity, clients, in_flight, rooms: Rooms::default(), pauses: None })
+        Ok(Self { settings, identity, clients, in_flight, budget: BodyBudget::default(), pauses: None })
     }
 
     /// Notes the pauses that sites ask for as soon as the head of an answer is there.
@@ -84,7 +84,7 @@ impl HttpFetch {
         let limit = self.settings.body_limit(request.purpose);
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == Purpose::Robots { limit.max(MIDDLE) } else { limit };
-        let mut claim = Claim::new(&self.rooms, answer.content_length(), most, codings.len())
+        let mut claim = Claim::new(&self.budget, answer.content_length(), most, codings.len())
             .noting(&progress.memory_wait);
         let read = read_body(&mut answer, limit, &mut claim, progress).await;
         let (wire_body, is_over) = read.map_err(|error| {
@@ -102,7 +102,7 @@ impl HttpFetch {
         }
         let Decoded { body, is_cut, .. } = decoded;
         let held = if is_coded { wire_body.len() + body.len() } else { body.len() };
-        let room = claim.keep(held as u64);
+        let permit = claim.keep(held as u64);
         let (status, headers) = progress.head.take().unwrap_or_default();
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
@@ -120,7 +120,7 @@ impl HttpFetch {
             remote: answer.remote_addr(),
             request_head: written(&url, &fields),
             elapsed,
-            room,
+            permit,
         })
     }
 

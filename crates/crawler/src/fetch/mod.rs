@@ -8,6 +8,7 @@
 //! as decoded and the time of a try are bounded separately (see [`FetchSettings`]), and a connection is only made to
 //! an address that the guard lets through.
 
+mod body_budget;
 mod clients;
 mod deadline;
 mod decode;
@@ -23,13 +24,13 @@ mod request;
 mod resolve_rule;
 mod resolver;
 mod response;
-mod room;
 mod settings;
 mod trust;
 
 use std::future::Future;
 use std::net::IpAddr;
 
+pub use body_budget::BodyPermit;
 pub use decode::decode_body;
 pub use error::{FetchError, SetupError};
 pub use guard::BlockedAddress;
@@ -40,7 +41,6 @@ pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};
 pub(crate) use response::retry_after;
 pub use response::{FieldLines, Response, Truncation};
-pub use room::Room;
 pub use settings::FetchSettings;
 
 pub use crate::address::{AddressClass, Booked, machine};

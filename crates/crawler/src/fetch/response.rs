@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use super::room::Room;
+use super::body_budget::BodyPermit;
 
 /// A header section: names in lower case, values as sent, one entry a field line.
 ///
@@ -55,7 +55,7 @@ pub struct Response {
     /// The time from the call to the last byte of the body.
     pub elapsed: Duration,
     /// What the bodies take of the room that all responses share; given back when the response is dropped.
-    pub room: Room,
+    pub permit: BodyPermit,
 }
 
 /// Shows the sizes of the bodies only.

@@ -1,7 +1,7 @@
 //! What leaves memory and comes back.
 
 use super::*;
-use crate::fetch::Room;
+use crate::fetch::BodyPermit;
 use crate::store::{MemoryStore, Write};
 
 fn at(second: i64) -> Now {
@@ -39,7 +39,7 @@ fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str,
         remote: None,
         request_head: Vec::new(),
         elapsed: Duration::ZERO,
-        room: Room::default(),
+        permit: BodyPermit::default(),
     };
     match cache.answered(&robots_fetch, &Ok(response), at(second)).unwrap() {
         Step::Known(entry) => entry,

@@ -9,7 +9,7 @@ use super::rules::PageRules;
 use super::visited::Visited;
 use crate::clock::Now;
 use crate::consent::Said;
-use crate::fetch::{Response, Room, Truncation, decode_body};
+use crate::fetch::{BodyPermit, Response, Truncation, decode_body};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
 use crate::url::CrawlUrl;
@@ -53,7 +53,7 @@ pub(crate) fn reread(
         remote: None,
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,
-        room: Room::default(),
+        permit: BodyPermit::default(),
     };
     let moment = Now { mono: std::time::Duration::ZERO, wall: at };
     let requested = Requested {

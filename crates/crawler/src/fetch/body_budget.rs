@@ -24,12 +24,12 @@ const UNIT: u64 = 1 << 10;
 
 /// The pools.
 #[derive(Debug)]
-pub(super) struct Rooms {
+pub(super) struct BodyBudget {
     middle: Arc<Semaphore>,
     large: Arc<Semaphore>,
 }
 
-impl Default for Rooms {
+impl Default for BodyBudget {
     fn default() -> Self {
         let pool = |bytes: u64| Arc::new(Semaphore::new((bytes / UNIT) as usize));
         Self { middle: pool(MIDDLE_POOL), large: pool(LARGE_POOL) }
@@ -38,32 +38,32 @@ impl Default for Rooms {
 
 /// How much of a pool is held, until the last copy of this is gone.
 #[derive(Clone, Default)]
-pub struct Room(#[expect(dead_code, reason = "held, not read")] Option<Arc<OwnedSemaphorePermit>>);
+pub struct BodyPermit(#[expect(dead_code, reason = "held, not read")] Option<Arc<OwnedSemaphorePermit>>);
 
-impl fmt::Debug for Room {
+impl fmt::Debug for BodyPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Room")
+        f.write_str("BodyPermit")
     }
 }
 
 /// The room of one response while it is read.
 #[derive(Debug)]
 pub(super) struct Claim<'a> {
-    rooms: &'a Rooms,
+    budget: &'a BodyBudget,
     /// The most bytes of the body as sent.
     wire: u64,
     /// The most bytes of each body.
     limit: u64,
     /// How many bodies there are besides the one as sent: a coding makes another, and two of them are there at once.
     copies: u64,
-    step: Step,
+    tier: Tier,
     held: Option<OwnedSemaphorePermit>,
     /// Where the time of waiting is noted.
     wait: MemoryWait,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
+enum Tier {
     Own,
     Middle,
     Large,
@@ -71,7 +71,7 @@ enum Step {
 
 impl<'a> Claim<'a> {
     /// A claim of nothing yet. `announced` is Content-Length, `limit` the largest body, as sent and as decoded.
-    pub(super) fn new(rooms: &'a Rooms, announced: Option<u64>, limit: u64, codings: usize) -> Self {
+    pub(super) fn new(budget: &'a BodyBudget, announced: Option<u64>, limit: u64, codings: usize) -> Self {
         let wire = announced.unwrap_or(limit).min(limit);
         let (copies, wait) = (codings.min(2) as u64, MemoryWait::default());
         Self { rooms, wire, limit, copies, step: Step::Own, held: None, wait }
@@ -85,37 +85,37 @@ impl<'a> Claim<'a> {
     /// Takes room for `bytes` of the body as sent, and waits for it.
     pub(super) async fn wire(&mut self, bytes: u64) {
         if bytes > MIDDLE {
-            self.step_to(Step::Large, self.wire + self.copies * self.limit).await;
+            self.rise_to(Tier::Large, self.wire + self.copies * self.limit).await;
         } else if bytes > OWN {
-            self.step_to(Step::Middle, self.wire.min(MIDDLE) + self.copies * MIDDLE).await;
+            self.rise_to(Tier::Middle, self.wire.min(MIDDLE) + self.copies * MIDDLE).await;
         }
     }
 
     /// Takes room for more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` bytes were sent.
     pub(super) async fn decoded(&mut self, wire: u64) {
-        if self.step < Step::Middle {
-            self.step_to(Step::Middle, wire + self.copies * MIDDLE).await;
+        if self.tier < Tier::Middle {
+            self.rise_to(Tier::Middle, wire + self.copies * MIDDLE).await;
         } else {
-            self.step_to(Step::Large, wire + self.copies * self.limit).await;
+            self.rise_to(Tier::Large, wire + self.copies * self.limit).await;
         }
     }
 
     /// How many bytes of the decoded body there may be now.
     pub(super) fn decoded_now(&self) -> u64 {
-        match self.step {
-            Step::Own => OWN.min(self.limit),
-            Step::Middle => MIDDLE.min(self.limit),
-            Step::Large => self.limit,
+        match self.tier {
+            Tier::Own => OWN.min(self.limit),
+            Tier::Middle => MIDDLE.min(self.limit),
+            Tier::Large => self.limit,
         }
     }
 
-    async fn step_to(&mut self, step: Step, bytes: u64) {
-        if step <= self.step {
+    async fn rise_to(&mut self, tier: Tier, bytes: u64) {
+        if tier <= self.tier {
             return;
         }
-        let (pool, size) = match step {
-            Step::Large => (&self.rooms.large, LARGE_POOL),
-            _ => (&self.rooms.middle, MIDDLE_POOL),
+        let (pool, size) = match tier {
+            Tier::Large => (&self.budget.large, LARGE_POOL),
+            _ => (&self.budget.middle, MIDDLE_POOL),
         };
         let units = bytes.min(size).div_ceil(UNIT);
         let _waiting = self.wait.begin();
@@ -124,17 +124,17 @@ impl<'a> Claim<'a> {
             // What was held of the first pool is part of what is held of the second.
             self.held = Some(permit);
         }
-        self.step = step;
+        self.tier = tier;
     }
 
     /// Ends the claim: what isn't needed for `bytes` is given back.
-    pub(super) fn keep(mut self, bytes: u64) -> Room {
-        let Some(mut held) = self.held.take().filter(|_| bytes > OWN) else { return Room::default() };
+    pub(super) fn keep(mut self, bytes: u64) -> BodyPermit {
+        let Some(mut held) = self.held.take().filter(|_| bytes > OWN) else { return BodyPermit::default() };
         let units = bytes.div_ceil(UNIT) as usize;
         match held.split(units) {
-            Some(needed) => Room(Some(Arc::new(needed))),
+            Some(needed) => BodyPermit(Some(Arc::new(needed))),
             // It was more than the whole pool.
-            None => Room(Some(Arc::new(held))),
+            None => BodyPermit(Some(Arc::new(held))),
         }
     }
 }
@@ -145,53 +145,53 @@ mod tests {
 
     const LIMIT: u64 = 10 << 20;
 
-    fn free(rooms: &Rooms) -> (u64, u64) {
-        (rooms.middle.available_permits() as u64 * UNIT, rooms.large.available_permits() as u64 * UNIT)
+    fn free(budget: &BodyBudget) -> (u64, u64) {
+        (budget.middle.available_permits() as u64 * UNIT, budget.large.available_permits() as u64 * UNIT)
     }
 
     #[tokio::test]
     async fn a_small_body_needs_no_pool_and_a_large_one_moves_from_the_first_to_the_second() {
-        let rooms = Rooms::default();
-        let mut claim = Claim::new(&rooms, None, LIMIT, 0);
+        let budget = BodyBudget::default();
+        let mut claim = Claim::new(&budget, None, LIMIT, 0);
         claim.wire(OWN).await;
-        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL));
+        assert_eq!(free(&budget), (MIDDLE_POOL, LARGE_POOL));
         claim.wire(OWN + 1).await;
-        assert_eq!(free(&rooms), (MIDDLE_POOL - MIDDLE, LARGE_POOL));
+        assert_eq!(free(&budget), (MIDDLE_POOL - MIDDLE, LARGE_POOL));
         claim.wire(MIDDLE + 1).await;
-        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - LIMIT));
-        let room = claim.keep(3 << 20);
-        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - (3 << 20)));
-        drop(room);
-        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL));
+        assert_eq!(free(&budget), (MIDDLE_POOL, LARGE_POOL - LIMIT));
+        let permit = claim.keep(3 << 20);
+        assert_eq!(free(&budget), (MIDDLE_POOL, LARGE_POOL - (3 << 20)));
+        drop(permit);
+        assert_eq!(free(&budget), (MIDDLE_POOL, LARGE_POOL));
     }
 
     #[tokio::test]
     async fn a_body_that_expands_has_room_for_both_forms() {
-        let rooms = Rooms::default();
-        let mut bomb = Claim::new(&rooms, Some(10_000), LIMIT, 1);
+        let budget = BodyBudget::default();
+        let mut bomb = Claim::new(&budget, Some(10_000), LIMIT, 1);
         bomb.wire(10_000).await;
         assert_eq!(bomb.decoded_now(), OWN);
         bomb.decoded(10_000).await;
         assert_eq!(bomb.decoded_now(), MIDDLE);
-        assert_eq!(free(&rooms), (MIDDLE_POOL - MIDDLE - 10 * UNIT, LARGE_POOL));
+        assert_eq!(free(&budget), (MIDDLE_POOL - MIDDLE - 10 * UNIT, LARGE_POOL));
         bomb.decoded(10_000).await;
         assert_eq!(bomb.decoded_now(), LIMIT);
-        assert_eq!(free(&rooms), (MIDDLE_POOL, LARGE_POOL - LIMIT - 10 * UNIT));
+        assert_eq!(free(&budget), (MIDDLE_POOL, LARGE_POOL - LIMIT - 10 * UNIT));
     }
 
     #[tokio::test(start_paused = true)]
     async fn large_bodies_take_turns_and_small_ones_pass() {
-        let rooms = Rooms::default();
+        let budget = BodyBudget::default();
         let mut held = Vec::new();
         for _ in 0..3 {
-            let mut claim = Claim::new(&rooms, None, LIMIT, 0);
+            let mut claim = Claim::new(&budget, None, LIMIT, 0);
             claim.wire(MIDDLE + 1).await;
             held.push(claim);
         }
-        let mut fourth = Claim::new(&rooms, None, LIMIT, 0);
+        let mut fourth = Claim::new(&budget, None, LIMIT, 0);
         let soon = std::time::Duration::from_secs(9);
         assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_err(), "there is no room");
-        let mut middle = Claim::new(&rooms, None, LIMIT, 0);
+        let mut middle = Claim::new(&budget, None, LIMIT, 0);
         assert!(tokio::time::timeout(soon, middle.wire(MIDDLE)).await.is_ok(), "a middling one passes");
         held.pop();
         assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_ok());
@@ -199,15 +199,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_limit_over_the_pool_takes_all_of_it() {
-        let rooms = Rooms::default();
-        let mut claim = Claim::new(&rooms, None, 1 << 40, 1);
+        let budget = BodyBudget::default();
+        let mut claim = Claim::new(&budget, None, 1 << 40, 1);
         claim.wire(OWN + 1).await;
         claim.wire(MIDDLE + 1).await;
         assert_eq!(claim.decoded_now(), 1 << 40);
-        assert_eq!(free(&rooms), (MIDDLE_POOL, 0));
-        let room = claim.keep(LARGE_POOL + 1);
-        assert_eq!(free(&rooms).1, 0);
-        drop(room);
-        assert_eq!(free(&rooms).1, LARGE_POOL);
+        assert_eq!(free(&budget), (MIDDLE_POOL, 0));
+        let permit = claim.keep(LARGE_POOL + 1);
+        assert_eq!(free(&budget).1, 0);
+        drop(permit);
+        assert_eq!(free(&budget).1, LARGE_POOL);
     }
 }
