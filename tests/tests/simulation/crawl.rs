@@ -80,7 +80,7 @@ impl<S: Store> Crawl<S> {
             scope.add_seed(seed);
         }
         let planted =
-            job::plant(&store, &scope, &seeds, &[], KEY, clock.now().wall).expect("the store works");
+            job::queue_seeds(&store, &scope, &seeds, &[], KEY, clock.now().wall).expect("the store works");
         assert!(planted.queued > 0);
         let record = Record { seeds: sim.web().seeds.clone(), ..Record::default() };
         let begun = config::to_toml(&settings(), &record).expect("the settings can be written");

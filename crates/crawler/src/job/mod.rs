@@ -16,7 +16,7 @@ pub(crate) use self::rules::selectors;
 pub use self::rules::{
     consent_cache, consent_rules, engine_settings, origin_cache, page_rules, robots_cache,
 };
-pub use self::seed::{Planted, plant};
+pub use self::seed::{QueuedSeeds, queue_seeds};
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -423,7 +423,7 @@ fn seed_database(
             Write::put(Tree::Meta, "settings", text),
         ];
         store.commit(about)?;
-        plant(&store, scope, seeds, &record.unusable, key, now)?;
+        queue_seeds(&store, scope, seeds, &record.unusable, key, now)?;
     }
     dir.finish_db()?;
     Ok((Arc::new(SledStore::open(&dir.db())?), key))

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules, plant,
-    robots_cache,
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules,
+    queue_seeds, robots_cache,
 };
 use crate::clock::{Clock, wall};
 use crate::commit::Committer;
@@ -30,7 +30,7 @@ pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobEr
     let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
     let store = Arc::new(MemoryStore::default());
-    plant(&store, &scope, seeds, &[], key, wall())?;
+    queue_seeds(&store, &scope, seeds, &[], key, wall())?;
     let context = Arc::new(VisitContext {
         fetch,
         caches: Arc::clone(&caches),

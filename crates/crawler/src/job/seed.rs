@@ -17,7 +17,7 @@ use crate::url::{CrawlUrl, FingerprintKey};
 
 /// What became of the seeds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Planted {
+pub struct QueuedSeeds {
     /// Queued.
     pub queued: u64,
     /// Given more than once.
@@ -27,22 +27,22 @@ pub struct Planted {
 }
 
 /// Queues the seeds, enters the lines of the seed file that can't be used, and commits. `scope` must know the seeds already.
-pub fn plant<S: Store>(
+pub fn queue_seeds<S: Store>(
     store: &Arc<S>,
     scope: &Scope,
     seeds: &[CrawlUrl],
     unusable: &[BadLine],
     key: FingerprintKey,
     now: Timestamp,
-) -> Result<Planted, CommitError> {
+) -> Result<QueuedSeeds, CommitError> {
     let at = Now { mono: Duration::ZERO, wall: now };
     let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
     let mut frontier = Frontier::open(store, FrontierLimits::default(), no_gap, key, at)?;
-    let mut planted = Planted::default();
+    let mut result = QueuedSeeds::default();
     let mut decisions = Vec::new();
     for url in seeds {
         if let Some(outcome) = scope.judge(url, 0) {
-            planted.refused += 1;
+            result.refused += 1;
             decisions.push(Decision {
                 at: now,
                 url: url.to_string(),
@@ -58,8 +58,8 @@ pub fn plant<S: Store>(
         let host = frontier.host_id(url.host())?;
         let seed = QueuedUrl::seed(url);
         match frontier.admit(host, url.fingerprint(&key), seed, Priority::First, true)? {
-            Admitted::Seen => planted.repeated += 1,
-            _ => planted.queued += 1,
+            Admitted::Seen => result.repeated += 1,
+            _ => result.queued += 1,
         }
     }
     decisions.extend(unusable.iter().map(|bad| Decision {
@@ -73,8 +73,8 @@ pub fn plant<S: Store>(
         via: None,
     }));
     let (generation, writes) = frontier.cut(at)?;
-    let totals = Totals { skipped: planted.refused, ..Totals::default() };
+    let totals = Totals { skipped: result.refused, ..Totals::default() };
     let mut committer = Committer::open(Arc::clone(store), None)?;
     committer.commit(Batch { generation, writes, decisions, totals, ..Batch::default() })?;
-    Ok(planted)
+    Ok(result)
 }
