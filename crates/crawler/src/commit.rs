@@ -255,7 +255,7 @@ impl<S: Store> Committer<S> {
         for withdrawal in withdrawals {
             let Archived { file, offset, length } = withdrawal.place.clone();
             let place = Location { file, offset, length };
-            warc::bury(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
+            warc::write_tombstone(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
             let withdrawal = Withdrawal { done: true, ..withdrawal };
             done.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal)?));
         }

@@ -41,7 +41,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Some(_) => Decided::FileKnown,
             None => Decided::Retry,
         };
-        let evidence = Evidence::from(words).with_request(self.made.take());
+        let evidence = Evidence::from(words).with_request(self.pending_request.take());
         self.decide(Decision {
             at: ended.wall,
             url: url.to_string(),

@@ -77,14 +77,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.
     pub(super) fn note_request(&mut self, lease: &Lease, request: Option<Requested>) {
         let gap = self.frontier.waited(lease.host);
-        self.made = request.map(|Requested { started, ended, bytes, status, address, .. }| {
+        self.pending_request = request.map(|Requested { started, ended, bytes, status, address, .. }| {
             RequestMade::new(started, ended, status, bytes, gap).with_address(address)
         });
     }
 
     /// Enters a request that no other entry took.
     pub(super) fn enter_request(&mut self, lease: &Lease, now: Now) {
-        if let Some(request) = self.made.take() {
+        if let Some(request) = self.pending_request.take() {
             let evidence = Evidence::default().with_request(Some(request));
             let entry = match self.made_for.take() {
                 Some(url) => {
@@ -117,7 +117,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let status = visited.status.unwrap_or_default();
         let is_page = matches!(StatusClass::of(status), StatusClass::Success | StatusClass::NotModified);
         let evidence = Evidence {
-            request: self.made.take(),
+            request: self.pending_request.take(),
             robots: Some(record.robots.clone()),
             effects: is_page.then_some(EffectsTaken { indexed, archived, followed }),
             to: record.redirect.clone(),
@@ -189,7 +189,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(());
         }
         let now = Now { wall: record.fetched_at, mono: std::time::Duration::ZERO };
-        let request = self.made.take();
+        let request = self.pending_request.take();
         let url = self.made_for.take().unwrap_or_else(|| lease.url.clone());
         let is_own = url.origin().to_string() == record.origin;
         let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
@@ -229,7 +229,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn enter_robots_hop(&mut self, lease: &Lease, robots_fetch: &RobotsFetch, now: Now) {
         let evidence = Evidence { to: Some(robots_fetch.url.to_string()), ..Evidence::default() };
         let words = whose(&robots_fetch.origin.to_string());
-        let evidence = evidence.with_words(words).with_request(self.made.take());
+        let evidence = evidence.with_words(words).with_request(self.pending_request.take());
         let entry = about(lease, now, Decided::Redirected, Layer::Robots, PlainReason::RobotsTxt, evidence);
         let url = robots_fetch.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
         self.decide(Decision { url, ..entry });

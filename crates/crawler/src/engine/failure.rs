@@ -40,7 +40,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             let evidence = Evidence::from(evidence)
                 .with_words(format!("{error}, try {}", again.tries))
-                .with_request(self.made.take());
+                .with_request(self.pending_request.take());
             self.decided(&lease, now, Decided::Retry, Layer::Fetch, error.kind, evidence);
             self.give_back(permit, true, Some(again), gap);
             return;
@@ -60,8 +60,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) {
         let now = self.clock.now();
         let layer = if error.kind == ErrorKind::BlockedAddress { Layer::Address } else { Layer::Fetch };
-        let said =
-            Evidence::from(evidence.clone()).with_words(error.detail.clone()).with_request(self.made.take());
+        let said = Evidence::from(evidence.clone())
+            .with_words(error.detail.clone())
+            .with_request(self.pending_request.take());
         self.decided(lease, now, Decided::Failed, layer, error.kind, said);
         let record = failure_record(lease, item, error, evidence, ended);
         let (_, counts) = self.frontier.pace_and_counts(lease.host);

@@ -52,7 +52,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// As [`Engine::touch`], but the commit doesn't wait for company: a kill shall not make us forget a pause that a site
     /// asked for.
-    pub(super) fn hasten(&mut self) {
+    pub(super) fn flush_soon(&mut self) {
         self.batch_since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
     }
 

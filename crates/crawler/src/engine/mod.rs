@@ -88,7 +88,7 @@ pub struct Engine<F, S> {
     /// The earliest date at which a stored page becomes unavailable.
     next_due: Option<jiff::Timestamp>,
     /// The request of the visit that is being settled, until an entry of the ledger has taken it.
-    made: Option<RequestMade>,
+    pending_request: Option<RequestMade>,
     /// The robots.txt that it was for, if it was for one.
     made_for: Option<CrawlUrl>,
     end_entered: bool,
@@ -201,7 +201,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             listener,
             pages: Pages::default(),
             next_due: Some(jiff::Timestamp::MIN),
-            made: None,
+            pending_request: None,
             made_for: None,
             end_entered: false,
             quotas,
@@ -249,7 +249,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if asked == Stop::Now || (stopping.is_some() && now.mono >= drain_until) {
                 visits.abort_all();
                 while let Some(done) = visits.join_next_with_id().await {
-                    self.take_in(done, &mut running)?;
+                    self.on_visit_done(done, &mut running)?;
                 }
                 self.release_aborted(&mut running);
                 drain_until = Duration::MAX;
@@ -323,9 +323,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let wake = wake.min(next_tick);
             tokio::select! {
                 Some(done) = visits.join_next_with_id() => {
-                    self.take_in(done, &mut running)?;
+                    self.on_visit_done(done, &mut running)?;
                     while let Some(done) = visits.try_join_next_with_id() {
-                        self.take_in(done, &mut running)?;
+                        self.on_visit_done(done, &mut running)?;
                     }
                 }
                 done = finished(&mut committing) => {
@@ -367,7 +367,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
     }
 
-    fn take_in(
+    fn on_visit_done(
         &mut self,
         done: Result<(tokio::task::Id, Visit), tokio::task::JoinError>,
         running: &mut HashMap<tokio::task::Id, Lease>,

@@ -160,7 +160,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // On any response, that to a robots.txt or one of its hops included.
         match retry_after {
             Some(length) => {
-                self.hasten();
+                self.flush_soon();
                 self.retry_after(lease, outcome, gap.or_later(ended, Delay { length, why: Why::RetryAfter }))
             }
             None => gap,
@@ -285,7 +285,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let evidence = Evidence { robots: Some(visited.record.robots), ..Evidence::default() };
             let evidence = evidence
                 .with_words(format!("http_{status}, try {}", again.tries))
-                .with_request(self.made.take());
+                .with_request(self.pending_request.take());
             self.decided(&lease, now, Decided::Retry, Layer::Fetch, PlainReason::Status, evidence);
             self.give_back(permit, true, Some(again), gap);
             return Ok(());
@@ -353,7 +353,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (jitter, rules) = (self.jitter.draw(), self.settings.pace);
         let (pace, _) = self.frontier.pace_and_counts(lease.host);
         let pause = pace.answered(status, retry_after, &rules, jitter)?;
-        self.hasten();
+        self.flush_soon();
         let evidence = Evidence::from(pause).with_words(format!("status {status}"));
         self.decided(lease, now, Decided::Paused, Layer::Pace, pause.why, evidence);
         Some(pause)

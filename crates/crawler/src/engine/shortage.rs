@@ -173,7 +173,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let fails = gives_up && !matches!(lease.work, Work::RobotsFetch(_));
         if request.is_some() && !fails {
             let words = format!("{}; retrying for at most {}s", error.detail, patience.as_secs_f64());
-            let evidence = Evidence::from(wait).with_words(words).with_request(self.made.take());
+            let evidence = Evidence::from(wait).with_words(words).with_request(self.pending_request.take());
             self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, evidence);
         } else if request.is_none() && begins {
             let words = format!(

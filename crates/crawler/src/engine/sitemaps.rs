@@ -424,7 +424,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let reason = record.form.as_deref().filter(|_| record.state == SitemapState::Read);
         let evidence = Evidence::from(Some(words).filter(|words| !words.is_empty()));
-        let evidence = Evidence { robots, ..evidence.with_request(self.made.take()) };
+        let evidence = Evidence { robots, ..evidence.with_request(self.pending_request.take()) };
         self.decide(Decision {
             at: now.wall,
             url: lease.url.to_string(),

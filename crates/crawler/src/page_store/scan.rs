@@ -86,7 +86,7 @@ impl<'a> PageScan<'a> {
         }
     }
 
-    fn take_in(&mut self, (key, value): &Pair) -> Result<(), StoreError> {
+    fn read_value(&mut self, (key, value): &Pair) -> Result<(), StoreError> {
         let first = number_of_key(Tree::Pages, key)?;
         let entries = block::read(value).map_err(|error| damaged(Tree::Pages, &error))?;
         self.missing += first.saturating_sub(self.next);
@@ -109,7 +109,7 @@ impl<'a> PageScan<'a> {
             Ok(state) => state,
             Err(error) => return Some(error),
         };
-        while let Some(taken) = self.links.as_mut().and_then(LinkScan::take_in) {
+        while let Some(taken) = self.links.as_mut().and_then(LinkScan::read_value) {
             if let Err(error) = taken {
                 return Some(error);
             }
@@ -128,7 +128,7 @@ impl Iterator for PageScan<'_> {
                 return Some(Ok(page));
             }
             let taken = match self.pages.next() {
-                Some(pair) => pair.and_then(|pair| self.take_in(&pair)),
+                Some(pair) => pair.and_then(|pair| self.read_value(&pair)),
                 None => return self.end().map(Err),
             };
             if let Err(error) = taken {
@@ -159,12 +159,12 @@ impl LinkScan<'_> {
                 Some(_) => return Err(Self::missing(number)),
                 None => {}
             }
-            self.take_in().unwrap_or_else(|| Err(Self::missing(number)))?;
+            self.read_value().unwrap_or_else(|| Err(Self::missing(number)))?;
         }
     }
 
     /// Reads the next value; none at the end.
-    fn take_in(&mut self) -> Option<Result<(), StoreError>> {
+    fn read_value(&mut self) -> Option<Result<(), StoreError>> {
         let read = self.pairs.next()?.and_then(|(key, value)| {
             let first = number_of_key(Tree::Links, &key)?;
             self.ready =

@@ -23,7 +23,7 @@
 //! resumed run cuts off whatever lies behind the last committed [`Position`], torn or whole. Within a run an
 //! append either lands whole or the file is cut back to where it was.
 //!
-//! **Taking a record out again**: [`bury`] overwrites its place by a record that says so, of the same length.
+//! **Taking a record out again**: [`write_tombstone`] overwrites its place by a record that says so, of the same length.
 
 mod digest;
 mod encode;
@@ -51,7 +51,7 @@ pub use record::{Fault, Record};
 pub(crate) use repair::files;
 pub use repair::{Repaired, repair};
 pub use salvage::{Salvaged, salvage};
-pub use tombstone::bury;
+pub use tombstone::write_tombstone;
 pub use writer::WarcWriter;
 
 use std::path::PathBuf;

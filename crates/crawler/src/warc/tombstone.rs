@@ -26,7 +26,13 @@ const STORED_MOST: usize = 65_535;
 /// # Errors
 /// [`Error::Record`] where the place is too short for any record; [`Error::Io`]. Cost: one write of `place.length` bytes,
 /// and an `fdatasync`.
-pub fn bury(dir: &Path, place: &Location, url: &str, at: jiff::Timestamp, because: &str) -> Result<()> {
+pub fn write_tombstone(
+    dir: &Path,
+    place: &Location,
+    url: &str,
+    at: jiff::Timestamp,
+    because: &str,
+) -> Result<()> {
     if name::serial(&place.file).is_none() {
         return Err(Error::Name(place.file.clone()));
     }
@@ -138,8 +144,8 @@ mod tests {
             let place = Location { file: file.clone(), offset: 7, length };
             let path = dir.path().join(&file);
             std::fs::write(&path, vec![b'x'; length as usize + 12]).unwrap();
-            bury(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
-            bury(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
+            write_tombstone(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
+            write_tombstone(dir.path(), &place, url, at(), "noindex (meta robots: noindex)").unwrap();
             let bytes = std::fs::read(&path).unwrap();
             assert_eq!(bytes.len() as u64, length + 12);
             assert!(bytes.starts_with(b"xxxxxxx") && bytes.ends_with(b"xxxxx"));
@@ -160,7 +166,7 @@ mod tests {
         let path = dir.path().join(&file);
         std::fs::write(&path, [b'x'; 50]).unwrap();
         let place = Location { file, offset: 0, length: 50 };
-        assert!(bury(dir.path(), &place, "http://a.test/", at(), "noindex").is_err());
+        assert!(write_tombstone(dir.path(), &place, "http://a.test/", at(), "noindex").is_err());
         assert_eq!(std::fs::read(&path).unwrap(), [b'x'; 50]);
     }
 }

@@ -13,7 +13,7 @@ const SETTINGS: [(&str, &str); 3] =
 ///
 /// Does nothing where one of them is set already, by this or by the user, and on systems without glibc. A system that
 /// doesn't let it goes on as it was.
-pub(crate) fn begin_anew(arguments: impl Iterator<Item = OsString>) {
+pub(crate) fn reexec(arguments: impl Iterator<Item = OsString>) {
     if !cfg!(all(target_os = "linux", target_env = "gnu"))
         || SETTINGS.iter().any(|(name, _)| std::env::var_os(name).is_some())
     {

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Err(code) => return exit::status(code),
     };
     if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
-        allocator::begin_anew(std::env::args_os());
+        allocator::reexec(std::env::args_os());
     }
     let talk = cli.global.talk();
     let usual = std::panic::take_hook();

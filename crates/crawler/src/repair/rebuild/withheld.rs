@@ -18,7 +18,7 @@ impl Rebuild<'_> {
         let because = because.to_string();
         let Archived { file, offset, length } = place.clone();
         let location = warc::Location { file, offset, length };
-        warc::bury(&self.dir.warc(), &location, url.as_str(), self.now.wall, &because)?;
+        warc::write_tombstone(&self.dir.warc(), &location, url.as_str(), self.now.wall, &because)?;
         let (url, place, at) = (url.to_string(), place.clone(), self.now.wall);
         let withdrawal = Withdrawal { v: 1, url, place, at, because, done: true };
         let value = serde_json::to_vec(&withdrawal).map_err(CommitError::from)?;
