@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crawler::clock::Now;
 use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl, Settlement};
-use crawler::pace::{Delay, Why};
+use crawler::pace::{Delay, DelayReason};
 use crawler::store::{MemoryStore, Store};
 use crawler::url::{CrawlUrl, Fingerprint, FingerprintKey};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -16,7 +16,7 @@ const KEY: FingerprintKey = FingerprintKey([9; 32]);
 const HOSTS: usize = 100;
 const URLS: usize = 10_000;
 const NOW: Now = Now { mono: Duration::from_secs(1), wall: Timestamp::UNIX_EPOCH };
-const NO_GAP: Delay = Delay { length: Duration::ZERO, why: Why::Configured };
+const NO_GAP: Delay = Delay { length: Duration::ZERO, why: DelayReason::Configured };
 
 type Offer = (String, Fingerprint, QueuedUrl);
 

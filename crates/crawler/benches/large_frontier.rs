@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use crawler::clock::{Clock, Now};
 use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl};
-use crawler::pace::{Delay, Why};
+use crawler::pace::{Delay, DelayReason};
 use crawler::store::{SledStore, Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
 
 use shared::disk;
 
 const KEY: FingerprintKey = FingerprintKey([9; 32]);
-const NO_GAP: Delay = Delay { length: Duration::ZERO, why: Why::Configured };
+const NO_GAP: Delay = Delay { length: Duration::ZERO, why: DelayReason::Configured };
 
 /// URLs between two commits.
 const GROUP: u64 = 50_000;

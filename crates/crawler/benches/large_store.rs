@@ -20,7 +20,7 @@ use crawler::commit::{Batch, Committer, SettledPage, Totals};
 use crawler::config::{Record, Settings, to_toml};
 use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl, Settlement, Via, Work};
 use crawler::job::{CrawlDir, FORMAT};
-use crawler::pace::{Delay, Why};
+use crawler::pace::{Delay, DelayReason};
 use crawler::record::{
     Decision, EffectsTaken, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsAccess,
     RobotsEvidence, RobotsRecord,
@@ -34,7 +34,7 @@ use shared::disk;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const KEY: FingerprintKey = FingerprintKey([9; 32]);
-const GAP: Delay = Delay { length: Duration::from_secs(1), why: Why::Configured };
+const GAP: Delay = Delay { length: Duration::from_secs(1), why: DelayReason::Configured };
 const TOOK: Duration = Duration::from_millis(100);
 const ROBOTS: &str = "User-agent: *\nDisallow: /private\n";
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::commit::Totals;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::record::{Decision, RobotsEvidence};
 use crate::url::CrawlUrl;
 
@@ -75,9 +75,9 @@ pub struct Progress {
     /// Hosts known.
     pub hosts: u64,
     /// Hosts that wait, by reason.
-    pub waiting: Vec<(Why, u64)>,
+    pub waiting: Vec<(DelayReason, u64)>,
     /// The host that keeps its URLs longest: name, URLs, time left at its pace, what sets the pace.
-    pub slowest: Option<(String, u64, Duration, Why)>,
+    pub slowest: Option<(String, u64, Duration, DelayReason)>,
     /// Time since this run began.
     pub elapsed: Duration,
     /// Pages a second over the last ten seconds.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Why {
+pub enum DelayReason {
     /// The configured delay.
     #[default]
     Configured,
@@ -42,7 +42,7 @@ pub enum Why {
     LocalShortage,
 }
 
-impl Why {
+impl DelayReason {
     /// All of them.
     pub const ALL: [Self; 14] = [
         Self::Configured,
@@ -92,7 +92,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for DelayReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -104,7 +104,7 @@ pub struct Delay {
     /// How long, from the end of the last response.
     pub length: Duration,
     /// The rule that asked for it.
-    pub why: Why,
+    pub why: DelayReason,
 }
 
 impl Delay {
@@ -160,14 +160,14 @@ impl HostPace {
     /// own speed suggests.
     pub fn gap(self, rules: &PaceRules, asked: Option<Delay>, response_time: Duration) -> Delay {
         let adaptive = response_time.mul_f64(rules.adaptive.clamp(0.0, 1e6)).min(rules.max_delay);
-        let delay = Delay { length: rules.delay, why: Why::Configured }
-            .or_longer(Delay { length: adaptive, why: Why::Adaptive });
+        let delay = Delay { length: rules.delay, why: DelayReason::Configured }
+            .or_longer(Delay { length: adaptive, why: DelayReason::Adaptive });
         let delay = asked.map_or(delay, |asked| asked.or_longer(delay));
         if self.slowed == 0 {
             return delay;
         }
         let length = delay.length.max(Duration::from_secs(1)).saturating_mul(1 << self.slowed.min(10));
-        Delay { length, why: Why::BackOff }
+        Delay { length, why: DelayReason::BackOff }
     }
 
     /// Enters an answer with this status, whatever became of its body, and gives the pause that it asks of the whole host: by
@@ -189,7 +189,7 @@ impl HostPace {
         if class.is_pushback() && self.pushbacks.is_multiple_of(3) {
             self.slowed = (self.slowed + 1).min(10);
         }
-        let asked = retry_after.map(|length| Delay { length, why: Why::RetryAfter });
+        let asked = retry_after.map(|length| Delay { length, why: DelayReason::RetryAfter });
         let own = (self.pushbacks > 0).then(|| back_off(BACK_OFF_FIRST, self.pushbacks, rules, jitter));
         // No answer makes a host be asked sooner than it would be without its Retry-After.
         own.map_or(asked, |own| Some(asked.map_or(own, |asked| own.or_longer(asked))))
@@ -213,7 +213,7 @@ fn back_off(first: Duration, pushbacks: u32, rules: &PaceRules, jitter: f64) -> 
     let most = rules.max_backoff.max(first);
     let doubled = first.saturating_mul(1 << pushbacks.saturating_sub(1).min(24)).min(most);
     let length = doubled.mul_f64(1.0 + jitter.clamp(0.0, 1.0) / 4.0).min(most);
-    Delay { length, why: Why::BackOff }
+    Delay { length, why: DelayReason::BackOff }
 }
 
 /// The crawl's one source of chance: a small seeded generator (xorshift64*), for the jitter of pauses.
@@ -253,13 +253,16 @@ mod tests {
     #[test]
     fn spec_3_4_the_largest_wins_and_says_why() {
         let pace = HostPace::default();
-        let asked = |n| Some(Delay { length: secs(n), why: Why::CrawlDelay });
-        assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(1), why: Why::Configured });
+        let asked = |n| Some(Delay { length: secs(n), why: DelayReason::CrawlDelay });
+        assert_eq!(
+            pace.gap(&RULES, None, Duration::ZERO),
+            Delay { length: secs(1), why: DelayReason::Configured }
+        );
         assert_eq!(
             pace.gap(&RULES, asked(10), Duration::ZERO),
-            Delay { length: secs(10), why: Why::CrawlDelay }
+            Delay { length: secs(10), why: DelayReason::CrawlDelay }
         );
-        assert_eq!(pace.gap(&RULES, None, secs(2)), Delay { length: secs(10), why: Why::Adaptive });
+        assert_eq!(pace.gap(&RULES, None, secs(2)), Delay { length: secs(10), why: DelayReason::Adaptive });
         assert_eq!(
             pace.gap(&RULES, asked(300), secs(900)).length,
             secs(300),
@@ -272,12 +275,15 @@ mod tests {
     fn pauses_double_and_three_in_a_row_slow_the_rest() {
         let mut pace = HostPace::default();
         let mut busy = |retry_after| pace.answered(503, retry_after, &RULES, 0.0).unwrap();
-        assert_eq!(busy(None), Delay { length: secs(60), why: Why::BackOff });
+        assert_eq!(busy(None), Delay { length: secs(60), why: DelayReason::BackOff });
         assert_eq!(busy(None).length, secs(120));
-        assert_eq!(busy(Some(secs(700))), Delay { length: secs(700), why: Why::RetryAfter });
+        assert_eq!(busy(Some(secs(700))), Delay { length: secs(700), why: DelayReason::RetryAfter });
         assert_eq!(pace.slowed, 1);
         assert_eq!(pace.answered(200, None, &RULES, 0.0), None);
-        assert_eq!(pace.gap(&RULES, None, Duration::ZERO), Delay { length: secs(2), why: Why::BackOff });
+        assert_eq!(
+            pace.gap(&RULES, None, Duration::ZERO),
+            Delay { length: secs(2), why: DelayReason::BackOff }
+        );
         assert_eq!(pace.answered(429, None, &RULES, 0.0).unwrap().length, secs(60), "a new row");
     }
 
@@ -336,7 +342,7 @@ mod tests {
                 let pause = with.answered(503, asked, &RULES, jitter).unwrap();
                 let back_off = without.answered(503, None, &RULES, jitter).unwrap();
                 proptest::prop_assert_eq!(pause.length, back_off.length.max(asked.unwrap_or_default()));
-                let expected = if pause.length > back_off.length { Why::RetryAfter } else { Why::BackOff };
+                let expected = if pause.length > back_off.length { DelayReason::RetryAfter } else { DelayReason::BackOff };
                 proptest::prop_assert_eq!(pause.why, expected);
             }
         }

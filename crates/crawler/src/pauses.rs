@@ -15,7 +15,7 @@ use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{Boot, Clock};
-use crate::pace::{BACK_OFF_FIRST, Delay, Why};
+use crate::pace::{BACK_OFF_FIRST, Delay, DelayReason};
 use crate::store::StoreError;
 
 /// The file's name in the output directory.
@@ -36,7 +36,7 @@ pub struct Noted {
     /// How long, in milliseconds.
     pub wait_ms: u64,
     /// What set it.
-    pub why: Why,
+    pub why: DelayReason,
     /// When, on the machine's own clock.
     pub boot: Option<Boot>,
 }
@@ -51,8 +51,8 @@ impl Noted {
 
 /// The pause that the head of an answer asks for, if it does.
 fn pause(status: u16, retry_after: Option<Duration>) -> Option<Delay> {
-    let own = Delay { length: BACK_OFF_FIRST, why: Why::BackOff };
-    let asked = retry_after.map(|length| Delay { length, why: Why::RetryAfter });
+    let own = Delay { length: BACK_OFF_FIRST, why: DelayReason::BackOff };
+    let asked = retry_after.map(|length| Delay { length, why: DelayReason::RetryAfter });
     if StatusClass::of(status).is_pushback() {
         return Some(asked.map_or(own, |asked| own.or_longer(asked)));
     }
@@ -183,13 +183,13 @@ mod tests {
     fn only_what_asks_for_a_pause_is_noted() {
         assert_eq!(pause(200, None), None);
         assert_eq!(pause(500, None), None);
-        let back_off = Delay { length: secs(60), why: Why::BackOff };
+        let back_off = Delay { length: secs(60), why: DelayReason::BackOff };
         for status in [429, 503] {
             assert_eq!(pause(status, None), Some(back_off));
             assert_eq!(pause(status, Some(secs(5))), Some(back_off));
         }
         for status in [200, 301, 404, 429, 503] {
-            let asked = Some(Delay { length: secs(90), why: Why::RetryAfter });
+            let asked = Some(Delay { length: secs(90), why: DelayReason::RetryAfter });
             assert_eq!(pause(status, Some(secs(90))), asked);
         }
     }

@@ -11,7 +11,7 @@ use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl};
 use crate::origin_cache::Kind;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::record::{Decided, Evidence, Layer};
 use crate::store::Store;
 
@@ -61,7 +61,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let words =
                 format!("{origin}: {why}; its URLs are queued behind those of the host's other origins");
             let evidence = Evidence::from(words);
-            self.decided(&lease, now, Decided::PutBack, Layer::Robots, Why::RobotsUnreachable, evidence);
+            self.decided(
+                &lease,
+                now,
+                Decided::PutBack,
+                Layer::Robots,
+                DelayReason::RobotsUnreachable,
+                evidence,
+            );
         }
         self.give_back(permit, true, None, gap);
         self.frontier.requeue(lease.host, item);

@@ -9,7 +9,7 @@ use super::gap::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, Work};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::{Decided, Layer};
 use crate::store::Store;
 use crate::visit::Requested;
@@ -36,7 +36,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         {
             self.quota_told.push(why);
             let most = match why {
-                Why::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
+                DelayReason::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
                 _ => self.settings.max_bandwidth.map(|most| most.to_string()),
             };
             let evidence = format!("{} per second over all hosts; reported once", most.unwrap_or_default());
@@ -57,7 +57,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Turn::Unknown => Some((permit, true)),
             Turn::At(at) => {
                 let length = at.saturating_sub(now.mono);
-                self.put_back(permit, at, Delay { length, why: Why::SharedAddress });
+                self.put_back(permit, at, Delay { length, why: DelayReason::SharedAddress });
                 None
             }
         }
@@ -81,7 +81,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn call(&mut self, next: Option<(HostId, Duration)>) {
         if let Some((next, at)) = next {
             let now = self.clock.now().mono;
-            let wait = Delay { length: at.saturating_sub(now), why: Why::SharedAddress };
+            let wait = Delay { length: at.saturating_sub(now), why: DelayReason::SharedAddress };
             self.frontier.wait(next, at, wait);
         }
     }
@@ -90,7 +90,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn pass_overdue(&mut self, now: Now) {
         let Some(addresses) = &mut self.addresses else { return };
         for next in addresses.overdue(now, |host| self.frontier.has_work(host)) {
-            self.frontier.wait(next, now.mono, Delay { length: Duration::ZERO, why: Why::SharedAddress });
+            self.frontier.wait(
+                next,
+                now.mono,
+                Delay { length: Duration::ZERO, why: DelayReason::SharedAddress },
+            );
         }
     }
 

@@ -41,7 +41,7 @@ use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{Frontier, HostId, Lease, Opening, Permit, Via};
-use crate::pace::{Delay, Jitter, Why};
+use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::record::RequestMade;
 use crate::scope::Scope;
@@ -94,8 +94,8 @@ pub struct Engine<F, S> {
     end_entered: bool,
     quotas: Quotas,
     /// A wait for a quota that isn't in the ledger yet, and those that are.
-    quota_wait: Option<Why>,
-    quota_told: Vec<Why>,
+    quota_wait: Option<DelayReason>,
+    quota_told: Vec<DelayReason>,
     addresses: Option<Addresses>,
     asides: aside::Asides,
     shortage: shortage::Shortage,
@@ -141,7 +141,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let clock = context.clock;
         let now = clock.now();
         let key = context.pages.key;
-        let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
+        let first_gap = Delay { length: settings.pace.delay, why: DelayReason::Configured };
         let totals: Totals = match store.get(Tree::Meta, b"totals")? {
             Some(value) => serde_json::from_slice(&value)?,
             None => Totals::default(),

@@ -7,7 +7,7 @@ use super::Engine;
 use crate::clock::Now;
 use crate::event::{CrawlEvent, Progress, Step};
 use crate::fetch::Fetch;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::store::Store;
 use crate::visit::Event;
 
@@ -79,7 +79,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut slowest = None;
         // Hosts that were left alone keep their URLs, but nobody waits for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
-            let shortage = self.shortage.until().map(|_| Why::LocalShortage);
+            let shortage = self.shortage.until().map(|_| DelayReason::LocalShortage);
             let held = shortage.or(self.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());
             if let Some(why) = held.or((host.left > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{Boot, Now};
 use crate::frontier::HostId;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 
 /// Where the record stands in the tree `meta`.
 pub(super) const KEY: &[u8] = b"quotas";
@@ -76,7 +76,7 @@ pub(super) struct Quotas {
     /// The least time between two requests.
     spacing: Duration,
     /// Nothing is asked before this, for this reason.
-    until: Option<(Duration, Why)>,
+    until: Option<(Duration, DelayReason)>,
 }
 
 impl Quotas {
@@ -150,7 +150,7 @@ impl Quotas {
                 match bytes.check_n(units) {
                     Ok(Ok(())) => self.owed -= u64::from(units.get()) * self.unit,
                     Ok(Err(not_until)) => {
-                        self.until = Some((not_until.earliest_possible(), Why::MaxBandwidth));
+                        self.until = Some((not_until.earliest_possible(), DelayReason::MaxBandwidth));
                         return false;
                     }
                     // More than a second's worth at once: a smaller quota has fewer units.
@@ -166,12 +166,12 @@ impl Quotas {
         // A ticket that came back is used later than governor counted it.
         let last = self.last.map(|(_, _, at)| at).or(self.before);
         if let Some(next) = last.map(|at| at + self.spacing).filter(|next| *next > now.mono) {
-            self.until = Some((next, Why::MaxRate));
+            self.until = Some((next, DelayReason::MaxRate));
             return false;
         }
         if let (Some(requests), false) = (&self.requests, self.ticket) {
             if let Err(not_until) = requests.check() {
-                self.until = Some((not_until.earliest_possible(), Why::MaxRate));
+                self.until = Some((not_until.earliest_possible(), DelayReason::MaxRate));
                 return false;
             }
             self.ticket = true;
@@ -206,7 +206,7 @@ impl Quotas {
     }
 
     /// Before when nothing is asked, and why.
-    pub(super) fn until(&self) -> Option<(Duration, Why)> {
+    pub(super) fn until(&self) -> Option<(Duration, DelayReason)> {
         self.until
     }
 }
@@ -305,7 +305,7 @@ mod tests {
         assert!(quotas.admit(at(0)) && quotas.admit(at(0)), "the same ticket");
         quotas.used(HostId(0), 1, at(0));
         assert!(!quotas.admit(at(999)));
-        assert_eq!(quotas.until().unwrap(), (Duration::from_secs(1), Why::MaxRate));
+        assert_eq!(quotas.until().unwrap(), (Duration::from_secs(1), DelayReason::MaxRate));
         quotas.unused(HostId(0), 1);
         assert!(quotas.admit(at(999)), "what made no request is let through again");
         quotas.used(HostId(1), 1, at(999));

@@ -12,7 +12,7 @@ use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, QueuedUrl, RobotsFetch, Settlement, Work};
-use crate::pace::{self, Delay, Why};
+use crate::pace::{self, Delay, DelayReason};
 use crate::page_store;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LimitReached, LinkRecord, PageRecord, PlainReason, RobotsEvidence,
@@ -161,7 +161,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         match retry_after {
             Some(length) => {
                 self.flush_soon();
-                self.retry_after(lease, outcome, gap.or_later(ended, Delay { length, why: Why::RetryAfter }))
+                self.retry_after(
+                    lease,
+                    outcome,
+                    gap.or_later(ended, Delay { length, why: DelayReason::RetryAfter }),
+                )
             }
             None => gap,
         }
@@ -169,7 +173,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Enters a pause that a robots.txt asks for; those of pages are entered with the page.
     fn retry_after(&mut self, lease: &Lease, outcome: &Outcome, gap: Gap) -> Gap {
-        if !matches!(outcome.event, Event::Page(_)) && gap.delay.why == Why::RetryAfter {
+        if !matches!(outcome.event, Event::Page(_)) && gap.delay.why == DelayReason::RetryAfter {
             let evidence = Evidence::from(gap.delay).with_words("for the whole host");
             let now = self.clock.now();
             self.decided(lease, now, Decided::Paused, Layer::Pace, gap.delay.why, evidence);

@@ -11,7 +11,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{HostId, Lease, Permit, Work};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::{Decided, Evidence, Layer, RobotsEvidence};
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -167,7 +167,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let patience = self.settings.local_patience;
         let Verdict { begins, gives_up, wait } =
             self.shortage.failed(&lease, request.map(|request| request.started.mono), patience, now.mono);
-        let wait = Delay { length: wait, why: Why::LocalShortage };
+        let wait = Delay { length: wait, why: DelayReason::LocalShortage };
         let ended = request.map_or(now, |request| request.ended);
         // A URL that fails has an entry of its own.
         let fails = gives_up && !matches!(lease.work, Work::RobotsFetch(_));
@@ -206,7 +206,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Work::RobotsFetch(robots_fetch) => {
                 // Another origin's robots.txt stays to be asked for: its pages wait.
                 let wait = if gives_up {
-                    Delay { length: self.settings.pace.max_backoff, why: Why::BackOff }
+                    Delay { length: self.settings.pace.max_backoff, why: DelayReason::BackOff }
                 } else {
                     wait
                 };

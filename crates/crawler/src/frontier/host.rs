@@ -13,7 +13,7 @@ use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use crate::address::AddressClass;
 use crate::clock::{Boot, Now};
-use crate::pace::{Delay, HostPace, Why, as_the_site_sees};
+use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
 use crate::url::{CrawlUrl, Fingerprint, Origin};
@@ -85,11 +85,11 @@ pub struct HostRecord {
     #[serde(default)]
     pub boot: Option<Boot>,
     /// Why it waits.
-    pub wait_reason: Why,
+    pub wait_reason: DelayReason,
     /// The gap in force, in milliseconds.
     pub delay_ms: u64,
     /// What set the gap.
-    pub delay_reason: Why,
+    pub delay_reason: DelayReason,
     /// How robots.txt was last answered.
     pub robots_status: Option<String>,
     /// Set where the host is left alone for the rest of this crawl.
@@ -189,10 +189,10 @@ impl Host {
             robots_fetches: VecDeque::new(),
             sitemaps: VecDeque::new(),
             not_before: Duration::ZERO,
-            wait: Delay { length: Duration::ZERO, why: Why::Configured },
+            wait: Delay { length: Duration::ZERO, why: DelayReason::Configured },
             last_end: None,
             gap,
-            waited: Delay { length: Duration::ZERO, why: Why::Configured },
+            waited: Delay { length: Duration::ZERO, why: DelayReason::Configured },
             pace: HostPace::default(),
             counts: HostCounts::default(),
             robots_status: None,
@@ -230,10 +230,10 @@ impl Host {
         };
         let left = left.min(Duration::from_millis(record.wait_ms));
         // Whoever was asked at its address isn't any more.
-        let left = if record.wait_reason == Why::SharedAddress { Duration::ZERO } else { left };
+        let left = if record.wait_reason == DelayReason::SharedAddress { Duration::ZERO } else { left };
         host.wait = Delay { length: left, why: record.wait_reason };
         if record.counts.requests > 0 {
-            host.wait = host.wait.or_longer(Delay { length: gap.length, why: Why::Restart });
+            host.wait = host.wait.or_longer(Delay { length: gap.length, why: DelayReason::Restart });
         }
         host.not_before = now.mono + host.wait.length;
         host.pace = record.pace;
@@ -276,7 +276,7 @@ impl Host {
     /// Lets the host wait for its whole gap from now, at least `delay`, after as long as a server may work on a request that
     /// the process before this one had under way.
     pub(crate) fn rest(&mut self, now: Now, delay: Duration) {
-        let rest = Delay { length: self.gap.length.max(delay), why: Why::Restart };
+        let rest = Delay { length: self.gap.length.max(delay), why: DelayReason::Restart };
         let worked = Duration::from_millis(self.counts.slowest_ms).min(STILL_AT_WORK);
         self.last_end = Some(now.mono + worked);
         if self.not_before < now.mono + worked + rest.length {

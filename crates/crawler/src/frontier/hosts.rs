@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use super::host::Host;
 use super::idle_host::IdleHost;
 use crate::ids::HostId;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::url::FingerprintKey;
 
 /// Decoded blocks that are kept: hosts found together stand in one block, and are ready one after the other.
@@ -31,14 +31,14 @@ pub(super) struct Slot {
     /// Which entry of the ready heap is the valid one.
     pub(super) stamp: u32,
     /// What it waits for; of an idle host.
-    pub(super) why: Why,
+    pub(super) why: DelayReason,
     /// It is left alone for the rest of this process; of an idle host.
     pub(super) parked: bool,
 }
 
 impl Slot {
     const UNKNOWN: Self =
-        Self { host: None, name: 0, queued: 0, at: 0, stamp: 0, why: Why::Configured, parked: false };
+        Self { host: None, name: 0, queued: 0, at: 0, stamp: 0, why: DelayReason::Configured, parked: false };
 
     /// The host, if it is in memory.
     pub(super) fn host(&self) -> Option<&Host> {
@@ -187,7 +187,7 @@ impl Hosts {
     }
 
     /// Notes an idle host.
-    pub(super) fn put_idle(&mut self, id: HostId, name: &str, queued: u64, at: Duration, why: Why) {
+    pub(super) fn put_idle(&mut self, id: HostId, name: &str, queued: u64, at: Duration, why: DelayReason) {
         self.name_slot(id, name);
         let slot = &mut self.slots[id.0 as usize];
         slot.queued = u32::try_from(queued).unwrap_or(u32::MAX);

@@ -197,7 +197,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// What idle hosts wait for, each with the time left and whether it is left alone.
-    pub fn idle_waits(&self, now: Now) -> impl Iterator<Item = (Why, Duration, bool)> {
+    pub fn idle_waits(&self, now: Now) -> impl Iterator<Item = (DelayReason, Duration, bool)> {
         let idle = self.hosts.slots().filter(|(_, slot)| slot.host().is_none() && slot.queued > 0);
         idle.map(move |(_, slot)| {
             (slot.why, Duration::from_secs(u64::from(slot.at)).saturating_sub(now.mono), slot.parked)

@@ -9,7 +9,7 @@ use super::host::RobotsFetch;
 use super::item::QueuedUrl;
 use crate::address::{AddressClass, Booked};
 use crate::ids::HostId;
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::SitemapRecord;
 use crate::trap::Held;
 use crate::url::CrawlUrl;
@@ -166,7 +166,7 @@ pub struct Waiting<'a> {
     /// The host's name.
     pub host: &'a str,
     /// What for.
-    pub why: Why,
+    pub why: DelayReason,
     /// How much longer.
     pub left: Duration,
     /// The gap in force.

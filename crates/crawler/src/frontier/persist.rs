@@ -16,7 +16,7 @@ use super::queue::{CHUNK, Chunk, Head, Queue};
 use super::seen::BLOCK;
 use crate::clock::Now;
 use crate::ids::HostId;
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::store::{Store, StoreError, Tree, Write};
 
 /// One host's part of a journal entry.
@@ -42,7 +42,7 @@ pub(super) struct NewHost {
 impl NewHost {
     fn host(&self) -> Host {
         let length = Duration::from_millis(self.delay_ms);
-        let mut host = Host::new(&self.name, Delay { length, why: Why::Configured });
+        let mut host = Host::new(&self.name, Delay { length, why: DelayReason::Configured });
         host.dirty = false;
         host.stored = StoredAs::Name;
         host

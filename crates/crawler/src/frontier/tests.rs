@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicI64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::pace::{Why, as_the_site_sees};
+use crate::pace::{DelayReason, as_the_site_sees};
 use crate::record::{SitemapFound, SitemapRecord, link_key};
 use crate::store::{MemoryStore, Write};
 
@@ -29,7 +29,7 @@ fn now(seconds: u64) -> Now {
 }
 
 fn delay(length: Duration) -> Delay {
-    Delay { length, why: Why::Configured }
+    Delay { length, why: DelayReason::Configured }
 }
 
 fn url(host: u8, n: u16) -> CrawlUrl {
@@ -535,7 +535,7 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
     let host = permit.lease().host;
     frontier.set_gap(host, delay(Duration::from_secs(60)));
     frontier.pace_and_counts(host).1.requests = 1;
-    let pause = Delay { length: Duration::from_millis(60_500), why: Why::RetryAfter };
+    let pause = Delay { length: Duration::from_millis(60_500), why: DelayReason::RetryAfter };
     let not_before = Duration::from_millis(2_060_500);
     frontier.settle(permit, Settlement { done: true, asked: true, again: None, not_before, wait: pause });
     for n in 2..50 {
@@ -550,7 +550,7 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
     }
     let permit = frontier.lease(now(2_061)).unwrap().unwrap();
     assert_eq!(permit.lease().host, host);
-    assert_eq!(frontier.waited(host).why, Why::RetryAfter);
+    assert_eq!(frontier.waited(host).why, DelayReason::RetryAfter);
     assert_eq!(frontier.gap(host).length, Duration::from_secs(60));
     let rested = permit.lease().rested.unwrap();
     let least = Duration::from_secs(61) - Duration::from_millis(2);

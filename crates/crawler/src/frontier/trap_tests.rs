@@ -1,7 +1,7 @@
 //! Budgets in the frontier: counted once for each new URL, kept over a restart, and never for a seed.
 
 use super::*;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::store::MemoryStore;
 use crate::trap::Budget;
 
@@ -17,7 +17,7 @@ fn rules() -> TrapSettings {
 
 fn open(store: &Arc<MemoryStore>, seen_loaded_for_links: u64) -> Frontier<MemoryStore> {
     let limits = FrontierLimits { seen_loaded_for_links, ..FrontierLimits::default() };
-    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open(store, limits, gap, KEY, now()).unwrap();
     frontier.set_traps(rules());
     frontier
@@ -39,7 +39,7 @@ fn commit(frontier: &mut Frontier<MemoryStore>) {
 fn take(frontier: &mut Frontier<MemoryStore>) -> Option<CrawlUrl> {
     let permit = frontier.lease(now()).unwrap()?;
     let url = permit.lease().url.clone();
-    let wait = Delay { length: Duration::ZERO, why: Why::Configured };
+    let wait = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let done = Settlement { done: true, asked: false, again: None, not_before: Duration::ZERO, wait };
     frontier.settle(permit, done);
     Some(url)

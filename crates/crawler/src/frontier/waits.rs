@@ -8,7 +8,7 @@ use super::host::{Host, HostCounts};
 use super::lease::Waiting;
 use crate::clock::Now;
 use crate::ids::HostId;
-use crate::pace::{Delay, HostPace, Why};
+use crate::pace::{Delay, DelayReason, HostPace};
 use crate::store::{Store, StoreError};
 
 /// When a host may be asked, in nanoseconds of the monotonic clock: half the size of a [`Duration`], once for each host.
@@ -197,7 +197,7 @@ impl<S: Store> Frontier<S> {
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
     pub fn has_prospect(&self, now: Now, most: Duration) -> bool {
-        let soon = |why: Why, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
+        let soon = |why: DelayReason, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
         self.hosts.slots().any(|(_, slot)| {
             if let Some(host) = slot.host() {
                 host.leased.is_some() || host.has_work() && soon(host.wait.why, host.not_before)

@@ -14,7 +14,7 @@ use super::JobError;
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::PageRecord;
 use crate::store::{Store, Tree, Write};
@@ -76,7 +76,7 @@ pub(super) fn begin<S: Store>(
     };
     let Some(mut upto) = round.upto.take() else { return Ok(round.queued) };
     let at = Now { mono: Duration::ZERO, wall: now };
-    let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let no_gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open_now(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut committer = Committer::open(Arc::clone(store), None)?;
     let totals: Totals = match store.get(Tree::Meta, b"totals")? {

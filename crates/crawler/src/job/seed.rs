@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::frontier::{Admitted, Frontier, FrontierLimits, Priority, QueuedUrl};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::{A_SEED, Decided, Decision, Layer, PlainReason};
 use crate::scope::Scope;
 use crate::seeds::BadLine;
@@ -36,7 +36,7 @@ pub fn queue_seeds<S: Store>(
     now: Timestamp,
 ) -> Result<QueuedSeeds, CommitError> {
     let at = Now { mono: Duration::ZERO, wall: now };
-    let no_gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let no_gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open(store, FrontierLimits::default(), no_gap, key, at)?;
     let mut result = QueuedSeeds::default();
     let mut decisions = Vec::new();

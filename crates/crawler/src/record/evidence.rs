@@ -76,7 +76,7 @@ pub struct RequestMade {
     pub bytes: u64,
     /// The gap that had to lie between the end of the host's last answer and `started`, in whole microseconds.
     pub gap: Duration,
-    /// The rule that had set the gap: a name as in [`Why`](crate::pace::Why).
+    /// The rule that had set the gap: a name as in [`DelayReason`](crate::pace::Why).
     pub gap_reason: Cow<'static, str>,
     /// The IP address that was asked, where that is known.
     pub address: Option<IpAddr>,
@@ -105,7 +105,7 @@ pub struct LimitReached {
 pub struct PauseSet {
     /// How long, from the end of the last answer, in whole microseconds.
     pub length: Duration,
-    /// The rule: a name as in [`Why`](crate::pace::Why).
+    /// The rule: a name as in [`DelayReason`](crate::pace::Why).
     pub reason: Cow<'static, str>,
 }
 

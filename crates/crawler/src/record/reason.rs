@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::words::{words, written_as_word};
 use super::{LinkOutcome, SiteFile};
 use crate::error_kind::ErrorKind;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 
 words! {
     /// Reasons that belong to no other vocabulary.
@@ -109,7 +109,7 @@ pub enum Reason {
     /// What went wrong with a request.
     Failure(ErrorKind),
     /// What a host waits for.
-    Pause(Why),
+    Pause(DelayReason),
     /// The file that says what uses a site permits: its path.
     File(SiteFile),
 }
@@ -121,7 +121,8 @@ impl Reason {
         let plain = PlainReason::ALL.into_iter().map(Self::Plain);
         let links = LinkOutcome::ALL.into_iter().map(Self::Link);
         let files = [SiteFile::TdmRep, SiteFile::AiTxt].map(Self::File);
-        let others = failures.map(Self::Failure).chain(Why::ALL.into_iter().map(Self::Pause)).chain(files);
+        let others =
+            failures.map(Self::Failure).chain(DelayReason::ALL.into_iter().map(Self::Pause)).chain(files);
         plain.chain(links).chain(others).chain([Self::Http(200)]).collect()
     }
 
@@ -154,7 +155,7 @@ impl From<&str> for Reason {
         others()
             .or_else(|| LinkOutcome::of_word(word).map(Self::Link))
             .or_else(|| ErrorKind::of_word(word).map(Self::Failure))
-            .or_else(|| Why::of_word(word).map(Self::Pause))
+            .or_else(|| DelayReason::of_word(word).map(Self::Pause))
             .or_else(status)
             .or_else(|| file().map(Self::File))
             .unwrap_or_else(|| Self::Plain(PlainReason::from(word)))
@@ -179,8 +180,8 @@ impl From<ErrorKind> for Reason {
     }
 }
 
-impl From<Why> for Reason {
-    fn from(why: Why) -> Self {
+impl From<DelayReason> for Reason {
+    fn from(why: DelayReason) -> Self {
         Self::Pause(why)
     }
 }

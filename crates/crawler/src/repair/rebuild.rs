@@ -20,7 +20,7 @@ use crate::frontier::{
     journal_names, journal_urls,
 };
 use crate::job::{self, CrawlDir, FORMAT, JobError};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::{
     Archived, Decided, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, PlainReason,
@@ -103,7 +103,7 @@ pub(super) fn rebuild(
     })?;
     store.commit(about)?;
     let at = Now { mono: Duration::ZERO, wall: now };
-    let first_gap = Delay { length: settings.pace.delay, why: Why::Configured };
+    let first_gap = Delay { length: settings.pace.delay, why: DelayReason::Configured };
     let frontier = Frontier::open_now(&store, FrontierLimits::default(), first_gap, key, at)?;
     let selectors = job::selectors(settings).map_err(JobError::from)?;
     let mut rebuild = Rebuild {

@@ -39,7 +39,7 @@ use crate::encoded::Size;
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
 use crate::frontier::{Lease, Permit, RobotsFetch, Work};
 use crate::origin_cache::OriginCache;
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::{PageRecord, RobotsEvidence, SiteFile};
 use crate::robots_cache::{Entry, Known, RobotsCache};
@@ -232,7 +232,7 @@ fn judge_url<F: Fetch, S: Store>(
         }
     };
     if entry.deferred {
-        let wait = Delay { length: entry.remaining(now), why: Why::RobotsUnreachable };
+        let wait = Delay { length: entry.remaining(now), why: DelayReason::RobotsUnreachable };
         let reason = entry.record.reason.clone();
         let event = match (entry.record.good_copy, &lease.work) {
             (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
@@ -256,7 +256,7 @@ fn judge_url<F: Fetch, S: Store>(
         return over(None, Event::TooSlow(gap));
     }
     if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
-        let wait = Delay { length, why: Why::VisitTime };
+        let wait = Delay { length, why: DelayReason::VisitTime };
         return over(asked, Event::Wait(wait, "Visit-time".to_owned()));
     }
 
@@ -417,8 +417,8 @@ fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
 fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
     entry.robots.timing().interval(now.wall).map(|interval| {
         let why = match interval.reason {
-            IntervalReason::RequestRate => Why::RequestRate,
-            IntervalReason::CrawlDelay => Why::CrawlDelay,
+            IntervalReason::RequestRate => DelayReason::RequestRate,
+            IntervalReason::CrawlDelay => DelayReason::CrawlDelay,
         };
         Delay { length: interval.every, why }
     })

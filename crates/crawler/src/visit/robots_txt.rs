@@ -11,7 +11,7 @@ use crate::clean::clean_to;
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, Purpose};
 use crate::frontier::{Lease, Permit, RobotsFetch};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, Step};
 use crate::store::{Store, StoreError, Tree};
@@ -183,7 +183,7 @@ fn judge<F: Fetch, S: Store>(
         return Ok(Hop::Refuse(reason));
     }
     if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
-        let wait = Delay { length, why: Why::VisitTime };
+        let wait = Delay { length, why: DelayReason::VisitTime };
         let outcome = without_request(asked, Event::Wait(wait, "Visit-time".to_owned()));
         return Ok(Hop::Wait(Box::new(outcome)));
     }

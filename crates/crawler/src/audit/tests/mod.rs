@@ -21,7 +21,7 @@ use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{self, Record};
 use crate::extract::ExtractLimits;
 use crate::frontier::{HostId, Via};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::page_store::{self, PageWriter, scan_with_links};
 use crate::record::{
     Archived, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, RepairRecord, RequestMade,
@@ -82,7 +82,7 @@ fn decision(now: Now, url: &str, decision: &str, layer: Layer, evidence: Evidenc
 
 /// A request of a tenth of a second.
 fn request(second: f64, gap: f64) -> Evidence {
-    let delay = Delay { length: Duration::from_secs_f64(gap), why: Why::Configured };
+    let delay = Delay { length: Duration::from_secs_f64(gap), why: DelayReason::Configured };
     let made = RequestMade::new(at(second), at(second + 0.1), Some(200), 10, delay);
     Evidence::default().with_request(Some(made))
 }

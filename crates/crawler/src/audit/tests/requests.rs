@@ -15,7 +15,7 @@ fn each_rule_of_pace_that_is_broken_is_told() {
     // A pause that was entered isn't kept.
     assert_eq!(
         broken_by(|r| {
-            let pause = Delay { length: Duration::from_secs(60), why: Why::RetryAfter };
+            let pause = Delay { length: Duration::from_secs(60), why: DelayReason::RetryAfter };
             r.decisions.push(decision(at(6.2), "http://a.test/b", "paused", Layer::Pace, pause.into()));
             r.asked("/", 20.0, 2.0);
         }),

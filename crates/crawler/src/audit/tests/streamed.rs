@@ -92,7 +92,7 @@ impl Lists {
                 Made::Request { host, at_ms, gap_ms, address } => {
                     let (from, to) = (moment(at_ms), moment(at_ms + TOOK.as_millis() as u64));
                     let url = format!("http://{}/{number}", HOSTS[host]);
-                    let gap = Delay { length: Duration::from_millis(gap_ms), why: Why::Configured };
+                    let gap = Delay { length: Duration::from_millis(gap_ms), why: DelayReason::Configured };
                     let address = (address > 0).then(|| IpAddr::from([10, 0, 0, address]));
                     let request = RequestMade::new(from, to, Some(200), 10, gap).with_address(address);
                     let evidence = Evidence::default().with_request(Some(request));
@@ -111,7 +111,8 @@ impl Lists {
                 }
                 Made::Pause { host, at_ms, length_ms, has_clock } => {
                     let now = moment(at_ms);
-                    let delay = Delay { length: Duration::from_millis(length_ms), why: Why::RetryAfter };
+                    let delay =
+                        Delay { length: Duration::from_millis(length_ms), why: DelayReason::RetryAfter };
                     let clock = has_clock.then_some(now.mono);
                     let evidence = Evidence { clock, ..delay.into() };
                     let entry = decision(now, HOSTS[host], "paused", Layer::Pace, evidence);

@@ -26,7 +26,7 @@ use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::extract::Position;
 use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl, Settlement, Via, Work};
-use crate::pace::{Delay, Why};
+use crate::pace::{Delay, DelayReason};
 use crate::record::{
     Archived, Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence, RobotsRecord,
 };
@@ -101,7 +101,7 @@ impl Crawl {
         let permit = self.frontier.lease(now(self.second)).unwrap()?;
         assert!(matches!(permit.lease().work, Work::Visit(_)));
         let text = permit.lease().url.to_string();
-        let wait = Delay { length: Duration::ZERO, why: Why::Configured };
+        let wait = Delay { length: Duration::ZERO, why: DelayReason::Configured };
         let not_before = Duration::ZERO;
         self.frontier.settle(permit, Settlement { done: true, asked: false, again: None, not_before, wait });
         Some(text)
@@ -154,7 +154,7 @@ impl Crawl {
 }
 
 fn open(store: &Arc<MemoryStore>, limits: FrontierLimits, second: i64) -> Frontier<MemoryStore> {
-    let gap = Delay { length: Duration::from_millis(1500), why: Why::CrawlDelay };
+    let gap = Delay { length: Duration::from_millis(1500), why: DelayReason::CrawlDelay };
     Frontier::open(store, limits, gap, KEY, now(second)).unwrap()
 }
 

@@ -91,7 +91,7 @@ fn each_host_is_complete_or_says_why_not() {
         crawl.queue(&format!("http://{host}.test/more"), Priority::Link, None);
     }
     let pausing = crawl.host("http://pausing.test/");
-    let wait = Delay { length: Duration::from_mins(1), why: Why::RobotsUnreachable };
+    let wait = Delay { length: Duration::from_mins(1), why: DelayReason::RobotsUnreachable };
     crawl.frontier.wait(pausing, Duration::from_mins(1), wait);
     let parked = crawl.host("http://parked.test/");
     crawl.frontier.park(parked, "max-pages-per-host");
