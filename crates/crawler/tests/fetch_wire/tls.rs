@@ -29,7 +29,7 @@ fn authority() -> Authority {
 
 /// How a server talks once TLS stands.
 #[derive(Clone)]
-enum Talk {
+enum Behaviour {
     /// Answers "secret" over HTTP/1.1.
     Http1,
     /// Answers "secret" over HTTP/2.
@@ -41,7 +41,7 @@ enum Talk {
 }
 
 /// Starts a server under the name `name`.
-async fn serve(authority: &Authority, name: &str, talk: Talk) -> SocketAddr {
+async fn serve(authority: &Authority, name: &str, behaviour: Behaviour) -> SocketAddr {
     let key = KeyPair::generate().unwrap();
     let cert = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, authority).unwrap();
     let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
@@ -51,24 +51,24 @@ async fn serve(authority: &Authority, name: &str, talk: Talk) -> SocketAddr {
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
         .unwrap();
-    let protocol = if matches!(talk, Talk::Http1) { "http/1.1" } else { "h2" };
+    let protocol = if matches!(behaviour, Behaviour::Http1) { "http/1.1" } else { "h2" };
     config.alpn_protocols = vec![protocol.into()];
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((tcp, _)) = listener.accept().await {
-            let (acceptor, talk) = (acceptor.clone(), talk.clone());
+            let (acceptor, behaviour) = (acceptor.clone(), behaviour.clone());
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(tcp).await else { return };
-                match talk {
-                    Talk::Http1 => speak_http1(stream).await,
-                    Talk::Http2 => speak_http2(stream).await,
-                    Talk::Flood(closed) => {
+                match behaviour {
+                    Behaviour::Http1 => speak_http1(stream).await,
+                    Behaviour::Http2 => speak_http2(stream).await,
+                    Behaviour::Flood(closed) => {
                         flood_http2(stream).await;
                         closed.fetch_add(1, Ordering::SeqCst);
                     }
-                    Talk::Pings(closed) => {
+                    Behaviour::Pings(closed) => {
                         ping_http2(stream).await;
                         closed.fetch_add(1, Ordering::SeqCst);
                     }
@@ -160,12 +160,12 @@ fn rules(servers: &str) -> Vec<crawler::config::ResolveRule> {
 }
 
 async fn start_servers(authority: &Authority) -> String {
-    let one = serve(authority, "one.example", Talk::Http1).await;
-    let two = serve(authority, "two.example", Talk::Http2).await;
-    let wrong = serve(authority, "other.example", Talk::Http1).await;
+    let one = serve(authority, "one.example", Behaviour::Http1).await;
+    let two = serve(authority, "two.example", Behaviour::Http2).await;
+    let wrong = serve(authority, "other.example", Behaviour::Http1).await;
     let closed = [Arc::<AtomicUsize>::default(), Arc::default()];
-    let flood = serve(authority, "flood.example", Talk::Flood(Arc::clone(&closed[0]))).await;
-    let pings = serve(authority, "pings.example", Talk::Pings(Arc::clone(&closed[1]))).await;
+    let flood = serve(authority, "flood.example", Behaviour::Flood(Arc::clone(&closed[0]))).await;
+    let pings = serve(authority, "pings.example", Behaviour::Pings(Arc::clone(&closed[1]))).await;
     let count = Server::start(move |mut conn| {
         let closed = closed.clone();
         async move {

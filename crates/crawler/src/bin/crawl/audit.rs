@@ -18,7 +18,7 @@ use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::resume::whole_record;
 use crate::show;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `audit`.
 #[derive(Clone, Debug, Args)]
@@ -51,8 +51,8 @@ fn head(text: &str) -> Result<String, String> {
 }
 
 /// Judges a crawl.
-pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let view = show::open(&args.dir)?;
     let (settings, record) = settings(args)?;
     let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
         temporary: Some(args.dir.clone()),
     };
     let warc = args.dir.join("warc");
-    let bar = spinner(talk);
+    let bar = spinner(console);
     let step = |what: &'static str| {
         if let Some(bar) = &bar {
             bar.set_message(format!("auditing: {what}"));
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
     }
     let report = report.map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if talk.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
+    let written = if console.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
     let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();
@@ -92,8 +92,8 @@ pub(crate) fn run(args: &AuditArgs, talk: Talk) -> anyhow::Result<i32> {
 }
 
 /// Shows what is read, on a terminal.
-fn spinner(talk: Talk) -> Option<ProgressBar> {
-    if talk.quiet || talk.json || !io::stderr().is_terminal() {
+fn spinner(console: Console) -> Option<ProgressBar> {
+    if console.quiet || console.json || !io::stderr().is_terminal() {
         return None;
     }
     let bar = ProgressBar::new_spinner();

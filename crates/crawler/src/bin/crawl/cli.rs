@@ -9,7 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 #[cfg(feature = "search")]
 use crate::full_text;
-use crate::terminal::{Color, Talk};
+use crate::terminal::{Color, Console};
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
     resume, robots_check, robots_history, run, schema, show,
@@ -180,8 +180,8 @@ pub(crate) struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    pub(crate) fn talk(&self) -> Talk {
-        Talk {
+    pub(crate) fn console(&self) -> Console {
+        Console {
             json: self.json,
             quiet: self.quiet,
             verbose: self.verbose,

@@ -5,7 +5,7 @@ use crawler::config::{Key, Loaded, Origin};
 
 use crate::exit;
 use crate::run::RunArgs;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `config show`: those of a crawl.
 #[derive(Clone, Debug, Args)]
@@ -20,12 +20,12 @@ pub(crate) struct ConfigShowArgs {
 }
 
 /// Prints the settings.
-pub(crate) fn run(args: &ConfigShowArgs, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn run(args: &ConfigShowArgs, console: Console) -> anyhow::Result<i32> {
     let loaded = args.run.load()?;
     for warning in &loaded.warnings {
-        talk.warning(warning);
+        console.warning(warning);
     }
-    let text = if talk.json { as_json(&loaded) } else { as_toml(&loaded) };
+    let text = if console.json { as_json(&loaded) } else { as_toml(&loaded) };
     exit::print(text.as_bytes())
 }
 

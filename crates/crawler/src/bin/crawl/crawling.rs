@@ -15,20 +15,20 @@ use tokio::sync::watch;
 
 use crate::exit::{self, Stop};
 use crate::progress::Display;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Hosts that aren't complete and are named at the end.
 const HOSTS_NAMED: usize = 10;
 
 /// Crawls, and gives the exit code.
-pub(crate) fn crawl(job: Job, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let out = job.dir().root().to_owned();
-    crate::logging::start(talk, Some(job.dir().log().map_err(|error| told(&error.into()))?));
+    crate::logging::start(console, Some(job.dir().log().map_err(|error| told(&error.into()))?));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
-        listen(ask, talk)?;
-        let display = Arc::new(Mutex::new(Display::new(talk)));
+        listen(ask, console)?;
+        let display = Arc::new(Mutex::new(Display::new(console)));
         let result = job.run(asked, listener(Arc::clone(&display))).await;
         display.lock().unwrap_or_else(PoisonError::into_inner).finish();
         result.map_err(|error| told(&error))
@@ -36,7 +36,7 @@ pub(crate) fn crawl(job: Job, talk: Talk) -> anyhow::Result<i32> {
     // What still runs on blocking threads holds nothing that has to be saved.
     runtime.shutdown_background();
     let finished = finished?;
-    tell(&finished, &out, talk)?;
+    tell(&finished, &out, console)?;
     Ok(code(&finished))
 }
 
@@ -91,7 +91,7 @@ fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
 }
 
 /// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
-fn listen(ask: watch::Sender<Request>, talk: Talk) -> io::Result<()> {
+fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -103,7 +103,7 @@ fn listen(ask: watch::Sender<Request>, talk: Talk) -> io::Result<()> {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
-            talk.warning(words);
+            console.warning(words);
             ask.send_replace(request);
         }
         // The channel stays open until the runtime ends.
@@ -149,7 +149,7 @@ fn status(finished: &Finished) -> Status {
     finished.account.as_ref().map_or(Status::Incomplete, |account| account.status)
 }
 
-fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
+fn tell(finished: &Finished, out: &Path, console: Console) -> anyhow::Result<()> {
     let Finished { summary, account } = finished;
     // URLs, each counted once; the counters of the run count visits.
     let totals = account.as_ref().map_or(summary.totals, |account| account.totals);
@@ -163,7 +163,7 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
     };
     tracing::info!(end, pages = totals.pages, queued = summary.queued, "run ended");
     let mut stdout = io::stdout().lock();
-    if talk.json {
+    if console.json {
         let left: Vec<_> = summary
             .left
             .iter()
@@ -183,7 +183,7 @@ fn tell(finished: &Finished, out: &Path, talk: Talk) -> anyhow::Result<()> {
         writeln!(stdout, "{line}")?;
         return Ok(());
     }
-    if talk.quiet {
+    if console.quiet {
         return Ok(());
     }
     let skipped = account.as_ref().map(|_| format!(", {} skipped", totals.skipped)).unwrap_or_default();

@@ -8,7 +8,7 @@ use clap::Args;
 use crawler::demo::{self, TourError};
 
 use crate::exit;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `demo`.
 #[derive(Clone, Debug, Args)]
@@ -23,8 +23,8 @@ pub(crate) struct DemoArgs {
 }
 
 /// Runs the demonstration.
-pub(crate) fn run(args: &DemoArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &DemoArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let passing = match args.out {
         Some(_) => None,
         None => Some(tempfile::tempdir().context("can't create a temporary directory")?),
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DemoArgs, talk: Talk) -> anyhow::Result<i32> {
         _ => error.into(),
     })?;
     let stdout = io::stdout();
-    let colour = talk.color.allows(stdout.is_terminal(), std::env::var_os("NO_COLOR").as_ref());
+    let colour = console.color.allows(stdout.is_terminal(), std::env::var_os("NO_COLOR").as_ref());
     demo::report::print(&mut stdout.lock(), &reports, colour)?;
     if let Some(out) = &args.out {
         let out = crawler::clean::clean(&out.display().to_string()).into_owned();

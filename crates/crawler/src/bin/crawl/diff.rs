@@ -10,7 +10,7 @@ use crawler::view::ViewError;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::show::{Pager, finish, open, told};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `diff`.
 #[derive(Clone, Debug, Args)]
@@ -30,15 +30,15 @@ pub(crate) struct DiffArgs {
 }
 
 /// Compares two crawls.
-pub(crate) fn run(args: &DiffArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &DiffArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     if args.before == args.after {
         let what = format!("{} is given twice", path_text(&args.before));
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let (before, after) = (open(&args.before)?, open(&args.after)?);
-    let form = if talk.json { DiffForm::Json } else { DiffForm::Text };
-    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
+    let form = if console.json { DiffForm::Json } else { DiffForm::Text };
+    let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
     let counts = match write_diff(&before, &after, form, &mut out) {
         Ok(counts) => counts,
         // A pager that was closed early had a difference to show.

@@ -10,7 +10,7 @@ use crawler::config::ConfigError;
 use crawler::job::DirError;
 use crawler::seeds::SeedError;
 
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Everything that was to be crawled was crawled.
 pub(crate) const COMPLETE: i32 = 0;
@@ -63,7 +63,7 @@ pub(crate) fn no_crawl(dir: &Path) -> anyhow::Error {
 }
 
 /// Tells an error on stderr and gives its exit code. A reader of stdout that went away is no error.
-pub(crate) fn report(error: &anyhow::Error, talk: Talk) -> i32 {
+pub(crate) fn report(error: &anyhow::Error, console: Console) -> i32 {
     let gone = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     };
@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_reader_that_left_is_no_error() {
-        let talk = Talk::default();
+        let console = Console::default();
         let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert_eq!(report(&error.context("writing"), talk), COMPLETE);
+        assert_eq!(report(&error.context("writing"), console), COMPLETE);
     }
 }

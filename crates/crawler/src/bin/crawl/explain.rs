@@ -8,7 +8,7 @@ use crawler::url::CrawlUrl;
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
 use crate::show::{finish, open, told};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `explain`.
 #[derive(Clone, Debug, Args)]
@@ -27,8 +27,8 @@ pub(crate) struct ExplainArgs {
 }
 
 /// Explains the decisions about a URL.
-pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let (dir, url) = directory_first(&args.dir, &args.url, "crawl explain DIR URL")?;
     let url = CrawlUrl::parse(url).map_err(|error| {
         let text = crawler::clean::clean(url);
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ExplainArgs, talk: Talk) -> anyhow::Result<i32> {
     let view = open(&dir)?;
     let story = view.explain(&url).map_err(|error| told(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if talk.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
+    let written = if console.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
     let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();

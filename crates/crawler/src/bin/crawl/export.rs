@@ -109,8 +109,8 @@ struct Job<'a> {
 }
 
 /// Exports tables.
-pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     check(args)?;
     let output = Output::new(args)?;
     let mut crawls = Vec::with_capacity(args.dirs.len());
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &ExportArgs, talk: Talk) -> anyhow::Result<i32> {
         }
         Err(error) => return Err(show::told(&error)),
     };
-    show::tell_left_out(Written { left_out, ..Written::default() }, talk);
+    show::tell_left_out(Written { left_out, ..Written::default() }, console);
     Ok(exit::COMPLETE)
 }
 

@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::show;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `search`.
 #[derive(Clone, Debug, Args)]
@@ -84,15 +84,15 @@ pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bo
 }
 
 /// Finds pages.
-pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let now = crawler::clock::wall();
     // A directory without an index may be no crawl's at all.
     if !args.dir.join("crawl.toml").is_file() && !args.dir.join("db").is_dir() {
         return Err(exit::no_crawl(&args.dir));
     }
     if search::is_behind(&args.dir) {
-        catch_up(&args.dir, now, talk);
+        catch_up(&args.dir, now, console);
     }
     let index = Search::open(&args.dir).map_err(|error| told(&error))?;
     let request = Request {
@@ -106,11 +106,11 @@ pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
     };
     let found = index.find(&request, now).map_err(|error| told(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if talk.json {
+    let written = if console.json {
         found.write_json(&mut out)
     } else {
         let is_terminal = io::stdout().is_terminal();
-        let color = talk.color.allows(is_terminal, std::env::var_os("NO_COLOR").as_ref());
+        let color = console.color.allows(is_terminal, std::env::var_os("NO_COLOR").as_ref());
         let width =
             is_terminal.then(|| terminal_size::terminal_size().map_or(100, |(width, _)| width.0.into()));
         write_text(&found, color, width, &mut out)
@@ -122,10 +122,10 @@ pub(crate) fn search(args: &SearchArgs, talk: Talk) -> anyhow::Result<i32> {
 }
 
 /// Updates the index of a crawl that was killed. If that isn't possible, the index is searched as it is.
-fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
+fn catch_up(dir: &Path, now: Timestamp, console: Console) {
     match CrawlDir::open(dir) {
         Err(DirError::InUse(_)) => {
-            talk.note("a crawl is running in this directory; its latest pages may not be found yet");
+            console.note("a crawl is running in this directory; its latest pages may not be found yet");
         }
         Err(error) => {
             talk.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
@@ -136,8 +136,8 @@ fn catch_up(dir: &Path, now: Timestamp, talk: Talk) {
                 Ok(search::take_up(dir, &store, &limits(dir)?, now)?)
             };
             match take_up() {
-                Ok(built) => tell(built, "pages added to the index", talk),
-                Err(error) => talk.warning(&format!("{error:#}; the index may lack the latest pages")),
+                Ok(built) => tell(built, "pages added to the index", console),
+                Err(error) => console.warning(&format!("{error:#}; the index may lack the latest pages")),
             }
         }
     }
@@ -150,16 +150,16 @@ pub(crate) fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
 }
 
 /// Reports what an index was built from.
-fn tell(built: Built, what: &str, talk: Talk) {
-    talk.note(&format!("{what}: {}", built.pages));
+fn tell(built: Built, what: &str, console: Console) {
+    console.note(&format!("{what}: {}", built.pages));
     if built.unarchived > 0 {
-        talk.warning(&format!(
+        console.warning(&format!(
             "pages whose bodies aren't archived, found only by title, description and URL: {}",
             built.unarchived
         ));
     }
     if built.unread > 0 {
-        talk.warning(&format!(
+        console.warning(&format!(
             "documents whose text can't be read, found only by title, description and URL: {}",
             built.unread
         ));
@@ -167,11 +167,11 @@ fn tell(built: Built, what: &str, talk: Talk) {
 }
 
 /// Rebuilds the index.
-pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let view = show::open(&args.dir)?;
     let limits = limits(&args.dir)?;
-    let bar = if talk.json || talk.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+    let bar = if console.json || console.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     let progress = |pages: u64| {
         bar.set_message(format!("{pages} pages"));
         bar.tick();
@@ -179,12 +179,12 @@ pub(crate) fn index(args: &IndexArgs, talk: Talk) -> anyhow::Result<i32> {
     let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| told(&error))?;
-    if talk.json {
+    if console.json {
         let Built { pages, unarchived, unread, .. } = built;
         let line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
         return exit::print(format!("{line}\n").as_bytes());
     }
-    tell(built, &format!("pages in {}", path_text(&args.dir.join("index"))), talk);
+    tell(built, &format!("pages in {}", path_text(&args.dir.join("index"))), console);
     Ok(exit::COMPLETE)
 }
 

@@ -16,28 +16,30 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Starts the log; a second call changes nothing. `file` is the JSON log of a crawl.
-pub(crate) fn start(talk: Talk, file: Option<File>) {
-    let stderr = plain(talk, io::stderr);
+pub(crate) fn start(console: Console, file: Option<File>) {
+    let stderr = plain(console, io::stderr);
     let file = file.map(|file| {
         let layer = tracing_subscriber::fmt::layer().json().with_current_span(true).with_span_list(false);
-        layer.with_writer(Escaping(Mutex::new(file))).with_filter(targets(level(talk).max(LevelFilter::INFO)))
+        layer
+            .with_writer(Escaping(Mutex::new(file)))
+            .with_filter(targets(level(console).max(LevelFilter::INFO)))
     });
     if Registry::default().with(stderr).with(file).try_init().is_err() {
-        talk.warning("the log was started twice");
+        console.warning("the log was started twice");
     }
 }
 
 /// Gives the layer for people: one line an event, without colours, because what comes from the web stands in these lines.
-fn plain<S, W>(talk: Talk, writer: W) -> impl Layer<S> + use<S, W>
+fn plain<S, W>(console: Console, writer: W) -> impl Layer<S> + use<S, W>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let layer = tracing_subscriber::fmt::layer().compact().with_target(false).with_ansi(false);
-    layer.with_writer(Cleaning(writer)).with_filter(targets(level(talk)))
+    layer.with_writer(Cleaning(writer)).with_filter(targets(level(console)))
 }
 
 /// Makes writers that clean.
@@ -112,8 +114,8 @@ impl<W: io::Write> io::Write for Escaped<W> {
     }
 }
 
-fn level(talk: Talk) -> LevelFilter {
-    match (talk.quiet, talk.verbose) {
+fn level(console: Console) -> LevelFilter {
+    match (console.quiet, console.verbose) {
         (true, _) => LevelFilter::ERROR,
         (false, 0) => LevelFilter::WARN,
         (false, 1) => LevelFilter::INFO,
@@ -136,11 +138,11 @@ mod tests {
 
     use super::*;
 
-    fn logged(talk: Talk, log: impl FnOnce()) -> String {
+    fn logged(console: Console, log: impl FnOnce()) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         let file = Arc::new(File::create(&path).unwrap());
-        let subscriber = Registry::default().with(plain(talk, file));
+        let subscriber = Registry::default().with(plain(console, file));
         tracing::subscriber::with_default(subscriber, log);
         std::fs::read_to_string(&path).unwrap()
     }
@@ -148,9 +150,9 @@ mod tests {
     #[test]
     fn foreign_text_cannot_steer_the_terminal() {
         let foreign = "\u{1b}[2J\u{1b}]0;owned\u{7}\n\u{9b}31m WARN forged";
-        let talk = Talk { color: crate::terminal::Color::Never, ..Talk::default() };
+        let console = Console { color: crate::terminal::Color::Never, ..Console::default() };
         let text = logged(
-            talk,
+            console,
             || tracing::warn!(target: "crawler", url = foreign, shown = %foreign, "seen {foreign}"),
         );
         assert_eq!(text.matches("seen").count(), 1, "{text:?}");
@@ -162,8 +164,8 @@ mod tests {
         for (quiet, verbose, lines) in
             [(true, 0, 1), (false, 0, 2), (false, 1, 3), (false, 2, 4), (false, 3, 5)]
         {
-            let talk = Talk { quiet, verbose, ..Talk::default() };
-            let text = logged(talk, || {
+            let console = Console { quiet, verbose, ..Console::default() };
+            let text = logged(console, || {
                 tracing::error!(target: "crawler", "a");
                 tracing::warn!(target: "crawler", "a");
                 tracing::info!(target: "crawler", "a");

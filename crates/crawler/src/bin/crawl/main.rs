@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 fn main() -> ExitCode {
     #[cfg(feature = "search")]
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
         allocator::reexec(std::env::args_os());
     }
-    let talk = cli.global.talk();
+    let console = cli.global.console();
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         // What the database's engine gives up on comes back as an error with its words.
@@ -63,9 +63,9 @@ fn main() -> ExitCode {
             usual(panic);
         }
     }));
-    let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, talk))) {
+    let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, console))) {
         Ok(Ok(code)) => code,
-        Ok(Err(error)) => exit::report(&error, talk),
+        Ok(Err(error)) => exit::report(&error, console),
         // The panic hook has told what and where.
         Err(_) => exit::UNEXPECTED,
     };
@@ -73,30 +73,30 @@ fn main() -> ExitCode {
 }
 
 /// Runs the subcommand; the bare form is `run`.
-fn dispatch(cli: Cli, talk: Talk) -> anyhow::Result<i32> {
+fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
     match cli.command {
-        None => run::run(&cli.run, talk),
-        Some(Command::Run(args)) => run::run(&args, talk),
-        Some(Command::Resume(args)) => resume::run(&args, talk),
-        Some(Command::Repair(args)) => repair::run(&args, talk),
-        Some(Command::Demo(args)) => demo::run(&args, talk),
-        Some(Command::Plan(args)) => plan::run(&args, talk),
-        Some(Command::Show(args)) => show::run(&args, talk),
-        Some(Command::Export(args)) => export::run(&args, talk),
-        Some(Command::Diff(args)) => diff::run(&args, talk),
-        Some(Command::Schema(args)) => schema::run(&args, talk),
+        None => run::run(&cli.run, console),
+        Some(Command::Run(args)) => run::run(&args, console),
+        Some(Command::Resume(args)) => resume::run(&args, console),
+        Some(Command::Repair(args)) => repair::run(&args, console),
+        Some(Command::Demo(args)) => demo::run(&args, console),
+        Some(Command::Plan(args)) => plan::run(&args, console),
+        Some(Command::Show(args)) => show::run(&args, console),
+        Some(Command::Export(args)) => export::run(&args, console),
+        Some(Command::Diff(args)) => diff::run(&args, console),
+        Some(Command::Schema(args)) => schema::run(&args, console),
         #[cfg(feature = "search")]
-        Some(Command::Search(args)) => full_text::search(&args, talk),
+        Some(Command::Search(args)) => full_text::search(&args, console),
         #[cfg(feature = "search")]
-        Some(Command::Index(args)) => full_text::index(&args, talk),
-        Some(Command::Audit(args)) => audit::run(&args, talk),
-        Some(Command::Explain(args)) => explain::run(&args, talk),
-        Some(Command::Report(args)) => report::run(&args, talk),
-        Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, talk),
-        Some(Command::Robots { command: RobotsCommand::Check(args) }) => robots_check::run(&args, talk),
-        Some(Command::Robots { command: RobotsCommand::Log(args) }) => robots_history::log(&args, talk),
-        Some(Command::Robots { command: RobotsCommand::Diff(args) }) => robots_history::diff(&args, talk),
-        Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, talk),
+        Some(Command::Index(args)) => full_text::index(&args, console),
+        Some(Command::Audit(args)) => audit::run(&args, console),
+        Some(Command::Explain(args)) => explain::run(&args, console),
+        Some(Command::Report(args)) => report::run(&args, console),
+        Some(Command::Page { command: PageCommand::Check(args) }) => page_check::run(&args, console),
+        Some(Command::Robots { command: RobotsCommand::Check(args) }) => robots_check::run(&args, console),
+        Some(Command::Robots { command: RobotsCommand::Log(args) }) => robots_history::log(&args, console),
+        Some(Command::Robots { command: RobotsCommand::Diff(args) }) => robots_history::diff(&args, console),
+        Some(Command::Config { command: ConfigCommand::Show(args) }) => config_show::run(&args, console),
         Some(Command::Completions(args)) => completions::run(&args, Cli::command()),
         Some(Command::Man(args)) => man::run(&args, Cli::command()),
     }

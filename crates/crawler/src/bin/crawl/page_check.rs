@@ -21,7 +21,7 @@ use url::Url;
 use self::decide::Check;
 use self::stored::Asked;
 use crate::exit::{self, Stop};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Bytes of a page that are read.
 const PAGE_LIMIT: u64 = 64 * 1024 * 1024;
@@ -65,12 +65,12 @@ pub(crate) struct PageCheckArgs {
 }
 
 /// Checks one page, or a file of them.
-pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn run(args: &PageCheckArgs, console: Console) -> anyhow::Result<i32> {
     let out = &mut io::stdout().lock();
     if let Some(file) = &args.batch {
         return batch::run(&mut BufReader::new(open(file)?), out);
     }
-    let Some(dir) = &args.from else { return single(args, talk, out) };
+    let Some(dir) = &args.from else { return single(args, console, out) };
     let asked = Asked {
         dir,
         url: args.file.as_deref().and_then(Path::to_str).unwrap_or_default(),
@@ -79,11 +79,11 @@ pub(crate) fn run(args: &PageCheckArgs, talk: Talk) -> anyhow::Result<i32> {
         dialect: args.dialect,
         now: args.now.unwrap_or_else(crawler::clock::wall),
     };
-    stored::run(&asked, talk, out)
+    stored::run(&asked, console, out)
 }
 
 /// Checks one page and writes the result as text or JSON.
-fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
+fn single(args: &PageCheckArgs, console: Console, out: &mut dyn Write) -> anyhow::Result<i32> {
     let headers = args.header.iter().map(|line| read_header(line)).collect::<anyhow::Result<Vec<_>>>()?;
     let content_types = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let agent = args.agent.as_deref().unwrap_or_default();
@@ -100,7 +100,7 @@ fn single(args: &PageCheckArgs, talk: Talk, out: &mut dyn Write) -> anyhow::Resu
         headers,
     };
     let checked = check.decide();
-    if talk.json {
+    if console.json {
         let mut answer = json!({"v": 1, "id": null});
         answer.as_object_mut().into_iter().for_each(|answer| answer.extend(answer::as_json(&checked)));
         writeln!(out, "{answer}")?;

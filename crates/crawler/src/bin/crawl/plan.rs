@@ -13,7 +13,7 @@ use crawler::view::{ViewError, write_json_line};
 use crate::exit;
 use crate::options::environment;
 use crate::run::{self, RunArgs};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 use crate::{crawling, show};
 
 /// Options of `plan`.
@@ -36,14 +36,14 @@ pub(crate) struct PlanArgs {
 }
 
 /// Makes a plan and prints it.
-pub(crate) fn run(args: &PlanArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &PlanArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let plan = match &args.offline {
-        Some(dir) => offline(args, dir, talk)?,
-        None => online(args, talk)?,
+        Some(dir) => offline(args, dir, console)?,
+        None => online(args, console)?,
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    let written = if talk.json { write_json_line(&mut out, &plan) } else { plan.write_text(&mut out) };
+    let written = if console.json { write_json_line(&mut out, &plan) } else { plan.write_text(&mut out) };
     let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &PlanArgs, talk: Talk) -> anyhow::Result<i32> {
     Ok(if plan.allowed == 0 { exit::NO_SEED } else { exit::COMPLETE })
 }
 
-fn online(args: &PlanArgs, talk: Talk) -> anyhow::Result<Plan> {
-    let job = run::prepare(&args.run, talk)?;
+fn online(args: &PlanArgs, console: Console) -> anyhow::Result<Plan> {
+    let job = run::prepare(&args.run, console)?;
     let seeds: Vec<CrawlUrl> = job.seeds.seeds.into_iter().map(|(_, url)| url).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let plan = runtime.block_on(job::plan(&job.settings, &seeds)).map_err(|error| crawling::told(&error));
@@ -60,7 +60,7 @@ fn online(args: &PlanArgs, talk: Talk) -> anyhow::Result<Plan> {
     plan
 }
 
-fn offline(args: &PlanArgs, dir: &std::path::Path, talk: Talk) -> anyhow::Result<Plan> {
+fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::Result<Plan> {
     let file = dir.join("crawl.toml");
     if !file.is_file() {
         return Err(exit::no_crawl(dir));
@@ -69,7 +69,7 @@ fn offline(args: &PlanArgs, dir: &std::path::Path, talk: Talk) -> anyhow::Result
     let has_seeds = overrides.iter().any(|(path, _)| path == "seed");
     let loaded = load(&overrides, environment(), Some(&file))?;
     for warning in &loaded.warnings {
-        talk.warning(warning);
+        console.warning(warning);
     }
     let settings = loaded.settings;
     let seeds: Vec<CrawlUrl> = if has_seeds {

@@ -7,7 +7,7 @@ use crawler::clean::clean;
 use crawler::event::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Time between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
@@ -29,11 +29,11 @@ pub(crate) enum Display {
 }
 
 impl Display {
-    pub(crate) fn new(talk: Talk) -> Self {
-        if talk.quiet {
+    pub(crate) fn new(console: Console) -> Self {
+        if console.quiet {
             Self::Nowhere
-        } else if talk.json || !io::stderr().is_terminal() {
-            Self::Lines { json: talk.json, next: PLAIN_EVERY }
+        } else if console.json || !io::stderr().is_terminal() {
+            Self::Lines { json: console.json, next: PLAIN_EVERY }
         } else {
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{msg}") {

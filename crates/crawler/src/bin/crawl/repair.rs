@@ -9,7 +9,7 @@ use crawler::repair::{RepairError, Repaired, repair};
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 use crawler::quantity::{count, size};
 
 /// Options of `repair`.
@@ -29,16 +29,16 @@ pub(crate) struct RepairArgs {
 }
 
 /// Repairs a crawl.
-pub(crate) fn run(args: &RepairArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &RepairArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let repaired = repair(&args.dir, &args.out, crawler::clock::wall()).map_err(|error| told(&error))?;
     let out = path_text(&args.out);
     let mut stdout = io::stdout().lock();
-    if talk.json {
+    if console.json {
         let mut line = serde_json::to_value(&repaired)?;
         line["v"] = 1.into();
         writeln!(stdout, "{line}")?;
-    } else if !talk.quiet {
+    } else if !console.quiet {
         for line in lines(&repaired) {
             writeln!(stdout, "{line}")?;
         }

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::exit::{self, Stop};
 use crate::show::{open, told};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `report`.
 #[derive(Clone, Debug, Args)]
@@ -29,8 +29,8 @@ pub(crate) struct ReportArgs {
 }
 
 /// Writes the report.
-pub(crate) fn run(args: &ReportArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let Some(host) = &args.host else {
         let words = "the HTML report of a whole crawl doesn't exist yet; `crawl report DIR --host HOST` writes the report \
                      for the owner of one host (`crawl show DIR hosts` lists them)";
@@ -44,12 +44,12 @@ pub(crate) fn run(args: &ReportArgs, talk: Talk) -> anyhow::Result<i32> {
     })?;
     let Some(file) = &args.output else {
         return crate::robots_history::write(|out| {
-            if talk.json { report.write_json(out) } else { report.write_text(out) }
+            if console.json { report.write_json(out) } else { report.write_text(out) }
         });
     };
     let name = crate::options::path_text(file);
     let mut out = BufWriter::new(File::create(file).with_context(|| format!("can't write {name}"))?);
-    let written = if talk.json { report.write_json(&mut out) } else { report.write_text(&mut out) };
+    let written = if console.json { report.write_json(&mut out) } else { report.write_text(&mut out) };
     written.and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;
     Ok(exit::COMPLETE)
 }

@@ -10,7 +10,7 @@ use crawler::job::{Job, Rejudged};
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, adjustable_environment, path_text};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `resume`.
 #[derive(Clone, Debug, Args)]
@@ -72,33 +72,33 @@ pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
 }
 
 /// Resumes a crawl.
-pub(crate) fn run(args: &ResumeArgs, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     let record = args.record()?;
     let loaded = args.load()?;
     loaded.product()?;
     for warning in &loaded.warnings {
-        talk.warning(warning);
+        console.warning(warning);
     }
     let now = crawler::clock::wall();
     let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
-    tell_rejudged(job.rejudged(), talk);
+    tell_rejudged(job.rejudged(), console);
     if args.revisit.is_some() {
         let queued = job.revisit(args.revisit, now).map_err(|error| crawling::told(&error))?;
-        talk.note(&format!("{queued} pages are due to be visited again"));
+        console.note(&format!("{queued} pages are due to be visited again"));
     }
-    crawling::crawl(job, talk)
+    crawling::crawl(job, console)
 }
 
 /// Reports what is checked again, and what can't be.
-fn tell_rejudged(rejudged: &Rejudged, talk: Talk) {
+fn tell_rejudged(rejudged: &Rejudged, console: Console) {
     if rejudged.changed.is_empty() {
         return;
     }
     let changed: Vec<String> =
         rejudged.changed.iter().map(|(key, value)| format!("{key} is now {value}")).collect();
-    talk.note(&format!("checking skipped URLs again: {}", changed.join(", ")));
+    console.note(&format!("checking skipped URLs again: {}", changed.join(", ")));
     if rejudged.is_unrecorded {
-        talk.warning(
+        console.warning(
             "a run with --ledger off has no record of the URLs it skipped: they can't be checked again; a new crawl finds them",
         );
     }

@@ -14,7 +14,7 @@ use robots::{Agent, Dialect, Options, Robots, Warning, WarningKind, origin_of};
 use serde_json::json;
 
 use crate::exit;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `robots check`.
 #[derive(Clone, Debug, Args)]
@@ -50,7 +50,7 @@ pub(crate) struct RobotsCheckArgs {
 }
 
 /// Checks a file, or a batch of cases.
-pub(crate) fn run(args: &RobotsCheckArgs, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn run(args: &RobotsCheckArgs, console: Console) -> anyhow::Result<i32> {
     let options = Options::from(args.dialect.unwrap_or_default());
     let out = &mut io::stdout().lock();
     if let Some(file) = &args.batch {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RobotsCheckArgs, talk: Talk) -> anyhow::Result<i32> {
         options,
         site: args.site.clone(),
     };
-    let allowed = if talk.json { check.as_json(&args.urls, out) } else { check.as_text(&args.urls, out) }
+    let allowed = if console.json { check.as_json(&args.urls, out) } else { check.as_text(&args.urls, out) }
         .context("writing the result")?;
     Ok(if allowed { exit::COMPLETE } else { exit::UNEXPECTED })
 }

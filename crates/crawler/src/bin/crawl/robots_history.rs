@@ -9,7 +9,7 @@ use crawler::view::{View, ViewError, Which};
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
 use crate::show::{finish, open, told};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `robots log`.
 #[derive(Clone, Debug, Args)]
@@ -42,15 +42,15 @@ pub(crate) struct RobotsDiffArgs {
 }
 
 /// Lists the answers of an origin.
-pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
-    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots log DIR ORIGIN", talk)?;
+pub(crate) fn log(args: &RobotsLogArgs, console: Console) -> anyhow::Result<i32> {
+    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots log DIR ORIGIN", console)?;
     let mut logs = Vec::with_capacity(origins.len());
     for origin in &origins {
         logs.push((origin, view.robots_log(origin).map_err(|error| told(&error))?));
     }
     write(|out| {
         for (origin, answers) in &logs {
-            if !talk.json {
+            if !console.json {
                 if logs.len() > 1 {
                     writeln!(out, "{}", crawler::clean::clean(origin))?;
                 }
@@ -61,7 +61,7 @@ pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
                 )?;
             }
             for answer in answers {
-                if talk.json { answer.write_json(out)? } else { answer.write_text(out)? }
+                if console.json { answer.write_json(out)? } else { answer.write_text(out)? }
             }
         }
         Ok(())
@@ -69,8 +69,8 @@ pub(crate) fn log(args: &RobotsLogArgs, talk: Talk) -> anyhow::Result<i32> {
 }
 
 /// Compares two answers of an origin.
-pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
-    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots diff DIR ORIGIN [A B]", talk)?;
+pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i32> {
+    let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots diff DIR ORIGIN [A B]", console)?;
     let [origin] = &origins[..] else {
         let what = format!("several origins have a stored robots.txt, choose one: {}", origins.join(" "));
         return Err(Stop::new(exit::USAGE, crawler::clean::clean(&what).into_owned()).into());
@@ -79,7 +79,7 @@ pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
     let named = pair.is_some();
     match view.robots_diff(origin, pair.as_ref()).map_err(|error| told(&error))? {
         Some(difference) => {
-            write(|out| if talk.json { difference.write_json(out) } else { difference.write_text(out) })
+            write(|out| if console.json { difference.write_json(out) } else { difference.write_text(out) })
         }
         None if named => {
             let what = format!(
@@ -88,7 +88,7 @@ pub(crate) fn diff(args: &RobotsDiffArgs, talk: Talk) -> anyhow::Result<i32> {
             Err(Stop::new(exit::USAGE, what).into())
         }
         None => {
-            talk.note(&format!("the robots.txt of {origin} never changed during this crawl"));
+            console.note(&format!("the robots.txt of {origin} never changed during this crawl"));
             Ok(exit::COMPLETE)
         }
     }
@@ -98,9 +98,9 @@ fn open_at(
     first: &str,
     second: &str,
     usage: &str,
-    talk: Talk,
+    console: Console,
 ) -> anyhow::Result<(View<SledStore>, Vec<String>)> {
-    crate::logging::start(talk, None);
+    crate::logging::start(console, None);
     let (dir, origin) = directory_first(first, second, usage)?;
     let view = open(&dir)?;
     let found = view.robots_origins(origin).map_err(|error| told(&error))?;

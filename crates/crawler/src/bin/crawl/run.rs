@@ -11,7 +11,7 @@ use robots::Dialect;
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, environment, path_text};
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Program and version, as `crawl.toml` records it.
 pub(crate) const PROGRAM: &str = concat!("crawl ", env!("CARGO_PKG_VERSION"));
@@ -110,16 +110,16 @@ pub(crate) struct Job {
 }
 
 /// Checks everything that can be checked beforehand, then crawls.
-pub(crate) fn run(args: &RunArgs, talk: Talk) -> anyhow::Result<i32> {
-    let job = prepare(args, talk)?;
-    start(job, talk)
+pub(crate) fn run(args: &RunArgs, console: Console) -> anyhow::Result<i32> {
+    let job = prepare(args, console)?;
+    start(job, console)
 }
 
-pub(crate) fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
+pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
     let loaded = args.load()?;
     loaded.product()?;
     for warning in &loaded.warnings {
-        talk.warning(warning);
+        console.warning(warning);
     }
     let settings = loaded.settings;
     if settings.seed.as_os_str().is_empty() {
@@ -127,31 +127,31 @@ pub(crate) fn prepare(args: &RunArgs, talk: Talk) -> anyhow::Result<Job> {
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let seeds = seeds::read(&settings.seed)?;
-    tell_bad_lines(&seeds, talk);
+    tell_bad_lines(&seeds, console);
     if seeds.seeds.is_empty() {
         let what = format!("no line of {} is a URL that can be crawled", path_text(&settings.seed));
         return Err(Stop::new(exit::NO_SEED, what).into());
     }
     if settings.agent.contact.is_none() {
-        talk.warning(
+        console.warning(
             "no contact given: add --contact URL|EMAIL, so that site owners can reach you instead of blocking the crawl",
         );
     }
     Ok(Job { settings, seeds })
 }
 
-fn tell_bad_lines(list: &SeedList, talk: Talk) {
+fn tell_bad_lines(list: &SeedList, console: Console) {
     for bad in list.bad.iter().take(TOLD) {
-        talk.warning(&format!("seed {bad}; skipped"));
+        console.warning(&format!("seed {bad}; skipped"));
     }
     if list.bad.len() > TOLD {
-        talk.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - TOLD));
+        console.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - TOLD));
     }
 }
 
 /// Starts the crawl; what can be checked is checked before anything is written.
-fn start(job: Job, talk: Talk) -> anyhow::Result<i32> {
+fn start(job: Job, console: Console) -> anyhow::Result<i32> {
     let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
         .map_err(|error| crawling::told(&error))?;
-    crawling::crawl(job, talk)
+    crawling::crawl(job, console)
 }

@@ -24,7 +24,7 @@ pub(crate) struct SchemaArgs {
 }
 
 /// Prints the schema.
-pub(crate) fn run(args: &SchemaArgs, talk: Talk) -> anyhow::Result<i32> {
+pub(crate) fn run(args: &SchemaArgs, console: Console) -> anyhow::Result<i32> {
     let mut out = Vec::new();
     if args.markdown {
         write_schema_markdown(&mut out)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SchemaArgs, talk: Talk) -> anyhow::Result<i32> {
     }
     let tables = args.table.map_or_else(|| Table::ALL.to_vec(), |table| vec![table]);
     for (number, table) in tables.into_iter().enumerate() {
-        if talk.json {
+        if console.json {
             write_schema_json(table, table.columns(), &mut out)?;
             continue;
         }

@@ -17,7 +17,7 @@ use crawler::view::{Column, Form, Table, UnknownColumn, View, ViewError, Written
 pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// Options of `show`.
 #[derive(Clone, Debug, Args)]
@@ -102,23 +102,26 @@ impl Shown {
 }
 
 /// Shows a crawl.
-pub(crate) fn run(args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
-    crate::logging::start(talk, None);
+pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
     let table = args.table.map(Shown::table);
     check_noindex(args.include_noindex, table)?;
     check(args)?;
     let view = open(&args.dir)?.with_noindex(args.include_noindex);
     let is_terminal = io::stdout().is_terminal();
     match (args.table, &args.about) {
-        (Some(Shown::Page), Some(url)) => show_page(&view, url, args, talk),
-        (Some(Shown::Robots), Some(origin)) => show_robots(&view, origin, talk),
-        (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, talk),
+        (Some(Shown::Page), Some(url)) => show_page(&view, url, args, console),
+        (Some(Shown::Robots), Some(origin)) => show_robots(&view, origin, console),
+        (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, console),
         (None, _) => {
             let summary = view.summary().map_err(|error| told(&error))?;
-            let mut out = Pager::start(is_terminal && !talk.json);
+            let mut out = Pager::start(is_terminal && !console.json);
             let place = path_text(&args.dir);
-            let written =
-                if talk.json { summary.write_json(&mut out) } else { summary.write_text(&place, &mut out) };
+            let written = if console.json {
+                summary.write_json(&mut out)
+            } else {
+                summary.write_text(&place, &mut out)
+            };
             finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
         }
     }
@@ -152,7 +155,7 @@ fn show_table(
     table: Table,
     args: &ShowArgs,
     is_terminal: bool,
-    talk: Talk,
+    console: Console,
 ) -> anyhow::Result<i32> {
     let mut rows = view.rows(table).map_err(|error| told(&error))?;
     let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
@@ -176,22 +179,26 @@ fn show_table(
         rows = rows.select(&args.columns).map_err(|error| usage(error.to_string()))?;
     }
     let form = match terminal_width() {
-        _ if talk.json => Form::Jsonl,
+        _ if console.json => Form::Jsonl,
         Some(width) if is_terminal => Form::Aligned(width),
         _ => Form::Tabs,
     };
-    let mut out = Pager::start(is_terminal && !talk.json);
+    let mut out = Pager::start(is_terminal && !console.json);
     let written = write_rows(rows, form, &mut out);
     let written = written.and_then(|written| Ok(out.finish().map(|()| written)?));
     if table == Table::Ledger && written.is_ok() {
         let verdict = view.verify_ledger().map_err(|error| told(&error))?;
-        if verdict.intact { talk.note(&verdict.to_string()) } else { talk.warning(&verdict.to_string()) }
+        if verdict.intact {
+            console.note(&verdict.to_string())
+        } else {
+            console.warning(&verdict.to_string())
+        }
     }
     finish(written.map(|written| {
-        tell_left_out(written, talk);
+        tell_left_out(written, console);
         if written.narrowed > 0 {
             let what = "columns that don't fit";
-            talk.note(&format!(
+            console.note(&format!(
                 "{what}: {}; choose others with --columns, `crawl schema` lists all",
                 written.narrowed
             ));
@@ -204,7 +211,7 @@ fn takes_all(columns: &[String]) -> bool {
 }
 
 /// Shows one row of table pages, a column a line.
-fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> anyhow::Result<i32> {
+fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let parsed = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
     let Some(mut rows) = view.page(&parsed).map_err(|error| told(&error))? else {
@@ -219,23 +226,24 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, talk: Talk) -> 
         let unknown = |error: UnknownColumn| Stop::new(exit::USAGE, error.to_string());
         rows = rows.select(&args.columns).map_err(unknown)?;
     }
-    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
-    let form = if talk.json { Form::Jsonl } else { Form::Lines };
+    let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
+    let form = if console.json { Form::Jsonl } else { Form::Lines };
     let written = write_rows(rows, form, &mut out);
     finish(written.and_then(|_| Ok(out.finish()?)))
 }
 
 /// Shows the stored robots.txt of a host's origins.
-fn show_robots(view: &View<SledStore>, origin: &str, talk: Talk) -> anyhow::Result<i32> {
+fn show_robots(view: &View<SledStore>, origin: &str, console: Console) -> anyhow::Result<i32> {
     let origins = view.robots_origins(origin).map_err(|error| told(&error))?;
     if origins.is_empty() {
         let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
         return Err(Stop::new(exit::USAGE, what).into());
     }
-    let mut out = Pager::start(io::stdout().is_terminal() && !talk.json);
+    let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
     for origin in origins {
         if let Some(stored) = view.stored_robots(&origin).map_err(|error| told(&error))? {
-            let written = if talk.json { stored.write_json(&mut out) } else { stored.write_text(&mut out) };
+            let written =
+                if console.json { stored.write_json(&mut out) } else { stored.write_text(&mut out) };
             if written.is_err() {
                 return finish(written.map_err(ViewError::from));
             }
@@ -268,9 +276,9 @@ pub(crate) fn check_noindex(include_noindex: bool, table: Option<Table>) -> anyh
 }
 
 /// Reports how many rows were omitted.
-pub(crate) fn tell_left_out(written: Written, talk: Talk) {
+pub(crate) fn tell_left_out(written: Written, console: Console) {
     if written.left_out > 0 {
-        talk.note(&format!(
+        console.note(&format!(
             "omitted links of pages under noindex: {}; --include-noindex includes them",
             written.left_out
         ));

@@ -48,7 +48,7 @@ impl Color {
 
 /// How the program talks: results go to stdout, this goes to stderr.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Talk {
+pub(crate) struct Console {
     /// Results and progress are JSON lines.
     pub(crate) json: bool,
     /// Errors alone are told.
@@ -59,7 +59,7 @@ pub(crate) struct Talk {
     pub(crate) color: Color,
 }
 
-impl Talk {
+impl Console {
     /// Answers whether stderr is coloured.
     pub(crate) fn colors_stderr(self) -> bool {
         self.color.allows(io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_ref())

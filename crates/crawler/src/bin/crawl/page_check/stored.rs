@@ -20,7 +20,7 @@ use super::words;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::show;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 
 /// What is asked of a crawl's directory.
 pub(super) struct Asked<'a> {
@@ -65,7 +65,7 @@ impl Basis {
 }
 
 /// Tells of one visited URL.
-pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow::Result<i32> {
+pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> anyhow::Result<i32> {
     let Asked { dir, url, .. } = asked;
     let url = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{url:?} can't be crawled: {error}")))?;
@@ -85,7 +85,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
         return Err(Stop::new(exit::USAGE, what).into());
     };
     let response = view.archived(&visit.record).unwrap_or_else(|error| {
-        talk.warning(&format!("the archive can't be read, using the page record: {}", with_causes(&error)));
+        console.warning(&format!("the archive can't be read, using the page record: {}", with_causes(&error)));
         None
     });
     let check = Check {
@@ -125,7 +125,7 @@ pub(super) fn run(asked: &Asked<'_>, talk: Talk, out: &mut dyn Write) -> anyhow:
             checked.directives.because.push(because.clone());
         }
     }
-    if talk.json {
+    if console.json {
         writeln!(out, "{}", as_json(&visit, &check, &checked, basis))?;
     } else {
         tell(&visit, &check, &checked, basis, out)?;
