@@ -288,10 +288,14 @@ mod tests {
 
     #[test]
     fn i2_crawl_delay_binds_from_the_answer_that_told_it() {
-        let told = Some(Rules::default().delay(Duration::from_secs(10)));
-        assert_eq!(broken(&[robots(0, 100, told.clone()), page(5000, 5100, "/")]), [Invariant::I2]);
+        let published = Some(Rules::default().delay(Duration::from_secs(10)));
+        assert_eq!(broken(&[robots(0, 100, published.clone()), page(5000, 5100, "/")]), [Invariant::I2]);
         assert_eq!(
-            broken(&[robots(0, 100, told.clone()), page(10_100, 10_200, "/"), page(20_200, 20_300, "/a")]),
+            broken(&[
+                robots(0, 100, published.clone()),
+                page(10_100, 10_200, "/"),
+                page(20_200, 20_300, "/a")
+            ]),
             []
         );
         // A crawl delay below the configured one doesn't shorten it.

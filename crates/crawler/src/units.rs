@@ -309,13 +309,16 @@ mod tests {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
         for bad in ["10", "512", "00", "4194304", " 10 ", "18446744073709551615"] {
-            let told = parse_size(bad).unwrap_err().to_string();
+            let message = parse_size(bad).unwrap_err().to_string();
             let number = bad.trim();
-            assert!(told.contains("the unit is missing"), "{bad}: {told}");
-            assert!(told.ends_with(&format!("as in {number}B, {number}KB or {number}MiB")), "{bad}: {told}");
+            assert!(message.contains("the unit is missing"), "{bad}: {message}");
+            assert!(
+                message.ends_with(&format!("as in {number}B, {number}KB or {number}MiB")),
+                "{bad}: {message}"
+            );
             assert_eq!(
                 parse_size_limit(bad).unwrap_err().to_string(),
-                told.replace(bad, bad.trim()),
+                message.replace(bad, bad.trim()),
                 "{bad}"
             );
         }

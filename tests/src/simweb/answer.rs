@@ -85,24 +85,24 @@ fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
         let now = Robots { rules: rules.clone(), failures: vec![], later: vec![], ..robots.clone() };
         return self::robots(&now, host, 0);
     }
-    let told = |rules| known(host, robots, rules);
+    let published = |rules| known(host, robots, rules);
     let plain = |reply, lesson| Answer { reply, purpose: Purpose::Robots, lesson };
     match &robots.form {
-        RobotsForm::Star => file(&robots.rules.text("*"), robots, told(robots.rules.clone())),
+        RobotsForm::Star => file(&robots.rules.text("*"), robots, published(robots.rules.clone())),
         RobotsForm::Named => {
             let text = format!("{}\n{}", Rules::closed().text("*"), robots.rules.text(AGENT));
-            file(&text, robots, told(robots.rules.clone()))
+            file(&text, robots, published(robots.rules.clone()))
         }
         RobotsForm::Oversize => {
             let filling = "# nothing to see here\n".repeat(ROBOTS_LIMIT / 22 + 1);
             let text = format!("{}{filling}Disallow: /late/\n", robots.rules.text("*"));
-            file(&text, robots, told(robots.rules.clone()))
+            file(&text, robots, published(robots.rules.clone()))
         }
-        RobotsForm::Missing => plain(status(404, vec![], "no rules"), Some(told(Rules::default()))),
-        RobotsForm::Forbidden => plain(status(403, vec![], "no"), Some(told(Rules::closed()))),
+        RobotsForm::Missing => plain(status(404, vec![], "no rules"), Some(published(Rules::default()))),
+        RobotsForm::Forbidden => plain(status(403, vec![], "no"), Some(published(Rules::closed()))),
         RobotsForm::Html => plain(
             ok("text/html", vec![], "<html><body><p>What are you looking for?</p></body></html>"),
-            Some(told(Rules::default())),
+            Some(published(Rules::default())),
         ),
         RobotsForm::Moved(to) => plain(status(301, vec![("location".into(), to.clone())], "moved"), None),
         RobotsForm::Circle => circle(host),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use whole_program::output_dir::{archived_responses, files};
 use whole_program::site::Sites;
 
-use crate::ground::{bytes, copy, pages, resume, told, tree};
 use crate::scene::{Scene, sorted};
+use crate::support::{bytes, copy, fault_row, pages, resume, tree};
 
 const PAGES: usize = 60;
 
@@ -37,7 +37,7 @@ fn an_archive_that_lacks_what_was_committed_is_named_and_left_alone() {
         damage(&last_warc(&out));
         let before = bytes(&out.join("warc"));
         let output = resume(&out).args(["--max-pages", "none"]).run();
-        let message = told(fault, &output, 5);
+        let message = fault_row(fault, &output, 5);
         assert!(message.contains("were committed") && message.contains("crawl repair"), "{output}");
         assert_eq!(bytes(&out.join("warc")), before, "nothing is touched");
         fs::remove_dir_all(&out).unwrap();
@@ -59,7 +59,7 @@ fn garbage_behind_the_archive_is_cut_off() {
     file.write_all(&vec![b'x'; 10_000]).unwrap();
     drop(file);
     let output = scene.resume().args(["--max-pages", "none"]).run();
-    told("garbage behind the WARC", &output, 0);
+    fault_row("garbage behind the WARC", &output, 0);
     assert_eq!(pages(&scene.out()), tree("a.test", PAGES));
     assert_eq!(sorted(archived_responses(&scene.out().join("warc"))), tree("a.test", PAGES));
 }
@@ -71,12 +71,12 @@ fn settings_that_are_gone_or_unreadable_are_named() {
     let file = scene.out().join("crawl.toml");
     let right = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
-    let message_of = |fault, code| told(fault, &scene.resume().run(), code).to_owned();
+    let message_of = |fault, code| fault_row(fault, &scene.resume().run(), code).to_owned();
     let message = message_of("crawl.toml missing", 5);
     assert!(message.contains("crawl.toml") && message.contains("crawl repair"), "{message}");
-    told("show without crawl.toml", &scene.look("show", &[]), 5);
+    fault_row("show without crawl.toml", &scene.look("show", &[]), 5);
     let output = scene.crawl().run();
-    assert!(told("a new crawl over it", &output, 2).contains("crawl.toml"), "{output}");
+    assert!(fault_row("a new crawl over it", &output, 2).contains("crawl.toml"), "{output}");
     for (fault, bytes) in [
         ("crawl.toml garbled", b"\x00\xff\x13garbage = [".to_vec()),
         ("crawl.toml cut", right[..right.len() / 2].to_vec()),
@@ -84,9 +84,9 @@ fn settings_that_are_gone_or_unreadable_are_named() {
     ] {
         fs::write(&file, &bytes).unwrap();
         let output = scene.resume().run();
-        let message = told(fault, &output, output.code.unwrap_or_default());
+        let message = fault_row(fault, &output, output.code.unwrap_or_default());
         assert!(matches!(output.code, Some(2 | 3 | 5)) && message.contains("crawl.toml"), "{output}");
-        let judged = told(&format!("{fault}: audit"), &scene.look("audit", &[]), 3).to_owned();
+        let judged = fault_row(&format!("{fault}: audit"), &scene.look("audit", &[]), 3).to_owned();
         assert!(judged.contains("crawl.toml"), "no verdict by settings that are a part: {judged}");
     }
     assert_eq!(scene.server.count(), requests, "nothing is asked for under unknown settings");

@@ -13,8 +13,8 @@ use whole_program::random::Random;
 use whole_program::request_log::Request;
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{bytes, copy, pages, resume, told, tree};
 use crate::scene::Scene;
+use crate::support::{bytes, copy, fault_row, pages, resume, tree};
 
 const PAGES: usize = 90;
 
@@ -109,7 +109,7 @@ fn repaired(scene: &Scene, fault: &str, damaged: &Path, known: &[String]) {
     let before = bytes(damaged);
     let output =
         Crawl::new(["repair".as_ref(), damaged.as_os_str()]).args(["--out".as_ref(), out.as_os_str()]).run();
-    told(&format!("{fault}: repair"), &output, 0);
+    fault_row(&format!("{fault}: repair"), &output, 0);
     assert!(output.stdout.contains("pages ") && output.stdout.contains("crawl resume"), "{output}");
     assert_eq!(bytes(damaged), before, "{fault}: what is repaired is only read");
     let asked = scene.server.count();
@@ -158,7 +158,7 @@ fn a_damaged_database_is_refused_never_started_over_and_repaired_without_loss() 
                 assert!(output.stderr.contains("crawl repair"), "{fault}: {output}");
                 continue;
             }
-            let message = told(&format!("{fault}: {command}"), &output, 5);
+            let message = fault_row(&format!("{fault}: {command}"), &output, 5);
             assert!(message.contains("damaged") && message.contains("crawl repair"), "{fault}: {output}");
         }
         assert_eq!(scene.server.count(), requests, "{fault}: nothing was asked for");
@@ -169,7 +169,7 @@ fn a_damaged_database_is_refused_never_started_over_and_repaired_without_loss() 
         repaired(&scene, fault, &out, &known);
         fs::remove_dir_all(&out).unwrap();
     }
-    told("db/ deleted", &missing(&scene), 5);
+    fault_row("db/ deleted", &missing(&scene), 5);
 }
 
 #[test]
@@ -184,15 +184,18 @@ fn a_crawl_without_an_archive_and_without_a_readable_database_begins_at_its_seed
             .run()
     };
     let output = repair(&out);
-    told("database emptied, no archive: repair", &output, 0);
+    fault_row("database emptied, no archive: repair", &output, 0);
     assert!(output.stdout.contains("is unknown"), "the loss is reported: {output}");
-    assert!(told("repair into a directory that is there", &repair(&out), 2).contains("exists"), "{output}");
+    assert!(
+        fault_row("repair into a directory that is there", &repair(&out), 2).contains("exists"),
+        "{output}"
+    );
     resume(&out).args(["--max-pages", "none"]).run().expect(0);
     assert_eq!(pages(&out), tree("a.test", 20));
     // Nothing is left of a repair that can't be done.
     fs::remove_file(scene.out().join("crawl.toml")).unwrap();
     let nowhere = scene.path("nowhere");
-    let message = told("neither crawl.toml nor database: repair", &repair(&nowhere), 5).to_owned();
+    let message = fault_row("neither crawl.toml nor database: repair", &repair(&nowhere), 5).to_owned();
     assert!(message.contains("crawl.toml") && !nowhere.exists(), "{message}");
 }
 
@@ -204,7 +207,7 @@ fn settings_that_are_lost_come_back_from_the_database() {
     let output = Crawl::new(["repair".as_ref(), scene.out().as_os_str()])
         .args(["--out".as_ref(), out.as_os_str()])
         .run();
-    told("crawl.toml missing: repair", &output, 0);
+    fault_row("crawl.toml missing: repair", &output, 0);
     assert!(output.stdout.contains("put back"), "{output}");
     let log = scene.server.count();
     resume(&out).args(["--max-pages", "none", "--delay", "0s"]).run().expect(0);
@@ -222,11 +225,11 @@ fn a_damaged_archive_is_repaired_and_what_is_lost_of_it_is_told() {
         bytes[middle..middle + 200].fill(0);
         bytes.truncate(bytes.len() - 100);
     });
-    told("WARC with a hole and cut: resume", &resume(&scene.out()).run(), 5);
+    fault_row("WARC with a hole and cut: resume", &resume(&scene.out()).run(), 5);
     let out = scene.path("repaired");
     let output =
         Crawl::new(["repair".as_ref(), scene.out().as_os_str()]).args(["--json", "--out"]).args([&out]).run();
-    told("WARC with a hole and cut: repair", &output, 0);
+    fault_row("WARC with a hole and cut: repair", &output, 0);
     let row = &output.json()[0];
     assert!(row["bodies_lost"].as_u64() >= Some(1) && row["archive_bytes_lost"].as_u64() > Some(0), "{row}");
     assert_eq!(row["pages"], 100, "the page records are all there");
@@ -282,7 +285,7 @@ fn one_flipped_byte_anywhere_is_noticed_or_harmless() {
                 assert_eq!(export.json().len(), known.len(), "byte {at}: pages are lost in silence");
                 harmless += 1;
             } else {
-                let message = told("flipped byte: export", &export, 5);
+                let message = fault_row("flipped byte: export", &export, 5);
                 assert!(message.contains("crawl repair"), "byte {at}: {export}");
                 refused += 1;
             }

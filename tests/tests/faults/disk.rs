@@ -7,8 +7,8 @@ use std::time::Duration;
 use whole_program::output_dir::archived_responses;
 use whole_program::site::Sites;
 
-use crate::ground::{Mounted, pages, refetched, resume, skipped, told, tree};
 use crate::scene::Scene;
+use crate::support::{Mounted, fault_row, pages, refetched, resume, skipped, tree};
 use whole_program::program::Crawl;
 
 const PAGES: usize = 150;
@@ -39,11 +39,14 @@ fn files_that_may_not_grow_stop_the_crawl_and_it_goes_on_when_they_may() {
         let scene = scene();
         let limit = format!("ulimit -f {blocks}; trap '' XFSZ");
         let output = scene.crawl().under(&limit).run();
-        let message = told(&format!("no file over {blocks} blocks"), &output, 5);
+        let message = fault_row(&format!("no file over {blocks} blocks"), &output, 5);
         assert!(message.contains("File too large"), "{output}");
         if scene.out().join("db").exists() {
             let again = scene.resume().under(&limit).run();
-            assert!(told("the same, resumed too early", &again, 5).contains("File too large"), "{again}");
+            assert!(
+                fault_row("the same, resumed too early", &again, 5).contains("File too large"),
+                "{again}"
+            );
             scene.resume().run().expect(0);
         } else {
             assert!(!scene.out().exists(), "a start that failed leaves nothing behind");
@@ -70,12 +73,12 @@ fn a_full_disk_stops_the_crawl_and_it_goes_on_when_there_is_room() {
                 .args(scene.server.resolve())
         };
         let output = start().run();
-        let message = told(&format!("disk of {size} full"), &output, 5);
+        let message = fault_row(&format!("disk of {size} full"), &output, 5);
         assert!(message.contains("No space left"), "{output}");
         if out.join("db").exists() {
             assert!(message.contains("crawl resume"), "{output}");
             let again = resume(&out).run();
-            assert!(told("still full", &again, 5).contains("No space left"), "{again}");
+            assert!(fault_row("still full", &again, 5).contains("No space left"), "{again}");
             mounted.resize("50m");
             resume(&out).run().expect(0);
         } else {
@@ -103,12 +106,12 @@ fn a_directory_that_cant_be_written_is_named_and_nothing_is_asked_for() {
     }
     for command in ["resume", "show"] {
         let output = Crawl::new([command.as_ref(), scene.out().as_os_str()]).run();
-        let message = told(&format!("{command} on a read-only disk"), &output, 5);
+        let message = fault_row(&format!("{command} on a read-only disk"), &output, 5);
         assert!(message.contains(scene.out().to_str().unwrap()), "{output}");
     }
     let words = ["--agent", "SuperRobot/1.0", "--seed"];
     let output = Crawl::new(words).args([scene.seeds(), "--out".into(), scene.out().join("new")]).run();
-    told("start on a read-only disk", &output, 5);
+    fault_row("start on a read-only disk", &output, 5);
     assert_eq!(scene.server.count(), requests, "nothing is asked for that can't be kept");
     drop(mounted);
     fs::set_permissions(scene.out(), writable).unwrap();

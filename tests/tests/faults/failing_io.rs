@@ -12,8 +12,8 @@ use whole_program::output_dir::archived_responses;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{copy, pages, resume, tree};
 use crate::scene::{Scene, sorted};
+use crate::support::{copy, pages, resume, tree};
 
 const HOSTS: [&str; 3] = ["a.test", "b.test", "c.test"];
 const PAGES: usize = 5;
@@ -35,8 +35,8 @@ fn sound(what: &str, output: &Output, codes: &[i32]) {
     assert!(!output.stderr.contains("panicked"), "{what}: {output}");
     let code = output.code.unwrap_or(-1);
     assert!(codes.contains(&code), "{what}: {output}");
-    let told = output.stderr.lines().any(|line| line.starts_with("error:"));
-    assert!(code != 5 || told, "{what}: an exit code without a message: {output}");
+    let fault_row = output.stderr.lines().any(|line| line.starts_with("error:"));
+    assert!(code != 5 || fault_row, "{what}: an exit code without a message: {output}");
 }
 
 /// Completes a crawl whose last run failed, by a repair where that is asked for. Gives the directory that holds it.
@@ -170,7 +170,7 @@ fn a_repair_that_fails_leaves_nothing_behind_and_can_be_repeated() {
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
     let all = pages(&scene.out());
-    let before = crate::ground::bytes(&scene.out());
+    let before = crate::support::bytes(&scene.out());
     let calls = {
         let to = scene.path("counted");
         let io = FailingIo::new(&to, &scene.path("calls"));
@@ -185,7 +185,7 @@ fn a_repair_that_fails_leaves_nothing_behind_and_can_be_repeated() {
         let call = io.calls().get(number - 1).cloned().unwrap_or_default();
         let what = format!("call {number} of {} ({call})", calls.len());
         sound(&what, &output, &[0, 5]);
-        assert_eq!(crate::ground::bytes(&scene.out()), before, "{what}: what is repaired is only read");
+        assert_eq!(crate::support::bytes(&scene.out()), before, "{what}: what is repaired is only read");
         if output.code == Some(5) {
             failed += 1;
             assert!(!to.exists(), "{what}: a repair that failed leaves nothing behind: {output}");

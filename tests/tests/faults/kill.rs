@@ -7,8 +7,8 @@ use whole_program::program::{PATIENCE, Running};
 use whole_program::random::Random;
 use whole_program::site::Sites;
 
-use crate::ground::{pages, pause, refetched, tree, wait_for};
 use crate::scene::{Scene, sorted};
+use crate::support::{pages, pause, refetched, tree, wait_for};
 
 const HOSTS: [&str; 3] = ["a.test", "b.test", "c.test"];
 

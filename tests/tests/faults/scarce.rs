@@ -7,8 +7,8 @@ use std::time::Duration;
 use whole_program::program::{Crawl, PATIENCE};
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{skipped, told, wait_for};
 use crate::scene::Scene;
+use crate::support::{fault_row, skipped, wait_for};
 
 #[test]
 fn sixty_four_descriptors_are_enough_for_a_hundred_and_fifty_hosts() {
@@ -16,7 +16,7 @@ fn sixty_four_descriptors_are_enough_for_a_hundred_and_fifty_hosts() {
     let sites = hosts.fold(Sites::new(), |sites, host| sites.tree(&host, 3, Duration::from_millis(20)));
     let scene = Scene::new(sites);
     let output = scene.crawl().under("ulimit -n 64").run();
-    told("64 descriptors, 150 hosts", &output, 0);
+    fault_row("64 descriptors, 150 hosts", &output, 0);
     assert_eq!(scene.table("pages").len(), 450);
     assert_eq!(scene.server.pages().len(), 450, "nothing is asked for twice");
     scene.assert_polite();
@@ -72,7 +72,7 @@ fn pages_of_two_thousand_new_links_fit_into_256_mb() {
         .collect();
     std::fs::write(scene.seeds(), seeds).unwrap();
     let output = scene.crawl().args(["--max-pages", "600"]).under("ulimit -d 262144").run();
-    told("256 MB, 2,000 new links a page", &output, 10);
+    fault_row("256 MB, 2,000 new links a page", &output, 10);
     let summary = scene.look("show", &["--json"]).expect(0).json();
     // A host that is through with its pages before the others goes on with the links.
     let missing = scene.table("errors").len() as u64;
@@ -110,7 +110,7 @@ fn links_of_forty_hosts_that_are_left_out_fit_into_256_mb() {
     wait_for(&scene, 200);
     running.kill();
     let output = scene.resume().under("ulimit -d 262144").run();
-    told("256 MB, 40 hosts, 2,000 links a page left out, after a kill", &output, 0);
+    fault_row("256 MB, 40 hosts, 2,000 links a page left out, after a kill", &output, 0);
     assert_eq!(scene.table("pages").len(), 480);
 }
 
@@ -120,9 +120,9 @@ fn whoever_comes_second_to_a_directory_is_told_so() {
     let running = scene.crawl().start();
     wait_for(&scene, 5);
     let output = scene.resume().run();
-    assert!(told("resume beside a running crawl", &output, 5).contains("in use"), "{output}");
+    assert!(fault_row("resume beside a running crawl", &output, 5).contains("in use"), "{output}");
     let output = scene.look("show", &[]);
-    assert!(told("show beside a running crawl", &output, 5).contains("running crawl"), "{output}");
+    assert!(fault_row("show beside a running crawl", &output, 5).contains("running crawl"), "{output}");
     running.signal("TERM");
     running.wait(PATIENCE).expect(11);
     scene.resume().run().expect(0);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{pause, told, tree, wait_for};
 use crate::scene::Scene;
+use crate::support::{fault_row, pause, tree, wait_for};
 
 /// Two hosts accept and say nothing, one answers.
 fn scene() -> Scene {
@@ -27,7 +27,7 @@ fn a_signal_ends_the_crawl_within_ten_seconds_although_servers_are_frozen() {
         wait_for(&scene, 15);
         running.signal(signal);
         let output = running.wait(Duration::from_secs(10));
-        told(&format!("SIG{signal}, frozen servers"), &output, 11);
+        fault_row(&format!("SIG{signal}, frozen servers"), &output, 11);
         assert!(output.to_string().contains("crawl resume"), "{output}");
         let done: Vec<_> = scene.table("pages").iter().map(|page| page["url"].to_string()).collect();
         assert!(done.len() >= 10, "what was answered is kept: {done:?}");
@@ -44,7 +44,7 @@ fn a_second_signal_ends_it_at_once_and_nothing_is_lost() {
         pause(Duration::from_millis(300));
         running.signal(second);
         let output = running.wait(Duration::from_secs(5));
-        told(&format!("SIG{first} and SIG{second}, frozen servers"), &output, 12);
+        fault_row(&format!("SIG{first} and SIG{second}, frozen servers"), &output, 12);
         let running = scene.resume().args(["--timeout", "1s", "--retries", "0"]).start();
         let fetched =
             |scene: &Scene| scene.server.pages().iter().filter(|url| url.contains("//a.test")).count();
@@ -66,7 +66,7 @@ fn a_second_signal_ends_it_at_once_and_nothing_is_lost() {
 fn frozen_servers_cost_nobody_else_anything() {
     let scene = scene();
     let output = scene.crawl().args(["--timeout", "2s", "--retries", "0"]).run();
-    told("frozen servers", &output, 13);
+    fault_row("frozen servers", &output, 13);
     assert_eq!(scene.table("pages").len(), 60);
     let errors = scene.table("errors");
     assert!(errors.iter().any(|row| row["kind"] == "timeout"), "{errors:?}");

@@ -5,15 +5,15 @@ use std::time::Duration;
 use whole_program::program::Crawl;
 use whole_program::site::Sites;
 
-use crate::ground::{Mounted, skipped, told};
 use crate::scene::Scene;
+use crate::support::{Mounted, fault_row, skipped};
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {
     let scene = Scene::new(Sites::new().tree("a.test", 60, Duration::ZERO));
     // The crawl itself doesn't hang on its reader: it has better to do than talk.
     let output = scene.crawl().args(["--json"]).unread().run();
-    told("crawl with nobody at its standard output", &output, 0);
+    fault_row("crawl with nobody at its standard output", &output, 0);
     assert_eq!(scene.table("pages").len(), 60);
     for words in [&["export", "--table", "links", "--format", "jsonl"][..], &["show"], &["config"]] {
         let output = match words {
@@ -23,7 +23,7 @@ fn a_reader_that_went_away_is_no_error() {
             }
             [] => unreachable!("each has a word"),
         };
-        told(&format!("{} with nobody at its standard output", words[0]), &output, 0);
+        fault_row(&format!("{} with nobody at its standard output", words[0]), &output, 0);
     }
 }
 
@@ -38,7 +38,7 @@ fn an_export_that_finds_no_room_says_so_and_leaves_no_half_file() {
         Crawl::new(["export".as_ref(), scene.out().as_os_str()]).args(words)
     };
     let output = export().args([&file]).under(limits[0]).run();
-    let message = told("export into a file that may not grow", &output, 5);
+    let message = fault_row("export into a file that may not grow", &output, 5);
     assert!(message.contains("File too large"), "{output}");
     assert!(!file.exists() && !scene.path("pages.csv.part").exists(), "half a table is left");
     export().args([&file]).run().expect(0);
@@ -47,7 +47,7 @@ fn an_export_that_finds_no_room_says_so_and_leaves_no_half_file() {
         None => skipped("an export to a full disk: no file system can be mounted here"),
         Some(_mounted) => {
             let output = export().args([disk.join("pages.csv")]).run();
-            assert!(told("export to a full disk", &output, 5).contains("No space left"), "{output}");
+            assert!(fault_row("export to a full disk", &output, 5).contains("No space left"), "{output}");
             assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
         }
     }
@@ -58,6 +58,6 @@ fn an_export_that_finds_no_room_says_so_and_leaves_no_half_file() {
             .args(words)
             .under("exec >/dev/full")
             .run();
-        assert!(told("export to /dev/full", &output, 5).contains("No space left"), "{output}");
+        assert!(fault_row("export to /dev/full", &output, 5).contains("No space left"), "{output}");
     }
 }

@@ -6,8 +6,8 @@ use whole_program::output_dir::files_with;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Sites};
 
-use crate::ground::{pages, refetched, resume, told};
 use crate::scene::Scene;
+use crate::support::{fault_row, pages, refetched, resume};
 
 fn repair(scene: &Scene) -> Output {
     let (from, to) = (scene.out(), scene.path("repaired"));
@@ -33,7 +33,7 @@ fn a_repair_asks_for_no_page_again_whose_links_are_not_listed_and_lists_none() {
     // Half way.
     scene.crawl().args(["--max-pages", "3"]).run().expect(10);
     let output = repair(&scene);
-    told("pages under noindex and nofollow: repair", &output, 0);
+    fault_row("pages under noindex and nofollow: repair", &output, 0);
     let out = scene.path("repaired");
     resume(&out).args(["--max-pages", "none"]).run().expect(0);
     let all = ["/", "/moved", "/noindex", "/none", "/target"].map(|path| format!("http://a.test{path}"));
@@ -72,7 +72,7 @@ fn a_repair_takes_responses_out_of_the_archive_that_forbid_to_be_kept() {
     let words = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, words.replace("SuperRobot/1.0", "OtherBot/1.0")).unwrap();
     fs::remove_file(scene.out().join("db").join("db")).unwrap();
-    told("responses that forbid to be kept: repair", &repair(&scene), 0);
+    fault_row("responses that forbid to be kept: repair", &repair(&scene), 0);
     let out = scene.path("repaired");
     let found = |marker: &str| !files_with(&out.join("warc"), &[marker]).is_empty();
     assert_eq!((found("mindex"), found("marchive"), found("mfree")), (false, false, true));

@@ -210,8 +210,8 @@ fn the_head_that_a_crawl_prints_is_the_one_that_show_has_and_audit_compares() {
     for wrong in [other.clone(), other[..16].to_owned()] {
         let output = scene.look("audit", &["--head", &wrong]);
         output.expect(14);
-        let told = format!("its head is {head}, not {wrong}: it was changed, or the crawl went on");
-        assert!(output.stdout.contains(&told), "{output}");
+        let reported = format!("its head is {head}, not {wrong}: it was changed, or the crawl went on");
+        assert!(output.stdout.contains(&reported), "{output}");
     }
     for bad in ["", "6f1ed002ab55958", "6f1ed002ab55958g", &"0".repeat(65), "0x6f1ed002ab559585"] {
         let output = scene.look("audit", &["--head", bad]);

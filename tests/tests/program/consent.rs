@@ -249,8 +249,8 @@ fn lines_of_robots_txt_are_stored_once_and_pages_refer_to_them() {
         let url = format!("http://a.test/{path}");
         let answer =
             Crawl::new(["page", "check", "--json", "--from"]).args([&scene.out()]).args([&url]).run();
-        let told = answer.expect(0).json()[0]["consent"].as_array().map(Vec::len);
-        assert_eq!(told, record(&pages, &url)["consent"].as_array().map(Vec::len));
+        let reported = answer.expect(0).json()[0]["consent"].as_array().map(Vec::len);
+        assert_eq!(reported, record(&pages, &url)["consent"].as_array().map(Vec::len));
     }
     // The database holds them once.
     let longest = longest_value(&scene, "pages");

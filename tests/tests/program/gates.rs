@@ -191,8 +191,8 @@ fn a_quota_of_requests_binds_all_hosts_and_is_told() {
     let fast = starts.windows(11).filter(|starts| starts[10].saturating_sub(starts[0]) < window).count();
     assert_eq!(fast, 0, "{starts:?}");
     let ledger = scene.table("ledger");
-    let told = ledger.iter().filter(|entry| entry["reason"] == "max-rate").count();
-    assert_eq!(told, 1);
+    let reported = ledger.iter().filter(|entry| entry["reason"] == "max-rate").count();
+    assert_eq!(reported, 1);
 }
 
 #[test]

@@ -62,8 +62,11 @@ fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
     let after_busy = requests.iter().position(|request| request["status"] == 425).expect("it was busy");
     let waited = requests[after_busy + 1];
     assert_eq!((waited["gap"].as_f64(), waited["gap_reason"].as_str()), (Some(1.0), Some("retry-after")));
-    let told = |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).count();
-    assert_eq!((told("started"), told("ended"), told("not_indexed"), told("robots_rules")), (1, 1, 1, 1));
+    let reported = |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).count();
+    assert_eq!(
+        (reported("started"), reported("ended"), reported("not_indexed"), reported("robots_rules")),
+        (1, 1, 1, 1)
+    );
 
     let shown = scene.look("show", &["ledger"]).expect(0).clone();
     assert!(

@@ -56,10 +56,11 @@ fn what_a_new_robots_denies_stays_unasked_and_the_change_is_told() {
         assert!(row["detail"].as_str().unwrap().contains("line 4: Disallow: /shut/"), "{row}");
     }
     let ledger = scene.table("ledger");
-    let told = |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).collect::<Vec<_>>();
-    let [changed] = told("robots_changed")[..] else { panic!("{ledger:#?}") };
+    let reported =
+        |decision: &str| ledger.iter().filter(|row| row["decision"] == decision).collect::<Vec<_>>();
+    let [changed] = reported("robots_changed")[..] else { panic!("{ledger:#?}") };
     let versions = &changed["evidence"]["versions"];
-    let denials = told("skipped");
+    let denials = reported("skipped");
     assert_eq!(denials.len(), 3);
     for denial in denials {
         let robots = &denial["evidence"]["robots"];

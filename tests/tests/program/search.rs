@@ -243,14 +243,14 @@ fn a_query_that_cant_be_read_and_a_directory_without_an_index_say_what_to_do() {
     let built = scene.look("index", &["--json"]);
     assert_eq!(built.expect(0).json()[0]["pages"], 1);
     assert_eq!(urls(&scene, &["mroot"]), ["a.test/"]);
-    for (query, told) in [
+    for (query, reported) in [
         ("\"open", "isn't closed"),
         ("nosuch:field", "no field `nosuch`"),
         ("status:many", "whole number"),
         ("host:\"a b\" AND (", "isn't closed"),
     ] {
         let wrong = scene.look("search", &[query]);
-        assert!(wrong.expect(2).stderr.contains(told), "{query}: {wrong}");
+        assert!(wrong.expect(2).stderr.contains(reported), "{query}: {wrong}");
     }
     let nowhere = Crawl::new(["search", "/nowhere/at/all", "x"]).run();
     assert!(nowhere.expect(2).stderr.contains("has no crawl"), "{nowhere}");

@@ -139,7 +139,7 @@ fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
     );
 
     let summary = scene.look("show", &["--json"]).expect(0).json().remove(0);
-    let told = |url: &str| {
+    let reported = |url: &str| {
         let list = summary["sitemaps"].as_array().unwrap();
         list.iter().find(|sitemap| sitemap["url"] == url).cloned().unwrap_or(Value::Null)
     };
@@ -152,7 +152,7 @@ fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
         ("http://b.test/for-a.xml", "read", "robots_txt", 2, 2),
         ("http://b.test/sitemap.xml", "failed", "well_known", 0, 0),
     ] {
-        let sitemap = told(url);
+        let sitemap = reported(url);
         assert_eq!((&sitemap["state"], &sitemap["found"]), (&state.into(), &found.into()), "{url}");
         assert_eq!((&sitemap["urls"], &sitemap["queued"]), (&urls.into(), &queued.into()), "{url}");
     }
@@ -161,8 +161,8 @@ fn sitemaps_bring_their_urls_by_robots_scope_and_order() {
     scene.look("audit", &[]).expect(0);
     let way = |url: &str| {
         let explain = Crawl::new(["explain", url]).args([scene.out()]).args(["--json"]);
-        let told = explain.run().json().remove(0);
-        let found = told["found"].as_array().cloned().unwrap_or_default();
+        let reported = explain.run().json().remove(0);
+        let found = reported["found"].as_array().cloned().unwrap_or_default();
         found.iter().map(|step| step["by"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(way("http://a.test/low"), ["robots_txt", "sitemap", "sitemap"]);

@@ -218,8 +218,9 @@ impl<S: Store> Crawl<S> {
     /// What the audit says of the crawl's records.
     pub(crate) fn audit(&self, archive: Option<&Path>) -> Vec<String> {
         let checks = self.audit_report(archive).checks;
-        let told = checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
-        told.map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
+        let found = checks.iter().flat_map(|check| check.first.iter().map(move |what| (check.name, what)));
+        found
+            .map(|(name, what)| format!("audit, {name}: {} {:?} {}", what.subject, what.at, what.what))
             .chain(self.read_again().1)
             .collect()
     }

@@ -56,9 +56,9 @@ async fn a_panic_costs_its_url_alone_and_is_told() {
     assert_eq!(asked, ["/robots.txt", "/", "/1", "/2", "/3"]);
     assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
     let decisions = crawl.decisions.lock().unwrap().clone();
-    let told: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!((told[0].url.as_str(), &told[0].reason), ("http://a.test/2", &PlainReason::Internal.into()));
+    let found: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((found[0].url.as_str(), &found[0].reason), ("http://a.test/2", &PlainReason::Internal.into()));
     let records = page_store::scan(&*store).map(|page| page.unwrap().record().unwrap());
     let kinds: BTreeMap<_, _> = records.map(|page| (page.url, page.error)).collect();
     let kind = |path: &str| kinds[&format!("http://a.test{path}")].as_deref();

@@ -68,9 +68,9 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
         let asked: BTreeSet<String> = sim.page_counts().into_keys().collect();
         assert_eq!(asked, truth.requested, "seed {seed}");
         assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
-        let told = local(&crawl);
-        assert!((1..=2).contains(&told.len()), "seed {seed}: {told:#?}");
-        assert!(told.iter().all(|entry| entry.decision == Decided::Paused), "seed {seed}: {told:#?}");
+        let found = local(&crawl);
+        assert!((1..=2).contains(&found.len()), "seed {seed}: {found:#?}");
+        assert!(found.iter().all(|entry| entry.decision == Decided::Paused), "seed {seed}: {found:#?}");
         // All hosts at once in the first moment, then one request at a time, ever more rarely.
         assert!(sim.refused() < 2 * 6 + 16, "seed {seed}: {} requests weren't made", sim.refused());
         let waited = crawl.waited.lock().expect("nobody panicked").clone();
@@ -105,17 +105,17 @@ async fn a_shortage_that_lasts_ends_the_run_and_leaves_the_rest_queued() {
 
         // One entry as the first request can't be made, which may be later: the hosts may all be waiting. Then, after its
         // patience, the URL in hand fails.
-        let told = local(&crawl);
-        let words: Vec<_> = told.iter().map(|entry| entry.decision.as_str()).collect();
-        assert_eq!(words, ["paused", "failed"], "seed {seed}: {told:#?}");
-        let [paused, gave_up] = [&told[0], &told[1]]
+        let found = local(&crawl);
+        let words: Vec<_> = found.iter().map(|entry| entry.decision.as_str()).collect();
+        assert_eq!(words, ["paused", "failed"], "seed {seed}: {found:#?}");
+        let [paused, gave_up] = [&found[0], &found[1]]
             .map(|entry| Duration::try_from(entry.at.duration_since(began)).expect("after the beginning"));
         assert!(paused >= short_from, "seed {seed}: {paused:?}");
         let waited = gave_up.saturating_sub(paused);
         assert!((PATIENCE..=PATIENCE + MARGIN).contains(&waited), "seed {seed}: {waited:?}");
         assert_eq!(ended, gave_up, "seed {seed}: the run ends with it");
         let failed = failed_as_local(&*crawl.store);
-        assert_eq!(failed, [told[1].url.clone()], "seed {seed}: the URL in hand alone");
+        assert_eq!(failed, [found[1].url.clone()], "seed {seed}: the URL in hand alone");
 
         // What else is there stays queued, and the summary says so.
         if summary.queued > 0 {

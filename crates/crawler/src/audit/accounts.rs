@@ -1,6 +1,6 @@
 //! Every URL that was found is stored, waits, or has a reason: the sum of reasons is what was discovered less what is stored.
 
-use super::{AuditError, AuditRules, Check, TOLD};
+use super::{AuditError, AuditRules, Check, LISTED};
 use crate::frontier::stored_queue;
 use crate::ledger;
 use crate::page_store;
@@ -116,7 +116,7 @@ fn unaccounted<S: Store>(
     // The reason stood in the ledger, of which a repair saved a part; the link still has it.
     let is_lost = repair.is_some() && place.get(13) == Some(&0);
     let mut link = None;
-    if !is_lost && check.first.len() < TOLD {
+    if !is_lost && check.first.len() < LISTED {
         let links = page_store::links_at_number(store, sorter::number(place, 1, 8))?;
         link =
             usize::try_from(sorter::number(place, 9, 4)).ok().and_then(|place| links.into_iter().nth(place));

@@ -145,13 +145,13 @@ pub(super) fn judge<S: Store>(
             let key = place_key(&file, record.offset);
             missing(&mut places, Some(&key), &mut records, &mut derived)?;
             let (mut place, mut is_withdrawn) = (None, false);
-            while let Some(told) =
-                places.next_if(|told| told.as_ref().is_ok_and(|told| told.starts_with(&key)))
+            while let Some(entry) =
+                places.next_if(|entry| entry.as_ref().is_ok_and(|entry| entry.starts_with(&key)))
             {
-                let told = told?;
-                is_withdrawn |= told.get(key.len()) == Some(&WITHDRAWN);
-                if told.get(key.len()) == Some(&CAPTURE) {
-                    place = Some(read_place(&told[key.len() + 1..])?);
+                let entry = entry?;
+                is_withdrawn |= entry.get(key.len()) == Some(&WITHDRAWN);
+                if entry.get(key.len()) == Some(&CAPTURE) {
+                    place = Some(read_place(&entry[key.len() + 1..])?);
                 }
             }
             captures.take(&path, &file, &record, is_withdrawn, sealed)?;
@@ -197,13 +197,13 @@ fn missing(
     records: &mut Check,
     derived: &mut Derived,
 ) -> Result<(), AuditError> {
-    let is_before = |told: &[u8]| before.is_none_or(|before| told < before);
-    while let Some(told) = places.next_if(|told| told.as_ref().map_or(true, |told| is_before(told))) {
-        let told = told?;
-        let end = told.iter().position(|byte| *byte == 0).unwrap_or(told.len());
-        if told.get(end + BEHIND - 1) == Some(&CAPTURE) {
-            let (file, offset) = (String::from_utf8_lossy(&told[..end]), sorter::number(&told, end + 1, 8));
-            let place = read_place(&told[end + BEHIND..])?;
+    let is_before = |entry: &[u8]| before.is_none_or(|before| entry < before);
+    while let Some(entry) = places.next_if(|entry| entry.as_ref().map_or(true, |entry| is_before(entry))) {
+        let entry = entry?;
+        let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
+        if entry.get(end + BEHIND - 1) == Some(&CAPTURE) {
+            let (file, offset) = (String::from_utf8_lossy(&entry[..end]), sorter::number(&entry, end + 1, 8));
+            let place = read_place(&entry[end + BEHIND..])?;
             if let Some(last) = &place.last {
                 derived.unchecked_last(last, kept::MISSING);
             }

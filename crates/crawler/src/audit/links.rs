@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::settings::Run;
-use super::{AuditError, AuditRules, Check, TOLD};
+use super::{AuditError, AuditRules, Check, LISTED};
 use crate::page_store::{self, StoredPage};
 use crate::record::{LinkOutcome, PageRecord, RepairRecord, SitemapRecord};
 use crate::sorter::{self, Sorted, Sorter};
@@ -321,7 +321,7 @@ fn tell<S: Store>(
     what: &str,
     check: &mut Check,
 ) -> Result<(), AuditError> {
-    let is_named = !is_lost && check.first.len() < TOLD;
+    let is_named = !is_lost && check.first.len() < LISTED;
     let record = if is_named { page_store::record_at(store, found.number)? } else { PageRecord::default() };
     check.lost_or_broken(is_lost, &record.url, Some(record.fetched_at), what);
     Ok(())

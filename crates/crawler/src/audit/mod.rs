@@ -44,7 +44,7 @@ use crate::store::{Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
 /// Violations of one check that are told in full; further ones are counted.
-pub const TOLD: usize = 20;
+pub const LISTED: usize = 20;
 
 /// What the audit has to know of the crawl beside its records.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl Check {
 
     fn broken(&mut self, subject: impl Into<String>, at: Option<Timestamp>, what: impl Into<String>) {
         self.violations += 1;
-        if self.first.len() < TOLD {
+        if self.first.len() < LISTED {
             self.first.push(Violation { subject: subject.into(), at, what: what.into() });
         }
     }

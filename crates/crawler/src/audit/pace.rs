@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::clocks::Moment;
 use super::requests::{Asked, Log, Machines, Pause, Place};
 use super::table::Table;
-use super::{AuditError, AuditRules, Check, TOLD};
+use super::{AuditError, AuditRules, Check, LISTED};
 use crate::store::Store;
 
 /// Times in the ledger are whole microseconds: two of them may be off by one each.
@@ -103,7 +103,7 @@ impl<'a> Pace<'a> {
             );
             // Those behind are counted.
             let place = Place::read(&after[2 * Moment::BYTES..]);
-            let url = if check.first.len() < TOLD { place.url(store)? } else { String::new() };
+            let url = if check.first.len() < LISTED { place.url(store)? } else { String::new() };
             check.broken(format!("{host}: {url}"), Some(from.wall), what);
         }
         Ok(())

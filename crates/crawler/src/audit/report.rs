@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::{Check, Report, TOLD};
+use super::{Check, LISTED, Report};
 use crate::clean::clean;
 use crate::quantity;
 
@@ -52,7 +52,7 @@ impl Report {
             if check.violations > check.first.len() as u64 {
                 writeln!(
                     out,
-                    "  and {} more; the first {TOLD} are listed",
+                    "  and {} more; the first {LISTED} are listed",
                     check.violations - check.first.len() as u64
                 )?;
             }

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::requests::Place;
 use super::settings::Run;
-use super::{AuditError, AuditRules, Check, TOLD};
+use super::{AuditError, AuditRules, Check, LISTED};
 use crate::config::{ScopeMode, Settings};
 use crate::ledger;
 use crate::page_store;
@@ -341,14 +341,14 @@ impl<'a> Reading<'a> {
         let most = most.max_by_key(|most| most.map_or(u64::from(u32::MAX) + 1, u64::from)).flatten();
         self.scope.case();
         if flags & IS_OUTSIDE != 0 {
-            let url = if self.scope.first.len() < TOLD { place.url(store)? } else { String::new() };
+            let url = if self.scope.first.len() < LISTED { place.url(store)? } else { String::new() };
             let what = format!("requested in run {run}, whose settings exclude it");
             self.scope.lost_or_broken(self.repaired, &url, None, what);
         }
         if let Some((depth, _)) = page {
             self.limits.case();
             if let Some(most) = most.filter(|most| depth > *most) {
-                let url = if self.limits.first.len() < TOLD { place.url(store)? } else { String::new() };
+                let url = if self.limits.first.len() < LISTED { place.url(store)? } else { String::new() };
                 let what = format!("requested in run {run} at depth {depth}; max_depth is {most}");
                 self.limits.lost_or_broken(self.repaired, &url, None, what);
             }

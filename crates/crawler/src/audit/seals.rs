@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::requests::Place;
-use super::{AuditError, AuditRules, Check, TOLD};
+use super::{AuditError, AuditRules, Check, LISTED};
 use crate::ledger;
 use crate::page_store::{self, scan_with_links};
 use crate::record::{RepairRecord, Seal, StoredKind};
@@ -137,7 +137,7 @@ fn judge_pages<S: Store>(
     }
     let url_of = |check: &Check, number: u64| -> Result<String, AuditError> {
         // Those behind are counted.
-        Ok(if check.first.len() < TOLD { page_store::record_at(store, number)?.url } else { String::new() })
+        Ok(if check.first.len() < LISTED { page_store::record_at(store, number)?.url } else { String::new() })
     };
     let is_lost = repair.is_some();
     // Of the page that is read: what the last entries about it say.
@@ -202,7 +202,7 @@ fn gone<S: Store>(
 ) -> Result<(), AuditError> {
     let Some(sealed) = sealed else { return Ok(()) };
     check.case();
-    let url = if check.first.len() < TOLD { sealed.place.url(store)? } else { String::new() };
+    let url = if check.first.len() < LISTED { sealed.place.url(store)? } else { String::new() };
     check.lost_or_broken(is_lost, &url, None, "the ledger says that it was stored, but it is missing");
     Ok(())
 }
@@ -251,7 +251,7 @@ fn judge_files<S: Store>(
             }
         }
         // Only as many as are named one by one.
-        while missing.len() > TOLD {
+        while missing.len() > LISTED {
             missing.pop();
             check.case();
             check.lost_or_broken(is_lost, "", None, "a version named in the ledger is missing");

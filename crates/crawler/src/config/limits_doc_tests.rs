@@ -38,7 +38,7 @@ fn the_document_tells_every_kind_of_failure() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/limits.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (_, section) = text.split_once("## Kinds of failure").unwrap();
-    let told: Vec<&str> = section
+    let message: Vec<&str> = section
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" | ")?.0))
         .filter(|name| *name != "kind")
@@ -60,5 +60,5 @@ fn the_document_tells_every_kind_of_failure() {
     kinds.extend(["mime", ErrorKind::Parse.as_str()]);
     kinds.extend(redirects.iter().map(|outcome| outcome.as_str()));
     kinds.extend(["robots", "http_404 ..."]);
-    assert_eq!(told, kinds);
+    assert_eq!(message, kinds);
 }

@@ -88,9 +88,10 @@ fn every_variable_is_read() {
         assert_eq!(loaded.origins[key.path], Origin::Env);
         assert_ne!(loaded.settings, Settings::default(), "{variable}");
         let wrong = load_all(&CliOverrides::default(), &[(&variable, "\u{1b}[31m(")], None);
-        let told = wrong.map_or_else(|error| (error.exit_code(), error.to_string()), |_| (0, String::new()));
-        assert!(told.0 == 3 && told.1.starts_with(&format!("{variable}: ")), "{variable}: {told:?}");
-        assert!(!told.1.contains('\u{1b}'));
+        let message =
+            wrong.map_or_else(|error| (error.exit_code(), error.to_string()), |_| (0, String::new()));
+        assert!(message.0 == 3 && message.1.starts_with(&format!("{variable}: ")), "{variable}: {message:?}");
+        assert!(!message.1.contains('\u{1b}'));
     }
 }
 
@@ -123,8 +124,8 @@ fn an_unknown_key_is_told_with_its_line_and_its_neighbour() {
             "c.toml:1: unknown key `ignore_robots`; `crawl config show` lists every key",
         ),
     ] {
-        let told = message(with_file(text));
-        assert!(told.ends_with(expected), "{told}");
+        let message = message(with_file(text));
+        assert!(message.ends_with(expected), "{message}");
     }
 }
 
@@ -166,8 +167,8 @@ fn a_wrong_value_is_told_with_its_line() {
         ("[[extract]]\nname = \"a\"\nselector = \"<<\"\n", "extract: \"<<\" isn't a CSS selector"),
         ("[pace\ndelay = 1\n", "c.toml:1: "),
     ] {
-        let told = message(with_file(text));
-        assert!(told.contains(expected), "{text:?}: {told}");
+        let message = message(with_file(text));
+        assert!(message.contains(expected), "{text:?}: {message}");
     }
 }
 
@@ -210,13 +211,13 @@ fn every_size_needs_its_unit_in_the_file_and_in_the_environment() {
     for path in sizes {
         let (section, name) = path.split_once('.').unwrap();
         for number in ["1048576", "\"1048576\""] {
-            let told = message(with_file(&format!("[{section}]\n{name} = {number}\n")));
-            assert!(told.contains("the unit is missing, as in 1048576B"), "{path} = {number}: {told}");
+            let message = message(with_file(&format!("[{section}]\n{name} = {number}\n")));
+            assert!(message.contains("the unit is missing, as in 1048576B"), "{path} = {number}: {message}");
         }
         let key = KEYS.iter().find(|key| key.path == path).unwrap();
         let Some(variable) = key.variable() else { continue };
-        let told = message(load_all(&CliOverrides::default(), &[(&variable, "1048576")], None));
-        assert!(told.contains("the unit is missing, as in 1048576B"), "{variable}: {told}");
+        let message = message(load_all(&CliOverrides::default(), &[(&variable, "1048576")], None));
+        assert!(message.contains("the unit is missing, as in 1048576B"), "{variable}: {message}");
     }
 }
 

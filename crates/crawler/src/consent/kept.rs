@@ -51,14 +51,14 @@ impl RobotsStatements {
 
 /// Writes what is denied in words, for the ledger: the first statements, and how many more there are.
 pub(crate) fn denials<'a>(statements: impl IntoIterator<Item = &'a Statement>) -> Option<String> {
-    const TOLD: usize = 8;
+    const LISTED: usize = 8;
     let mut words = Vec::new();
     let mut more = 0;
     for statement in statements {
         let claim = &statement.claim;
         match claim.verdict_name() {
             "allow" => {}
-            _ if words.len() >= TOLD => more += 1,
+            _ if words.len() >= LISTED => more += 1,
             verdict => words.push(format!("{} {verdict} ({})", claim.purpose_name(), statement.source)),
         }
     }

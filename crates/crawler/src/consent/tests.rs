@@ -176,7 +176,7 @@ fn meaning(status: u16) -> (&'static str, u8) {
 fn each_status_of_a_file_of_consent_means_what_the_documents_say() {
     let document = include_str!("../../../../docs/politeness.md");
     let section = document.split("\n## What a status means\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let mut told = 0;
+    let mut reported = 0;
     for line in section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| status")) {
         let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [statuses, _, _, _, expected, repeat, _] = cells[..] else { panic!("{line}") };
@@ -185,11 +185,11 @@ fn each_status_of_a_file_of_consent_means_what_the_documents_say() {
             for status in from.parse::<u16>().unwrap()..=to.parse().unwrap() {
                 let tries = if repeat == "yes" { TRIES } else { 1 };
                 assert_eq!(meaning(status), (expected, tries), "{status}");
-                told += 1;
+                reported += 1;
             }
         }
     }
-    assert_eq!(told, 800);
+    assert_eq!(reported, 800);
 }
 
 #[test]

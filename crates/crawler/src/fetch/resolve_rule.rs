@@ -153,10 +153,10 @@ mod tests {
     #[test]
     fn the_order_of_curl_is_named() {
         for text in ["example.org:443:127.0.0.1", "*:80:[::1]"] {
-            let told = text.parse::<ResolveRule>().unwrap_err().to_string();
+            let message = text.parse::<ResolveRule>().unwrap_err().to_string();
             assert!(
-                told.ends_with("(the address comes before the port; HOST:PORT:ADDR is curl's order)"),
-                "{told}"
+                message.ends_with("(the address comes before the port; HOST:PORT:ADDR is curl's order)"),
+                "{message}"
             );
         }
     }

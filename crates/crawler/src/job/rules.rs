@@ -161,7 +161,7 @@ mod tests {
     use crate::config::{KEYS, scope};
 
     /// All that the rooms are told, as text.
-    fn told(settings: &Settings) -> String {
+    fn all_rules(settings: &Settings) -> String {
         let key = FingerprintKey([7; 32]);
         let PageRules { limits, select_limits, sitemap_limits, .. } = page_rules(settings, Vec::new(), key);
         let robots = settings.robots_options().max_bytes;
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_limit_reaches_a_room() {
-        let usual = told(&Settings::default());
+        let usual = all_rules(&Settings::default());
         let sections = ["limits.", "traps.", "page.", "sitemap."];
         let of_fetch = [
             "connect_timeout",
@@ -200,7 +200,7 @@ mod tests {
                 || matches!(*path, "pace.max_wait" | "pace.max_backoff")
         });
         for key in keys {
-            assert_ne!(told(&with_77(key)), usual, "{key} changes nothing");
+            assert_ne!(all_rules(&with_77(key)), usual, "{key} changes nothing");
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Head, block};
 use crate::store::{Store, StoreError, Tree};
 
 /// Faults that are told one by one; further ones are counted.
-const TOLD: usize = 20;
+const LISTED: usize = 20;
 
 /// What a check of the chain found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -132,7 +132,7 @@ impl Verdict {
     fn tell(&mut self, fault: Fault) {
         self.intact = false;
         self.fault_count += 1;
-        if self.faults.len() < TOLD {
+        if self.faults.len() < LISTED {
             self.faults.push(fault);
         }
     }

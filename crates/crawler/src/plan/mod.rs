@@ -21,7 +21,7 @@ use crate::url::{CrawlUrl, Origin};
 use crate::view::SitemapSummary;
 
 /// Rules and warnings of one robots.txt that are told; the others are counted.
-const TOLD: usize = 100;
+const LISTED: usize = 100;
 
 /// Collects URLs and what robots.txt says to each.
 #[derive(Debug, Default)]
@@ -397,7 +397,7 @@ impl OriginPlan {
             sitemaps,
             warnings: warnings
                 .iter()
-                .take(TOLD)
+                .take(LISTED)
                 .map(|(line, text)| PlanLine { line: *line, text: text.clone() })
                 .collect(),
         }
@@ -407,7 +407,7 @@ impl OriginPlan {
 /// The rules that bind us, and how many more there are.
 fn rules(entry: &Entry) -> (Vec<PlanLine>, u64) {
     let binding = entry.robots.binding();
-    let more = binding.len().saturating_sub(TOLD) as u64;
+    let more = binding.len().saturating_sub(LISTED) as u64;
     let line = |(line, text): (u32, Arc<str>)| PlanLine { line, text: clean_to(&text, 200) };
-    (binding.into_iter().take(TOLD).map(line).collect(), more)
+    (binding.into_iter().take(LISTED).map(line).collect(), more)
 }

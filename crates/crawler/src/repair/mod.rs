@@ -131,7 +131,7 @@ pub fn repair(from: &Path, out: &Path, now: Timestamp) -> Result<Repaired, Repai
 
 fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairError> {
     let salvaged = salvage::open(&crate::crawl_dir::whole_database(from), &dir.root().join("db.salvage"));
-    let mut repaired = Repaired { database: salvaged.told.clone(), ..Repaired::default() };
+    let mut repaired = Repaired { database: salvaged.outcome.clone(), ..Repaired::default() };
     let (settings, record, text) = settings(from, dir, &salvaged, &mut repaired)?;
     let key = salvaged.key();
     let archive = archive::copy(&from.join("warc"), &dir.warc(), key)?;

@@ -452,17 +452,17 @@ impl Rebuild<'_> {
     }
 
     fn finish(mut self) -> Result<()> {
-        let told = salvaged_totals(self.salvaged);
+        let salvaged = salvaged_totals(self.salvaged);
         self.repaired.pages_lost = self.salvaged.pages_counted().map(|counted| {
             let found = self.repaired.pages + self.repaired.pages_from_archive + self.repaired.pages_again;
             counted.saturating_sub(found)
         });
         // The counters of what the records tell are counted anew; the others go on.
         self.totals = Totals {
-            requests: told.requests.max(self.totals.requests),
-            skipped: told.skipped,
-            bytes: told.bytes.max(self.totals.bytes),
-            runs: told.runs.max(1),
+            requests: salvaged.requests.max(self.totals.requests),
+            skipped: salvaged.skipped,
+            bytes: salvaged.bytes.max(self.totals.bytes),
+            runs: salvaged.runs.max(1),
             ..self.totals
         };
         if let Some((file, offset)) = &self.archive.end {

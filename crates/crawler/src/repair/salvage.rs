@@ -14,7 +14,7 @@ pub(super) struct Salvage {
     store: Option<SledStore>,
     place: PathBuf,
     /// What had to be done to open it, in words.
-    pub(super) told: String,
+    pub(super) outcome: String,
 }
 
 impl Drop for Salvage {
@@ -41,10 +41,10 @@ const WAYS: [Way; 4] = [
 
 /// Copies the database and opens the copy, in the way that gives most of its commits.
 pub(super) fn open(from: &Path, place: &Path) -> Salvage {
-    let mut salvage = Salvage { store: None, place: place.to_owned(), told: String::new() };
+    let mut salvage = Salvage { store: None, place: place.to_owned(), outcome: String::new() };
     let mut best = None;
     let mut why = "there is no database".to_owned();
-    for (index, (told, prepare)) in WAYS.iter().enumerate() {
+    for (index, (outcome, prepare)) in WAYS.iter().enumerate() {
         if !from.join("db").is_file() {
             break;
         }
@@ -56,7 +56,7 @@ pub(super) fn open(from: &Path, place: &Path) -> Salvage {
                     best = Some((commits, index));
                 }
                 if whole {
-                    (*told).clone_into(&mut salvage.told);
+                    (*outcome).clone_into(&mut salvage.outcome);
                     salvage.store = Some(store);
                     return salvage;
                 }
@@ -69,10 +69,10 @@ pub(super) fn open(from: &Path, place: &Path) -> Salvage {
         && let Ok(store) = attempt(from, place, WAYS[index].1)
     {
         let sealed = SledStore::sealed_commits(from).unwrap_or(0);
-        salvage.told = format!("{}; {} of {sealed} commits recovered", WAYS[index].0, store.commits());
+        salvage.outcome = format!("{}; {} of {sealed} commits recovered", WAYS[index].0, store.commits());
         salvage.store = Some(store);
     } else {
-        salvage.told = format!("can't be opened: {}", crate::clean::clean_to(&why, 300));
+        salvage.outcome = format!("can't be opened: {}", crate::clean::clean_to(&why, 300));
     }
     salvage
 }

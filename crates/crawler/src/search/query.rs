@@ -107,9 +107,10 @@ fn words(
             parser.set_field_boost(field, weight);
         }
     }
-    let ast = parse_query(query).map_err(|_| told(&QueryParserError::SyntaxError(query.to_owned())))?;
+    let ast =
+        parse_query(query).map_err(|_| query_error(&QueryParserError::SyntaxError(query.to_owned())))?;
     let ast = expand(ast, &parts).unwrap_or_else(UserInputAst::empty_query);
-    parser.build_query_from_user_input_ast(ast).map_err(|error| told(&error))
+    parser.build_query_from_user_input_ast(ast).map_err(|error| query_error(&error))
 }
 
 /// Says for each word and phrase where it may stand: a part of the page that is named is a field in each language of the index, and
@@ -163,7 +164,7 @@ fn has_terms(searcher: &Searcher, field: Field) -> Result<bool, SearchError> {
 }
 
 /// What is wrong with a query, in words for whoever wrote it.
-fn told(error: &QueryParserError) -> SearchError {
+fn query_error(error: &QueryParserError) -> SearchError {
     let what = match error {
         QueryParserError::SyntaxError(_) => {
             "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes".to_owned()

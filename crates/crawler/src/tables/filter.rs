@@ -82,7 +82,9 @@ impl Filter {
         let condition = parser.either()?;
         match parser.peek() {
             Token::End => Ok(Self(condition)),
-            other => Err(parser.error(&format!("expected `and`, `or` or the end, found {}", told(other)))),
+            other => {
+                Err(parser.error(&format!("expected `and`, `or` or the end, found {}", describe(other))))
+            }
         }
     }
 
@@ -92,7 +94,7 @@ impl Filter {
     }
 }
 
-fn told(token: &Token) -> String {
+fn describe(token: &Token) -> String {
     match token {
         Token::Word(word) => format!("`{word}`"),
         Token::Text(text) => format!("the text {text:?}"),
@@ -235,7 +237,7 @@ impl Parser<'_> {
         if self.takes_sign("(") {
             let test = self.deeper(Self::either)?;
             if !self.takes_sign(")") {
-                return Err(self.error(&format!("expected `)`, found {}", told(self.peek()))));
+                return Err(self.error(&format!("expected `)`, found {}", describe(self.peek()))));
             }
             return Ok(test);
         }
@@ -245,7 +247,7 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Result<Test, FilterError> {
         let (at, token) = self.take();
         let Token::Word(name) = token else {
-            return Err(FilterError { at, what: format!("expected a column, found {}", told(&token)) });
+            return Err(FilterError { at, what: format!("expected a column, found {}", describe(&token)) });
         };
         let Some(place) = self.columns.iter().position(|column| column.name == name) else {
             let what = UnknownColumn::new(self.table, self.columns, &name).to_string();
@@ -255,7 +257,7 @@ impl Parser<'_> {
         if self.takes_word("is") {
             let is_not = self.takes_word("not");
             if !self.takes_word("null") {
-                return Err(self.error(&format!("expected `null`, found {}", told(self.peek()))));
+                return Err(self.error(&format!("expected `null`, found {}", describe(self.peek()))));
             }
             let test = Test::Null(place);
             return Ok(if is_not { Test::Not(Box::new(test)) } else { test });
@@ -263,20 +265,20 @@ impl Parser<'_> {
         let is_not = self.takes_word("not");
         if self.takes_word("in") {
             if !self.takes_sign("(") {
-                return Err(self.error(&format!("expected `(`, found {}", told(self.peek()))));
+                return Err(self.error(&format!("expected `(`, found {}", describe(self.peek()))));
             }
             let mut values = vec![self.value(column)?];
             while self.takes_sign(",") {
                 values.push(self.value(column)?);
             }
             if !self.takes_sign(")") {
-                return Err(self.error(&format!("expected `,` or `)`, found {}", told(self.peek()))));
+                return Err(self.error(&format!("expected `,` or `)`, found {}", describe(self.peek()))));
             }
             let test = Test::In(place, values);
             return Ok(if is_not { not_null(place, test) } else { test });
         }
         if is_not {
-            return Err(self.error(&format!("expected `in`, found {}", told(self.peek()))));
+            return Err(self.error(&format!("expected `in`, found {}", describe(self.peek()))));
         }
         if self.takes_word("contains") {
             return Ok(Test::Contains(place, self.text_for("contains", column)?));
@@ -307,7 +309,7 @@ impl Parser<'_> {
                 let what = format!(
                     "expected a comparison after column `{name}` ({}), found {}",
                     column.kind.name(),
-                    told(other)
+                    describe(other)
                 );
                 return Err(self.error(&what));
             }
@@ -332,7 +334,7 @@ impl Parser<'_> {
             (_, Token::Text(text)) => Ok(text),
             (at, other) => Err(FilterError {
                 at,
-                what: format!("expected a text in quotation marks, found {}", told(&other)),
+                what: format!("expected a text in quotation marks, found {}", describe(&other)),
             }),
         }
     }
@@ -361,7 +363,7 @@ impl Parser<'_> {
             };
             let (name, kind) = (&column.name, column.kind.name());
             let what =
-                format!("column `{name}` is of type {kind}: expected {wanted}, found {}", told(&token));
+                format!("column `{name}` is of type {kind}: expected {wanted}, found {}", describe(&token));
             FilterError { at, what }
         })
     }

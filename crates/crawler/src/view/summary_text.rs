@@ -15,10 +15,10 @@ use crate::quantity;
 const WIDTH: usize = 100;
 
 /// Reasons that are listed.
-const REASONS_TOLD: usize = 12;
+const REASONS_LISTED: usize = 12;
 
 /// Hosts in the table of the summary; the table `hosts` has them all.
-const HOSTS_TOLD: usize = 200;
+const HOSTS_LISTED: usize = 200;
 
 /// Hosts that the coverage section lists: incomplete ones, and complete ones. `--json` has them all.
 const LACKING_NAMED: usize = 50;
@@ -28,7 +28,7 @@ const COMPLETE_NAMED: usize = 20;
 const UNUSABLE_NAMED: usize = 5;
 
 /// Reasons that are listed per host.
-const HELD_BACK_TOLD: usize = 6;
+const HELD_BACK_LISTED: usize = 6;
 
 impl Summary {
     /// Writes one JSON object.
@@ -132,7 +132,7 @@ impl Summary {
     fn hosts(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
         page.title(&format!("Hosts: {}, {} complete", self.hosts_known, self.hosts_complete))?;
         page.line(&host_line("host", &"pages", &"requests", &"failed", "delay", "set by", "state"))?;
-        for host in self.hosts.iter().take(HOSTS_TOLD) {
+        for host in self.hosts.iter().take(HOSTS_LISTED) {
             let state = match host.state {
                 HostState::Complete => "complete".to_owned(),
                 HostState::Queued => format!("{} queued", host.queued),
@@ -146,7 +146,7 @@ impl Summary {
     }
 
     fn others(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
-        let others = self.hosts_known.saturating_sub(HOSTS_TOLD as u64);
+        let others = self.hosts_known.saturating_sub(HOSTS_LISTED as u64);
         if others == 0 {
             return Ok(());
         }
@@ -179,11 +179,11 @@ impl Summary {
                 let reasons: Vec<_> = host
                     .held_back
                     .iter()
-                    .take(HELD_BACK_TOLD)
+                    .take(HELD_BACK_LISTED)
                     .map(|Counted { what, count }| format!("{count} {what}"))
                     .collect();
                 if !reasons.is_empty() {
-                    let more = if host.held_back.len() > HELD_BACK_TOLD { ", ..." } else { "" };
+                    let more = if host.held_back.len() > HELD_BACK_LISTED { ", ..." } else { "" };
                     page.line(&format!("      not fetched: {}{more}", reasons.join(", ")))?;
                 }
             }
@@ -262,11 +262,11 @@ impl<W: Write> Page<'_, W> {
 
     fn counts(&mut self, title: &str, counts: &[Counted]) -> io::Result<()> {
         self.title(title)?;
-        for Counted { what, count } in counts.iter().take(REASONS_TOLD) {
+        for Counted { what, count } in counts.iter().take(REASONS_LISTED) {
             self.line(&format!("  {count:>8}  {what}"))?;
         }
-        if counts.len() > REASONS_TOLD {
-            self.line(&format!("  ... and {} more kinds: see --json", counts.len() - REASONS_TOLD))?;
+        if counts.len() > REASONS_LISTED {
+            self.line(&format!("  ... and {} more kinds: see --json", counts.len() - REASONS_LISTED))?;
         }
         Ok(())
     }

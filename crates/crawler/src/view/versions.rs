@@ -196,9 +196,9 @@ impl<S: Store> View<S> {
         after: &Robots,
         difference: &mut Difference,
     ) -> Result<(), ViewError> {
-        let mut told = std::collections::HashSet::new();
+        let mut listed = std::collections::HashSet::new();
         let mut judge = |url: &CrawlUrl| {
-            if url.origin().to_string() != origin || !told.insert(url.fingerprint(self.key())) {
+            if url.origin().to_string() != origin || !listed.insert(url.fingerprint(self.key())) {
                 return;
             }
             difference.judged += 1;

@@ -74,7 +74,7 @@ async fn request<F: Fetch, S: Store>(
                 return Ok(without_request(None, Event::Failed(error.clone(), RobotsEvidence::default())));
             }
             ErrorKind::BlockedAddress => {
-                let reason = format!("redirect to {}: {}", told(&robots_fetch.url), error.detail);
+                let reason = format!("redirect to {}: {}", clean_url(&robots_fetch.url), error.detail);
                 return refused(context, &robots_fetch, None, &reason, ended);
             }
             _ => {}
@@ -113,8 +113,10 @@ async fn request<F: Fetch, S: Store>(
         }
         Step::Known(entry) => (Event::Robots(Arc::clone(&entry)), entry),
         Step::Hop(_) if is_before => {
-            let reason =
-                format!("redirect to {}, whose host's robots.txt redirects too", told(&robots_fetch.url));
+            let reason = format!(
+                "redirect to {}, whose host's robots.txt redirects too",
+                clean_url(&robots_fetch.url)
+            );
             return refused(context, &robots_fetch, requested, &reason, ended);
         }
         Step::Hop(next) => {
@@ -151,7 +153,7 @@ fn judge<F: Fetch, S: Store>(
         };
         return Ok(rest(context, asked, lease).map_or(Hop::Make, |wait| Hop::Wait(Box::new(wait))));
     }
-    let url = told(&robots_fetch.url);
+    let url = clean_url(&robots_fetch.url);
     let entry = match context.robots.lookup(&target, now)? {
         Known::Fresh(entry) => entry,
         // Its own robots.txt led here, whatever that says: its rules, too, are known by this request alone.
@@ -226,6 +228,6 @@ pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {
         .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })
 }
 
-fn told(url: &CrawlUrl) -> String {
+fn clean_url(url: &CrawlUrl) -> String {
     clean_to(url.as_str(), URL_IN_REASON)
 }

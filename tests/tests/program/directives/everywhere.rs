@@ -340,10 +340,11 @@ fn what_page_check_tells(scene: &Scene) {
         let output = check(&["--json", &url(case)]);
         let answer = &output.expect(0).json()[0];
         let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-        let told = answer["because"].as_array().into_iter().flatten();
-        let told = told.map(|b| format!("{} ({})", text(b, "directive"), text(b, "source"))).collect();
+        let reported = answer["because"].as_array().into_iter().flatten();
+        let reported =
+            reported.map(|b| format!("{} ({})", text(b, "directive"), text(b, "source"))).collect();
         let expected = case.because.iter().map(|&b| b.to_owned()).collect();
-        assert_eq!(sorted(told), sorted(expected), "{}", case.name);
+        assert_eq!(sorted(reported), sorted(expected), "{}", case.name);
         let is_archived = case.may('b');
         assert_eq!(answer["judged"], if is_archived { "archive" } else { "record" }, "{}", case.name);
         let says = |word: &str| case.because.iter().any(|because| because.starts_with(word));

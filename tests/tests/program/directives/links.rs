@@ -49,8 +49,8 @@ fn images_of_a_page_under_noimageindex_are_not_queued() {
             let url = format!("http://a.test{path}");
             let row = skipped.iter().find(|row| row["url"] == url.as_str());
             let row = row.unwrap_or_else(|| panic!("{url} isn't told as skipped"));
-            let told = (row["reason"].as_str(), row["layer"].as_str());
-            assert_eq!(told, (Some("no_image_index"), Some("directive")), "{url}");
+            let reported = (row["reason"].as_str(), row["layer"].as_str());
+            assert_eq!(reported, (Some("no_image_index"), Some("directive")), "{url}");
             assert!(row["detail"].as_str().is_some_and(|detail| detail.contains(evidence)), "{row}");
         }
     }

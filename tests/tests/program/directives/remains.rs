@@ -253,8 +253,8 @@ fn what_table_links_has(scene: &Scene) {
                 assert!(usual.is_empty(), "{usual:?}");
                 assert_eq!(all.len() as u64, LINKS, "{}: {all:?}", case.0);
                 for row in &all {
-                    let told = (&row["rel"], &row["text"], &row["position"], &row["hreflang"]);
-                    assert_eq!(told, (&"".into(), &"".into(), &Value::Null, &Value::Null), "{row}");
+                    let reported = (&row["rel"], &row["text"], &row["position"], &row["hreflang"]);
+                    assert_eq!(reported, (&"".into(), &"".into(), &Value::Null, &Value::Null), "{row}");
                     assert_eq!(row["from_noindex"], true);
                 }
                 let outcome = |part: &str| {
@@ -275,13 +275,13 @@ fn what_is_told_of_links_that_are_not_listed(scene: &Scene) {
         let page = pages.iter().find(|page| page["url"] == url(case).as_str()).expect("a record");
         let all = LINKS + if case.3 == Rest::Everything { 3 } else { 0 };
         assert_eq!(page["links_out"], all, "{page}");
-        let told: Vec<_> = ledger
+        let reported: Vec<_> = ledger
             .iter()
             .filter(|entry| entry["decision"] == "not_listed" && entry["url"] == url(case).as_str())
             .map(|entry| entry["evidence"]["words"].clone())
             .collect();
         let expected = (case.3 == Rest::Number).then(|| Value::from(format!("{LINKS} links")));
-        assert_eq!(told, Vec::from_iter(expected), "{}", case.0);
+        assert_eq!(reported, Vec::from_iter(expected), "{}", case.0);
     }
     let of_none = explain(scene, &format!("{HOST}/{}", marker("none", "child"))).expect(0).stdout.clone();
     assert!(of_none.contains("this crawl never found it"), "{of_none}");

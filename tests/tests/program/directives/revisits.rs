@@ -88,10 +88,10 @@ fn a_page_that_turns_noindex_or_none_keeps_of_its_links_no_more_than_one_that_al
         assert_eq!(links.len(), if *lists { 2 } else { 0 }, "{name}: {links:?}");
         assert!(links.iter().all(|link| link["rel"] == "" && link["text"] == ""), "{links:?}");
         let ledger = scene.table("ledger");
-        let told = ledger.iter().filter(|entry| {
+        let reported = ledger.iter().filter(|entry| {
             entry["decision"] == "not_listed" && entry["url"] == format!("{HOST}/{name}").as_str()
         });
-        assert_eq!(told.count(), usize::from(!lists), "{name}");
+        assert_eq!(reported.count(), usize::from(!lists), "{name}");
     }
     scene.look("audit", &[]).expect(0);
 }

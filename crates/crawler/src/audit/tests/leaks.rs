@@ -269,8 +269,8 @@ fn each_leak_is_told_by_its_check() {
         doctor(&mut records);
         let report = records.judge();
         assert_eq!(broken(&report), *expected, "{name}: {report:#?}");
-        let told =
+        let is_reported =
             report.checks.iter().flat_map(|check| &check.first).any(|found| found.what.contains(words));
-        assert!(told, "{name}: {words:?} isn't told: {report:#?}");
+        assert!(is_reported, "{name}: {words:?} isn't told: {report:#?}");
     }
 }

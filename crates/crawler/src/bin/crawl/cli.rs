@@ -203,16 +203,16 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
         return Err(exit::USAGE);
     }
     let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.map_err(tell)?;
+    let cli = parsed.map_err(print_error)?;
     if cli.command.is_some() && !cli.run.is_empty() {
         let what = "crawl options go after the subcommand: crawl COMMAND [OPTIONS]";
-        return Err(tell(command.error(ErrorKind::ArgumentConflict, what)));
+        return Err(print_error(command.error(ErrorKind::ArgumentConflict, what)));
     }
     Ok(cli)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
-fn tell(error: clap::Error) -> i32 {
+fn print_error(error: clap::Error) -> i32 {
     // If not even this can be written, there is still the exit code.
     drop(error.print());
     error.exit_code()

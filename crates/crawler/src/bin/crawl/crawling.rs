@@ -23,7 +23,7 @@ const HOSTS_NAMED: usize = 10;
 /// Crawls, and gives the exit code.
 pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let out = job.dir().root().to_owned();
-    crate::logging::start(console, Some(job.dir().log().map_err(|error| told(&error.into()))?));
+    crate::logging::start(console, Some(job.dir().log().map_err(|error| with_exit_code(&error.into()))?));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
@@ -31,17 +31,17 @@ pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
         let display = Arc::new(Mutex::new(Display::new(console)));
         let result = job.run(asked, listener(Arc::clone(&display))).await;
         display.lock().unwrap_or_else(PoisonError::into_inner).finish();
-        result.map_err(|error| told(&error))
+        result.map_err(|error| with_exit_code(&error))
     });
     // What still runs on blocking threads holds nothing that has to be saved.
     runtime.shutdown_background();
     let finished = finished?;
-    tell(&finished, &out, console)?;
+    print_summary(&finished, &out, console)?;
     Ok(code(&finished))
 }
 
 /// Converts an error of the library to one with an exit code and a hint.
-pub(crate) fn told(error: &JobError) -> anyhow::Error {
+pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
         JobError::Dir(DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_))
@@ -149,7 +149,7 @@ fn status(finished: &Finished) -> Status {
     finished.account.as_ref().map_or(Status::Incomplete, |account| account.status)
 }
 
-fn tell(finished: &Finished, out: &Path, console: Console) -> anyhow::Result<()> {
+fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::Result<()> {
     let Finished { summary, account } = finished;
     // URLs, each counted once; the counters of the run count visits.
     let totals = account.as_ref().map_or(summary.totals, |account| account.totals);
@@ -197,7 +197,7 @@ fn tell(finished: &Finished, out: &Path, console: Console) -> anyhow::Result<()>
         size(totals.bytes)
     )?;
     if let Some(account) = account {
-        tell_what_lacks(account, &mut stdout)?;
+        print_incomplete(account, &mut stdout)?;
     }
     if summary.queued > 0 {
         let are = if summary.queued == 1 { "is" } else { "are" };
@@ -212,7 +212,7 @@ fn tell(finished: &Finished, out: &Path, console: Console) -> anyhow::Result<()>
 }
 
 /// Lists incomplete hosts, kinds of errors, and the number of unusable lines of the seed file.
-fn tell_what_lacks(account: &view::Summary, out: &mut impl Write) -> io::Result<()> {
+fn print_incomplete(account: &view::Summary, out: &mut impl Write) -> io::Result<()> {
     let clean = crawler::clean::clean;
     let lacking = account.hosts.iter().filter(|host| host.coverage != Status::Complete);
     for host in lacking.take(HOSTS_NAMED) {

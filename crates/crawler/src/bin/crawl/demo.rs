@@ -36,7 +36,7 @@ pub(crate) fn run(args: &DemoArgs, console: Console) -> anyhow::Result<i32> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let reports = runtime.block_on(demo::tour(&out, crate::run::PROGRAM)).map_err(|error| match &error {
-        TourError::Job(job) => crate::crawling::told(job),
+        TourError::Job(job) => crate::crawling::with_exit_code(job),
         _ => error.into(),
     })?;
     let stdout = io::stdout();

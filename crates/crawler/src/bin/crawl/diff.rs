@@ -9,7 +9,7 @@ use crawler::view::ViewError;
 
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::show::{Pager, finish, open, told};
+use crate::show::{Pager, finish, open, view_error};
 use crate::terminal::Console;
 
 /// Options of `diff`.
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &DiffArgs, console: Console) -> anyhow::Result<i32> {
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(exit::UNEXPECTED);
         }
-        Err(error) => return Err(told(&error)),
+        Err(error) => return Err(view_error(&error)),
     };
     finish(out.finish().map_err(ViewError::from))?;
     Ok(if counts.is_same() { exit::COMPLETE } else { exit::UNEXPECTED })

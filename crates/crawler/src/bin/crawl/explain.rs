@@ -7,7 +7,7 @@ use crawler::url::CrawlUrl;
 
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
-use crate::show::{finish, open, told};
+use crate::show::{finish, open, view_error};
 use crate::terminal::Console;
 
 /// Options of `explain`.
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
         Stop::new(exit::USAGE, format!("{text} can't be crawled: {error}"))
     })?;
     let view = open(&dir)?;
-    let story = view.explain(&url).map_err(|error| told(&error))?;
+    let story = view.explain(&url).map_err(|error| view_error(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if console.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
     let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;

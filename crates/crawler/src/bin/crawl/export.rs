@@ -125,12 +125,12 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         // A reader that went away is no error.
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(ViewError::Write(error)) => {
-            let what = format!("{} can't be written: {error}", output.told());
+            let what = format!("{} can't be written: {error}", output.name());
             return Err(Stop::new(exit::STORAGE, what).into());
         }
-        Err(error) => return Err(show::told(&error)),
+        Err(error) => return Err(show::view_error(&error)),
     };
-    show::tell_left_out(Written { left_out, ..Written::default() }, console);
+    show::report_omitted(Written { left_out, ..Written::default() }, console);
     Ok(exit::COMPLETE)
 }
 
@@ -177,7 +177,7 @@ impl Job<'_> {
     /// Refuses an unknown column before anything is read.
     fn check_columns(&self) -> anyhow::Result<()> {
         let Some(table) = self.args.table.filter(|_| !self.args.takes_all_columns()) else { return Ok(()) };
-        let rows = columns_of(&self.crawls, table).map_err(|error| show::told(&error))?;
+        let rows = columns_of(&self.crawls, table).map_err(|error| show::view_error(&error))?;
         for name in &self.args.columns {
             show::place(&rows, table, name)?;
         }

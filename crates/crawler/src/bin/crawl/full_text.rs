@@ -94,7 +94,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
     if search::is_behind(&args.dir) {
         catch_up(&args.dir, now, console);
     }
-    let index = Search::open(&args.dir).map_err(|error| told(&error))?;
+    let index = Search::open(&args.dir).map_err(|error| with_exit_code(&error))?;
     let request = Request {
         query: args.query.join(" "),
         hosts: args.host.clone(),
@@ -104,7 +104,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
         limit: args.limit.unwrap_or(LIMIT) as usize,
         facets: args.facets,
     };
-    let found = index.find(&request, now).map_err(|error| told(&error))?;
+    let found = index.find(&request, now).map_err(|error| with_exit_code(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if console.json {
         found.write_json(&mut out)
@@ -136,7 +136,7 @@ fn catch_up(dir: &Path, now: Timestamp, console: Console) {
                 Ok(search::take_up(dir, &store, &limits(dir)?, now)?)
             };
             match take_up() {
-                Ok(built) => tell(built, "pages added to the index", console),
+                Ok(built) => report(built, "pages added to the index", console),
                 Err(error) => console.warning(&format!("{error:#}; the index may lack the latest pages")),
             }
         }
@@ -150,7 +150,7 @@ pub(crate) fn limits(dir: &Path) -> anyhow::Result<ExtractLimits> {
 }
 
 /// Reports what an index was built from.
-fn tell(built: Built, what: &str, console: Console) {
+fn report(built: Built, what: &str, console: Console) {
     console.note(&format!("{what}: {}", built.pages));
     if built.unarchived > 0 {
         console.warning(&format!(
@@ -178,18 +178,18 @@ pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     };
     let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), progress);
     bar.finish_and_clear();
-    let built = built.map_err(|error| told(&error))?;
+    let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {
         let Built { pages, unarchived, unread, .. } = built;
         let line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
         return exit::print(format!("{line}\n").as_bytes());
     }
-    tell(built, &format!("pages in {}", path_text(&args.dir.join("index"))), console);
+    report(built, &format!("pages in {}", path_text(&args.dir.join("index"))), console);
     Ok(exit::COMPLETE)
 }
 
 /// An error with its exit code: usage if another command line helps, otherwise storage.
-fn told(error: &SearchError) -> anyhow::Error {
+fn with_exit_code(error: &SearchError) -> anyhow::Error {
     let code = match error {
         SearchError::Query(_) | SearchError::None(_) | SearchError::OtherForm(_) => exit::USAGE,
         _ => exit::STORAGE,

@@ -105,7 +105,7 @@ fn single(args: &PageCheckArgs, console: Console, out: &mut dyn Write) -> anyhow
         answer.as_object_mut().into_iter().for_each(|answer| answer.extend(answer::as_json(&checked)));
         writeln!(out, "{answer}")?;
     } else {
-        words::tell(&check, &checked, out)?;
+        words::write_text(&check, &checked, out)?;
     }
     Ok(exit::COMPLETE)
 }

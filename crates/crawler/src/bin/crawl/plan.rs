@@ -55,7 +55,8 @@ fn online(args: &PlanArgs, console: Console) -> anyhow::Result<Plan> {
     let job = run::prepare(&args.run, console)?;
     let seeds: Vec<CrawlUrl> = job.seeds.seeds.into_iter().map(|(_, url)| url).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let plan = runtime.block_on(job::plan(&job.settings, &seeds)).map_err(|error| crawling::told(&error));
+    let plan =
+        runtime.block_on(job::plan(&job.settings, &seeds)).map_err(|error| crawling::with_exit_code(&error));
     runtime.shutdown_background();
     plan
 }
@@ -78,5 +79,5 @@ fn offline(args: &PlanArgs, dir: &std::path::Path, console: Console) -> anyhow::
     } else {
         read_record(&file)?.seed_urls()?
     };
-    job::plan_offline(&settings, &seeds, dir).map_err(|error| crawling::told(&error))
+    job::plan_offline(&settings, &seeds, dir).map_err(|error| crawling::with_exit_code(&error))
 }

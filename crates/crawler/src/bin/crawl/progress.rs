@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn times_are_told_in_two_units_and_not_beyond_a_year() {
-        for (seconds, told) in [
+        for (seconds, expected) in [
             (59, "59s"),
             (61, "1m 01s"),
             (7_260, "2h 01m"),
@@ -170,7 +170,7 @@ mod tests {
             (366 * 86_400, "over a year"),
             (u64::MAX, "over a year"),
         ] {
-            assert_eq!(span(Duration::from_secs(seconds)), told);
+            assert_eq!(span(Duration::from_secs(seconds)), expected);
         }
     }
 }

@@ -31,7 +31,8 @@ pub(crate) struct RepairArgs {
 /// Repairs a crawl.
 pub(crate) fn run(args: &RepairArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let repaired = repair(&args.dir, &args.out, crawler::clock::wall()).map_err(|error| told(&error))?;
+    let repaired =
+        repair(&args.dir, &args.out, crawler::clock::wall()).map_err(|error| with_exit_code(&error))?;
     let out = path_text(&args.out);
     let mut stdout = io::stdout().lock();
     if console.json {
@@ -87,7 +88,7 @@ fn lines(repaired: &Repaired) -> Vec<String> {
     lines
 }
 
-fn told(error: &RepairError) -> anyhow::Error {
+fn with_exit_code(error: &RepairError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
         RepairError::Exists(_) | RepairError::Dir(DirError::NoCrawl(_)) => exit::USAGE,

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::exit::{self, Stop};
-use crate::show::{open, told};
+use crate::show::{open, view_error};
 use crate::terminal::Console;
 
 /// Options of `report`.
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
         return Err(Stop::new(exit::USAGE, words).into());
     };
     let view = open(&args.dir)?;
-    let report = view.owner_report(host).map_err(|error| told(&error))?;
+    let report = view.owner_report(host).map_err(|error| view_error(&error))?;
     let report = report.ok_or_else(|| {
         let host = crawler::clean::clean(host);
         Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show DIR hosts` lists them"))

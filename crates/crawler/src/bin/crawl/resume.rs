@@ -80,17 +80,18 @@ pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
         console.warning(warning);
     }
     let now = crawler::clock::wall();
-    let mut job = Job::resume(loaded.settings, &record, now).map_err(|error| crawling::told(&error))?;
-    tell_rejudged(job.rejudged(), console);
+    let mut job =
+        Job::resume(loaded.settings, &record, now).map_err(|error| crawling::with_exit_code(&error))?;
+    report_rejudged(job.rejudged(), console);
     if args.revisit.is_some() {
-        let queued = job.revisit(args.revisit, now).map_err(|error| crawling::told(&error))?;
+        let queued = job.revisit(args.revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
         console.note(&format!("{queued} pages are due to be visited again"));
     }
     crawling::crawl(job, console)
 }
 
 /// Reports what is checked again, and what can't be.
-fn tell_rejudged(rejudged: &Rejudged, console: Console) {
+fn report_rejudged(rejudged: &Rejudged, console: Console) {
     if rejudged.changed.is_empty() {
         return;
     }

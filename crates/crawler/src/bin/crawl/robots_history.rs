@@ -8,7 +8,7 @@ use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
-use crate::show::{finish, open, told};
+use crate::show::{finish, open, view_error};
 use crate::terminal::Console;
 
 /// Options of `robots log`.
@@ -46,7 +46,7 @@ pub(crate) fn log(args: &RobotsLogArgs, console: Console) -> anyhow::Result<i32>
     let (view, origins) = open_at(&args.dir, &args.origin, "crawl robots log DIR ORIGIN", console)?;
     let mut logs = Vec::with_capacity(origins.len());
     for origin in &origins {
-        logs.push((origin, view.robots_log(origin).map_err(|error| told(&error))?));
+        logs.push((origin, view.robots_log(origin).map_err(|error| view_error(&error))?));
     }
     write(|out| {
         for (origin, answers) in &logs {
@@ -77,7 +77,7 @@ pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i3
     };
     let pair = args.a.clone().zip(args.b.clone()).map(|(a, b)| [Which(a), Which(b)]);
     let named = pair.is_some();
-    match view.robots_diff(origin, pair.as_ref()).map_err(|error| told(&error))? {
+    match view.robots_diff(origin, pair.as_ref()).map_err(|error| view_error(&error))? {
         Some(difference) => {
             write(|out| if console.json { difference.write_json(out) } else { difference.write_text(out) })
         }
@@ -103,7 +103,7 @@ fn open_at(
     crate::logging::start(console, None);
     let (dir, origin) = directory_first(first, second, usage)?;
     let view = open(&dir)?;
-    let found = view.robots_origins(origin).map_err(|error| told(&error))?;
+    let found = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if found.is_empty() {
         let text = crawler::clean::clean(origin);
         let what = format!("no robots.txt of {text} is stored; `crawl show DIR robots` lists all");

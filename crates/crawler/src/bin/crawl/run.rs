@@ -17,7 +17,7 @@ use crate::terminal::Console;
 pub(crate) const PROGRAM: &str = concat!("crawl ", env!("CARGO_PKG_VERSION"));
 
 /// Invalid lines of a seed file that are reported one by one.
-const TOLD: usize = 20;
+const LISTED: usize = 20;
 
 /// Options of a crawl.
 #[derive(Clone, Debug, Default, Args)]
@@ -127,7 +127,7 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let seeds = seeds::read(&settings.seed)?;
-    tell_bad_lines(&seeds, console);
+    report_bad_lines(&seeds, console);
     if seeds.seeds.is_empty() {
         let what = format!("no line of {} is a URL that can be crawled", path_text(&settings.seed));
         return Err(Stop::new(exit::NO_SEED, what).into());
@@ -140,18 +140,18 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
     Ok(Job { settings, seeds })
 }
 
-fn tell_bad_lines(list: &SeedList, console: Console) {
-    for bad in list.bad.iter().take(TOLD) {
+fn report_bad_lines(list: &SeedList, console: Console) {
+    for bad in list.bad.iter().take(LISTED) {
         console.warning(&format!("seed {bad}; skipped"));
     }
-    if list.bad.len() > TOLD {
-        console.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - TOLD));
+    if list.bad.len() > LISTED {
+        console.warning(&format!("seed file: {} more invalid lines skipped", list.bad.len() - LISTED));
     }
 }
 
 /// Starts the crawl; what can be checked is checked before anything is written.
 fn start(job: Job, console: Console) -> anyhow::Result<i32> {
     let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
-        .map_err(|error| crawling::told(&error))?;
+        .map_err(|error| crawling::with_exit_code(&error))?;
     crawling::crawl(job, console)
 }

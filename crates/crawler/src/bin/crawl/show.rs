@@ -114,7 +114,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
         (Some(Shown::Robots), Some(origin)) => show_robots(&view, origin, console),
         (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, console),
         (None, _) => {
-            let summary = view.summary().map_err(|error| told(&error))?;
+            let summary = view.summary().map_err(|error| view_error(&error))?;
             let mut out = Pager::start(is_terminal && !console.json);
             let place = path_text(&args.dir);
             let written = if console.json {
@@ -157,7 +157,7 @@ fn show_table(
     is_terminal: bool,
     console: Console,
 ) -> anyhow::Result<i32> {
-    let mut rows = view.rows(table).map_err(|error| told(&error))?;
+    let mut rows = view.rows(table).map_err(|error| view_error(&error))?;
     let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
     for name in args.columns.iter().filter(|_| !takes_all(&args.columns)) {
         place(rows.columns(), table, name)?;
@@ -170,7 +170,7 @@ fn show_table(
         rows = rows.keep(move |row| filter.passes(row));
     }
     if let Some(keys) = keys {
-        rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root)).map_err(|error| told(&error))?;
+        rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root)).map_err(|error| view_error(&error))?;
     }
     if let Some(limit) = args.limit {
         rows = rows.first(limit);
@@ -187,7 +187,7 @@ fn show_table(
     let written = write_rows(rows, form, &mut out);
     let written = written.and_then(|written| Ok(out.finish().map(|()| written)?));
     if table == Table::Ledger && written.is_ok() {
-        let verdict = view.verify_ledger().map_err(|error| told(&error))?;
+        let verdict = view.verify_ledger().map_err(|error| view_error(&error))?;
         if verdict.intact {
             console.note(&verdict.to_string())
         } else {
@@ -195,7 +195,7 @@ fn show_table(
         }
     }
     finish(written.map(|written| {
-        tell_left_out(written, console);
+        report_omitted(written, console);
         if written.narrowed > 0 {
             let what = "columns that don't fit";
             console.note(&format!(
@@ -214,7 +214,7 @@ fn takes_all(columns: &[String]) -> bool {
 fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let parsed = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
-    let Some(mut rows) = view.page(&parsed).map_err(|error| told(&error))? else {
+    let Some(mut rows) = view.page(&parsed).map_err(|error| view_error(&error))? else {
         let place = path_text(&args.dir);
         let what = format!(
             "{} has no row in table pages: no response was received; `crawl explain {place} URL` says why",
@@ -234,14 +234,14 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Consol
 
 /// Shows the stored robots.txt of a host's origins.
 fn show_robots(view: &View<SledStore>, origin: &str, console: Console) -> anyhow::Result<i32> {
-    let origins = view.robots_origins(origin).map_err(|error| told(&error))?;
+    let origins = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if origins.is_empty() {
         let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
     for origin in origins {
-        if let Some(stored) = view.stored_robots(&origin).map_err(|error| told(&error))? {
+        if let Some(stored) = view.stored_robots(&origin).map_err(|error| view_error(&error))? {
             let written =
                 if console.json { stored.write_json(&mut out) } else { stored.write_text(&mut out) };
             if written.is_err() {
@@ -276,7 +276,7 @@ pub(crate) fn check_noindex(include_noindex: bool, table: Option<Table>) -> anyh
 }
 
 /// Reports how many rows were omitted.
-pub(crate) fn tell_left_out(written: Written, console: Console) {
+pub(crate) fn report_omitted(written: Written, console: Console) {
     if written.left_out > 0 {
         console.note(&format!(
             "omitted links of pages under noindex: {}; --include-noindex includes them",
@@ -287,7 +287,7 @@ pub(crate) fn tell_left_out(written: Written, console: Console) {
 
 /// Opens a crawl, or says why not.
 pub(crate) fn open(dir: &Path) -> anyhow::Result<View<SledStore>> {
-    View::open(dir).map_err(|error| told(&error))
+    View::open(dir).map_err(|error| view_error(&error))
 }
 
 /// Returns the exit code; a closed pipe is no error.
@@ -295,12 +295,12 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
     match result {
         Ok(()) => Ok(exit::COMPLETE),
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::COMPLETE),
-        Err(error) => Err(told(&error)),
+        Err(error) => Err(view_error(&error)),
     }
 }
 
 /// An error with its causes. A directory without a crawl is a usage error, everything else a storage error.
-pub(crate) fn told(error: &ViewError) -> anyhow::Error {
+pub(crate) fn view_error(error: &ViewError) -> anyhow::Error {
     let code = match error {
         ViewError::Dir(DirError::NoCrawl(_)) => exit::USAGE,
         _ => exit::STORAGE,

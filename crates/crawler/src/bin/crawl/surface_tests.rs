@@ -55,9 +55,9 @@ fn option(command: &Command, long: &str) -> Arg {
 }
 
 /// Gives the text after `[default: `.
-fn default_told(text: &str) -> Option<&str> {
+fn stated_default(text: &str) -> Option<&str> {
     let (_, rest) = text.rsplit_once("[default: ")?;
-    rest.split_once(']').map(|(told, _)| told)
+    rest.split_once(']').map(|(stated, _)| stated)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn every_setting_with_an_option_stands_in_help_with_its_default() {
     for key in KEYS {
         let Some(long) = key.option else { continue };
         let help = option(run, long).get_help().unwrap().to_string();
-        let told = default_told(&help).unwrap_or_default();
+        let stated = stated_default(&help).unwrap_or_default();
         let value = match defaults.value(key.path).unwrap() {
             toml::Value::String(text) => text,
             toml::Value::Float(number) => number.to_string(),
@@ -81,7 +81,7 @@ fn every_setting_with_an_option_stands_in_help_with_its_default() {
             }
             other => other.to_string(),
         };
-        assert_eq!(told, value, "--{long}");
+        assert_eq!(stated, value, "--{long}");
     }
     let of_settings = KEYS.iter().filter_map(|key| key.option).chain(NO_SETTINGS);
     assert_eq!(options(run), of_settings.map(|long| format!("--{long}")).collect());
@@ -215,10 +215,10 @@ fn the_document_holds_every_command_and_option_and_no_other() {
         assert_eq!(rows.keys().cloned().collect::<BTreeSet<_>>(), own, "{name}");
         for (long, row) in rows {
             let help = option(&command, &long[2..]).get_help().map(ToString::to_string).unwrap_or_default();
-            let told = default_told(&help).unwrap_or_default();
+            let stated = stated_default(&help).unwrap_or_default();
             assert!(
-                told.is_empty() || row.contains(&format!("| {told} |")),
-                "{name} {long}: default {told:?} isn't in {row:?}"
+                stated.is_empty() || row.contains(&format!("| {stated} |")),
+                "{name} {long}: default {stated:?} isn't in {row:?}"
             );
         }
     }
@@ -230,8 +230,8 @@ fn the_document_holds_every_command_and_option_and_no_other() {
         .collect::<BTreeSet<_>>();
     assert_eq!(documented["Every command"].keys().cloned().collect::<BTreeSet<_>>(), of_all);
     let commands: BTreeSet<_> = commands().into_keys().collect();
-    let told: BTreeSet<_> = documented.into_keys().filter(|name| name.starts_with("crawl ")).collect();
-    assert_eq!(told, commands);
+    let stated: BTreeSet<_> = documented.into_keys().filter(|name| name.starts_with("crawl ")).collect();
+    assert_eq!(stated, commands);
 }
 
 #[test]

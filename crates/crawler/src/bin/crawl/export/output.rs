@@ -62,7 +62,7 @@ impl Output {
     }
 
     /// Its name for messages.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match self {
             Self::Standard(_) => "standard output".to_owned(),
             Self::File(path, _) | Self::Directory(path) | Self::Database(path) => path_text(path),

@@ -76,7 +76,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
         Some(name) => Agent::new(name).with_aliases(asked.aliases),
         None => own.clone(),
     };
-    let Some(visit) = view.visit(&url).map_err(|error| show::told(&error))? else {
+    let Some(visit) = view.visit(&url).map_err(|error| show::view_error(&error))? else {
         let dir = path_text(dir);
         let what = format!(
             "{dir} has no visit of {url}; `crawl explain {dir} {url}` says \
@@ -128,7 +128,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
     if console.json {
         writeln!(out, "{}", as_json(&visit, &check, &checked, basis))?;
     } else {
-        tell(&visit, &check, &checked, basis, out)?;
+        write_text(&visit, &check, &checked, basis, out)?;
     }
     Ok(exit::COMPLETE)
 }
@@ -250,7 +250,7 @@ fn as_json(visit: &StoredVisit, check: &Check, checked: &Checked, basis: Basis) 
     Value::Object(answer)
 }
 
-fn tell(
+fn write_text(
     visit: &StoredVisit,
     check: &Check,
     checked: &Checked,
@@ -262,7 +262,7 @@ fn tell(
     let status = record.status.map_or_else(|| "no response".to_owned(), |status| format!("status {status}"));
     writeln!(out, "{}: visited {}, {status}", clean(&record.url), record.fetched_at)?;
     writeln!(out, "{}", basis.in_words())?;
-    words::tell(check, checked, out)?;
+    words::write_text(check, checked, out)?;
     let links: Vec<String> = links.iter().map(|(what, count)| format!("{count} {what}")).collect();
     let links = if links.is_empty() { "none found".to_owned() } else { links.join(", ") };
     writeln!(out, "what the crawl did")?;

@@ -9,7 +9,7 @@ use super::answer::revisit_days;
 use super::decide::{Check, Checked};
 
 /// Writes the directives of a page as text: each flag with the tag or header line that set it.
-pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_text(check: &Check, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {
     let directives = &checked.directives;
     let due = directives.is_unavailable(check.now);
     let by = |keys: &[&str]| said(&directives.because, keys, due);
@@ -60,12 +60,12 @@ pub(super) fn tell(check: &Check, checked: &Checked, out: &mut dyn Write) -> io:
         }
     }
     let effects = directives.effects();
-    let told = |may: bool| if may { "may be" } else { "may not be" };
+    let may_be = |may: bool| if may { "may be" } else { "may not be" };
     writeln!(
         out,
         "the text {} stored, the body {} stored",
-        told(effects.store_text.is_allowed()),
-        told(effects.store_body.is_allowed())
+        may_be(effects.store_text.is_allowed()),
+        may_be(effects.store_body.is_allowed())
     )?;
     match (effects.enqueue_links.is_allowed(), checked.links.len()) {
         (false, _) => writeln!(out, "no link of this page may be queued")?,

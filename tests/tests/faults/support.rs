@@ -13,7 +13,7 @@ use crate::scene::{Scene, sorted};
 
 /// Prints a row of the fault matrix, and checks what holds for all of them: the message is there, and it is no panic.
 #[track_caller]
-pub(crate) fn told<'a>(fault: &str, output: &'a Output, code: i32) -> &'a str {
+pub(crate) fn fault_row<'a>(fault: &str, output: &'a Output, code: i32) -> &'a str {
     let message = output.stderr.lines().find(|line| line.starts_with("error:")).unwrap_or("");
     eprintln!("| {fault} | {:?} | {message} |", output.code);
     assert!(!output.stderr.contains("panicked"), "{fault}: {output}");
