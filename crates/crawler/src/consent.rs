@@ -104,7 +104,7 @@ pub enum Step {
 }
 
 #[derive(Debug)]
-struct Held {
+struct CachedFile {
     said: Content,
     fetched_at: Timestamp,
     expires: Timestamp,
@@ -118,7 +118,7 @@ enum Content {
     Unreachable(String),
 }
 
-impl Held {
+impl CachedFile {
     fn memory(&self) -> usize {
         let said = match &self.said {
             Content::Tdm(file) => file.memory(),
@@ -248,9 +248,9 @@ impl<S: Store> ConsentCache<S> {
         origin: &Origin,
         file: SiteFile,
         now: Timestamp,
-    ) -> Result<Option<Arc<Held>>, StoreError> {
+    ) -> Result<Option<Arc<CachedFile>>, StoreError> {
         let origin = origin.to_string();
-        let held = match self.held.get::<Held>(kind(file), &origin) {
+        let held = match self.held.get::<CachedFile>(kind(file), &origin) {
             Some(held) => Some(held),
             None => self.stored(&origin, file)?.map(|held| self.keep(&origin, file, held)),
         };
@@ -262,7 +262,7 @@ impl<S: Store> ConsentCache<S> {
         let origin = origin.to_string();
         let mut bytes = 0;
         for file in &self.files {
-            if self.held.get::<Held>(kind(*file), &origin).is_none() {
+            if self.held.get::<CachedFile>(kind(*file), &origin).is_none() {
                 let last = self.store.last(Tree::SiteFiles, &SiteFileRecord::prefix(&origin, *file))?;
                 bytes += last.map_or(0, |(_, value)| crate::packed::unpacked_len(&value));
             }
@@ -270,7 +270,7 @@ impl<S: Store> ConsentCache<S> {
         Ok(bytes)
     }
 
-    fn stored(&self, origin: &str, file: SiteFile) -> Result<Option<Held>, StoreError> {
+    fn stored(&self, origin: &str, file: SiteFile) -> Result<Option<CachedFile>, StoreError> {
         if let Some(record) = self.uncommitted.get(&file_name(origin, file)) {
             return Ok(Some(self.read(&record)));
         }
@@ -281,17 +281,17 @@ impl<S: Store> ConsentCache<S> {
         Ok(Some(self.read(&record)))
     }
 
-    fn read(&self, record: &SiteFileRecord) -> Held {
+    fn read(&self, record: &SiteFileRecord) -> CachedFile {
         let said = match (&record.body, record.file) {
             _ if record.unreachable => Content::Unreachable(record.reason.clone()),
             (Some(body), SiteFile::TdmRep) => Content::Tdm(TdmFile::parse(body.as_bytes())),
             (Some(body), SiteFile::AiTxt) => Content::Ai(AiTxt::parse(body.as_bytes(), &self.agent)),
             (None, _) => Content::Silent,
         };
-        Held { said, fetched_at: record.fetched_at, expires: record.expires }
+        CachedFile { said, fetched_at: record.fetched_at, expires: record.expires }
     }
 
-    fn keep(&self, origin: &str, file: SiteFile, held: Held) -> Arc<Held> {
+    fn keep(&self, origin: &str, file: SiteFile, held: CachedFile) -> Arc<CachedFile> {
         let held = Arc::new(held);
         self.held.keep(kind(file), origin, Arc::clone(&held), held.memory());
         held

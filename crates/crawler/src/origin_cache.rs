@@ -55,12 +55,12 @@ const OVERHEAD: usize = 192;
 #[derive(Debug)]
 pub struct OriginCache {
     budget: usize,
-    held: Mutex<Held>,
+    held: Mutex<Entries>,
 }
 
 /// A list for each kind, so that a kind can have a limit of its own; all share the clock and the count of bytes.
 #[derive(Debug)]
-struct Held {
+struct Entries {
     lists: [LruCache<Box<str>, Slot, RandomState>; KINDS],
     /// Of all entries.
     bytes: usize,
@@ -82,7 +82,7 @@ impl OriginCache {
     /// An empty cache with this budget in bytes.
     pub fn new(budget: u64) -> Self {
         let lists = std::array::from_fn(|_| LruCache::unbounded_with_hasher(RandomState::new()));
-        let held = Held { lists, bytes: 0, clock: 0 };
+        let held = Entries { lists, bytes: 0, clock: 0 };
         Self { budget: usize::try_from(budget).unwrap_or(usize::MAX), held: Mutex::new(held) }
     }
 
@@ -150,7 +150,7 @@ impl OriginCache {
         self.lock().lists[kind as usize].len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -161,7 +161,7 @@ impl Default for OriginCache {
     }
 }
 
-impl Held {
+impl Entries {
     fn remove(&mut self, kind: Kind, name: &str) -> Option<Slot> {
         let slot = self.lists[kind as usize].pop(name)?;
         self.bytes -= slot.bytes;

@@ -32,11 +32,11 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) struct Asking {
     most: usize,
-    held: Mutex<Held>,
+    held: Mutex<Attempts>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct Attempts {
     turns: HashMap<(Origin, SiteFile), (Turn, Timestamp)>,
     bytes: usize,
 }
@@ -92,7 +92,7 @@ impl Asking {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, Attempts> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,14 +7,14 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, Lease, Priority, QueuedUrl, Via};
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::store::{Store, Tree};
-use crate::trap::Held;
+use crate::trap::BudgetExceeded;
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{FoundLink, Visited};
 
 /// What became of a link, or why it is held back.
 pub(super) enum Judged {
     Known(LinkOutcome),
-    Held(Held),
+    Held(BudgetExceeded),
 }
 
 impl From<LinkOutcome> for Judged {

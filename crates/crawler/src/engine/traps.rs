@@ -7,7 +7,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{HostId, QueuedUrl};
 use crate::record::{Decided, Decision, Layer};
 use crate::store::{Store, StoreError};
-use crate::trap::{Held, by_form};
+use crate::trap::{BudgetExceeded, by_form};
 use crate::url::CrawlUrl;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
@@ -18,7 +18,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         own: (&str, HostId),
         queued: &QueuedUrl,
         url: &CrawlUrl,
-    ) -> Result<Result<HostId, Held>, StoreError> {
+    ) -> Result<Result<HostId, BudgetExceeded>, StoreError> {
         if !queued.seed
             && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
         {

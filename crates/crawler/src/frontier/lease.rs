@@ -11,7 +11,7 @@ use crate::address::{AddressClass, Booked};
 use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
 use crate::record::SitemapRecord;
-use crate::trap::Held;
+use crate::trap::BudgetExceeded;
 use crate::url::CrawlUrl;
 
 /// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
@@ -146,7 +146,7 @@ pub enum Admitted {
     /// It is queued, and will be tested when its host wakes.
     Untested,
     /// It is new, and held back: a budget of its host is used up. It isn't remembered as seen.
-    Held(Held),
+    Held(BudgetExceeded),
 }
 
 /// The frontier's figures.

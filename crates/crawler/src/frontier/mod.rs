@@ -126,7 +126,7 @@ pub struct Frontier<S> {
     /// Budgets; none holds nothing back.
     traps: Option<TrapSettings>,
     /// What was held back when its host woke or was to be asked.
-    held: Vec<(HostId, QueuedUrl, Held)>,
+    held: Vec<(HostId, QueuedUrl, BudgetExceeded)>,
 }
 
 impl<S: Store> Frontier<S> {
@@ -335,7 +335,7 @@ impl<S: Store> Frontier<S> {
 
     /// Queues a URL again that was taken out of its queue unasked since a budget was used up; says so if it still is. The host must be in
     /// memory ([`Frontier::load`]).
-    pub fn requeue_held(&mut self, id: HostId, url: QueuedUrl) -> Option<Held> {
+    pub fn requeue_held(&mut self, id: HostId, url: QueuedUrl) -> Option<BudgetExceeded> {
         let held = self.exhausted(id, &url);
         if held.is_none() {
             self.requeue(id, url);

@@ -45,7 +45,7 @@ fn take(frontier: &mut Frontier<MemoryStore>) -> Option<CrawlUrl> {
     Some(url)
 }
 
-fn held(admitted: Admitted) -> Option<Held> {
+fn held(admitted: Admitted) -> Option<BudgetExceeded> {
     if let Admitted::Held(held) = admitted { Some(held) } else { None }
 }
 

@@ -2,7 +2,7 @@
 
 use super::host::{Host, Priority};
 use super::item::QueuedUrl;
-use super::{Frontier, Held};
+use super::{BudgetExceeded, Frontier};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError};
 use crate::trap::TrapSettings;
@@ -27,12 +27,12 @@ impl<S: Store> Frontier<S> {
     }
 
     /// What was held back since the last call when its host woke or was to be asked: to be entered in the ledger.
-    pub fn take_held(&mut self) -> Result<Vec<(HostId, CrawlUrl, QueuedUrl, Held)>, StoreError> {
+    pub fn take_held(&mut self) -> Result<Vec<(HostId, CrawlUrl, QueuedUrl, BudgetExceeded)>, StoreError> {
         let held = std::mem::take(&mut self.held).into_iter();
         held.map(|(id, item, held)| Ok((id, self.hosts[id].url_of(&item)?, item, held))).collect()
     }
 
-    pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<Held> {
+    pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<BudgetExceeded> {
         let rules = self.traps.as_ref()?;
         if item.seed {
             return None;
@@ -41,7 +41,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Takes the URL at the head of a queue out of it.
-    pub(super) fn hold(&mut self, id: HostId, priority: Priority, item: QueuedUrl, held: Held) {
+    pub(super) fn hold(&mut self, id: HostId, priority: Priority, item: QueuedUrl, held: BudgetExceeded) {
         let done = self.host_mut(id).queue(priority).advance();
         self.drop_chunk(id, priority, done);
         self.queued -= 1;
@@ -50,7 +50,7 @@ impl<S: Store> Frontier<S> {
 }
 
 /// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is.
-pub(super) fn admit(rules: &TrapSettings, host: &mut Host, url: &QueuedUrl) -> Option<Held> {
+pub(super) fn admit(rules: &TrapSettings, host: &mut Host, url: &QueuedUrl) -> Option<BudgetExceeded> {
     if url.seed {
         host.groups.note(&url.path, url.depth);
         return None;

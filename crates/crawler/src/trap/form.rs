@@ -7,21 +7,22 @@ use crate::url::CrawlUrl;
 const LONGEST_PERIOD: usize = 8;
 
 /// Says which budget a URL exceeds by its own form. Takes time in the order of the path's length.
-pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Held> {
+pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<BudgetExceeded> {
     if let Some(most) = rules.depth.filter(|most| depth > *most) {
-        return Some(Held::new(Budget::Depth, most.into(), depth.into()));
+        return Some(BudgetExceeded::new(Budget::Depth, most.into(), depth.into()));
     }
     let segments = segments(url.as_url().path());
     let count = segments.len() as u64;
     if let Some(most) = rules.segments.filter(|most| count > u64::from(*most)) {
-        return Some(Held::new(Budget::Segments, most.into(), count));
+        return Some(BudgetExceeded::new(Budget::Segments, most.into(), count));
     }
     let most = rules.repeats?;
     let (_, times) = most_repeated(&segments)?;
     // A word that stands here and there is weaker evidence than the same one over and over.
     let in_a_row = longest_row(&segments);
     let count = if in_a_row > most { in_a_row } else { times };
-    (in_a_row > most || times > 2 * most).then(|| Held::new(Budget::Repeats, most.into(), count.into()))
+    (in_a_row > most || times > 2 * most)
+        .then(|| BudgetExceeded::new(Budget::Repeats, most.into(), count.into()))
 }
 
 /// The segments of a path; a slash at the end makes none.

@@ -117,9 +117,9 @@ impl Groups {
         path_and_query: &str,
         depth: u32,
         have: u64,
-    ) -> Option<Held> {
+    ) -> Option<BudgetExceeded> {
         if let Some(most) = rules.urls_per_host.filter(|most| have >= *most) {
-            return Some(Held::new(Budget::UrlsPerHost, most, have));
+            return Some(BudgetExceeded::new(Budget::UrlsPerHost, most, have));
         }
         let keys = Keys::of(path_and_query);
         let held = [keys.query, keys.shape]
@@ -182,7 +182,7 @@ impl Groups {
     }
 
     /// Says why a URL that waits isn't asked for any more: its group went on saying the same.
-    pub(crate) fn exhausted(&self, rules: &TrapSettings, path_and_query: &str) -> Option<Held> {
+    pub(crate) fn exhausted(&self, rules: &TrapSettings, path_and_query: &str) -> Option<BudgetExceeded> {
         let most = rules.same_pages?;
         if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= most) {
             return None;
@@ -226,7 +226,7 @@ impl Group {
         Self { count, pages, fresh, same, ..Self::new(key, depth) }
     }
 
-    fn judge(&self, rules: &TrapSettings, keys: Keys, depth: u32) -> Option<Held> {
+    fn judge(&self, rules: &TrapSettings, keys: Keys, depth: u32) -> Option<BudgetExceeded> {
         if let Some(most) = rules.same_pages
             && let Some(held) = self.is_same(most)
         {
@@ -248,20 +248,20 @@ impl Group {
         (u64::from(self.count) >= limit).then(|| self.held(budget, limit, self.count))
     }
 
-    fn is_same(&self, most: u64) -> Option<Held> {
+    fn is_same(&self, most: u64) -> Option<BudgetExceeded> {
         (u64::from(self.same) >= most).then(|| self.held(Budget::SamePages, most, self.same))
     }
 
     /// As [`Group::is_same`], of a folder: its pages may have nothing in common but that, so hardly any of them may have said
     /// something new.
-    fn has_no_more_to_say(&self, most: u64) -> Option<Held> {
+    fn has_no_more_to_say(&self, most: u64) -> Option<BudgetExceeded> {
         let is_dull = self.fresh.saturating_mul(NEW_IN) <= self.pages;
-        self.is_same(most).filter(|_| is_dull).map(|held| Held { in_folder: true, ..held })
+        self.is_same(most).filter(|_| is_dull).map(|held| BudgetExceeded { in_folder: true, ..held })
     }
 
-    fn held(&self, budget: Budget, limit: u64, count: u32) -> Held {
+    fn held(&self, budget: Budget, limit: u64, count: u32) -> BudgetExceeded {
         let (fresh, pages) = (self.fresh.into(), self.pages.into());
-        Held { budget, limit, count: count.into(), fresh, pages, in_folder: false }
+        BudgetExceeded { budget, limit, count: count.into(), fresh, pages, in_folder: false }
     }
 
     /// Takes in a page of the group; true if it says what others have said.

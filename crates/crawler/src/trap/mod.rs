@@ -80,7 +80,7 @@ impl Budget {
 
 /// Why a URL is held back, as plain figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct BudgetExceeded {
     /// The budget that is used up.
     pub budget: Budget,
     /// What it allows for this URL.
@@ -96,7 +96,7 @@ pub struct Held {
     pub in_folder: bool,
 }
 
-impl Held {
+impl BudgetExceeded {
     fn new(budget: Budget, limit: u64, count: u64) -> Self {
         Self { budget, limit, count, fresh: 0, pages: 0, in_folder: false }
     }
@@ -165,14 +165,14 @@ impl Domains {
     }
 
     /// Says why a host that isn't known yet stays unknown.
-    pub fn judge(&self, rules: &TrapSettings, host: &str) -> Option<Held> {
+    pub fn judge(&self, rules: &TrapSettings, host: &str) -> Option<BudgetExceeded> {
         if let Some(most) = rules.hosts_per_page.filter(|most| self.of_page >= *most) {
-            return Some(Held::new(Budget::HostsPerPage, most, self.of_page));
+            return Some(BudgetExceeded::new(Budget::HostsPerPage, most, self.of_page));
         }
         let most = rules.hosts_per_domain.map(|most| most.min(DomainCount::MOST));
         let asked = DomainCount::of(host);
         let have = self.hosts.find(asked.hash(), |known| known.is_of(asked)).map_or(0, |known| known.count());
-        most.filter(|most| have >= *most).map(|most| Held::new(Budget::HostsPerDomain, most, have))
+        most.filter(|most| have >= *most).map(|most| BudgetExceeded::new(Budget::HostsPerDomain, most, have))
     }
 }
 
@@ -263,7 +263,8 @@ mod tests {
     #[test]
     fn evidence_names_the_budget_its_value_and_the_key() {
         let url = CrawlUrl::parse("http://a.test/cal/2031/04?x=1").unwrap();
-        let held = |budget| Held { budget, limit: 10, count: 12, fresh: 3, pages: 9, in_folder: false };
+        let held =
+            |budget| BudgetExceeded { budget, limit: 10, count: 12, fresh: 3, pages: 9, in_folder: false };
         for (budget, expected) in [
             (Budget::Depth, "traps.depth 10: 12 links from a seed"),
             (Budget::Segments, "traps.segments 10: the path has 12 segments"),
@@ -281,7 +282,7 @@ mod tests {
             assert!(budget.outcome().is_skip());
             assert!(budget.outcome().as_str().starts_with("trap_"));
         }
-        let folder = Held { in_folder: true, ..held(Budget::SamePages) };
+        let folder = BudgetExceeded { in_folder: true, ..held(Budget::SamePages) };
         assert_eq!(
             folder.evidence(&url),
             "traps.same_pages 10: the last 12 pages of the folder a.test/cal/#/ repeated earlier content; 3 of 9 had new content"

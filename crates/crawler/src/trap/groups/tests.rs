@@ -21,7 +21,7 @@ fn until_held(
     path: impl Fn(u64) -> String,
     depth: impl Fn(u64) -> u32,
     text: impl Fn(u64) -> Option<u32>,
-) -> Option<(u64, Held)> {
+) -> Option<(u64, BudgetExceeded)> {
     let mut groups = Groups::default();
     for n in 0..most {
         if let Some(held) = groups.admit(rules, &path(n), depth(n), n) {
