@@ -66,12 +66,12 @@ pub enum Before {
     /// A file has to be asked for first.
     Ask(SiteFile, CrawlUrl),
     /// This was said.
-    Said(Said),
+    SiteStatements(SiteStatements),
 }
 
 /// The statements about one page that don't come from the page itself.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct SiteStatements {
     /// The lines of robots.txt: each claim once, by the first line that makes it. A thousand lines may make the same few, and
     /// this is held while the page is waited for.
     pub robots: Vec<Statement>,
@@ -87,7 +87,7 @@ pub struct Said {
     tdm_statement: Option<Statement>,
 }
 
-impl Said {
+impl SiteStatements {
     /// All statements as they are before the page is asked for.
     pub fn before(&self) -> impl Iterator<Item = &Statement> {
         self.robots.iter().chain(&self.statements).chain(&self.tdm_statement)
@@ -174,7 +174,7 @@ impl<S: Store> ConsentCache<S> {
         let path = url.path_and_query();
         let mut said = self.robots_said(robots, path);
         if !self.rules.policy.may_fetch(said.before()) {
-            return Ok(Before::Said(said));
+            return Ok(Before::SiteStatements(said));
         }
         let origin = url.origin();
         for file in &self.files {
@@ -201,15 +201,18 @@ impl<S: Store> ConsentCache<S> {
                 }
             }
         }
-        Ok(Before::Said(said))
+        Ok(Before::SiteStatements(said))
     }
 
-    fn robots_said(&self, robots: &Entry, path: &str) -> Said {
+    fn robots_said(&self, robots: &Entry, path: &str) -> SiteStatements {
         /// Deciding lines that a page record names.
         const NAMED: usize = 16;
         let at = robots.record.fetched_at;
         let lines = robots.signals.statements(path, at);
-        let mut said = Said { is_unread: robots.signals.unread_about(path).is_some(), ..Said::default() };
+        let mut said = SiteStatements {
+            is_unread: robots.signals.unread_about(path).is_some(),
+            ..SiteStatements::default()
+        };
         if robots.record.consent_lines.is_some() && !lines.is_empty() {
             let deciding = robots.signals.deciding_lines(path).into_iter().take(NAMED).collect();
             said.robots_from = Some(RobotsConsent { digest: robots.digest.clone(), at, lines: deciding });

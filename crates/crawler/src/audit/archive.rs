@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use meta::{DirectiveSource, Directives};
 use serde::{Deserialize, Serialize};
 
-use super::said::RobotsSaid;
+use super::said::RobotsStatements;
 use super::seals::Captures;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
@@ -420,7 +420,7 @@ fn places<S: Store>(
     derived: &mut Derived,
 ) -> Result<Sorted, AuditError> {
     let mut places = rules.sorter();
-    let robots_said = RobotsSaid::new(store, rules);
+    let robots_said = RobotsStatements::new(store, rules);
     let is_off = kept::archive_was_off(runs, rules);
     for page in page_store::scan(store) {
         let page = page?;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use meta::{DirectiveSource, Sources};
 
-use super::said::RobotsSaid;
+use super::said::RobotsStatements;
 use super::{AuditError, AuditRules, Check};
 use crate::page_store::scan_with_links;
 use crate::record::{LinkRecord, PageRecord};
@@ -106,7 +106,7 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Judged, A
     );
     let mut noarchive = Check::new("noarchive", "no body of a page under noarchive is stored");
     let mut nofollow = Check::new("nofollow", "no link is queued that its page or rel forbids following");
-    let robots_said = RobotsSaid::new(store, rules);
+    let robots_said = RobotsStatements::new(store, rules);
     for page in scan_with_links(store) {
         let page = page?;
         let mut record = page.record()?;

@@ -88,7 +88,7 @@ struct Retry {
 }
 
 /// What a version says.
-struct Said {
+struct ParsedRobots {
     rules: Robots,
     signals: RobotsSignals,
 }
@@ -102,7 +102,7 @@ struct Versions<'a, S> {
     /// Of all origins whose versions were asked for since the last [`Versions::begin`].
     retries: Vec<Retry>,
     /// The last ones that were read, by their keys.
-    said: Vec<(Vec<u8>, Rc<Said>)>,
+    said: Vec<(Vec<u8>, Rc<ParsedRobots>)>,
 }
 
 impl<S: Store> Versions<'_, S> {
@@ -171,7 +171,7 @@ impl<S: Store> Versions<'_, S> {
     }
 
     /// What the version in force says.
-    fn in_force_said(&mut self, asked: &Asked, at: Moment) -> Result<Option<Rc<Said>>, AuditError> {
+    fn in_force_parsed(&mut self, asked: &Asked, at: Moment) -> Result<Option<Rc<ParsedRobots>>, AuditError> {
         let Some(version) = self.in_force(asked, at) else { return Ok(None) };
         if let Some((_, said)) = self.said.iter().find(|(key, _)| *key == version.key) {
             return Ok(Some(Rc::clone(said)));
@@ -185,7 +185,7 @@ impl<S: Store> Versions<'_, S> {
                 Robots::deny_all(version.reason.as_str())
             }
         };
-        let said = Rc::new(Said { signals: signals_of(&rules), rules });
+        let said = Rc::new(ParsedRobots { signals: signals_of(&rules), rules });
         if self.said.len() >= PARSED {
             self.said.remove(0);
         }
@@ -310,7 +310,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let at = Some(asked.from.wall);
         let is_lost = checks.repaired.is_some_and(|repaired| asked.from.wall < repaired);
         checks.redirects.case();
-        let said = versions.in_force_said(asked, asked.from)?;
+        let said = versions.in_force_parsed(asked, asked.from)?;
         let is_fresh = |version: &&Version| version.known.age(log, asked.from).least < version.lifetime();
         let version = versions.in_force(asked, asked.from).filter(is_fresh);
         let what = match version.zip(said) {
@@ -337,7 +337,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         let started = asked.from.wall;
         let at = Some(started);
         let is_lost = checks.repaired.is_some_and(|repaired| started < repaired);
-        let said = versions.in_force_said(asked, asked.from)?;
+        let said = versions.in_force_parsed(asked, asked.from)?;
         let Some((version, said)) = versions.in_force(asked, asked.from).zip(said) else {
             checks.known.case();
             let what = "no robots.txt of its origin had been requested";
@@ -394,7 +394,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
     /// The gap after a request is that of the robots.txt of the origin that was asked.
     fn judge_gap(&mut self, before: &Asked, after: &Asked) -> Result<(), AuditError> {
         let Self { log, versions, checks, .. } = self;
-        let Some(said) = versions.in_force_said(before, before.to)? else { return Ok(()) };
+        let Some(said) = versions.in_force_parsed(before, before.to)? else { return Ok(()) };
         let Some(interval) = said.rules.timing().interval(before.to.wall) else { return Ok(()) };
         let asked = interval.every.as_secs_f64();
         let between = log.between(before, after);

@@ -17,13 +17,13 @@ use crate::url::CrawlUrl;
 const IN_MEMORY: usize = 64;
 
 /// Reads the versions that page records refer to.
-pub(super) struct RobotsSaid<'a, S> {
+pub(super) struct RobotsStatements<'a, S> {
     store: &'a S,
     rules: &'a AuditRules,
     held: RefCell<HashMap<(String, Timestamp), Rc<RobotsSignals>>>,
 }
 
-impl<'a, S: Store> RobotsSaid<'a, S> {
+impl<'a, S: Store> RobotsStatements<'a, S> {
     pub(super) fn new(store: &'a S, rules: &'a AuditRules) -> Self {
         Self { store, rules, held: RefCell::default() }
     }

@@ -73,14 +73,14 @@ impl Site {
     fn asks(&self, path: &str, second: i64) -> Option<String> {
         match self.before(path, second) {
             Before::Ask(_, url) => Some(url.path_and_query().to_owned()),
-            Before::Said(_) => None,
+            Before::SiteStatements(_) => None,
         }
     }
 
     fn said(&self, path: &str, second: i64) -> Vec<String> {
         match self.before(path, second) {
             Before::Ask(_, url) => panic!("asks for {url}"),
-            Before::Said(said) => said
+            Before::SiteStatements(said) => said
                 .before()
                 .map(|s| format!("{} {}", s.claim.purpose_name(), s.claim.verdict_name()))
                 .collect(),
@@ -244,7 +244,7 @@ fn a_page_refers_to_the_version_that_holds_the_lines_about_it() {
     let robots = format!("User-agent: *\nAllow: /\n{lines}Content-Usage: /y search=n\n");
     let mut site = Site::new(&[Purpose::Search], &robots, false);
     let said = |site: &Site, path: &str| match site.before(path, 0) {
-        Before::Said(said) => said,
+        Before::SiteStatements(said) => said,
         Before::Ask(_, url) => panic!("asks for {url}"),
     };
     let x = said(&site, "/x");
@@ -308,7 +308,9 @@ fn files_of_many_origins_stay_in_the_budget_and_say_the_same() {
     let said = |site: &Site, host: &str| {
         let page = url(&format!("http://{host}/x"));
         match site.cache.before(&site.robots, &page, at(2)).unwrap() {
-            Before::Said(said) => said.before().map(|said| said.claim.verdict_name()).collect::<Vec<_>>(),
+            Before::SiteStatements(said) => {
+                said.before().map(|said| said.claim.verdict_name()).collect::<Vec<_>>()
+            }
             Before::Ask(_, url) => panic!("asks for {url}"),
         }
     };

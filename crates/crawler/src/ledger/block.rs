@@ -10,7 +10,7 @@ use super::columns::{Column, Reader, Texts, Writer, pull, push};
 use super::{Bad, Head};
 use crate::clock::Boot;
 use crate::record::{
-    Decision, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
+    Decision, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
     RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 
@@ -182,7 +182,7 @@ fn put(to: &mut Writer, state: &mut State, known: &mut Vec<RobotsEvidence>, deci
             u64::from(*indexed) | u64::from(*archived) << 1 | u64::from(*followed) << 2,
         );
     }
-    if let Some(DirectiveSaid { directive, source }) = directive {
+    if let Some(DirectiveEvidence { directive, source }) = directive {
         to.text(Column::Directive, Texts::Words, directive);
         to.text(Column::DirectiveSource, Texts::Words, source);
     }
@@ -326,7 +326,7 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     if has(part::DIRECTIVE) {
         let directive = from.text(Column::Directive, Texts::Words)?.to_owned();
         let source = from.text(Column::DirectiveSource, Texts::Words)?.to_owned();
-        evidence.directive = Some(DirectiveSaid { directive, source });
+        evidence.directive = Some(DirectiveEvidence { directive, source });
     }
     if has(part::LIMIT) {
         let name = from.text(Column::LimitName, Texts::Words)?.to_owned();

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::clock::Boot;
 use crate::record::{
-    Decided, DirectiveSaid, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, PlainReason, Reason,
+    Decided, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, PlainReason, Reason,
     RequestMade, RobotsEvidence, RunSettings, Seal, Stored, StoredKind, Versions,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
@@ -63,7 +63,7 @@ prop_compose! {
             stored: stored.map(Box::new),
             run: run.map(|(settings, seeds)| Box::new(RunSettings { settings, seeds })),
             effects: flags.map(|[indexed, archived, followed]| EffectsTaken { indexed, archived, followed }),
-            directive: directive.map(|(directive, source)| DirectiveSaid { directive, source }),
+            directive: directive.map(|(directive, source)| DirectiveEvidence { directive, source }),
             limit: limit.map(|(name, value)| LimitReached { name, value }),
             pause: pause.map(|(length, reason)| PauseSet { length, reason: Cow::Owned(reason) }),
             versions: versions.map(|(before, after)| Versions { before, after }),

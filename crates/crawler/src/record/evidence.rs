@@ -33,7 +33,7 @@ pub struct Evidence {
     pub effects: Option<EffectsTaken>,
     /// The tag or header that said so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub directive: Option<DirectiveSaid>,
+    pub directive: Option<DirectiveEvidence>,
     /// The limit that was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitReached>,
@@ -84,7 +84,7 @@ pub struct RequestMade {
 
 /// A directive and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DirectiveSaid {
+pub struct DirectiveEvidence {
     /// Its plain form: `noindex` ...
     pub directive: String,
     /// The tag or header line.
@@ -151,7 +151,7 @@ impl Evidence {
     /// Evidence that is a directive.
     pub fn directive(because: &meta::DirectiveSource) -> Self {
         let source = because.source.to_string();
-        let directive = Some(DirectiveSaid { directive: because.directive.clone(), source });
+        let directive = Some(DirectiveEvidence { directive: because.directive.clone(), source });
         Self { directive, ..Self::default() }
     }
 }

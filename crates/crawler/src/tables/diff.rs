@@ -263,10 +263,10 @@ fn number(value: &Value) -> Option<u64> {
 
 fn page_state(row: &[Value]) -> PageState {
     #[derive(serde::Deserialize)]
-    struct Said {
+    struct DirectiveCell {
         directive: String,
     }
-    let directives: Vec<Said> = match &row[5] {
+    let directives: Vec<DirectiveCell> = match &row[5] {
         Value::Compound { json, .. } => serde_json::from_str(json).unwrap_or_default(),
         _ => Vec::new(),
     };

@@ -55,7 +55,7 @@ pub use self::open::{View, ViewError};
 pub use self::order::{CRAWL_COLUMN, columns_of, stable_rows_of};
 pub(crate) use self::order::{RowSorter, host_of, in_order};
 pub use self::owner::{Broken, Gaps, OwnRobots, OwnerReport, Slow};
-pub use self::pages::{ConsentSaid, HeaderLine, PageRow, Said};
+pub use self::pages::{ConsentEntry, DirectiveEntry, HeaderLine, PageRow};
 pub use self::queue::QueueRow;
 pub use self::robots::{RobotsRow, Warned};
 pub use self::row::{Column, Row};

@@ -50,7 +50,7 @@ row! {
         /// `blake3:` and 64 hex digits, of the body as decoded.
         digest: Option<String> [null = "noindex"],
         /// Each directive in effect: `{"directive", "source"}`; in CSV `noindex (meta robots: noindex)`.
-        directives: Vec<Said>,
+        directives: Vec<DirectiveEntry>,
         /// The page may be indexed: status 2xx except 206, and no noindex.
         indexed: bool,
         /// The body is in the archive.
@@ -121,7 +121,7 @@ row! {
         /// Statements of the site about uses of the page: `{"signal", "purpose", "verdict", "source", "raw", "at"}`;
         /// in CSV `ai-train deny (robots.txt line 2: ...)`. Lines of robots.txt are read from the version in
         /// table `robots`.
-        consent: Vec<ConsentSaid> [detail],
+        consent: Vec<ConsentEntry> [detail],
         /// The declared purposes for which the page may be used.
         serves: Vec<String> [detail],
         /// The response header lines with directives or statements about uses: `{"name", "value"}`.
@@ -151,7 +151,7 @@ row! {
 
 /// A statement of a site about the use of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ConsentSaid {
+pub struct ConsentEntry {
     /// The system: `content-usage`, `content-signal`, `tdm-rep`, `ai-txt`, `no-ai`, `ai-block-hint`.
     pub signal: &'static str,
     /// The purpose, or `use`.
@@ -166,7 +166,7 @@ pub struct ConsentSaid {
     pub at: Moment,
 }
 
-impl Element for ConsentSaid {
+impl Element for ConsentEntry {
     const MEMBERS: &'static [(&'static str, Kind)] = &[
         ("signal", Kind::Text),
         ("purpose", Kind::Text),
@@ -177,13 +177,13 @@ impl Element for ConsentSaid {
     ];
 }
 
-impl fmt::Display for ConsentSaid {
+impl fmt::Display for ConsentEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({})", self.purpose, self.verdict, self.source)
     }
 }
 
-impl From<Statement> for ConsentSaid {
+impl From<Statement> for ConsentEntry {
     fn from(statement: Statement) -> Self {
         Self {
             signal: statement.signal.name(),
@@ -217,18 +217,18 @@ impl fmt::Display for HeaderLine {
 
 /// A directive and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Said {
+pub struct DirectiveEntry {
     /// The directive in its plain form: `noindex`, `max-snippet:30` ...
     pub directive: String,
     /// The tag or header line.
     pub source: String,
 }
 
-impl Element for Said {
+impl Element for DirectiveEntry {
     const MEMBERS: &'static [(&'static str, Kind)] = &[("directive", Kind::Text), ("source", Kind::Text)];
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for DirectiveEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.directive, self.source)
     }
@@ -320,7 +320,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         directives: record
             .directives
             .into_iter()
-            .map(|said| Said { directive: said.directive, source: said.source.to_string() })
+            .map(|said| DirectiveEntry { directive: said.directive, source: said.source.to_string() })
             .collect(),
         indexed: record.indexed,
         archived: record.archived,
@@ -356,7 +356,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         revisit_after_days: record.revisit_after_s.map(|wish| wish as f64 / 86_400.0),
         max_excerpt: record.excerpt,
         unavailable_after: record.unavailable_after.map(Moment),
-        consent: record.consent.into_iter().map(ConsentSaid::from).collect(),
+        consent: record.consent.into_iter().map(ConsentEntry::from).collect(),
         serves: record.serves.iter().map(ToString::to_string).collect(),
         headers: record.headers.into_iter().map(|(name, value)| HeaderLine { name, value }).collect(),
         visits: record.visits_before + 1,

@@ -34,7 +34,7 @@ use robots::{Dialect, IntervalReason, Verdict};
 
 use crate::clean::clean_within;
 use crate::clock::{Clock, Now};
-use crate::consent::{self, Before, ConsentCache, Said};
+use crate::consent::{self, Before, ConsentCache, SiteStatements};
 use crate::encoded::Size;
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, Purpose, Response};
 use crate::frontier::{Lease, Permit, RobotsFetch, Work};
@@ -112,7 +112,7 @@ struct MayAsk {
     half_rate: bool,
     evidence: RobotsEvidence,
     noindex: Option<meta::DirectiveSource>,
-    said: Said,
+    said: SiteStatements,
 }
 
 async fn attempt<F: Fetch, S: Store>(
@@ -271,7 +271,7 @@ fn judge_url<F: Fetch, S: Store>(
     // Consent, as far as it is known before the page: robots.txt and the site's files.
     let said = match context.consent.before(&entry, &lease.url, now.wall)? {
         Before::Ask(file, url) => return Ok(Judged::File { asked, half_rate, file, url }),
-        Before::Said(said) => said,
+        Before::SiteStatements(said) => said,
     };
     if !context.consent.policy().may_fetch(said.before()) {
         return over(asked, Event::Refused(said.before().cloned().collect()));

@@ -16,7 +16,7 @@ use super::simhash::simhash;
 use super::visited::Visited;
 use super::{Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
-use crate::consent::Said;
+use crate::consent::SiteStatements;
 use crate::extract::{self, Document, ExtractInput, Extracted, LimitHit, MainText, Readings, Unread};
 use crate::fetch::{Response, Truncation};
 use crate::frontier::QueuedUrl;
@@ -34,7 +34,7 @@ pub(super) struct Page {
     /// A `Noindex` line of robots.txt that covers it.
     pub(super) noindex: Option<DirectiveSource>,
     /// What the site says to uses of the page.
-    pub(super) said: Said,
+    pub(super) said: SiteStatements,
     /// The record of the last visit.
     pub(super) previous: Option<Box<PageRecord>>,
 }

@@ -8,7 +8,7 @@ use super::page::{self, Page};
 use super::rules::PageRules;
 use super::visited::Visited;
 use crate::clock::Now;
-use crate::consent::Said;
+use crate::consent::SiteStatements;
 use crate::fetch::{BodyPermit, Response, Truncation, decode_body};
 use crate::frontier::QueuedUrl;
 use crate::record::RobotsEvidence;
@@ -73,7 +73,7 @@ pub(crate) fn reread(
             ..RobotsEvidence::default()
         },
         noindex: None,
-        said: Said::default(),
+        said: SiteStatements::default(),
         previous: None,
     };
     Some(page::read(rules, page, &response, requested))
