@@ -79,7 +79,7 @@ impl<'i> Reader<'i> {
     fn refuse(&self, span: Option<Range<usize>>, what: &str) -> ConfigError {
         let line = span.map(|span| format!(":{}", self.line(span.start))).unwrap_or_default();
         let what = crate::clean::clean(what.trim_end()).into_owned();
-        ConfigError::Bad { at: format!("{}{line}", self.name), what, origin: Origin::File }
+        ConfigError::Bad { at: format!("{}{line}", self.name), what, origin: ValueSource::File }
     }
 
     /// Puts every key into its section under its own name; refuses what isn't known or stands there twice.

@@ -46,14 +46,14 @@ pub struct Loaded {
     /// Complete and validated. The product may still be empty: see [`Loaded::product`].
     pub settings: Settings,
     /// Key path to origin; every key is there.
-    pub origins: BTreeMap<&'static str, Origin>,
+    pub origins: BTreeMap<&'static str, ValueSource>,
     /// What isn't wrong but probably not meant.
     pub warnings: Vec<String>,
 }
 
 impl Loaded {
     /// Lists every key in the order of `configs/polite.toml`, with its value as TOML text and its origin.
-    pub fn entries(&self) -> Vec<(&'static Key, String, Origin)> {
+    pub fn entries(&self) -> Vec<(&'static Key, String, ValueSource)> {
         let values = flat(&self.settings);
         let entry = |key: &'static Key| {
             let value = values.get(key.path)?.to_string();
@@ -69,7 +69,7 @@ impl Loaded {
 
     /// Gives the product, or the error that a crawl without one deserves.
     pub fn product(&self) -> Result<Product, ConfigError> {
-        let missing = self.origins.get("agent.product").is_none_or(|origin| *origin == Origin::Default);
+        let missing = self.origins.get("agent.product").is_none_or(|origin| *origin == ValueSource::Default);
         self.settings.agent.product.parse().map_err(|error: AgentError| ConfigError::Bad {
             at: "--agent".to_owned(),
             what: if missing {
@@ -77,7 +77,7 @@ impl Loaded {
             } else {
                 error.to_string()
             },
-            origin: Origin::Cli,
+            origin: ValueSource::Cli,
         })
     }
 
@@ -98,8 +98,8 @@ pub fn load(
     path: Option<&Path>,
 ) -> Result<Loaded, ConfigError> {
     let mut values = flat(&Settings::default());
-    let mut origins: BTreeMap<&'static str, Origin> =
-        KEYS.iter().map(|key| (key.path, Origin::Default)).collect();
+    let mut origins: BTreeMap<&'static str, ValueSource> =
+        KEYS.iter().map(|key| (key.path, ValueSource::Default)).collect();
     let mut lines = BTreeMap::new();
     let mut warnings = Vec::new();
     if let Some(path) = path {
@@ -107,14 +107,14 @@ pub fn load(
         let mut from_file = flat(&layer.settings);
         for &key in layer.lines.keys() {
             values.extend(from_file.remove_entry(key));
-            origins.insert(key, Origin::File);
+            origins.insert(key, ValueSource::File);
         }
         lines = layer.lines;
     }
     let name = path.map(|path| path.display().to_string()).unwrap_or_default();
     let from_env =
-        variables(env, &mut warnings).into_iter().map(|(key, value)| (key.path, value, Origin::Env));
-    let from_cli = cli.iter().map(|(path, value)| (path, value.clone(), Origin::Cli));
+        variables(env, &mut warnings).into_iter().map(|(key, value)| (key.path, value, ValueSource::Env));
+    let from_cli = cli.iter().map(|(path, value)| (path, value.clone(), ValueSource::Cli));
     for (key, value, origin) in from_env.chain(from_cli) {
         origins.insert(key, origin);
         let alone = Settings::deserialize(table([(key, value)]));

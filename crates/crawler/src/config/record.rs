@@ -54,7 +54,7 @@ impl Record {
                     "{:?} isn't a URL that can be crawled: {error}",
                     crate::clean::clean_to(seed, 80)
                 ),
-                origin: Origin::File,
+                origin: ValueSource::File,
             })
         });
         urls.collect()
@@ -133,7 +133,7 @@ pub fn read_record(path: &Path) -> Result<Record, ConfigError> {
     let whole: Whole = toml::from_str(&text).map_err(|error| ConfigError::Bad {
         at: name,
         what: crate::clean::clean(error.message()).into_owned(),
-        origin: Origin::File,
+        origin: ValueSource::File,
     })?;
     Ok(whole.record)
 }

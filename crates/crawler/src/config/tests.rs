@@ -45,11 +45,11 @@ fn the_stronger_source_wins() {
     assert!((pace.adaptive - 2.0).abs() < f64::EPSILON);
     assert_eq!(pace.concurrency, PaceSettings::default().concurrency);
     let origin = |path| loaded.origins[path];
-    assert_eq!(origin("pace.delay"), Origin::Cli);
-    assert_eq!(origin("pace.max_delay"), Origin::Env);
-    assert_eq!(origin("pace.adaptive"), Origin::File);
-    assert_eq!(origin("pace.concurrency"), Origin::Default);
-    assert_eq!(origin("fetch.retries"), Origin::Default);
+    assert_eq!(origin("pace.delay"), ValueSource::Cli);
+    assert_eq!(origin("pace.max_delay"), ValueSource::Env);
+    assert_eq!(origin("pace.adaptive"), ValueSource::File);
+    assert_eq!(origin("pace.concurrency"), ValueSource::Default);
+    assert_eq!(origin("fetch.retries"), ValueSource::Default);
     assert_eq!(loaded.origins.len(), KEYS.len());
 }
 
@@ -85,7 +85,7 @@ fn every_variable_is_read() {
             continue;
         }
         let loaded = load_all(&CliOverrides::default(), &[(&variable, text(key.path))], None).unwrap();
-        assert_eq!(loaded.origins[key.path], Origin::Env);
+        assert_eq!(loaded.origins[key.path], ValueSource::Env);
         assert_ne!(loaded.settings, Settings::default(), "{variable}");
         let wrong = load_all(&CliOverrides::default(), &[(&variable, "\u{1b}[31m(")], None);
         let message =
@@ -269,7 +269,7 @@ fn the_polite_file_holds_every_key_with_its_default() {
         .entries()
         .into_iter()
         // The rules of [[extract]] have no default; the file shows one in a comment.
-        .filter(|(key, _, origin)| *origin != Origin::File && key.path != "extract")
+        .filter(|(key, _, origin)| *origin != ValueSource::File && key.path != "extract")
         .map(|(key, ..)| key.path)
         .collect();
     assert_eq!(missing, Vec::<&str>::new());

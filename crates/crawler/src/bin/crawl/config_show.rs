@@ -1,7 +1,7 @@
 //! `crawl config show`: the settings in force and where each comes from.
 
 use clap::Args;
-use crawler::config::{Key, Loaded, Origin};
+use crawler::config::{Key, Loaded, ValueSource};
 
 use crate::exit;
 use crate::run::RunArgs;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ConfigShowArgs, console: Console) -> anyhow::Result<i32
 }
 
 fn as_json(loaded: &Loaded) -> String {
-    let line = |(key, _, origin): (&Key, String, Origin)| {
+    let line = |(key, _, origin): (&Key, String, ValueSource)| {
         let value = loaded.value(key.path);
         let row = serde_json::json!({"v": 1, "key": key.path, "value": value, "origin": origin.to_string()});
         format!("{row}\n")
