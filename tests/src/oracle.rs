@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::Duration;
 
-use crate::request_log::{Lesson, Purpose, Request};
+use crate::request_log::{Lesson, Request, RequestKind};
 
 /// What the crawl had promised.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ pub fn judge(log: &[Request], promise: Promise) -> Vec<Violation> {
         requests.sort_by_key(|request| (request.start, request.end));
         judge_pace(requests, &lessons, promise, &mut found);
     }
-    for request in log.iter().filter(|request| request.purpose == Purpose::Page) {
+    for request in log.iter().filter(|request| request.purpose == RequestKind::Page) {
         found.extend(judge_robots(request, &lessons));
     }
     found.sort_by_key(|violation| (violation.later.start, violation.invariant));
@@ -218,7 +218,7 @@ mod tests {
             host: "a.test".into(),
             origin: "http://a.test".into(),
             path: path.into(),
-            purpose: Purpose::Page,
+            purpose: RequestKind::Page,
             status: Some(200),
             retry_after: None,
             lesson: None,
@@ -227,7 +227,7 @@ mod tests {
 
     fn robots(start: u64, end: u64, rules: Option<Rules>) -> Request {
         let lesson = Some(Lesson { origin: "http://a.test".into(), rules, fresh_for: DAY });
-        Request { purpose: Purpose::Robots, lesson, ..page(start, end, "/robots.txt") }
+        Request { purpose: RequestKind::Robots, lesson, ..page(start, end, "/robots.txt") }
     }
 
     fn broken(log: &[Request]) -> Vec<Invariant> {

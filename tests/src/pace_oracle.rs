@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::request_log::{Purpose, Request};
+use crate::request_log::{Request, RequestKind};
 use crate::rules::Rules;
 
 /// What the crawl was told.
@@ -80,7 +80,7 @@ impl<'a> Host<'a> {
         if self.halvings > 0 {
             gap = gap.max(SECOND) * 2_u32.pow(self.halvings);
         }
-        let shut = request.purpose == Purpose::Page
+        let shut = request.purpose == RequestKind::Page
             && rules.and_then(|rules| rules.visit).is_some_and(|v| !within(v));
         let why = match self.last {
             Some(last) if start < last.end => format!("overlaps {last}"),
@@ -99,7 +99,7 @@ impl<'a> Host<'a> {
             self.last = Some(request);
         }
         let mut pause = request.retry_after.map(|after| after.clamp(SECOND, 7 * 24 * 3600 * SECOND));
-        if request.purpose == Purpose::Page {
+        if request.purpose == RequestKind::Page {
             let is_error = matches!(request.status, Some(500..600));
             self.errors = if is_error { self.errors + 1 } else { 0 };
             let is_pushback = matches!(request.status, Some(429 | 503));
@@ -138,7 +138,7 @@ mod tests {
             host: "a.test".into(),
             origin: "http://a.test".into(),
             path: "/".into(),
-            purpose: Purpose::Page,
+            purpose: RequestKind::Page,
             status,
             retry_after: retry_after.map(Duration::from_secs),
             lesson: None,
@@ -148,7 +148,7 @@ mod tests {
     fn robots(rules: Rules) -> Request {
         let lesson =
             Lesson { origin: "http://a.test".into(), rules: Some(rules), fresh_for: 86_400 * SECOND };
-        Request { purpose: Purpose::Robots, lesson: Some(lesson), ..page(0, 100, Some(200), None) }
+        Request { purpose: RequestKind::Robots, lesson: Some(lesson), ..page(0, 100, Some(200), None) }
     }
 
     /// The requests before, and the earliest start of the next one, in ms.
@@ -181,7 +181,7 @@ mod tests {
         for status in [200, 301, 404, 503, 429] {
             next_at(&[page(0, 100, Some(status), Some(90))], 90_100);
         }
-        next_at(&[Request { purpose: Purpose::Robots, ..page(0, 100, Some(404), Some(90)) }], 90_100);
+        next_at(&[Request { purpose: RequestKind::Robots, ..page(0, 100, Some(404), Some(90)) }], 90_100);
         next_at(&[page(0, 100, Some(503), None)], 60_100);
         next_at(&[page(0, 100, Some(503), None), page(70_000, 100, Some(429), None)], 190_100);
         next_at(&[page(0, 100, None, None)], 1_100);

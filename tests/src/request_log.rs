@@ -7,7 +7,7 @@ use crate::rules::Rules;
 
 /// Why a request was made, as the web understands it (a crawler's own word for it isn't asked).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum RequestKind {
     /// `/robots.txt`, or the place that one redirects to.
     Robots,
     /// Anything else.
@@ -39,7 +39,7 @@ pub struct Request {
     /// Path and query.
     pub path: String,
     /// robots.txt or a page.
-    pub purpose: Purpose,
+    pub purpose: RequestKind,
     /// The status code, if there was an answer.
     pub status: Option<u16>,
     /// The `Retry-After` of the answer.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::html;
 use super::model::{AGENT, Failure, Kind, Later, Robots, RobotsForm, Web};
-use crate::request_log::{Lesson, Purpose};
+use crate::request_log::{Lesson, RequestKind};
 use crate::rules::Rules;
 
 /// An answer, and what the log shall say about it.
@@ -13,7 +13,7 @@ pub(super) struct Answer {
     /// What the client gets.
     pub(super) reply: Reply,
     /// What the request was for.
-    pub(super) purpose: Purpose,
+    pub(super) purpose: RequestKind,
     /// What the answer tells about an origin.
     pub(super) lesson: Option<Lesson>,
 }
@@ -67,7 +67,7 @@ pub(super) fn answer(web: &Web, url: &str, nth: usize) -> Option<Answer> {
             }
         },
     };
-    Some(Answer { reply, purpose: Purpose::Page, lesson: None })
+    Some(Answer { reply, purpose: RequestKind::Page, lesson: None })
 }
 
 fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
@@ -79,14 +79,14 @@ fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
     };
     if let Some(&failure) = failure {
         let lesson = Some(Lesson { origin: origin(host), rules: None, fresh_for: DAY });
-        return Answer { reply: fail(failure), purpose: Purpose::Robots, lesson };
+        return Answer { reply: fail(failure), purpose: RequestKind::Robots, lesson };
     }
     if let Some(Later::Rules(rules)) = later {
         let now = Robots { rules: rules.clone(), failures: vec![], later: vec![], ..robots.clone() };
         return self::robots(&now, host, 0);
     }
     let published = |rules| known(host, robots, rules);
-    let plain = |reply, lesson| Answer { reply, purpose: Purpose::Robots, lesson };
+    let plain = |reply, lesson| Answer { reply, purpose: RequestKind::Robots, lesson };
     match &robots.form {
         RobotsForm::Star => file(&robots.rules.text("*"), robots, published(robots.rules.clone())),
         RobotsForm::Named => {
@@ -113,7 +113,7 @@ fn robots(robots: &Robots, host: &str, nth: usize) -> Answer {
 fn circle(host: &str) -> Answer {
     let headers = vec![("location".into(), format!("http://{host}/robots-circle.txt"))];
     let lesson = Some(Lesson { origin: origin(host), rules: Some(Rules::closed()), fresh_for: DAY });
-    Answer { reply: status(302, headers, "round and round"), purpose: Purpose::Robots, lesson }
+    Answer { reply: status(302, headers, "round and round"), purpose: RequestKind::Robots, lesson }
 }
 
 /// Finds the site whose robots.txt has moved to this URL.
@@ -138,7 +138,7 @@ fn file(text: &str, robots: &Robots, lesson: Lesson) -> Answer {
     let max_age = robots.max_age.map(|seconds| ("cache-control".to_owned(), format!("max-age={seconds}")));
     let reply = ok("text/plain", max_age.into_iter().collect(), text);
     let lesson = Some(lesson);
-    Answer { reply, purpose: Purpose::Robots, lesson }
+    Answer { reply, purpose: RequestKind::Robots, lesson }
 }
 
 fn origin(host: &str) -> String {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use crawler::fetch::{
-    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, Purpose, Response, Room, Truncation,
+    BodyPermit, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, RequestKind, Response, Truncation,
 };
 use tokio::time::Instant;
 
@@ -73,7 +73,7 @@ fn response(
 ) -> Response {
     let mut body = Bytes::from(body);
     let mut truncated = None;
-    if request.purpose == Purpose::Robots && body.len() > ROBOTS_LIMIT {
+    if request.purpose == RequestKind::Robots && body.len() > ROBOTS_LIMIT {
         body.truncate(ROBOTS_LIMIT);
         truncated = Some(Truncation::DecodedLimit);
     }
@@ -90,6 +90,6 @@ fn response(
         remote: None,
         request_head: format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
         elapsed,
-        room: Room::default(),
+        permit: BodyPermit::default(),
     }
 }

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::answer::{Answer, Reply, answer};
 use super::model::Web;
-use crate::request_log::{Purpose, Request};
+use crate::request_log::{Request, RequestKind};
 
 /// A generated web that answers over the crawler's seam, on tokio's clock.
 ///
@@ -85,7 +85,7 @@ impl SimWeb {
     /// Requests for pages, by URL.
     pub fn page_counts(&self) -> HashMap<String, usize> {
         let mut counts = HashMap::new();
-        for request in self.state().log.iter().filter(|request| request.purpose == Purpose::Page) {
+        for request in self.state().log.iter().filter(|request| request.purpose == RequestKind::Page) {
             *counts.entry(request.url()).or_default() += 1;
         }
         counts
@@ -117,7 +117,7 @@ impl SimWeb {
             host,
             origin,
             path,
-            purpose: found.as_ref().map_or(Purpose::Page, |answer| answer.purpose),
+            purpose: found.as_ref().map_or(RequestKind::Page, |answer| answer.purpose),
             status: None,
             retry_after: None,
             lesson: None,

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::answer::{Answer, Sites};
 use super::connection::{self, Head};
-use crate::request_log::{Lesson, Purpose, Request};
+use crate::request_log::{Lesson, Request, RequestKind};
 use crate::rules::Rules;
 
 /// One line of the server's log.
@@ -111,7 +111,7 @@ impl Server {
     pub fn pages(&self) -> Vec<String> {
         let mut log = self.log();
         log.sort_by_key(|request| request.start);
-        log.iter().filter(|request| request.purpose == Purpose::Page).map(Request::url).collect()
+        log.iter().filter(|request| request.purpose == RequestKind::Page).map(Request::url).collect()
     }
 
     /// Time since the start of the log.
@@ -150,7 +150,7 @@ impl Shared {
             start: head.start - self.start,
             end: end - self.start,
             host: name,
-            purpose: if robots { Purpose::Robots } else { Purpose::Page },
+            purpose: if robots { RequestKind::Robots } else { RequestKind::Page },
             status: Some(answer.status),
             retry_after: after.map(Duration::from_secs),
             lesson: if robots { lesson(&origin, answer) } else { None },

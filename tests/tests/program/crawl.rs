@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whole_program::output_dir;
 use whole_program::program::Crawl;
-use whole_program::request_log::Purpose;
+use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;
 use whole_program::site::{Answer, Sites};
 
@@ -48,8 +48,12 @@ fn each_page_is_fetched_once_and_robots_first() {
     );
     scene.assert_polite();
     for host in ["joes.test", "marys.test"] {
-        let robots =
-            scene.server.log().into_iter().filter(|r| r.host == host && r.purpose == Purpose::Robots).count();
+        let robots = scene
+            .server
+            .log()
+            .into_iter()
+            .filter(|r| r.host == host && r.purpose == RequestKind::Robots)
+            .count();
         assert_eq!(robots, 1, "{host}");
     }
     for hit in scene.server.hits() {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use whole_program::program::Crawl;
-use whole_program::request_log::{Purpose, Request};
+use whole_program::request_log::{Request, RequestKind};
 use whole_program::rules::Rules;
 use whole_program::site::{Answer, Sites};
 
@@ -43,7 +43,7 @@ fn every_pause_survives_a_kill() {
     let sites = host(sites, "delay.test", Answer::robots(delay), front());
     let scene = Scene::new(sites);
 
-    let requests = |host: &str, purpose: Purpose| -> Vec<Request> {
+    let requests = |host: &str, purpose: RequestKind| -> Vec<Request> {
         let log = scene.server.log();
         log.into_iter().filter(|request| request.host == host && request.purpose == purpose).collect()
     };
@@ -57,7 +57,9 @@ fn every_pause_survives_a_kill() {
         running.kill();
         running = scene.resume().args(scene.server.resolve()).start();
     }
-    while requests("after.test", Purpose::Page).len() + requests("delay.test", Purpose::Page).len() < 4 + 4 {
+    while requests("after.test", RequestKind::Page).len() + requests("delay.test", RequestKind::Page).len()
+        < 4 + 4
+    {
         pass(50);
     }
     running.kill();
@@ -69,11 +71,11 @@ fn every_pause_survives_a_kill() {
         ("lost.test", 1, 0),
         ("asks.test", 1, 0),
     ] {
-        let asked = (requests(host, Purpose::Robots).len(), requests(host, Purpose::Page).len());
+        let asked = (requests(host, RequestKind::Robots).len(), requests(host, RequestKind::Page).len());
         assert_eq!(asked, (robots, pages), "{host}");
     }
     let gaps = |host: &str| -> Vec<Duration> {
-        let pages = requests(host, Purpose::Page);
+        let pages = requests(host, RequestKind::Page);
         pages.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].end)).collect()
     };
     assert!(gaps("after.test")[0] >= Duration::from_secs(4), "{:?}", gaps("after.test"));

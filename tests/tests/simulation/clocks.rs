@@ -11,7 +11,7 @@ use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{self, Promise};
 use whole_program::pace_oracle::{self, Pace};
-use whole_program::request_log::Purpose;
+use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;
 use whole_program::simweb::{Failure, Later, SimWeb};
 
@@ -124,7 +124,7 @@ async fn crawl_through(after: u64, jump: i64) -> BTreeMap<String, Vec<Duration>>
     assert!(wrong.is_empty(), "{after} {jump}: {}", wrong[..wrong.len().min(9)].join("\n"));
     assert_eq!(sim.page_counts().len(), 100, "{after} {jump}");
     let mut asked: BTreeMap<String, Vec<Duration>> = BTreeMap::new();
-    for request in log.iter().filter(|request| request.purpose == Purpose::Robots) {
+    for request in log.iter().filter(|request| request.purpose == RequestKind::Robots) {
         asked.entry(request.host.clone()).or_default().push(request.start);
     }
     asked

@@ -11,7 +11,7 @@ use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{self, Promise};
 use whole_program::pace_oracle::{self, Pace};
 use whole_program::random::Random;
-use whole_program::request_log::{Purpose, Request};
+use whole_program::request_log::{Request, RequestKind};
 use whole_program::rules::Rules;
 use whole_program::simweb::{
     Failure, Kind, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site, Web,
@@ -135,7 +135,7 @@ fn forget(log: &mut [Request], deaths: &[(Duration, Duration)]) -> usize {
             continue;
         }
         let next = log[at + 1..].iter().find(|request| request.origin == *origin);
-        let unknown = log[at].lesson.is_none() || next.is_none_or(|next| next.purpose == Purpose::Robots);
+        let unknown = log[at].lesson.is_none() || next.is_none_or(|next| next.purpose == RequestKind::Robots);
         if unknown {
             (log[at].status, log[at].retry_after, log[at].lesson) = (None, None, None);
             forgotten += 1;

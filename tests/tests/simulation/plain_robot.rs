@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::clock::Now;
-use crawler::fetch::{Fetch as _, FetchRequest, FetchResult, Purpose};
+use crawler::fetch::{Fetch as _, FetchRequest, FetchResult, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
 use crawler::pace::{Delay, Why};
 use crawler::store::MemoryStore;
@@ -64,7 +64,7 @@ impl PlainRobot {
                 if !self.may_fetch(&web, host, path).await {
                     break;
                 }
-                status = self.ask(host, &url, Purpose::Page).await.ok().map(|response| response.status);
+                status = self.ask(host, &url, RequestKind::Page).await.ok().map(|response| response.status);
                 if status.is_some_and(|status| status < 500 && status != 429) {
                     break;
                 }
@@ -93,7 +93,7 @@ impl PlainRobot {
         let known = self.fresh.get(host).is_some_and(|until| *until > Instant::now());
         if !(known || self.fault == Fault::KeepsRobotsForever && self.fresh.contains_key(host)) {
             if self.fault == Fault::AsksRobotsLate {
-                let _early = self.ask(host, &format!("http://{host}{path}"), Purpose::Page).await;
+                let _early = self.ask(host, &format!("http://{host}{path}"), RequestKind::Page).await;
             }
             self.learn(web, host).await;
         }
@@ -110,7 +110,7 @@ impl PlainRobot {
         let robots = &web.sites[host].robots;
         let mut url = format!("http://{host}/robots.txt");
         for _ in 0..6 {
-            let answer = self.ask(Web::split(&url).0, &url, Purpose::Robots).await;
+            let answer = self.ask(Web::split(&url).0, &url, RequestKind::Robots).await;
             match answer {
                 Ok(response) if (300..400).contains(&response.status) => {
                     response.header("location").expect("a redirect has a target").clone_into(&mut url);
@@ -149,7 +149,7 @@ impl PlainRobot {
         }
     }
 
-    async fn ask(&mut self, host: &str, url: &str, purpose: Purpose) -> FetchResult {
+    async fn ask(&mut self, host: &str, url: &str, purpose: RequestKind) -> FetchResult {
         self.wait_for(host).await;
         let answer = self
             .sim

@@ -8,7 +8,7 @@ use crawler::engine::End;
 use crawler::store::MemoryStore;
 use whole_program::oracle::{Promise, assert_polite, judge};
 use whole_program::output_dir::files_with;
-use whole_program::request_log::Purpose;
+use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;
 use whole_program::simweb::{RobotsForm, SimWeb, Site, Size, generate, truth};
 
@@ -60,7 +60,7 @@ async fn crawl(seed: u64, size: Size) -> Vec<String> {
         }
     }
     // Hosts outside the scope see nothing of us, unless a robots.txt was moved there.
-    for request in log.iter().filter(|r| r.host.starts_with("outside") && r.purpose == Purpose::Page) {
+    for request in log.iter().filter(|r| r.host.starts_with("outside") && r.purpose == RequestKind::Page) {
         wrong.push(format!("seed {seed}: outside the scope: {request}"));
     }
     wrong.extend(crawl.audit(None).into_iter().map(|what| format!("seed {seed}: {what}")));
@@ -134,7 +134,7 @@ async fn two_hosts_whose_robots_lie_at_each_others_are_left_and_hold_up_nobody()
     crawl.run(None).await.expect("the crawl ends well");
     let log = sim.log();
     assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
-    let pages = |host: &str| log.iter().filter(|r| r.host == host && r.purpose == Purpose::Page).count();
+    let pages = |host: &str| log.iter().filter(|r| r.host == host && r.purpose == RequestKind::Page).count();
     assert_eq!(hosts.map(pages), [0, 0, 20]);
     // Neither is asked for the other's file: what its own file says to that is where nobody may look before.
     assert!(!log.iter().any(|request| request.path.starts_with("/robots-of-")));
@@ -181,7 +181,7 @@ async fn a_crawl_delay_holds_for_the_hops_of_the_next_robots_too() {
         let log = sim.log();
         assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
         // Both files are asked for again after ten minutes, with every hop.
-        let robots = log.iter().filter(|request| request.purpose == Purpose::Robots);
+        let robots = log.iter().filter(|request| request.purpose == RequestKind::Robots);
         assert!(robots.count() >= 6, "{to}");
         assert_eq!(sim.page_counts().len(), 100, "{to}");
         let audit = crawl.audit(None);

@@ -9,7 +9,7 @@ use crawler::engine::End;
 use crawler::record::{Decided, Decision};
 use crawler::store::{CrashStore, MemoryStore, StoreError};
 use whole_program::oracle::{Promise, assert_polite};
-use whole_program::request_log::{Purpose, Request};
+use whole_program::request_log::{Request, RequestKind};
 use whole_program::rules::Rules;
 use whole_program::simweb::{
     Failure, Kind, Later, Link, LinkKind, Page, Resource, Robots, RobotsForm, SimWeb, Site,
@@ -85,7 +85,7 @@ async fn a_changed_robots_re_judges_what_is_queued() {
     assert!((600..900).contains(&changed.as_secs()), "{changed:?}");
     let asked = |folder: &str, since: bool| {
         let within = format!("/{folder}/");
-        let pages = log.iter().filter(|r| r.purpose == Purpose::Page && r.path.starts_with(&within));
+        let pages = log.iter().filter(|r| r.purpose == RequestKind::Page && r.path.starts_with(&within));
         let pages = pages.filter(|request| (request.start >= changed) == since);
         // What was under way at a crash is asked for twice.
         pages.map(|request| request.path.as_str()).collect::<BTreeSet<_>>().len()
@@ -129,7 +129,7 @@ async fn a_robots_that_cant_be_had_any_more_closes_its_site_for_12_hours_then_co
     let outage = vec![Later::Failure(Failure::Status(500, None)), Later::Failure(Failure::Timeout)];
     let sim = site(&[("open", 700), ("closed", 5)], rules, outage);
     let (log, _) = crawl(&sim, 60, false).await;
-    let robots: Vec<&Request> = log.iter().filter(|request| request.purpose == Purpose::Robots).collect();
+    let robots: Vec<&Request> = log.iter().filter(|request| request.purpose == RequestKind::Robots).collect();
     let lost = robots[1];
     assert!(lost.status == Some(500) && (600..700).contains(&lost.start.as_secs()), "{lost}");
     let reopened = lost.end + Duration::from_hours(12);
@@ -142,7 +142,7 @@ async fn a_robots_that_cant_be_had_any_more_closes_its_site_for_12_hours_then_co
         // A restart resets none of these steps; jitter adds a tenth and a minute at the most.
         assert!((least..=least + least / 4 + 60).contains(wait), "try {at} after {wait} s: {waits:?}");
     }
-    let pages: Vec<&Request> = log.iter().filter(|request| request.purpose == Purpose::Page).collect();
+    let pages: Vec<&Request> = log.iter().filter(|request| request.purpose == RequestKind::Page).collect();
     let early = pages.iter().filter(|page| page.start > lost.start && page.start < reopened).count();
     assert_eq!(early, 0, "nothing is asked of a site whose rules can't be had");
     let late: Vec<_> = pages.iter().filter(|page| page.start >= reopened).collect();

@@ -97,7 +97,7 @@ fn host_value(url: &Url) -> Option<HeaderValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fetch::Purpose;
+    use crate::fetch::RequestKind;
     use crate::frontier::Permit;
 
     fn identity() -> Identity {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn fields_with_control_characters_and_fields_of_the_transport_are_left_out() {
         let mut request =
-            FetchRequest::new(&Permit::of_a_test(), "http://a.example/".parse().unwrap(), Purpose::Page);
+            FetchRequest::new(&Permit::of_a_test(), "http://a.example/".parse().unwrap(), RequestKind::Page);
         for (name, value) in [
             ("Referer", "http://b.example/\r\nCookie: a=b"),
             ("Ref\nerer", "x"),

@@ -19,8 +19,8 @@ use super::dial::{Aim, Dial};
 use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
 use super::{
-    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, Purpose, Response,
-    SetupError, Truncation, retry_after, trust,
+    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, RequestKind,
+    Response, SetupError, Truncation, retry_after, trust,
 };
 use crate::causes::with_causes;
 use crate::clock::{instant, wall};
@@ -83,7 +83,7 @@ impl HttpFetch {
 
         let limit = self.settings.body_limit(request.purpose);
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
-        let most = if request.purpose == Purpose::Robots { limit.max(MIDDLE) } else { limit };
+        let most = if request.purpose == RequestKind::Robots { limit.max(MIDDLE) } else { limit };
         let mut claim = Claim::new(&self.budget, answer.content_length(), most, codings.len())
             .noting(&progress.memory_wait);
         let read = read_body(&mut answer, limit, &mut claim, progress).await;
@@ -97,7 +97,7 @@ impl HttpFetch {
         if is_coded {
             decoded = decode_body(&wire_body, codings, most, is_over, &mut claim).await?;
         }
-        if request.purpose == Purpose::Robots {
+        if request.purpose == RequestKind::Robots {
             decoded = judge_robots(decoded, limit, most)?;
         }
         let Decoded { body, is_cut, .. } = decoded;

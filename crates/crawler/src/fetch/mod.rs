@@ -36,7 +36,7 @@ pub use error::{FetchError, SetupError};
 pub use guard::BlockedAddress;
 pub use http::HttpFetch;
 pub use own::OwnSeeds;
-pub use request::{FetchRequest, Purpose};
+pub use request::{FetchRequest, RequestKind};
 pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};
 pub(crate) use response::retry_after;

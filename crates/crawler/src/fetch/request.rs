@@ -9,7 +9,7 @@ use crate::frontier::Permit;
 
 /// What a request is for: sets the Accept field and the size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum RequestKind {
     /// A page or any other document of the web.
     Page,
     /// A robots.txt file.
@@ -20,7 +20,7 @@ pub enum Purpose {
     SiteFile,
 }
 
-impl Purpose {
+impl RequestKind {
     /// Returns the value of the Accept field.
     ///
     /// Source: the digest's 2.1 for robots.txt, RFC 9110 section 12.5.1 for the form.
@@ -63,7 +63,7 @@ pub struct FetchRequest {
     /// The absolute URL, `http` or `https`. Userinfo and fragment are never sent.
     pub url: Url,
     /// What the answer is for.
-    pub purpose: Purpose,
+    pub purpose: RequestKind,
     /// Fields of this request alone: `If-None-Match`, `If-Modified-Since`, `Referer`.
     ///
     /// A field whose name or value isn't valid (control characters, say) is left out, never sent.
@@ -83,7 +83,7 @@ struct Permitted;
 impl FetchRequest {
     /// Makes a request without fields of its own, to the host that a permit is for: where that is booked, and to addresses of the
     /// class that it has. `url` is the permit's own, or another one of its host: a file that speaks for the site, or a hop to it.
-    pub fn new(permit: &Permit, url: Url, purpose: Purpose) -> Self {
+    pub fn new(permit: &Permit, url: Url, purpose: RequestKind) -> Self {
         let lease = permit.lease();
         Self {
             url,

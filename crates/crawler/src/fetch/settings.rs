@@ -84,11 +84,11 @@ impl FetchSettings {
     }
 
     /// Returns the largest body that is read for `purpose`, in bytes.
-    pub fn body_limit(&self, purpose: Purpose) -> u64 {
+    pub fn body_limit(&self, purpose: RequestKind) -> u64 {
         match purpose {
-            Purpose::Page => self.max_body,
-            Purpose::Robots | Purpose::SiteFile => self.max_robots,
-            Purpose::Sitemap => self.max_sitemap,
+            RequestKind::Page => self.max_body,
+            RequestKind::Robots | RequestKind::SiteFile => self.max_robots,
+            RequestKind::Sitemap => self.max_sitemap,
         }
     }
 }

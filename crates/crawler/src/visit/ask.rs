@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Requested, VisitContext};
 use crate::clock::Now;
-use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, Purpose};
+use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind};
 use crate::frontier::Permit;
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -24,7 +24,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
     url: &CrawlUrl,
-    purpose: Purpose,
+    purpose: RequestKind,
     headers: Vec<(String, String)>,
 ) -> Answered {
     let booking = permit.lease().booking;

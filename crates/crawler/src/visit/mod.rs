@@ -153,7 +153,7 @@ async fn attempt<F: Fetch, S: Store>(
     let previous = previous(context, lease)?;
     let conditions = previous.as_deref().map(revisit::conditions).unwrap_or_default();
     let Answered { answer, requested, again, .. } =
-        ask(context, permit, &lease.url, Purpose::Page, conditions).await;
+        ask(context, permit, &lease.url, RequestKind::Page, conditions).await;
     let (response, requested) = match (answer, requested) {
         (Ok(response), Some(requested)) => (response, requested),
         (Ok(_), None) => return Ok(without_request(asked, Event::Unanswered)),
@@ -325,7 +325,7 @@ async fn ask_file<F: Fetch, S: Store>(
     url: &CrawlUrl,
 ) -> Result<Outcome, StoreError> {
     let Answered { answer, ended, requested, again } =
-        ask(context, permit, url, Purpose::SiteFile, Vec::new()).await;
+        ask(context, permit, url, RequestKind::SiteFile, Vec::new()).await;
     if again {
         return Ok(unanswered(requested, asked, half_rate));
     }
@@ -382,7 +382,7 @@ fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
 
 /// Looks up where the host of a permit is, without asking it anything.
 pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, permit: &Permit) -> Outcome {
-    let request = FetchRequest::new(permit, permit.lease().url.as_url().clone(), Purpose::Page);
+    let request = FetchRequest::new(permit, permit.lease().url.as_url().clone(), RequestKind::Page);
     without_request(None, Event::Addresses(context.fetch.addresses(&request).await))
 }
 

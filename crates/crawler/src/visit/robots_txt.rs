@@ -9,7 +9,7 @@ use super::{
 };
 use crate::clean::clean_to;
 use crate::clock::Now;
-use crate::fetch::{ErrorKind, Fetch, Purpose};
+use crate::fetch::{ErrorKind, Fetch, RequestKind};
 use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
 use crate::record::RobotsEvidence;
@@ -62,7 +62,7 @@ async fn request<F: Fetch, S: Store>(
     // Rules may be large: nobody holds them while a server takes its time.
     let conditions = context.robots.conditions(&origin, context.clock.now())?;
     let Answered { answer, ended, requested, again } =
-        ask(context, permit, &url, Purpose::Robots, conditions).await;
+        ask(context, permit, &url, RequestKind::Robots, conditions).await;
     if let Err(error) = &answer {
         match error.kind {
             ErrorKind::Local => {

@@ -7,7 +7,7 @@ use robots::StatusClass;
 use super::ask::{Answered, ask};
 use super::{BacklogBytes, Event, Outcome, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
-use crate::fetch::{ErrorKind, Fetch, FetchError, Purpose, Response};
+use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind, Response};
 use crate::frontier::Permit;
 use crate::pace::Delay;
 use crate::record::RobotsEvidence;
@@ -28,7 +28,7 @@ pub(super) async fn ask_sitemap<F: Fetch, S: Store>(
 ) -> Outcome {
     let url = &permit.lease().url;
     let Answered { answer, requested: request, again, .. } =
-        ask(context, permit, url, Purpose::Sitemap, Vec::new()).await;
+        ask(context, permit, url, RequestKind::Sitemap, Vec::new()).await;
     let event = match answer {
         Ok(response) => match read(context, url, response, evidence.clone()).await {
             Some(read) => Event::Sitemap(Box::new(read)),

@@ -1,6 +1,6 @@
 //! Where connections may go: resolve rules and the address guard.
 
-use crawler::fetch::{ErrorKind, FetchRequest, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchRequest, FetchSettings, HttpFetch, RequestKind};
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crawler::fetch::{AddressClass, Booked, OwnSeeds};
 use crate::server::{Server, bounded, closed, request, settings};
 
 fn page(url: &str) -> FetchRequest {
-    request(url, Purpose::Page)
+    request(url, RequestKind::Page)
 }
 
 /// Settings with seeds, which open nothing else.
@@ -116,7 +116,7 @@ async fn own_addresses_are_closed_in_every_spelling() {
 async fn robots_txt_and_sitemaps_are_guarded_like_pages() {
     let server = echo().await;
     let http = HttpFetch::new(closed()).unwrap();
-    for purpose in [Purpose::Robots, Purpose::Sitemap, Purpose::SiteFile] {
+    for purpose in [RequestKind::Robots, RequestKind::Sitemap, RequestKind::SiteFile] {
         let error = bounded(&http, server.request("/", purpose)).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::BlockedAddress);
     }
@@ -205,7 +205,7 @@ async fn userinfo_is_not_sent() {
     .await;
     let http = HttpFetch::new(settings()).unwrap();
     let url = format!("http://user:secret@{}/#frag", server.addr);
-    let response = bounded(&http, request(&url, Purpose::Page)).await.unwrap();
+    let response = bounded(&http, request(&url, RequestKind::Page)).await.unwrap();
     let head = String::from_utf8(response.body.to_vec()).unwrap();
     for secret in ["user", "secret", "frag", "uthorization", "ookie"] {
         assert!(!head.replace("user-agent", "").contains(secret), "{secret} in {head}");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose, Response, Truncation};
+use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, RequestKind, Response, Truncation};
 
 use crate::server::{Server, answer, bounded, fetch, settings};
 
@@ -20,7 +20,7 @@ fn zlib(data: &[u8]) -> Vec<u8> {
 }
 
 async fn page(bytes: Vec<u8>) -> Response {
-    fetch(settings(), &Server::saying(bytes).await, Purpose::Page).await.unwrap()
+    fetch(settings(), &Server::saying(bytes).await, RequestKind::Page).await.unwrap()
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_response_is_told_as_it_came() {
         }
     })
     .await;
-    let mut request = server.request("/p?q=1#f", Purpose::Page);
+    let mut request = server.request("/p?q=1#f", RequestKind::Page);
     request.headers.push(("Referer".to_owned(), "http://a.example/".to_owned()));
     let response = bounded(&HttpFetch::new(settings()).unwrap(), request).await.unwrap();
     assert_eq!((response.status, response.version), (200, "HTTP/1.1"));
@@ -64,7 +64,7 @@ async fn bodies_end_by_length_by_chunks_and_by_the_end_of_the_connection() {
         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello",
     ] {
         let server = Server::saying_once(bytes).await;
-        let response = fetch(settings(), &server, Purpose::Page).await.unwrap();
+        let response = fetch(settings(), &server, RequestKind::Page).await.unwrap();
         assert_eq!(response.body, "hello", "{bytes}");
     }
 }
@@ -88,7 +88,7 @@ async fn a_redirect_is_an_answer_and_is_not_followed() {
     let server =
         Server::saying("HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n").await;
     let http = HttpFetch::new(settings()).unwrap();
-    let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    let response = bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
     assert_eq!((response.status, response.header("location")), (302, Some("/elsewhere")));
     assert_eq!(server.connections(), 1);
 }
@@ -131,7 +131,7 @@ async fn a_body_that_is_not_in_its_coding_is_a_decode_error() {
     for coding in ["gzip", "deflate", "br", "zstd", "gzip, gzip, gzip, gzip"] {
         let server =
             Server::saying(answer(&format!("Content-Encoding: {coding}\r\n"), b"<html>plain</html>")).await;
-        let error = fetch(settings(), &server, Purpose::Page).await.unwrap_err();
+        let error = fetch(settings(), &server, RequestKind::Page).await.unwrap_err();
         assert_eq!((error.kind, error.status), (ErrorKind::Decode, Some(200)), "{coding}");
         assert!(error.connected);
     }
@@ -152,12 +152,12 @@ async fn a_body_at_the_limit_is_whole_and_one_byte_more_is_cut() {
             } else {
                 answer("", &body)
             };
-            let response = fetch(limited(), &Server::saying(bytes).await, Purpose::Page).await.unwrap();
+            let response = fetch(limited(), &Server::saying(bytes).await, RequestKind::Page).await.unwrap();
             assert_eq!(response.truncated, truncated, "{size} {chunked}");
             assert_eq!(response.body.len(), size.min(1000));
         }
         let bytes = answer("Content-Encoding: gzip\r\n", &gzip(&vec![b'x'; size]));
-        let response = fetch(limited(), &Server::saying(bytes).await, Purpose::Page).await.unwrap();
+        let response = fetch(limited(), &Server::saying(bytes).await, RequestKind::Page).await.unwrap();
         assert_eq!(response.truncated, truncated.map(|_| Truncation::DecodedLimit), "{size} gzip");
         assert_eq!(response.body.len(), size.min(1000));
     }
@@ -179,7 +179,7 @@ async fn an_endless_body_is_cut_and_its_connection_closed() {
     let limited = FetchSettings { max_body: 1 << 20, max_sitemap: 2 << 20, ..settings() };
     let http = HttpFetch::new(limited).unwrap();
     for (purpose, limit) in
-        [(Purpose::Robots, 512_000), (Purpose::Page, 1 << 20), (Purpose::Sitemap, 2 << 20)]
+        [(RequestKind::Robots, 512_000), (RequestKind::Page, 1 << 20), (RequestKind::Sitemap, 2 << 20)]
     {
         let response = bounded(&http, server.request("/", purpose)).await.unwrap();
         assert_eq!(
@@ -199,10 +199,10 @@ async fn bombs_cost_the_limit_and_no_more() {
         let wire_size = wire.len();
         let server = Server::saying(answer(&format!("Content-Encoding: {coding}\r\n"), &wire)).await;
         let limited = FetchSettings { max_body: 3 << 20, ..settings() };
-        let response = fetch(limited, &server, Purpose::Page).await.unwrap();
+        let response = fetch(limited, &server, RequestKind::Page).await.unwrap();
         assert_eq!(response.truncated, Some(Truncation::DecodedLimit), "{coding}");
         assert_eq!((response.wire_body.len(), response.body.len()), (wire_size, 3 << 20), "{coding}");
-        let error = fetch(settings(), &server, Purpose::Robots).await.unwrap_err();
+        let error = fetch(settings(), &server, RequestKind::Robots).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::TooLarge, "{coding}: {error}");
     }
 }
@@ -211,7 +211,7 @@ async fn bombs_cost_the_limit_and_no_more() {
 async fn an_over_size_robots_txt_is_used_up_to_its_limit() {
     let lines = b"Disallow: /some/path\n".repeat(30_000);
     for bytes in [answer("", &lines), answer("Content-Encoding: gzip\r\n", &gzip(&lines))] {
-        let response = fetch(settings(), &Server::saying(bytes).await, Purpose::Robots).await.unwrap();
+        let response = fetch(settings(), &Server::saying(bytes).await, RequestKind::Robots).await.unwrap();
         assert!(response.truncated.is_some());
         assert!(response.body == lines[..512_000]);
     }
@@ -220,7 +220,7 @@ async fn an_over_size_robots_txt_is_used_up_to_its_limit() {
         (0..100_000_u32).flat_map(|i| format!("Disallow: /{:x}\n", i * 7919 % 65_537).into_bytes()).collect();
     assert!(varied.len() > 1 << 20 && gzip(&varied).len() * 20 > 1 << 20);
     let bytes = answer("Content-Encoding: gzip\r\n", &gzip(&varied));
-    let response = fetch(settings(), &Server::saying(bytes).await, Purpose::Robots).await.unwrap();
+    let response = fetch(settings(), &Server::saying(bytes).await, RequestKind::Robots).await.unwrap();
     assert_eq!(response.truncated, Some(Truncation::DecodedLimit));
     assert!(response.body == varied[..512_000]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, RequestKind};
 
 use crate::server::{Server, answer, bounded, settings};
 
@@ -11,7 +11,7 @@ async fn a_connection_is_kept_for_the_next_request() {
     let server = Server::saying(answer("", b"ok")).await;
     let http = HttpFetch::new(settings()).unwrap();
     for _ in 0..5 {
-        bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+        bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
     }
     assert_eq!(server.connections(), 1);
 }
@@ -26,7 +26,7 @@ async fn a_kept_connection_that_the_server_closed_is_replaced() {
     .await;
     let http = HttpFetch::new(settings()).unwrap();
     for connections in 1..=4 {
-        let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+        let response = bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
         assert_eq!((response.status, server.connections()), (200, connections));
         // As long as the client needs to see the end; a host's gap is longer.
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -47,10 +47,10 @@ async fn a_kept_connection_that_closes_on_sight_of_a_request_is_told_and_not_ask
         .await;
         let http = HttpFetch::new(settings()).unwrap();
         for connections in 1..=4 {
-            let response = bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+            let response = bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
             assert_eq!((response.status, server.connections()), (200, connections), "{resets}");
             // The server has seen this one: asking again is for whoever keeps the host's gap.
-            let error = bounded(&http, server.request("/", Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, server.request("/", RequestKind::Page)).await.unwrap_err();
             assert!(error.stale && error.kind == ErrorKind::Connection, "{error:?}");
             assert_eq!(server.connections(), connections, "{resets}");
         }
@@ -68,10 +68,10 @@ async fn a_fresh_connection_that_closes_is_a_failure_at_once() {
     })
     .await;
     let http = HttpFetch::new(settings()).unwrap();
-    bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
+    bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
     // The kept one is stale; nothing is kept then, and a fresh one that closes is the server's failure.
     for (connections, stale) in [(1, true), (2, false), (3, false)] {
-        let error = bounded(&http, server.request("/", Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, server.request("/", RequestKind::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.stale), (ErrorKind::Connection, stale), "{error}");
         assert_eq!(server.connections(), connections, "{error}");
     }
@@ -89,8 +89,8 @@ async fn connections_have_a_life_span_and_a_number() {
         let other = Server::saying(answer("", b"ok")).await;
         let http = HttpFetch::new(spent).unwrap();
         for _ in 0..4 {
-            bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
-            bounded(&http, other.request("/", Purpose::Page)).await.unwrap();
+            bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
+            bounded(&http, other.request("/", RequestKind::Page)).await.unwrap();
         }
         assert_eq!((server.connections(), other.connections()), (connections, connections));
     }
@@ -109,7 +109,7 @@ async fn the_connection_of_an_origin_that_makes_room_for_another_closes() {
     .await;
     let other = Server::saying(answer("", b"ok")).await;
     let http = HttpFetch::new(FetchSettings { max_connections: 1, ..settings() }).unwrap();
-    bounded(&http, server.request("/", Purpose::Page)).await.unwrap();
-    bounded(&http, other.request("/", Purpose::Page)).await.unwrap();
+    bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
+    bounded(&http, other.request("/", RequestKind::Page)).await.unwrap();
     assert_eq!(tokio::time::timeout(crate::server::BOUND, is_gone.recv()).await.unwrap(), Some(1));
 }

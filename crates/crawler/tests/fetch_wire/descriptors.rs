@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use crawler::fetch::{ErrorKind, FetchRequest, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchRequest, FetchSettings, HttpFetch, RequestKind};
 
 use crate::server::{Server, answer, bounded, request, settings};
 
@@ -29,7 +29,7 @@ fn a_hundred_hosts_are_fetched_with_forty_descriptors() {
 }
 
 async fn fetch_a_hundred_hosts(server: &str) {
-    let url = |host: usize| request(&format!("http://host{host}.example/"), Purpose::Page);
+    let url = |host: usize| request(&format!("http://host{host}.example/"), RequestKind::Page);
     let by_itself = FetchSettings { resolve: vec![format!("*:{server}").parse().unwrap()], ..settings() };
     assert_eq!((by_itself.max_in_flight, by_itself.max_connections), (20, 5), "a half and an eighth");
 

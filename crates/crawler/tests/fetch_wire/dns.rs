@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use crawler::fetch::{AddressClass, ErrorKind, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{AddressClass, ErrorKind, FetchSettings, HttpFetch, RequestKind};
 use tokio::net::UdpSocket;
 use tokio::time::Instant;
 
@@ -82,7 +82,7 @@ async fn the_name_servers_of_the_settings_are_asked() {
     let (dns, questions) = name_server(|_, _| Says::Addresses(vec![HERE])).await;
     let http = http(dns, settings());
     let url = format!("http://a.test:{}/", server.addr.port());
-    assert_eq!(bounded(&http, request(&url, Purpose::Page)).await.unwrap().remote, Some(server.addr));
+    assert_eq!(bounded(&http, request(&url, RequestKind::Page)).await.unwrap().remote, Some(server.addr));
     assert!(questions.load(Ordering::SeqCst) > 0);
 }
 
@@ -93,7 +93,7 @@ async fn a_rule_and_an_address_need_no_name_server() {
     let rule = format!("a.test:127.0.0.1:{}", server.addr.port()).parse().unwrap();
     let http = http(dns, FetchSettings { resolve: vec![rule], ..settings() });
     for url in ["http://a.test/".to_owned(), format!("http://{}/", server.addr)] {
-        assert!(bounded(&http, request(&url, Purpose::Page)).await.is_ok(), "{url}");
+        assert!(bounded(&http, request(&url, RequestKind::Page)).await.is_ok(), "{url}");
     }
     assert_eq!(questions.load(Ordering::SeqCst), 0);
 }
@@ -110,7 +110,7 @@ async fn names_without_addresses_are_dns_errors_that_say_why() {
     for (host, words) in
         [("none.test", "doesn't exist"), ("empty.test", "has no address"), ("broken.test", "")]
     {
-        let error = bounded(&http, request(&format!("http://{host}/"), Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request(&format!("http://{host}/"), RequestKind::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Dns, false), "{host}: {error}");
         assert!(error.detail.contains(words), "{host}: {error}");
     }
@@ -134,12 +134,14 @@ async fn a_name_server_that_doesnt_answer_for_one_host_delays_no_other() {
         .map(|n| {
             let http = Arc::clone(&http);
             tokio::spawn(async move {
-                bounded(&http, request(&format!("http://black{n}.test/"), Purpose::Page)).await.unwrap_err()
+                bounded(&http, request(&format!("http://black{n}.test/"), RequestKind::Page))
+                    .await
+                    .unwrap_err()
             })
         })
         .collect();
     let url = format!("http://a.test:{}/", server.addr.port());
-    assert!(bounded(&http, request(&url, Purpose::Page)).await.is_ok());
+    assert!(bounded(&http, request(&url, RequestKind::Page)).await.is_ok());
     assert!(begun.elapsed() < deadline, "{:?}", begun.elapsed());
     for task in silent {
         let error = task.await.unwrap();
@@ -158,7 +160,7 @@ async fn addresses_from_dns_are_guarded_and_open_ones_used() {
     .await;
     let closed = http(dns, closed());
     let port = server.addr.port();
-    let unnamed = |host: &str| request(&format!("http://{host}:{port}/"), Purpose::Page);
+    let unnamed = |host: &str| request(&format!("http://{host}:{port}/"), RequestKind::Page);
     let error = bounded(&closed, unnamed("private.test")).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");
     assert!(error.detail.contains("--allow-net 127.0.0.1/32"), "{error}");
@@ -177,7 +179,7 @@ async fn a_name_that_changes_its_address_is_judged_by_each_one() {
     // Every request has a connection of its own, as after its life span.
     let http = http(dns, FetchSettings { allow_net: nets, connection_life: Duration::ZERO, ..settings() });
     let url = format!("http://rebind.test:{}/", server.addr.port());
-    let page = || request(&url, Purpose::Page);
+    let page = || request(&url, RequestKind::Page);
     assert!(bounded(&http, page()).await.is_ok());
     let error = bounded(&http, page()).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::BlockedAddress, false), "{error}");

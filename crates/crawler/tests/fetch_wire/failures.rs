@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crawler::fetch::{ErrorKind, FetchError, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchError, FetchSettings, HttpFetch, RequestKind};
 
 use crate::server::{Server, bounded, fetch, request, settings};
 
 async fn failure(server: &Server) -> FetchError {
-    fetch(FetchSettings { timeout: Duration::from_secs(5), ..settings() }, server, Purpose::Page)
+    fetch(FetchSettings { timeout: Duration::from_secs(5), ..settings() }, server, RequestKind::Page)
         .await
         .unwrap_err()
 }
@@ -52,7 +52,7 @@ async fn one_deadline_covers_silence_and_drips_in_head_and_body() {
             }
         })
         .await;
-        let error = fetch(hasty(), &server, Purpose::Page).await.unwrap_err();
+        let error = fetch(hasty(), &server, RequestKind::Page).await.unwrap_err();
         assert_eq!(
             (error.kind, error.status),
             (ErrorKind::Timeout, status),
@@ -134,14 +134,14 @@ async fn header_sections_are_bounded_in_bytes_and_lines() {
         (long(64 << 10), false),
         (long(2 << 20), false),
     ] {
-        let result = fetch(settings(), &Server::saying_once(bytes).await, Purpose::Page).await;
+        let result = fetch(settings(), &Server::saying_once(bytes).await, RequestKind::Page).await;
         match result {
             Ok(_) => assert!(fits),
             Err(error) => assert_eq!((error.kind, fits), (ErrorKind::TooLarge, false), "{error}"),
         }
     }
     let many = FetchSettings { max_header_count: 300, ..settings() };
-    assert!(fetch(many, &Server::saying(lines(200)).await, Purpose::Page).await.is_ok());
+    assert!(fetch(many, &Server::saying(lines(200)).await, RequestKind::Page).await.is_ok());
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn nobody_there_is_a_connection_error_from_before_anything_was_sent() {
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let http = HttpFetch::new(settings()).unwrap();
     let error =
-        bounded(&http, request(&format!("http://127.0.0.1:{port}/"), Purpose::Page)).await.unwrap_err();
+        bounded(&http, request(&format!("http://127.0.0.1:{port}/"), RequestKind::Page)).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{error}");
     assert!(error.detail.contains("refused"), "{error}");
 }
@@ -173,7 +173,7 @@ async fn a_name_without_an_address_is_a_dns_error() {
     // No label may be longer than 63 bytes (RFC 1035 section 2.3.4), so this needs no name server to fail.
     let url = format!("http://{}.example/", "a".repeat(64));
     let error =
-        bounded(&HttpFetch::new(settings()).unwrap(), request(&url, Purpose::Page)).await.unwrap_err();
+        bounded(&HttpFetch::new(settings()).unwrap(), request(&url, RequestKind::Page)).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Dns, false), "{error}");
 }
 
@@ -181,7 +181,7 @@ async fn a_name_without_an_address_is_a_dns_error() {
 async fn urls_that_are_not_fetched_over_http_are_protocol_errors() {
     let http = HttpFetch::new(settings()).unwrap();
     for url in ["ftp://127.0.0.1/", "data:text/plain,x", "mailto:a@b.example"] {
-        let error = bounded(&http, request(url, Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request(url, RequestKind::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Protocol, false), "{url}: {error}");
     }
 }

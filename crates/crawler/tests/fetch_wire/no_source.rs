@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, RequestKind};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::server::{Server, answer, bounded, request, settings};
@@ -52,11 +52,13 @@ fn a_host_of_ipv6_alone_cant_be_reached_from_a_machine_without_it() {
         settings.allow_net.push("::1/128".parse().unwrap());
         let http = HttpFetch::new(settings).unwrap();
         for url in ["http://six.example/", "https://six.example/", "http://[::1]:7/"] {
-            let error = bounded(&http, request(url, Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, request(url, RequestKind::Page)).await.unwrap_err();
             assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{url}: {error}");
             assert!(error.detail.contains("annot assign requested address"), "{error}");
         }
-        bounded(&http, request("http://both.example/", Purpose::Page)).await.expect("it has another address");
+        bounded(&http, request("http://both.example/", RequestKind::Page))
+            .await
+            .expect("it has another address");
     });
 }
 
@@ -86,7 +88,7 @@ fn ports_that_are_used_up_are_this_machines_fault() {
         for url in
             [format!("http://{server}/"), "http://a.example/".to_owned(), "http://both.example/".to_owned()]
         {
-            let error = bounded(&http, request(&url, Purpose::Page)).await.unwrap_err();
+            let error = bounded(&http, request(&url, RequestKind::Page)).await.unwrap_err();
             assert_eq!((error.kind, error.connected), (ErrorKind::Local, false), "{url}: {error}");
         }
     });

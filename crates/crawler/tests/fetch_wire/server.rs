@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crawler::clock::Now;
-use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
 use crawler::pace::{Delay, Why};
 use crawler::store::MemoryStore;
@@ -95,12 +95,12 @@ impl Server {
         self.connections.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn request(&self, path: &str, purpose: Purpose) -> FetchRequest {
+    pub(crate) fn request(&self, path: &str, purpose: RequestKind) -> FetchRequest {
         request(&format!("http://{}{path}", self.addr), purpose)
     }
 }
 
-pub(crate) fn request(url: &str, purpose: Purpose) -> FetchRequest {
+pub(crate) fn request(url: &str, purpose: RequestKind) -> FetchRequest {
     FetchRequest::new(&permit(), url.parse().unwrap(), purpose)
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn settings() -> FetchSettings {
 }
 
 /// Fetches one page from `server`.
-pub(crate) async fn fetch(settings: FetchSettings, server: &Server, purpose: Purpose) -> FetchResult {
+pub(crate) async fn fetch(settings: FetchSettings, server: &Server, purpose: RequestKind) -> FetchResult {
     bounded(&HttpFetch::new(settings).unwrap(), server.request("/", purpose)).await
 }
 

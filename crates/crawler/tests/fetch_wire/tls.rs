@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, Purpose};
+use crawler::fetch::{ErrorKind, FetchSettings, HttpFetch, RequestKind};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -194,7 +194,8 @@ async fn an_unknown_authority_is_a_tls_error() {
     let servers = start_servers(&authority()).await;
     let http = HttpFetch::new(FetchSettings { resolve: rules(&servers), ..settings() }).unwrap();
     for name in ["one.example", "two.example"] {
-        let error = bounded(&http, request(&format!("https://{name}/"), Purpose::Page)).await.unwrap_err();
+        let error =
+            bounded(&http, request(&format!("https://{name}/"), RequestKind::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Tls, false), "{error}");
     }
 }
@@ -207,8 +208,9 @@ async fn a_server_that_speaks_no_tls_is_a_tls_error() {
     })
     .await;
     let http = HttpFetch::new(settings()).unwrap();
-    let error =
-        bounded(&http, request(&format!("https://{}/", talkative.addr), Purpose::Page)).await.unwrap_err();
+    let error = bounded(&http, request(&format!("https://{}/", talkative.addr), RequestKind::Page))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "{error}");
 }
 
@@ -220,7 +222,7 @@ async fn a_handshake_without_an_answer_ends_at_the_connect_timeout() {
     })
     .await;
     let hasty = FetchSettings { connect_timeout: Duration::from_millis(200), ..settings() };
-    let request = request(&format!("https://{}/", silent.addr), Purpose::Page);
+    let request = request(&format!("https://{}/", silent.addr), RequestKind::Page);
     let error = bounded(&HttpFetch::new(hasty).unwrap(), request).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, false), "{error}");
 }
@@ -261,11 +263,12 @@ async fn fetch_as_the_child(servers: &str) {
     let http = HttpFetch::new(FetchSettings { resolve: rules(servers), ..settings() }).unwrap();
     for (name, version) in [("one.example", "HTTP/1.1"), ("two.example", "HTTP/2")] {
         for _ in 0..2 {
-            let response = bounded(&http, request(&format!("https://{name}/"), Purpose::Page)).await.unwrap();
+            let response =
+                bounded(&http, request(&format!("https://{name}/"), RequestKind::Page)).await.unwrap();
             assert_eq!((response.version, &response.body[..]), (version, &b"secret"[..]));
         }
     }
-    let error = bounded(&http, request("https://wrong.example/", Purpose::Page)).await.unwrap_err();
+    let error = bounded(&http, request("https://wrong.example/", RequestKind::Page)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Tls, "a certificate for another name: {error}");
     flooded(&http).await;
     pinged(servers).await;
@@ -281,15 +284,16 @@ async fn pinged(servers: &str) {
     })
     .unwrap();
     let patient = tokio::time::timeout(Duration::from_secs(3), async {
-        let error = bounded(&http, request("https://pings.example/", Purpose::Page)).await.unwrap_err();
+        let error = bounded(&http, request("https://pings.example/", RequestKind::Page)).await.unwrap_err();
         assert_eq!((error.kind, error.connected), (ErrorKind::Timeout, true), "{error}");
-        while bounded(&http, request("http://count.example/pings", Purpose::Page)).await.unwrap().body == "0"
-        {
-        }
+        while bounded(&http, request("http://count.example/pings", RequestKind::Page)).await.unwrap().body
+            == "0"
+        {}
     });
     let others = async {
         loop {
-            let error = bounded(&http, request("http://silent.example/", Purpose::Page)).await.unwrap_err();
+            let error =
+                bounded(&http, request("http://silent.example/", RequestKind::Page)).await.unwrap_err();
             assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
         }
     };
@@ -300,13 +304,13 @@ async fn pinged(servers: &str) {
 }
 
 async fn flooded(http: &HttpFetch) {
-    let error = bounded(http, request("https://flood.example/", Purpose::Page)).await.unwrap_err();
+    let error = bounded(http, request("https://flood.example/", RequestKind::Page)).await.unwrap_err();
     // The connection is closed at the limit; whether the request hears of the reason first is a matter of turns.
     assert!([ErrorKind::TooLarge, ErrorKind::Connection].contains(&error.kind), "{error}");
     assert_eq!(error.status, None);
     // The end of the request isn't enough: the connection ends as well.
     for _ in 0..100_000 {
-        let count = bounded(http, request("http://count.example/", Purpose::Page)).await.unwrap();
+        let count = bounded(http, request("http://count.example/", RequestKind::Page)).await.unwrap();
         if count.body != "0" {
             return;
         }
