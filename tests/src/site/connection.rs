@@ -11,7 +11,7 @@ use super::answer::Answer;
 
 /// The head of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub(super) struct Head {
     pub(super) start: Instant,
 }
 
-impl Head {
+impl RequestHead {
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
     }
@@ -28,7 +28,7 @@ impl Head {
 const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Reads the next request head; none when the client has closed the connection.
-pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
+pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<RequestHead>> {
     let mut bytes = Vec::new();
     let mut start = None;
     loop {
@@ -53,7 +53,7 @@ pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<Head>> {
         (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
     let field = |line: &str| line.split_once(':').map(|(n, v)| (n.to_ascii_lowercase(), v.trim().to_owned()));
     let headers = lines.filter_map(field).collect();
-    Ok(start.map(|start| Head { method, path, headers, start }))
+    Ok(start.map(|start| RequestHead { method, path, headers, start }))
 }
 
 /// Gives the bytes of a header section: U+F780 to U+F7FF stand for the bytes 0x80 to 0xFF, which are no UTF-8 by themselves.

@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
 use super::answer::{Answer, Sites};
-use super::connection::{self, Head};
+use super::connection::{self, RequestHead};
 use crate::request_log::{Lesson, Request, RequestKind};
 use crate::rules::Rules;
 
@@ -141,7 +141,7 @@ impl Shared {
         self.sites.answer(host, path, *nth - 1)
     }
 
-    fn record(&self, head: Head, host: &str, answer: &Answer, end: Instant, finished: bool) {
+    fn record(&self, head: RequestHead, host: &str, answer: &Answer, end: Instant, finished: bool) {
         let name = host.split(':').next().unwrap_or_default().to_owned();
         let origin = format!("http://{host}");
         let robots = head.path == "/robots.txt";

@@ -11,16 +11,16 @@ pub(super) fn ends(text: &str, document: &Document, body: &[u8]) -> bool {
     if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| !root.is_html) {
         return true;
     }
-    let mut head = Head { has_ended: false };
+    let mut head = HeadSink { has_ended: false };
     tags::read(text, &mut head, 0);
     head.has_ended
 }
 
-struct Head {
+struct HeadSink {
     has_ended: bool,
 }
 
-impl TagSink for Head {
+impl TagSink for HeadSink {
     fn wants(&self, _: Element) -> AttrSet {
         AttrSet::default()
     }

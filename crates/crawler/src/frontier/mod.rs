@@ -53,7 +53,7 @@ use self::error::{form, lost};
 use self::host::{Host, Leased, STILL_AT_WORK, StoredAs};
 use self::hosts::Hosts;
 use self::overlay::Overlay;
-use self::queue::Head;
+use self::queue::NextUrl;
 use self::stored::host_id;
 use self::waits::ReadyAt;
 use crate::clock::{Clock, Now};
@@ -423,8 +423,8 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             match host.queue(priority).head() {
-                Head::Empty => return Ok(None),
-                Head::Here(item) => {
+                NextUrl::Empty => return Ok(None),
+                NextUrl::Here(item) => {
                     if priority == Priority::Link
                         && let Some(held) = self.exhausted(id, &item)
                     {
@@ -434,7 +434,7 @@ impl<S: Store> Frontier<S> {
                     let url = self.hosts[id].url_of(&item);
                     return url.map(|url| Some((priority, item, url)));
                 }
-                Head::Chunk(number) => self.load_chunk(id, priority, number)?,
+                NextUrl::Chunk(number) => self.load_chunk(id, priority, number)?,
             }
         }
     }
@@ -447,9 +447,9 @@ impl<S: Store> Frontier<S> {
         loop {
             let host = &mut self.hosts[id];
             match host.queue(Priority::Untested).head() {
-                Head::Empty => return Ok(()),
-                Head::Chunk(number) => self.load_chunk(id, Priority::Untested, number)?,
-                Head::Here(item) => {
+                NextUrl::Empty => return Ok(()),
+                NextUrl::Chunk(number) => self.load_chunk(id, Priority::Untested, number)?,
+                NextUrl::Here(item) => {
                     let done = host.queue(Priority::Untested).advance();
                     let url = item.url(&host.name).map_err(|error| form(Tree::Queue, &error))?;
                     self.drop_chunk(id, Priority::Untested, done);

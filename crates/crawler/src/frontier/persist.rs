@@ -12,7 +12,7 @@ use super::host::{Host, HostRecord, Priority, StoredAs};
 use super::idle::may_be_put_away;
 use super::item::QueuedUrl;
 use super::overlay::Overlay;
-use super::queue::{CHUNK, Chunk, Head, Queue};
+use super::queue::{CHUNK, Chunk, NextUrl, Queue};
 use super::seen::BLOCK;
 use crate::clock::Now;
 use crate::ids::HostId;
@@ -114,7 +114,7 @@ impl<S: Store> Frontier<S> {
         queue.load(chunk);
         self.chunks_loaded += 1;
         // A chunk that doesn't hold its own head would be read for ever.
-        if matches!(queue.head(), Head::Chunk(_)) {
+        if matches!(queue.head(), NextUrl::Chunk(_)) {
             return Err(lost(Tree::Queue, &format!("URLs of chunk {number} of host {}", id.0)));
         }
         Ok(())

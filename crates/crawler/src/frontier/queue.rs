@@ -51,7 +51,7 @@ pub(crate) struct Queue {
 }
 
 /// Where the URL at the head of a queue is.
-pub(crate) enum Head {
+pub(crate) enum NextUrl {
     Empty,
     Here(QueuedUrl),
     /// It is in this chunk, which has to be given to [`Queue::load`].
@@ -105,21 +105,21 @@ impl Queue {
         }
     }
 
-    pub(crate) fn head(&self) -> Head {
+    pub(crate) fn head(&self) -> NextUrl {
         if self.is_empty() {
-            return Head::Empty;
+            return NextUrl::Empty;
         }
         if self.head >= self.sealed {
             let index = (self.head - self.sealed) as usize;
-            return self.fresh.get(index).map_or(Head::Empty, |url| Head::Here(url.clone()));
+            return self.fresh.get(index).map_or(NextUrl::Empty, |url| NextUrl::Here(url.clone()));
         }
         if let Some(chunk) = &self.loaded
             && let Some(index) = self.head.checked_sub(chunk.first)
             && let Some(url) = chunk.urls.get(index as usize)
         {
-            return Head::Here(url.clone());
+            return NextUrl::Here(url.clone());
         }
-        Head::Chunk(self.head / CHUNK)
+        NextUrl::Chunk(self.head / CHUNK)
     }
 
     pub(crate) fn load(&mut self, chunk: Chunk) {

@@ -41,7 +41,7 @@ impl Links {
 
 /// A page in the head of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct PageKey {
     pub(super) host: HostId,
     pub(super) page: Fingerprint,
     pub(super) has_links: bool,
@@ -88,11 +88,11 @@ fn write<'a>(form: u8, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<u8> 
 }
 
 /// The pages of a value, without unpacking it.
-pub(super) fn heads(value: &[u8]) -> Result<Vec<Head>, Bad> {
+pub(super) fn heads(value: &[u8]) -> Result<Vec<PageKey>, Bad> {
     Ok(open(value)?.1)
 }
 
-fn open(value: &[u8]) -> Result<(u8, Vec<Head>, &[u8]), Bad> {
+fn open(value: &[u8]) -> Result<(u8, Vec<PageKey>, &[u8]), Bad> {
     let (form, mut rest) = value.split_first().ok_or_else(|| bad("it is empty"))?;
     if !matches!(*form, APART | TOGETHER) {
         return Err(bad(&format!("form {form}")));
@@ -100,7 +100,7 @@ fn open(value: &[u8]) -> Result<(u8, Vec<Head>, &[u8]), Bad> {
     let count = usize::try_from(take_number(&mut rest)?).map_err(|error| bad(&error.to_string()))?;
     let bytes = count.checked_mul(HEAD).ok_or_else(|| bad("its count"))?;
     let (heads, packed) = rest.split_at_checked(bytes).ok_or_else(|| bad("it is cut"))?;
-    let head = |bytes: &[u8]| Head {
+    let head = |bytes: &[u8]| PageKey {
         host: HostId(big_endian(&bytes[..4]) as u32),
         page: Fingerprint(big_endian(&bytes[4..12])),
         has_links: bytes[12] != 0,
@@ -118,7 +118,7 @@ pub(super) fn read(value: &[u8]) -> Result<Vec<Entry>, Bad> {
     let plain = unpack(packed).map_err(|error| bad(&error.to_string()))?;
     let mut rest = plain.as_slice();
     let mut entries = Vec::with_capacity(heads.len());
-    for Head { host, page, has_links } in heads {
+    for PageKey { host, page, has_links } in heads {
         let record = take(&mut rest)?.to_vec();
         let links = if has_links { Links::Apart } else { Links::Here(Vec::new()) };
         entries.push(Entry { host, page, record, links });
