@@ -96,7 +96,7 @@ impl SiteStatements {
 
 /// What one request for a file came to.
 #[derive(Debug)]
-pub enum Step {
+pub enum SiteFileStep {
     /// It is known now; the version is to be stored.
     Known(Arc<SiteFileRecord>),
     /// It has to be asked for again: another URL, or another try.
@@ -309,7 +309,7 @@ impl<S: Store> ConsentCache<S> {
         answer: &Result<Response, FetchError>,
         now: Timestamp,
         may_ask: impl FnOnce(&CrawlUrl) -> Result<bool, StoreError>,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<SiteFileStep, StoreError> {
         let origin = url.origin();
         let before = self.asking.take(&origin, file);
         let (hops, tries) = before.map_or((0, 0), |turn| (turn.hops, turn.tries));
@@ -368,7 +368,7 @@ impl<S: Store> ConsentCache<S> {
         }
         if let Some(turn) = again {
             if self.asking.note(&origin, file, turn, now) {
-                return Ok(Step::Again);
+                return Ok(SiteFileStep::Again);
             }
             record.unreachable = true;
             "unreachable: the files of too many sites have to be fetched again"
@@ -378,7 +378,7 @@ impl<S: Store> ConsentCache<S> {
         let name = origin.to_string();
         self.uncommitted.note(&file_name(&name, file), &record);
         self.keep(&name, file, self.read(&record));
-        Ok(Step::Known(record))
+        Ok(SiteFileStep::Known(record))
     }
 }
 

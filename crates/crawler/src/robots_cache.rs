@@ -91,7 +91,7 @@ pub enum Known {
 
 /// What one request for a robots.txt came to.
 #[derive(Debug)]
-pub enum Step {
+pub enum RobotsStep {
     /// It is known now. The version is to be stored.
     Known(Arc<Entry>),
     /// Another URL has to be asked.
@@ -261,15 +261,15 @@ impl<S: Store> RobotsCache<S> {
         robots_fetch: &RobotsFetch,
         answer: &Result<Response, FetchError>,
         now: Now,
-    ) -> Result<Step, StoreError> {
+    ) -> Result<RobotsStep, StoreError> {
         if let Ok(response) = answer
             && StatusClass::of(response.status).is_redirect()
         {
             return match next_hop(robots_fetch, response) {
-                Ok(hop) => Ok(Step::Hop(hop)),
+                Ok(hop) => Ok(RobotsStep::Hop(hop)),
                 Err(bad) => self
                     .judged(robots_fetch, &Outcome::Redirects(bad), Some(response), ROBOTS, now)
-                    .map(Step::Known),
+                    .map(RobotsStep::Known),
             };
         }
         let entry = match answer {
@@ -295,7 +295,7 @@ impl<S: Store> RobotsCache<S> {
                 self.judged(robots_fetch, &outcome, None, kind, now)
             }
         };
-        entry.map(Step::Known)
+        entry.map(RobotsStep::Known)
     }
 
     /// Takes in that a redirect isn't followed, for this reason: the origin counts as unreachable.

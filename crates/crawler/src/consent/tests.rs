@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::Now;
 use crate::fetch::ErrorKind;
 use crate::frontier::RobotsFetch;
-use crate::robots_cache::{RobotsCache, Step as RobotsStep};
+use crate::robots_cache::{RobotsCache, RobotsStep};
 use crate::store::{MemoryStore, Write};
 
 fn at(second: i64) -> Timestamp {
@@ -97,13 +97,13 @@ impl Site {
         let asked = url(&format!("http://a.test{asked}"));
         let may_ask = |to: &CrawlUrl| Ok(self.robots.robots.verdict(to.path_and_query()).allowed);
         match self.cache.answered(file, &asked, answer, at(second), may_ask).unwrap() {
-            Step::Known(record) => {
+            SiteFileStep::Known(record) => {
                 self.store
                     .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
                     .unwrap();
                 Some(SiteFileRecord::clone(&record))
             }
-            Step::Again => None,
+            SiteFileStep::Again => None,
         }
     }
 }
@@ -293,7 +293,7 @@ fn a_file_that_left_memory_before_its_commit_isnt_asked_for_again() {
     let body = r#"[{"location":"/x","tdm-reservation":1}]"#;
     let step =
         site.cache.answered(SiteFile::TdmRep, &asked, &Ok(response(200, &[], body)), at(1), |_| Ok(true));
-    let Step::Known(batch) = step.unwrap() else { panic!("known") };
+    let SiteFileStep::Known(batch) = step.unwrap() else { panic!("known") };
     assert_eq!(site.cache.held.len(Kind::TdmRep), 0);
     assert_eq!(site.said("/x", 2), ["tdm deny"]);
     site.store.commit(vec![Write::put(Tree::SiteFiles, batch.key(), batch.write().unwrap())]).unwrap();
@@ -322,7 +322,7 @@ fn files_of_many_origins_stay_in_the_budget_and_say_the_same() {
             let asked = url(&format!("http://h{n}.test{}", file.path()));
             let answer = Ok(response(200, &[], &body));
             let step = site.cache.answered(file, &asked, &answer, at(1), |_| Ok(true)).unwrap();
-            let Step::Known(record) = step else { panic!("known") };
+            let SiteFileStep::Known(record) = step else { panic!("known") };
             site.store
                 .commit(vec![Write::put(Tree::SiteFiles, record.key(), record.write().unwrap())])
                 .unwrap();

@@ -14,7 +14,7 @@ use crate::frontier::{Lease, Permit, QueuedUrl, Settlement, Work};
 use crate::record::{
     Decided, Evidence, Layer, PageRecord, PlainReason, RobotsEvidence, SitemapRecord, SitemapState, link_key,
 };
-use crate::robots_cache::Step;
+use crate::robots_cache::RobotsStep;
 use crate::store::{Store, Tree};
 use crate::visit::{Requested, Visited};
 
@@ -145,7 +145,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.store_failure(lease, record);
             }
             Work::RobotsFetch(robots_fetch) => {
-                if let Step::Known(entry) = self.context.robots.answered(robots_fetch, &Err(error), now)? {
+                if let RobotsStep::Known(entry) =
+                    self.context.robots.answered(robots_fetch, &Err(error), now)?
+                {
                     self.robots_known(lease, &robots_fetch.origin.host, &entry, None, None)?;
                 }
             }

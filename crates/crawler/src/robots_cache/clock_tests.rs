@@ -48,7 +48,7 @@ impl Asked {
             None => Err(FetchError::new(ErrorKind::Timeout, "no answer")),
         };
         let step = self.cache.answered(&self.robots_fetch, &answer, now).unwrap();
-        let Step::Known(entry) = step else { panic!("no hop") };
+        let RobotsStep::Known(entry) = step else { panic!("no hop") };
         let write = Write::put(Tree::Robots, entry.record.key(), entry.record.write().unwrap());
         self.store.commit(vec![write]).unwrap();
         entry

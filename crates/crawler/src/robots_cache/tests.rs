@@ -42,8 +42,8 @@ fn answer(cache: &RobotsCache<MemoryStore>, name: &str, status: u16, body: &str,
         permit: BodyPermit::default(),
     };
     match cache.answered(&robots_fetch, &Ok(response), at(second)).unwrap() {
-        Step::Known(entry) => entry,
-        Step::Hop(robots_fetch) => panic!("{robots_fetch:?}"),
+        RobotsStep::Known(entry) => entry,
+        RobotsStep::Hop(robots_fetch) => panic!("{robots_fetch:?}"),
     }
 }
 

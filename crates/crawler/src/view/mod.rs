@@ -45,7 +45,7 @@ pub use self::cell::{Element, Field, Kind};
 pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
-pub use self::explain::{Fate, HostNow, RobotsNow, Step, Story};
+pub use self::explain::{Explanation, Fate, HostNow, PathStep, RobotsNow};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;

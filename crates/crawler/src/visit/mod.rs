@@ -349,8 +349,8 @@ async fn ask_file<F: Fetch, S: Store>(
         };
         let step = known.consent.answered(file, &asked_for, &answer, ended.wall, may_ask)?;
         let record = match step {
-            consent::Step::Known(record) => Some(record),
-            consent::Step::Again => None,
+            consent::SiteFileStep::Known(record) => Some(record),
+            consent::SiteFileStep::Again => None,
         };
         let size = record.as_ref().map(Size::of).unwrap_or_default();
         Ok((record, size, answer))

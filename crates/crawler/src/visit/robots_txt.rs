@@ -13,7 +13,7 @@ use crate::fetch::{ErrorKind, Fetch, RequestKind};
 use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
 use crate::record::RobotsEvidence;
-use crate::robots_cache::{Entry, Known, Step};
+use crate::robots_cache::{Entry, Known, RobotsStep};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Origin};
 
@@ -97,13 +97,13 @@ async fn request<F: Fetch, S: Store>(
     let robots = Arc::clone(context);
     let read = move || {
         let step = robots.robots.answered(&asking, &answer, ended)?;
-        if let Step::Known(entry) = &step {
+        if let RobotsStep::Known(entry) = &step {
             entry.record_size();
         }
         Ok(step)
     };
     let (event, entry) = match reading(bytes, read).await? {
-        Step::Known(entry) if is_before => {
+        RobotsStep::Known(entry) if is_before => {
             let robots_fetch = RobotsFetch { judged: true, ..robots_fetch };
             let then = match judge(context, permit.lease(), &robots_fetch)? {
                 Hop::Refuse(reason) => Err(refusal(context, &robots_fetch, &reason, ended)?),
@@ -111,15 +111,15 @@ async fn request<F: Fetch, S: Store>(
             };
             (Event::RobotsBefore(Arc::clone(&entry), then), entry)
         }
-        Step::Known(entry) => (Event::Robots(Arc::clone(&entry)), entry),
-        Step::Hop(_) if is_before => {
+        RobotsStep::Known(entry) => (Event::Robots(Arc::clone(&entry)), entry),
+        RobotsStep::Hop(_) if is_before => {
             let reason = format!(
                 "redirect to {}, whose host's robots.txt redirects too",
                 clean_url(&robots_fetch.url)
             );
             return refused(context, &robots_fetch, requested, &reason, ended);
         }
-        Step::Hop(next) => {
+        RobotsStep::Hop(next) => {
             return Ok(answered(requested, BacklogBytes::default(), Event::RobotsHop(next)));
         }
     };

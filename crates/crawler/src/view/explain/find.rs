@@ -15,7 +15,7 @@ const STEPS: usize = 1000;
 
 /// One step on the way from a seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Step {
+pub struct PathStep {
     /// The URL.
     pub url: String,
     /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `sitemap` where the one before it is
@@ -86,8 +86,8 @@ impl<S: Store> View<S> {
         url: &CrawlUrl,
         via: Option<String>,
         is_known: bool,
-    ) -> Result<Vec<Step>, ViewError> {
-        let mut path: Vec<Step> = Vec::new();
+    ) -> Result<Vec<PathStep>, ViewError> {
+        let mut path: Vec<PathStep> = Vec::new();
         let mut target = url.clone();
         let mut via = via;
         loop {
@@ -98,7 +98,7 @@ impl<S: Store> View<S> {
                 break;
             };
             path.push(self.step(&page, &target)?);
-            let known = |step: &Step| step.url == page.as_str();
+            let known = |step: &PathStep| step.url == page.as_str();
             if path.len() >= STEPS || path.iter().any(known) {
                 break;
             }
@@ -120,7 +120,7 @@ impl<S: Store> View<S> {
     }
 
     /// The link on `page` that leads to `target`: the one that was followed, if there is one.
-    fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<Step, ViewError> {
+    fn step(&self, page: &CrawlUrl, target: &CrawlUrl) -> Result<PathStep, ViewError> {
         let other = if self.sitemap_of(page)?.is_some() { "sitemap" } else { "unknown" };
         let Some(host) = self.id_of(page.host())? else { return Ok(plain(target, other)) };
         let Some((record, links)) = self.visit_at(host, page.fingerprint(self.key()))? else {
@@ -137,7 +137,7 @@ impl<S: Store> View<S> {
         let link = links.chain(first).find(|link| !link.outcome.is_skip()).or(first);
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         Ok(match link {
-            Some(link) => Step {
+            Some(link) => PathStep {
                 url: target.to_string(),
                 by: link.kind.clone(),
                 text: some(&link.text),
@@ -151,6 +151,6 @@ impl<S: Store> View<S> {
     }
 }
 
-fn plain(url: &CrawlUrl, by: &str) -> Step {
-    Step { url: url.to_string(), by: by.to_owned(), text: None, rel: None, outcome: None }
+fn plain(url: &CrawlUrl, by: &str) -> PathStep {
+    PathStep { url: url.to_string(), by: by.to_owned(), text: None, rel: None, outcome: None }
 }

@@ -4,7 +4,7 @@ mod find;
 mod now;
 mod words;
 
-pub use self::find::Step;
+pub use self::find::PathStep;
 pub use self::now::{HostNow, RobotsNow};
 
 use robots::StatusClass;
@@ -45,7 +45,7 @@ pub enum Fate {
 
 /// The story of one URL.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Story {
+pub struct Explanation {
     /// Form of this object: 1.
     pub v: u32,
     /// The URL, normalised.
@@ -57,7 +57,7 @@ pub struct Story {
     /// The answer in one sentence.
     pub answer: String,
     /// The path to it, from a seed; empty where it isn't known how it was found.
-    pub found: Vec<Step>,
+    pub found: Vec<PathStep>,
     /// Every entry of the ledger about it, in order.
     pub decisions: Vec<LedgerRow>,
     /// Its record.
@@ -79,7 +79,7 @@ const HOPS: usize = 20;
 
 impl<S: Store> View<S> {
     /// Tells the story of a URL. Reads the ledger once, unpacking what may speak of it.
-    pub fn explain(&self, url: &CrawlUrl) -> Result<Story, ViewError> {
+    pub fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;
         let queued = self.queued_url(url)?;
         let mut spellings = vec![url.to_string()];
@@ -118,7 +118,7 @@ impl<S: Store> View<S> {
         hints.is_barred = source
             .is_some_and(|page| page.directives.iter().any(|because| because.directive == "noimageindex"));
         let redirects = self.redirects_from(record.as_ref())?;
-        let mut story = Story {
+        let mut story = Explanation {
             v: 1,
             url: url.to_string(),
             fate,

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::super::json;
 use super::super::moment::Moment;
 use super::now::Hints;
-use super::{Fate, Story, moment};
+use super::{Explanation, Fate, moment};
 use crate::clean::clean;
 use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason};
@@ -28,7 +28,7 @@ const OTHER_ROBOTS: &str = "the site: a robots.txt that allows it, then a new cr
 const AS_SEED: &str = "the URL in the seed file of a new crawl";
 const ASKED_AGAIN: &str = "`crawl resume DIR --revisit 0s` fetches it again";
 
-impl Story {
+impl Explanation {
     /// Concludes: the answer in one sentence, whether a rule denies the URL, and what would change that.
     pub(super) fn conclude(&mut self, facts: &Facts<'_>) {
         match self.fate {
