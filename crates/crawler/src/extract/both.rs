@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use meta::MetaTag;
 
-use super::page::{About, Page, UnreadMetas, before_fragment};
+use super::page::{About, PageSink, UnreadMetas, before_fragment};
 
 /// Names the reading that a browser makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct Second {
 }
 
 impl Second {
-    pub(super) fn of(page: Page<'_>) -> Second {
+    pub(super) fn of(page: PageSink<'_>) -> Second {
         Second { metas: page.metas, unread: page.unread }
     }
 
@@ -37,7 +37,7 @@ impl Second {
 ///
 /// Links are the union of both; one is `nofollow` where one of the readings has its address under `nofollow` alone. The
 /// title is that of the XML reading: in the HTML reading an empty element may have swallowed tags.
-pub(super) fn unite(html: &mut Page<'_>, mut xml: Page<'_>, first: First) -> Second {
+pub(super) fn unite(html: &mut PageSink<'_>, mut xml: PageSink<'_>, first: First) -> Second {
     html.close();
     xml.close();
     let swap = first == First::Xml;
@@ -71,7 +71,7 @@ fn in_order<T>(html: Option<T>, xml: Option<T>, is_xml_first: bool) -> Option<T>
     if is_xml_first { xml.or(html) } else { html.or(xml) }
 }
 
-fn unite_links(html: &mut Page<'_>, xml: &Page<'_>) {
+fn unite_links(html: &mut PageSink<'_>, xml: &PageSink<'_>) {
     let mut closed = addresses_without_follow(html);
     closed.extend(addresses_without_follow(xml));
     let counted = html.repeated;
@@ -98,7 +98,7 @@ fn unite_links(html: &mut Page<'_>, xml: &Page<'_>) {
 }
 
 /// Lists the addresses that a reading has only under `nofollow`.
-fn addresses_without_follow(page: &Page<'_>) -> HashSet<String> {
+fn addresses_without_follow(page: &PageSink<'_>) -> HashSet<String> {
     let mut may_follow: HashMap<&str, bool> = HashMap::new();
     for link in &page.links {
         let address = before_fragment(&page.addresses[link.address.clone()]);

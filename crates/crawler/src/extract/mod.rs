@@ -54,7 +54,7 @@ use meta::MetaTag;
 use url::Url;
 
 use both::{First, Second};
-use page::{Page, UnreadMetas};
+use page::{PageSink, UnreadMetas};
 use tags::Doubts;
 
 /// Holds a fetched page, as [`extract`] wants it.
@@ -151,9 +151,9 @@ fn extract_both(
 }
 
 /// Starts a page with the links that stand in headers.
-fn begin<'l>(input: &ExtractInput<'l>) -> (Page<'l>, Vec<Link>) {
+fn begin<'l>(input: &ExtractInput<'l>) -> (PageSink<'l>, Vec<Link>) {
     let (links, schemes) = resolve::header_links(input.link_headers, input.url, input.limits);
-    let mut page = Page::new(input.limits, input.want_text);
+    let mut page = PageSink::new(input.limits, input.want_text);
     page.links_before = links.len();
     page.other_schemes = schemes;
     (page, links)
@@ -161,7 +161,7 @@ fn begin<'l>(input: &ExtractInput<'l>) -> (Page<'l>, Vec<Link>) {
 
 fn end(
     input: &ExtractInput<'_>,
-    mut page: Page<'_>,
+    mut page: PageSink<'_>,
     mut links: Vec<Link>,
     decoded: &Decoded<'_>,
 ) -> Extracted {

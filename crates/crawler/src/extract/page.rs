@@ -22,7 +22,7 @@ use crate::encoded::text_size;
 #[derive(Debug)]
 pub(super) struct RawLink {
     pub(super) kind: LinkKind,
-    /// Where its address stands in [`Page::addresses`].
+    /// Where its address stands in [`PageSink::addresses`].
     pub(super) address: std::ops::Range<usize>,
     pub(super) rel: String,
     pub(super) nofollow: bool,
@@ -45,7 +45,7 @@ pub(super) struct UnreadMetas {
 
 /// Gathers what a page says.
 #[derive(Debug)]
-pub(super) struct Page<'l> {
+pub(super) struct PageSink<'l> {
     pub(super) limits: &'l ExtractLimits,
     pub(super) title: Option<Folded>,
     /// The first title is being read.
@@ -84,9 +84,9 @@ pub(super) struct Page<'l> {
     pub(super) limits_hit: Vec<LimitHit>,
 }
 
-impl<'l> Page<'l> {
-    pub(super) fn new(limits: &'l ExtractLimits, want_text: bool) -> Page<'l> {
-        Page {
+impl<'l> PageSink<'l> {
+    pub(super) fn new(limits: &'l ExtractLimits, want_text: bool) -> PageSink<'l> {
+        PageSink {
             limits,
             title: None,
             in_title: false,
@@ -235,7 +235,7 @@ pub(super) struct About {
     pub(super) is_image: bool,
 }
 
-impl TagSink for Page<'_> {
+impl TagSink for PageSink<'_> {
     #[inline]
     fn wants(&self, element: Element) -> AttrSet {
         let wanted = Attr::wanted_of(element).with(Landmarks::wants(element));

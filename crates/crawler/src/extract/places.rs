@@ -7,14 +7,14 @@ use super::element::Kind;
 use super::fold::Folded;
 use super::limits::LimitHit;
 use super::link::LinkKind;
-use super::page::{About, Page};
+use super::page::{About, PageSink};
 use super::tags::StartTag;
 use super::{refresh, srcset};
 
 /// Bytes of a language tag: longer ones are none.
 const LANGUAGE_BYTES: usize = 64;
 
-impl Page<'_> {
+impl PageSink<'_> {
     pub(super) fn link_of(
         &mut self,
         kind: LinkKind,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use meta::{Agent, Dialect, Directives, MetaTag, Sources};
 
 use super::both::{First, Second};
-use super::page::{Page, UnreadMetas};
+use super::page::{PageSink, UnreadMetas};
 use super::sniff::{self, Markup};
 use super::unread::{self, Unread};
 use super::{
@@ -67,7 +67,7 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
         readings.unread.push(Unread::CutHead);
     }
     if page.doubts.foreign {
-        let mut other = Page::new(input.limits, false);
+        let mut other = PageSink::new(input.limits, false);
         tags::read_other_way(&decoded.text, &mut other, input.limits.value_bytes());
         readings.note(&other.unread, &other.metas, input.limits, agent);
         let metas = Second::of(other).without(&page.metas);
@@ -96,10 +96,10 @@ impl Readings {
         limits: &ExtractLimits,
         agent: &Agent,
     ) {
-        let mut page = Page::new(limits, false);
+        let mut page = PageSink::new(limits, false);
         page.doubts = tags::read(text, &mut page, limits.value_bytes());
         if document.xml || page.doubts.empty_raw {
-            let mut of_xml = Page::new(limits, false);
+            let mut of_xml = PageSink::new(limits, false);
             xml::read(text, &mut of_xml, limits.value_bytes());
             self.note(&of_xml.unread, &of_xml.metas, limits, agent);
             self.note(&page.unread, &page.metas, limits, agent);

@@ -8,7 +8,7 @@ use url::Url;
 use super::limits::{ExtractLimits, LimitHit};
 use super::link::{Link, LinkKind, Rel};
 use super::link_header;
-use super::page::{Page, RawLink};
+use super::page::{PageSink, RawLink};
 
 /// Gives the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
 /// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
@@ -21,7 +21,12 @@ pub(super) fn base(named: Option<&str>, response: &Url) -> Url {
 }
 
 /// Resolves the links of a page. Query strings are written in the encoding of the page, as the URL standard wants.
-pub(super) fn links(page: &mut Page<'_>, base: &Url, charset: &'static Encoding, bytes: usize) -> Vec<Link> {
+pub(super) fn links(
+    page: &mut PageSink<'_>,
+    base: &Url,
+    charset: &'static Encoding,
+    bytes: usize,
+) -> Vec<Link> {
     let raw_links = std::mem::take(&mut page.links);
     let addresses = std::mem::take(&mut page.addresses);
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;

@@ -38,7 +38,7 @@ impl Summary {
 
     /// Writes it for people; `place` is the directory as given by the user.
     pub fn write_text(&self, place: &str, out: &mut impl Write) -> io::Result<()> {
-        let mut page = Page { out };
+        let mut page = Lines { out };
         self.about(place, &mut page)?;
         self.visits(&mut page)?;
         page.counts(&format!("Skipped: {}", urls(self.totals.skipped)), &self.skipped)?;
@@ -51,7 +51,7 @@ impl Summary {
         self.completeness(&mut page)
     }
 
-    fn about(&self, place: &str, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn about(&self, place: &str, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         page.line(&format!("Crawl {} in {place}", self.crawl_id))?;
         let started = self.started.map_or_else(|| "unknown".to_owned(), |at| at.to_string());
         page.item("started", &format!("{started}, runs so far: {}", self.totals.runs))?;
@@ -83,7 +83,7 @@ impl Summary {
         }
     }
 
-    fn visits(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn visits(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         let totals = self.totals;
         page.title("Visits")?;
         page.item("requests", &format!("{}, {} of bodies", totals.requests, quantity::size(totals.bytes)))?;
@@ -115,7 +115,7 @@ impl Summary {
         page.wrapped("errors", self.errors.iter().map(|(kind, count)| format!("{kind}: {count}")))
     }
 
-    fn sitemaps(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn sitemaps(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         if self.sitemaps.is_empty() {
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl Summary {
         }
     }
 
-    fn hosts(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn hosts(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         page.title(&format!("Hosts: {}, {} complete", self.hosts_known, self.hosts_complete))?;
         page.line(&host_line("host", &"pages", &"requests", &"failed", "delay", "set by", "state"))?;
         for host in self.hosts.iter().take(HOSTS_LISTED) {
@@ -145,7 +145,7 @@ impl Summary {
         self.others(page)
     }
 
-    fn others(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn others(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         let others = self.hosts_known.saturating_sub(HOSTS_LISTED as u64);
         if others == 0 {
             return Ok(());
@@ -162,7 +162,7 @@ impl Summary {
         }
     }
 
-    fn completeness(&self, page: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn completeness(&self, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         let (complete, bounded) = (self.hosts_complete, self.hosts_complete_within_limits);
         page.title(&format!(
             "Coverage: {} complete, {bounded} complete within limits, {} incomplete",
@@ -220,11 +220,11 @@ fn bodies(count: u64) -> String {
 const SITEMAPS_NAMED: usize = 20;
 
 /// Lines that are clean and not too long.
-struct Page<'a, W> {
+struct Lines<'a, W> {
     out: &'a mut W,
 }
 
-impl<W: Write> Page<'_, W> {
+impl<W: Write> Lines<'_, W> {
     fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", clean_to(text.trim_end(), WIDTH))
     }

@@ -173,7 +173,7 @@ async fn attempt<F: Fetch, S: Store>(
         }
     };
     // Layer two: what the page says about itself. Read off the async threads.
-    let page = Page {
+    let page = PageContext {
         url: lease.url.clone(),
         item: item.clone(),
         robots: evidence.clone(),
@@ -292,7 +292,7 @@ fn rest<F, S>(context: &VisitContext<F, S>, asked: Option<Delay>, lease: &Lease)
 
 async fn read<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
-    page: Page,
+    page: PageContext,
     response: Response,
     requested: Requested,
 ) -> Option<(Visited, BacklogBytes)> {

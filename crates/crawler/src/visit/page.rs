@@ -26,7 +26,7 @@ use crate::warc::{self, Encoded, Exchange};
 
 /// What is known of a page before it is read.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct PageContext {
     pub(super) url: CrawlUrl,
     pub(super) item: QueuedUrl,
     /// What robots.txt said.
@@ -39,8 +39,13 @@ pub(super) struct Page {
     pub(super) previous: Option<Box<PageRecord>>,
 }
 
-pub(super) fn read(rules: &PageRules, page: Page, response: &Response, requested: Requested) -> Visited {
-    let Page { url, item, robots, noindex, said, previous } = page;
+pub(super) fn read(
+    rules: &PageRules,
+    page: PageContext,
+    response: &Response,
+    requested: Requested,
+) -> Visited {
+    let PageContext { url, item, robots, noindex, said, previous } = page;
     let url = &url;
     let class = StatusClass::of(response.status);
     let ok = class.is_success();

@@ -65,7 +65,7 @@ pub(crate) fn reread(
         address: None,
         unreached: false,
     };
-    let page = Page {
+    let page = PageContext {
         url: url.clone(),
         item: QueuedUrl::link(url, 0, None),
         robots: RobotsEvidence {

@@ -23,12 +23,12 @@ pub struct Site {
     /// The text of `/robots.txt`.
     pub robots_txt: &'static str,
     /// Everything else. No two pages have the same path.
-    pub pages: Vec<Page>,
+    pub pages: Vec<SitePage>,
 }
 
 impl Site {
     /// Returns the page at a path (with its query), if there is one.
-    pub fn page(&self, path: &str) -> Option<&Page> {
+    pub fn page(&self, path: &str) -> Option<&SitePage> {
         self.pages.iter().find(|page| page.path == path)
     }
 
@@ -40,7 +40,7 @@ impl Site {
 
 /// A page: what the server answers at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct SitePage {
     /// Path, with its query.
     pub path: &'static str,
     /// Status code.
@@ -51,7 +51,7 @@ pub struct Page {
     pub body: String,
 }
 
-impl Page {
+impl SitePage {
     /// An HTML page; `head` stands in its head behind the title.
     fn html(path: &'static str, title: &str, head: &str, body: &str) -> Self {
         let body = format!(

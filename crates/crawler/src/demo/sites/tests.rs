@@ -1,4 +1,4 @@
-use super::{CLASSIC, Page, Site, all};
+use super::{CLASSIC, Site, SitePage, all};
 use crate::demo::ROBOTS;
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ const TABLE_9_4: [(&str, &[&str]); 3] = [
     ("*", &["Disallow: /dynamic", "Disallow: /private"]),
 ];
 
-fn links(page: &Page) -> Vec<&str> {
+fn links(page: &SitePage) -> Vec<&str> {
     page.body.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
@@ -80,7 +80,7 @@ fn paths_are_unique_and_every_page_is_linked() {
 #[test]
 fn every_kind_of_directive_is_there_to_be_shown() {
     let sites = all();
-    let pages: Vec<&Page> = sites.iter().flat_map(|site| &site.pages).collect();
+    let pages: Vec<&SitePage> = sites.iter().flat_map(|site| &site.pages).collect();
     let says = |text: &str| pages.iter().filter(|page| page.body.contains(text)).count();
     for text in [
         "name=\"robots\" content=\"noindex\"",

@@ -307,7 +307,7 @@ impl Explanation {
 
     /// Writes it for people.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
-        let out = &mut Page { out };
+        let out = &mut Lines { out };
         out.line("", &self.url)?;
         out.line("", &self.answer)?;
         out.title("How it was found")?;
@@ -360,7 +360,7 @@ impl Explanation {
         Ok(())
     }
 
-    fn write_now(&self, out: &mut Page<'_, impl Write>) -> io::Result<()> {
+    fn write_now(&self, out: &mut Lines<'_, impl Write>) -> io::Result<()> {
         match &self.robots {
             Some(robots) => {
                 let word = match robots.allowed {
@@ -434,11 +434,11 @@ fn short(digest: &str) -> String {
 /// Widest line.
 const WIDTH: usize = 110;
 
-struct Page<'a, W> {
+struct Lines<'a, W> {
     out: &'a mut W,
 }
 
-impl<W: Write> Page<'_, W> {
+impl<W: Write> Lines<'_, W> {
     fn title(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "\n{text}")
     }
