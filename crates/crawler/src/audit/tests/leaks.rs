@@ -264,9 +264,9 @@ impl Records {
 
 #[test]
 fn each_leak_is_told_by_its_check() {
-    for (name, crawl, doctor, expected, words) in LEAKS {
+    for (name, crawl, tamper, expected, words) in LEAKS {
         let mut records = crawl();
-        doctor(&mut records);
+        tamper(&mut records);
         let report = records.judge();
         assert_eq!(broken(&report), *expected, "{name}: {report:#?}");
         let is_reported =

@@ -1,13 +1,13 @@
 //! A crawl that kept every promise, and each promise broken in its records.
 
-mod doctored;
+mod discovery;
 mod leaks;
 mod network;
 mod records;
 mod requests;
 mod settings;
 mod streamed;
-mod ways;
+mod tampered;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

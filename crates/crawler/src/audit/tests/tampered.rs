@@ -207,10 +207,10 @@ fn permissive(record: &mut RobotsRecord) {
     record.set_body(b"User-agent: *\nAllow: /\n");
 }
 
-pub(super) type Doctor = fn(&mut Output);
+pub(super) type Tamper = fn(&mut Output);
 
 /// What was changed, how, and a check that has to notice it.
-const DOCTORED: &[(&str, Doctor, &str)] = &[
+const DOCTORED: &[(&str, Tamper, &str)] = &[
     // robots.txt
     ("robots.txt: status 403 instead of 200", |o| o.robots(SITE, |r| r.status = Some(403)), "robots_access"),
     ("robots.txt: status 503 instead of 200", |o| o.robots(SITE, |r| r.status = Some(503)), "robots_access"),
@@ -562,7 +562,7 @@ fn another_title(record: &mut PageRecord) {
 }
 
 /// What nobody can notice, and why; `docs/politeness.md` says the same.
-const UNNOTICED: &[(&str, Doctor, &str)] = &[
+const UNNOTICED: &[(&str, Tamper, &str)] = &[
     (
         "page changed and the whole ledger written anew",
         |o| reseal(o, "/b", another_title),
@@ -593,10 +593,10 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
     let mut by_check: BTreeMap<&str, usize> = BTreeMap::new();
     let plain = DOCTORED.iter().map(|row| (Output::new as fn() -> Output, row));
     let rows =
-        plain.chain(super::ways::DOCTORED.iter().map(|row| (Output::with_ways as fn() -> Output, row)));
-    for (new, (what, doctor, check)) in rows {
+        plain.chain(super::discovery::DOCTORED.iter().map(|row| (Output::with_ways as fn() -> Output, row)));
+    for (new, (what, tamper, check)) in rows {
         let mut output = new();
-        doctor(&mut output);
+        tamper(&mut output);
         let found = match audit(&*output.store, Some(output.top.path()), &output.rules) {
             Ok(report) => broken(&report),
             Err(error) => panic!("{what}: {error}"),
@@ -615,9 +615,9 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
 
 #[test]
 fn what_nobody_can_notice_is_listed_with_its_reason() {
-    for (what, doctor, why) in UNNOTICED {
+    for (what, tamper, why) in UNNOTICED {
         let mut output = Output::new();
-        doctor(&mut output);
+        tamper(&mut output);
         assert_eq!(broken(&output.judge()), [""; 0], "{what} is noticed, though {why}");
     }
 }

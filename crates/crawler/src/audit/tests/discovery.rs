@@ -1,6 +1,6 @@
 //! How pages were found, and the scope and limits of each run: a crawl with every way there is, doctored.
 
-use super::doctored::{Doctor, Output};
+use super::tampered::{Output, Tamper};
 use super::*;
 use crate::record::{Decided, Reason, SitemapFound, SitemapRecord, SitemapState, link_key};
 
@@ -90,7 +90,7 @@ impl Output {
 }
 
 /// What was changed, how, and a check that has to notice it.
-pub(super) const DOCTORED: &[(&str, Doctor, &str)] = &[
+pub(super) const DOCTORED: &[(&str, Tamper, &str)] = &[
     // Discovery
     ("via of a page that a link led to taken out", |o| o.from("/b", None), "discovery"),
     ("via of a page that a redirect led to taken out", |o| o.from("/target", None), "discovery"),
