@@ -17,7 +17,7 @@ use crate::record::{
     SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
-use crate::sitemap::{Fault, Form, Sitemap};
+use crate::sitemap::{Fault, Sitemap, SitemapFormat};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Event, Outcome, SitemapRead};
@@ -268,7 +268,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         record.detail = sitemap.fault.as_ref().map(ToString::to_string);
         record.form = Some(sitemap.form.as_str().to_owned());
-        if sitemap.form == Form::Other {
+        if sitemap.form == SitemapFormat::Other {
             return Ok(());
         }
         record.state = SitemapState::Read;
@@ -278,7 +278,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());
         }
-        if sitemap.form == Form::Index {
+        if sitemap.form == SitemapFormat::Index {
             return self.queue_children(record, sitemap, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };

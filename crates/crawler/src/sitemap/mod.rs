@@ -41,7 +41,7 @@ impl Default for SitemapLimits {
 
 /// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum SitemapFormat {
     /// `urlset`.
     UrlSet,
     /// `sitemapindex`.
@@ -56,7 +56,7 @@ pub enum Form {
     Other,
 }
 
-impl Form {
+impl SitemapFormat {
     /// The name in tables.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ pub struct SitemapUrl {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sitemap {
     /// What it is.
-    pub form: Form,
+    pub form: SitemapFormat,
     /// Its URLs (of an index: sitemaps), the weightiest first, then the ones changed last, then as written.
     pub urls: Vec<SitemapUrl>,
     /// Entries that hold no http URL.
@@ -132,12 +132,12 @@ pub struct Sitemap {
 }
 
 impl Sitemap {
-    fn of(form: Form) -> Self {
+    fn of(form: SitemapFormat) -> Self {
         Self { form, urls: Vec::new(), bad: 0, fault: None }
     }
 
     fn faulty(fault: Fault) -> Self {
-        Self { fault: Some(fault), ..Self::of(Form::Other) }
+        Self { fault: Some(fault), ..Self::of(SitemapFormat::Other) }
     }
 }
 

@@ -39,7 +39,7 @@ fn the_example_of_the_protocol_is_read_and_ordered() {
          <url><loc><![CDATA[http://a.test/first]]></loc><priority>1.0</priority></url>",
     );
     let sitemap = of(&text);
-    assert_eq!((sitemap.form, sitemap.bad, &sitemap.fault), (Form::UrlSet, 0, &None));
+    assert_eq!((sitemap.form, sitemap.bad, &sitemap.fault), (SitemapFormat::UrlSet, 0, &None));
     assert_eq!(
         urls(&sitemap),
         [
@@ -69,7 +69,7 @@ fn indexes_feeds_and_lists_are_read() {
         (
             "<sitemapindex><sitemap><loc>http://a.test/1.xml.gz</loc><lastmod>2004</lastmod></sitemap>\
              <sitemap><loc>http://a.test/2.xml</loc><lastmod>2005</lastmod></sitemap></sitemapindex>",
-            Form::Index,
+            SitemapFormat::Index,
             &["http://a.test/2.xml", "http://a.test/1.xml.gz"][..],
         ),
         (
@@ -77,23 +77,23 @@ fn indexes_feeds_and_lists_are_read() {
              <atom:link href='http://a.test/feed' rel='self'/>\
              <item><title>x</title><link>http://a.test/x</link><pubDate>Sat, 07 Sep 2002 09:42:31 GMT</pubDate></item>\
              <item><atom:link href='http://a.test/no'/><link>/y</link></item></channel></rss>",
-            Form::Rss,
+            SitemapFormat::Rss,
             &["http://a.test/x", "http://a.test/y"],
         ),
         (
             "<rdf:RDF xmlns:rdf='x'><channel/><item rdf:about='x'><link>http://a.test/z</link></item></rdf:RDF>",
-            Form::Rss,
+            SitemapFormat::Rss,
             &["http://a.test/z"],
         ),
         (
             "<feed xmlns='http://www.w3.org/2005/Atom'><link href='http://a.test/'/><entry><link rel='self' href='/s'/>\
              <link href='../e?a=1&amp;b=2'/><updated>2003-12-13T18:30:02Z</updated></entry></feed>",
-            Form::Atom,
+            SitemapFormat::Atom,
             &["http://a.test/e?a=1&b=2"],
         ),
         (
             "\u{feff}http://a.test/1\r\nnonsense\n\n http://a.test/2\n/relative\nftp://a.test/",
-            Form::Text,
+            SitemapFormat::Text,
             &["http://a.test/1", "http://a.test/2"],
         ),
     ] {
@@ -229,7 +229,7 @@ proptest! {
         let sitemap = read(text.as_bytes(), cut, &base(), &limits);
         prop_assert!(sitemap.urls.len() <= limits.urls);
         prop_assert!(sitemap.urls.iter().all(|entry| (0.0..=1.0).contains(&entry.priority)));
-        prop_assert!(sitemap.form != Form::Other || sitemap.urls.is_empty());
+        prop_assert!(sitemap.form != SitemapFormat::Other || sitemap.urls.is_empty());
         prop_assert_eq!(read(text.as_bytes(), cut, &base(), &limits), sitemap, "the same bytes, the same answer");
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
-use super::{Fault, Form, Sitemap, SitemapLimits, SitemapUrl};
+use super::{Fault, Sitemap, SitemapFormat, SitemapLimits, SitemapUrl};
 use crate::url::CrawlUrl;
 
 /// Members of one gzip file: each costs the set-up of a decoder, whatever it holds.
@@ -53,7 +53,7 @@ fn declared(bytes: &[u8]) -> Option<&[u8]> {
 
 /// Reads one URL a line.
 pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
-    let mut sitemap = Sitemap::of(Form::Text);
+    let mut sitemap = Sitemap::of(SitemapFormat::Text);
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if sitemap.urls.len() == limits.urls {
             sitemap.fault = Some(Fault::Urls);

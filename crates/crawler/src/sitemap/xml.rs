@@ -4,7 +4,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use url::Url;
 
-use super::{Fault, Form, Sitemap, SitemapLimits, SitemapUrl, date, text};
+use super::{Fault, Sitemap, SitemapFormat, SitemapLimits, SitemapUrl, date, text};
 
 /// Reads a document up to its end, its first fault, or a limit.
 pub(super) fn read(text: &str, base: &Url, limits: &SitemapLimits) -> Sitemap {
@@ -56,7 +56,7 @@ impl<'a> Reading<'a> {
         Self {
             base,
             limits,
-            sitemap: Sitemap::of(Form::Other),
+            sitemap: Sitemap::of(SitemapFormat::Other),
             has_root: false,
             depth: 0,
             entry: None,
@@ -111,10 +111,10 @@ impl<'a> Reading<'a> {
         if !self.has_root {
             self.has_root = true;
             self.sitemap.form = match name {
-                "urlset" => Form::UrlSet,
-                "sitemapindex" => Form::Index,
-                "rss" | "RDF" => Form::Rss,
-                "feed" => Form::Atom,
+                "urlset" => SitemapFormat::UrlSet,
+                "sitemapindex" => SitemapFormat::Index,
+                "rss" | "RDF" => SitemapFormat::Rss,
+                "feed" => SitemapFormat::Atom,
                 _ => return Err(Fault::NotOne),
             };
             return Ok(());
@@ -122,25 +122,27 @@ impl<'a> Reading<'a> {
         match self.entry {
             None => {
                 let is_entry = match self.sitemap.form {
-                    Form::UrlSet => name == "url" && self.depth == 2,
-                    Form::Index => name == "sitemap" && self.depth == 2,
-                    Form::Rss => name == "item",
-                    Form::Atom => name == "entry",
-                    Form::Text | Form::Other => false,
+                    SitemapFormat::UrlSet => name == "url" && self.depth == 2,
+                    SitemapFormat::Index => name == "sitemap" && self.depth == 2,
+                    SitemapFormat::Rss => name == "item",
+                    SitemapFormat::Atom => name == "entry",
+                    SitemapFormat::Text | SitemapFormat::Other => false,
                 };
                 self.entry = is_entry.then_some(self.depth);
             }
             // Fields stand right below their entry: `image:loc` is further down.
             Some(entry) if self.depth == entry + 1 && !is_of_extension(start) => {
                 self.field = match (self.sitemap.form, name) {
-                    (Form::UrlSet | Form::Index, "loc") | (Form::Rss, "link") => Some(Field::Loc),
-                    (Form::UrlSet | Form::Index, "lastmod")
-                    | (Form::Rss, "pubDate" | "date")
-                    | (Form::Atom, "updated") => Some(Field::LastMod),
-                    (Form::UrlSet, "priority") => Some(Field::Priority),
+                    (SitemapFormat::UrlSet | SitemapFormat::Index, "loc") | (SitemapFormat::Rss, "link") => {
+                        Some(Field::Loc)
+                    }
+                    (SitemapFormat::UrlSet | SitemapFormat::Index, "lastmod")
+                    | (SitemapFormat::Rss, "pubDate" | "date")
+                    | (SitemapFormat::Atom, "updated") => Some(Field::LastMod),
+                    (SitemapFormat::UrlSet, "priority") => Some(Field::Priority),
                     _ => None,
                 };
-                if self.sitemap.form == Form::Atom && name == "link" {
+                if self.sitemap.form == SitemapFormat::Atom && name == "link" {
                     self.atom_link(start);
                 }
                 self.value.clear();
@@ -190,7 +192,7 @@ impl<'a> Reading<'a> {
 
     fn push(&mut self) -> Result<(), Fault> {
         let (lastmod, priority) = (std::mem::take(&mut self.lastmod), std::mem::take(&mut self.priority));
-        let is_feed = matches!(self.sitemap.form, Form::Rss | Form::Atom);
+        let is_feed = matches!(self.sitemap.form, SitemapFormat::Rss | SitemapFormat::Atom);
         let url = self.loc.take().and_then(|loc| text::url(&loc, self.base, self.limits, is_feed));
         let Some(url) = url else {
             self.sitemap.bad += 1;
@@ -207,7 +209,7 @@ impl<'a> Reading<'a> {
 
     fn end(self) -> Sitemap {
         match self.sitemap.form {
-            Form::Other => Sitemap::faulty(Fault::NotOne),
+            SitemapFormat::Other => Sitemap::faulty(Fault::NotOne),
             _ => self.sitemap,
         }
     }

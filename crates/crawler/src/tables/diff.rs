@@ -123,7 +123,7 @@ impl DiffCounts {
 
 /// How a difference is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffForm {
+pub enum DiffFormat {
     /// A line each, behind `+`, `-` or `~`, and a summary.
     Text,
     /// One JSON object each with `"v":1` and `what`: `page`, `robots`, at the end `summary`.
@@ -138,7 +138,7 @@ const COLUMNS: [&str; 9] =
 pub fn write_diff<A: Store, B: Store>(
     before: &View<A>,
     after: &View<B>,
-    form: DiffForm,
+    form: DiffFormat,
     out: &mut impl Write,
 ) -> Result<DiffCounts, ViewError> {
     let mut counts = DiffCounts::default();
@@ -359,8 +359,8 @@ fn sign(change: Change) -> char {
     }
 }
 
-fn write_page(change: &PageChange, form: DiffForm, out: &mut impl Write) -> io::Result<()> {
-    if form == DiffForm::Json {
+fn write_page(change: &PageChange, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+    if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "page", of: change });
     }
     let mut line = format!("{} {}", sign(change.change), change.url);
@@ -412,8 +412,8 @@ fn directives_changed(one: &PageState, two: &PageState) -> String {
     format!("directives ({})", parts.join(" "))
 }
 
-fn write_robots(change: &RobotsChange, form: DiffForm, out: &mut impl Write) -> io::Result<()> {
-    if form == DiffForm::Json {
+fn write_robots(change: &RobotsChange, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+    if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "robots", of: change });
     }
     let mut line = format!("{} {}/robots.txt", sign(change.change), change.origin);
@@ -435,8 +435,8 @@ fn write_robots(change: &RobotsChange, form: DiffForm, out: &mut impl Write) -> 
     Ok(())
 }
 
-fn write_summary(counts: &DiffCounts, form: DiffForm, out: &mut impl Write) -> io::Result<()> {
-    if form == DiffForm::Json {
+fn write_summary(counts: &DiffCounts, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+    if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "summary", of: counts });
     }
     for (name, counts) in [("pages", counts.pages), ("robots.txt", counts.robots)] {

@@ -22,7 +22,7 @@ pub enum Graph {
 
 /// How a graph is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GraphForm {
+pub enum GraphFormat {
     /// GraphML 1.0: nodes and edges with typed attributes. The id of a node is its URL or name.
     GraphMl,
     /// CSV with a header line: `source`, `target`, `weight` and more.
@@ -78,12 +78,12 @@ impl Graph {
 pub fn write_graph<S: Store>(
     crawls: &[(String, View<S>)],
     graph: Graph,
-    form: GraphForm,
+    form: GraphFormat,
     out: &mut impl Write,
 ) -> Result<GraphSize, ViewError> {
     let dir = crawls.first().and_then(|(_, view)| view.dir()).map(CrawlDir::root);
     let (mut nodes, mut edges) = (RowSorter::new(Sorter::new(dir)), RowSorter::new(Sorter::new(dir)));
-    let has_nodes = form == GraphForm::GraphMl;
+    let has_nodes = form == GraphFormat::GraphMl;
     let mut size = GraphSize::default();
     if has_nodes {
         for (_, view) in crawls {
@@ -103,7 +103,7 @@ pub fn write_graph<S: Store>(
     }
     let edges = Edges { rows: edges.sorted()?, next: None, width: attributes.len() };
     match form {
-        GraphForm::Edges => {
+        GraphFormat::Edges => {
             let mut csv = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
             let names = ["source", "target"].into_iter().chain(attributes.iter().map(|(name, _)| *name));
             csv.write_record(names).map_err(crate::view::csv_error)?;
@@ -117,7 +117,7 @@ pub fn write_graph<S: Store>(
             }
             csv.flush()?;
         }
-        GraphForm::GraphMl => {
+        GraphFormat::GraphMl => {
             head(out, graph.node(), &attributes)?;
             size.nodes = write_nodes(out, nodes.sorted()?, graph.node())?;
             for edge in edges {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args;
-use crawler::tables::diff::{DiffForm, write_diff};
+use crawler::tables::diff::{DiffFormat, write_diff};
 use crawler::view::ViewError;
 
 use crate::exit::{self, Stop};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DiffArgs, console: Console) -> anyhow::Result<i32> {
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let (before, after) = (open(&args.before)?, open(&args.after)?);
-    let form = if console.json { DiffForm::Json } else { DiffForm::Text };
+    let form = if console.json { DiffFormat::Json } else { DiffFormat::Text };
     let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
     let counts = match write_diff(&before, &after, form, &mut out) {
         Ok(counts) => counts,

@@ -1,12 +1,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::tables::diff::{DiffForm, write_diff};
+use crate::tables::diff::{DiffFormat, write_diff};
 
 fn found(one: &View<Arc<MemoryStore>>, two: &View<Arc<MemoryStore>>) -> (bool, Vec<Value>, String) {
     let (mut lines, mut text) = (Vec::new(), Vec::new());
-    let counts = write_diff(one, two, DiffForm::Json, &mut lines).unwrap();
-    assert_eq!(write_diff(one, two, DiffForm::Text, &mut text).unwrap(), counts);
+    let counts = write_diff(one, two, DiffFormat::Json, &mut lines).unwrap();
+    assert_eq!(write_diff(one, two, DiffFormat::Text, &mut text).unwrap(), counts);
     let lines = String::from_utf8(lines).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (counts.is_same(), lines, String::from_utf8(text).unwrap())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::tables::graph::{Graph, GraphForm, write_graph};
+use crate::tables::graph::{Graph, GraphFormat, write_graph};
 
 /// A crawl with something in most columns.
 fn full() -> Crawl {
@@ -27,7 +27,7 @@ fn full() -> Crawl {
     crawl
 }
 
-fn export<S: Store + Clone>(view: &View<S>, graph: Graph, form: GraphForm) -> String {
+fn export<S: Store + Clone>(view: &View<S>, graph: Graph, form: GraphFormat) -> String {
     let crawls = [("one".to_owned(), View::over(view.store().clone()).unwrap())];
     let mut out = Vec::new();
     write_graph(&crawls, graph, form, &mut out).unwrap();
@@ -37,7 +37,7 @@ fn export<S: Store + Clone>(view: &View<S>, graph: Graph, form: GraphForm) -> St
 #[test]
 fn graphs_have_a_node_for_each_page_and_host_and_an_edge_for_all_links_between_two() {
     let view = full().view();
-    let edges = export(&view, Graph::Pages, GraphForm::Edges);
+    let edges = export(&view, Graph::Pages, GraphFormat::Edges);
     let expected = "source,target,weight,nofollow,kind\r\n\
         http://a.test/,http://a.test/two,1,false,a\r\n\
         http://a.test/,http://a.test/x,1,true,a\r\n\
@@ -45,10 +45,10 @@ fn graphs_have_a_node_for_each_page_and_host_and_an_edge_for_all_links_between_t
         http://b.test/,http://b.test/,1,false,a\r\n\
         http://b.test/,http://c.test/?a=1&b=2,1,false,a\r\n";
     assert_eq!(edges, expected, "mailto: is no page");
-    let hosts = export(&view, Graph::Hosts, GraphForm::Edges);
+    let hosts = export(&view, Graph::Hosts, GraphFormat::Edges);
     assert_eq!(hosts, "source,target,weight\r\nb.test,a.test,2\r\nb.test,c.test,1\r\n");
 
-    let graph = export(&view, Graph::Pages, GraphForm::GraphMl);
+    let graph = export(&view, Graph::Pages, GraphFormat::GraphMl);
     let mut reader = quick_xml::Reader::from_str(&graph);
     let (mut nodes, mut edges) = (BTreeSet::new(), Vec::new());
     loop {

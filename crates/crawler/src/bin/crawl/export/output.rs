@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use crawler::tables::graph::{Graph, GraphForm, write_graph};
+use crawler::tables::graph::{Graph, GraphFormat, write_graph};
 use crawler::view::{Form, Table, ViewError, write_rows};
 
 use super::{ExportArgs, Format, Job};
@@ -118,15 +118,15 @@ impl Job<'_> {
             Format::Csv if self.args.raw => Form::RawCsv,
             Format::Csv => Form::Csv,
             Format::Jsonl => Form::Jsonl,
-            Format::Graphml => return self.write_graph(table, GraphForm::GraphMl, out),
-            Format::Edges => return self.write_graph(table, GraphForm::Edges, out),
+            Format::Graphml => return self.write_graph(table, GraphFormat::GraphMl, out),
+            Format::Edges => return self.write_graph(table, GraphFormat::Edges, out),
             Format::Parquet => return self.write_parquet(table, out),
             Format::Sqlite => return Err(not_built("sqlite")),
         };
         Ok(write_rows(self.rows(table)?, form, out)?.left_out)
     }
 
-    fn write_graph(&self, table: Table, form: GraphForm, out: &mut impl Write) -> Result<u64, ViewError> {
+    fn write_graph(&self, table: Table, form: GraphFormat, out: &mut impl Write) -> Result<u64, ViewError> {
         let graph = if table == Table::Hosts { Graph::Hosts } else { Graph::Pages };
         Ok(write_graph(&self.crawls, graph, form, out)?.left_out)
     }
