@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
 use crawler::url::CrawlUrl;
-use crawler::view::{Form, Table as Name, ViewError, write_rows};
+use crawler::view::{Table as Name, TableFormat, ViewError, write_rows};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -426,7 +426,7 @@ impl Crawl {
         let url = parsed(url)?;
         let lines = self.json(py, |view, out| {
             if let Some(rows) = view.page(&url).map_err(|error| of_view(&error))? {
-                write_rows(rows, Form::Jsonl, out).map_err(|error| of_view(&error))?;
+                write_rows(rows, TableFormat::Jsonl, out).map_err(|error| of_view(&error))?;
             }
             Ok(())
         });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crawler::commit::{CommitError, Totals};
 use crawler::engine::{End, Summary};
 use crawler::store::{CrashStore, MemoryStore, StoreError};
-use crawler::view::{self, Form, Table, View, write_table};
+use crawler::view::{self, Table, TableFormat, View, write_table};
 use serde_json::Value;
 use whole_program::simweb::{SimWeb, Size, Web, generate};
 
@@ -21,7 +21,7 @@ const DEATHS: usize = 12;
 /// The rows of a table as `crawl export --format jsonl` writes them.
 fn rows(view: &View<Arc<MemoryStore>>, table: Table) -> Vec<Value> {
     let mut text = Vec::new();
-    let written = write_table(view, table, Form::Jsonl, &mut text).expect("the table can be written");
+    let written = write_table(view, table, TableFormat::Jsonl, &mut text).expect("the table can be written");
     let rows: Vec<Value> = String::from_utf8(text)
         .expect("JSON is UTF-8")
         .lines()

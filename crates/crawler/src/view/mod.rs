@@ -71,7 +71,7 @@ pub(crate) use self::value::ValueRef;
 pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
-pub use self::write::{ALTERED_COLUMN, Form, Written, write_rows, write_table};
+pub use self::write::{ALTERED_COLUMN, TableFormat, Written, write_rows, write_table};
 pub(crate) use self::write::{io_error as csv_error, neutral};
 
 /// A table of a crawl.

@@ -14,7 +14,7 @@ use crate::store::Store;
 
 /// The form in which a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum TableFormat {
     /// One JSON object a line, beginning with `"v":1`.
     Jsonl,
     /// RFC 4180: comma separated, a header line, CRLF. Text is cleaned, and cells that a spreadsheet would run are made
@@ -49,22 +49,22 @@ pub const ALTERED_COLUMN: &str = "altered";
 pub fn write_table<S: Store>(
     view: &View<S>,
     table: Table,
-    form: Form,
+    form: TableFormat,
     out: &mut impl Write,
 ) -> Result<Written, ViewError> {
     write_rows(view.rows(table)?, form, out)
 }
 
 /// Writes rows.
-pub fn write_rows(mut rows: Rows<'_>, form: Form, out: &mut impl Write) -> Result<Written, ViewError> {
+pub fn write_rows(mut rows: Rows<'_>, form: TableFormat, out: &mut impl Write) -> Result<Written, ViewError> {
     let mut written = Written::default();
     written.rows = match form {
-        Form::Jsonl => jsonl(&mut rows, out),
-        Form::Csv => csv(&mut rows, true, out),
-        Form::RawCsv => csv(&mut rows, false, out),
-        Form::Tabs => tabs(&mut rows, out),
-        Form::Lines => lines(&mut rows, out),
-        Form::Aligned(width) => aligned(&mut rows, width, &mut written.narrowed, out),
+        TableFormat::Jsonl => jsonl(&mut rows, out),
+        TableFormat::Csv => csv(&mut rows, true, out),
+        TableFormat::RawCsv => csv(&mut rows, false, out),
+        TableFormat::Tabs => tabs(&mut rows, out),
+        TableFormat::Lines => lines(&mut rows, out),
+        TableFormat::Aligned(width) => aligned(&mut rows, width, &mut written.narrowed, out),
     }?;
     written.left_out = rows.left_out();
     Ok(written)

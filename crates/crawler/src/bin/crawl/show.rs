@@ -12,7 +12,7 @@ use crawler::store::SledStore;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
-use crawler::view::{Column, Form, Table, UnknownColumn, View, ViewError, Written, write_rows};
+use crawler::view::{Column, Table, TableFormat, UnknownColumn, View, ViewError, Written, write_rows};
 
 pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
@@ -179,9 +179,9 @@ fn show_table(
         rows = rows.select(&args.columns).map_err(|error| usage(error.to_string()))?;
     }
     let form = match terminal_width() {
-        _ if console.json => Form::Jsonl,
-        Some(width) if is_terminal => Form::Aligned(width),
-        _ => Form::Tabs,
+        _ if console.json => TableFormat::Jsonl,
+        Some(width) if is_terminal => TableFormat::Aligned(width),
+        _ => TableFormat::Tabs,
     };
     let mut out = Pager::start(is_terminal && !console.json);
     let written = write_rows(rows, form, &mut out);
@@ -227,7 +227,7 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Consol
         rows = rows.select(&args.columns).map_err(unknown)?;
     }
     let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
-    let form = if console.json { Form::Jsonl } else { Form::Lines };
+    let form = if console.json { TableFormat::Jsonl } else { TableFormat::Lines };
     let written = write_rows(rows, form, &mut out);
     finish(written.and_then(|_| Ok(out.finish()?)))
 }

@@ -48,7 +48,7 @@ fn hostile() -> View<Arc<MemoryStore>> {
 
 #[test]
 fn csv_comes_back_cell_by_cell() {
-    let csv = text(&hostile(), Table::Pages, Form::Csv);
+    let csv = text(&hostile(), Table::Pages, TableFormat::Csv);
     assert!(csv.ends_with("\r\n"));
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let title = reader.headers().unwrap().iter().position(|name| name == "title").unwrap();
@@ -60,11 +60,11 @@ fn csv_comes_back_cell_by_cell() {
 #[test]
 fn no_form_lets_foreign_text_steer_a_terminal() {
     let view = hostile();
-    for form in [Form::Jsonl, Form::Csv, Form::Tabs, Form::Aligned(400)] {
+    for form in [TableFormat::Jsonl, TableFormat::Csv, TableFormat::Tabs, TableFormat::Aligned(400)] {
         let text = text(&view, Table::Pages, form);
         let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t') || c == '\u{202e}';
         assert!(!text.contains(steers), "{form:?}: {text:?}");
-        assert!(form == Form::Csv || !text.contains('\r'));
+        assert!(form == TableFormat::Csv || !text.contains('\r'));
     }
     let titles: Vec<_> =
         jsonl(&view, Table::Pages).iter().map(|page| page["title"].as_str().unwrap().to_owned()).collect();
@@ -97,17 +97,17 @@ fn raw_cells_are_as_they_were_found_and_others_say_that_they_are_not() {
         ("Zwei, \"drei\"".to_owned(), altered.clone()),
         ("a b  c".to_owned(), altered),
     ];
-    assert_eq!(cells(Form::Csv), expected);
+    assert_eq!(cells(TableFormat::Csv), expected);
     let raw = ["\u{1b}]0;owned\u{7}Zwei, \"drei\"", "=cmd|' /C calc'!A0", "a\tb\r\nc\u{9b}31m\u{202e}"];
-    assert_eq!(cells(Form::RawCsv), raw.map(|text| (text.to_owned(), None)));
-    let free = text(&crawl().view(), Table::Pages, Form::Csv);
+    assert_eq!(cells(TableFormat::RawCsv), raw.map(|text| (text.to_owned(), None)));
+    let free = text(&crawl().view(), Table::Pages, TableFormat::Csv);
     assert!(free.lines().skip(1).all(|line| line.ends_with(',')), "nothing is altered: {free}");
 }
 
 #[test]
 fn tabs_have_one_cell_a_column() {
     let view = hostile();
-    let text = text(&view, Table::Pages, Form::Tabs);
+    let text = text(&view, Table::Pages, TableFormat::Tabs);
     assert_eq!(text.lines().count(), 4);
     for line in text.lines() {
         assert_eq!(line.split('\t').count(), Table::Pages.columns().len(), "{line}");
@@ -123,7 +123,7 @@ fn aligned_columns_fit_the_terminal() {
     }
     let view = crawl.view();
     for width in [40, 80, 132] {
-        let text = text(&view, Table::Pages, Form::Aligned(width));
+        let text = text(&view, Table::Pages, TableFormat::Aligned(width));
         assert_eq!(text.lines().count(), 301);
         assert!(text.lines().all(|line| crate::view::width::cells(line) <= width), "{width}: {text}");
         if width > 60 {
@@ -146,7 +146,7 @@ fn east_asian_texts_line_up_and_the_url_keeps_half_of_the_line() {
     let view = crawl.view();
     let rows = view.rows(Table::Pages).unwrap().select(&["url", "title", "status", "charset"]).unwrap();
     let mut out = Vec::new();
-    let written = crate::view::write_rows(rows, Form::Aligned(80), &mut out).unwrap();
+    let written = crate::view::write_rows(rows, TableFormat::Aligned(80), &mut out).unwrap();
     assert_eq!((written.rows, written.narrowed), (2, 0));
     let expected = "\
 url                                       title             status  charset\n\
@@ -155,7 +155,7 @@ http://a.test/b                           plain                200  utf-8\n";
     assert_eq!(String::from_utf8(out).unwrap(), expected);
     let mut out = Vec::new();
     let rows = view.rows(Table::Pages).unwrap();
-    let written = crate::view::write_rows(rows, Form::Aligned(80), &mut out).unwrap();
+    let written = crate::view::write_rows(rows, TableFormat::Aligned(80), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("http://a.test/a-rather-long-path/to/page     200"), "{text}");
     assert!(
@@ -178,7 +178,7 @@ fn an_output_that_ends_is_told_as_such() {
     }
     let view = crawl().view();
     for table in Table::ALL {
-        for form in [Form::Jsonl, Form::Csv, Form::Tabs, Form::Aligned(80)] {
+        for form in [TableFormat::Jsonl, TableFormat::Csv, TableFormat::Tabs, TableFormat::Aligned(80)] {
             match write_table(&view, table, form, &mut Closed) {
                 Err(ViewError::Write(error)) => assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe),
                 other => panic!("{} {form:?}: {other:?}", name(table)),

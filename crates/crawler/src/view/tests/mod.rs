@@ -21,7 +21,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Form, Row, Table, View, ViewError, write_table};
+use super::{Row, Table, TableFormat, View, ViewError, write_table};
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::extract::Position;
@@ -254,14 +254,14 @@ fn name(table: Table) -> String {
     table.name().to_owned()
 }
 
-fn text<S: Store>(view: &View<S>, table: Table, form: Form) -> String {
+fn text<S: Store>(view: &View<S>, table: Table, form: TableFormat) -> String {
     let mut out = Vec::new();
     write_table(view, table, form, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
 fn jsonl<S: Store>(view: &View<S>, table: Table) -> Vec<Value> {
-    text(view, table, Form::Jsonl).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text(view, table, TableFormat::Jsonl).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// One of everything.

@@ -33,7 +33,7 @@ fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for()
         linked(&mut crawl, free());
         linked(&mut crawl, record);
         let view = crawl.view();
-        for form in [Form::Jsonl, Form::Csv, Form::Tabs, Form::Aligned(200)] {
+        for form in [TableFormat::Jsonl, TableFormat::Csv, TableFormat::Tabs, TableFormat::Aligned(200)] {
             let mut out = Vec::new();
             let written = write_table(&view, Table::Links, form, &mut out).unwrap();
             assert_eq!((written.rows, written.left_out), (1, 1), "{name}");
@@ -42,7 +42,7 @@ fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for()
         }
         let view = view.with_noindex(true);
         let mut out = Vec::new();
-        let written = write_table(&view, Table::Links, Form::Jsonl, &mut out).unwrap();
+        let written = write_table(&view, Table::Links, TableFormat::Jsonl, &mut out).unwrap();
         assert_eq!((written.rows, written.left_out), (2, 0), "{name}");
         let links = jsonl(&view, Table::Links);
         let closed = links.iter().find(|link| link["from"] == "http://a.test/closed").unwrap();
@@ -72,7 +72,7 @@ fn links_of_a_page_whose_record_is_lost_are_shown_to_nobody() {
     crawl.store.commit(vec![Write::remove(Tree::Pages, key)]).unwrap();
     let mut out = Vec::new();
     let view = crawl.view().with_noindex(true);
-    let error = write_table(&view, Table::Links, Form::Jsonl, &mut out).unwrap_err();
+    let error = write_table(&view, Table::Links, TableFormat::Jsonl, &mut out).unwrap_err();
     assert!(out.is_empty() && error.to_string().contains("`pages`"), "{error}");
 }
 

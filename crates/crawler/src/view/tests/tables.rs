@@ -28,9 +28,9 @@ fn the_columns_of_the_contract_come_first_and_in_order() {
     }
     for table in Table::ALL {
         let names: Vec<_> = table.columns().iter().map(|column| column.name.as_ref()).collect();
-        let csv = text(&view, table, Form::Csv);
+        let csv = text(&view, table, TableFormat::Csv);
         assert_eq!(csv.lines().next().unwrap(), format!("{},altered", names.join(",")));
-        let lines = text(&view, table, Form::Jsonl);
+        let lines = text(&view, table, TableFormat::Jsonl);
         assert!(!lines.is_empty(), "{}", name(table));
         for line in lines.lines() {
             assert!(line.starts_with("{\"v\":1,"), "{line}");
@@ -104,7 +104,7 @@ fn pages_are_what_was_answered() {
         of("http://a.test/three")["directives"],
         json!([{"directive": "nofollow", "source": "meta robots: nofollow"}])
     );
-    let csv = text(&view, Table::Pages, Form::Csv);
+    let csv = text(&view, Table::Pages, TableFormat::Csv);
     assert!(csv.contains(",nofollow (meta robots: nofollow),"), "{csv}");
     assert!(csv.contains(",nails; wood,"), "{csv}");
 }
@@ -204,7 +204,9 @@ fn hosts_robots_ledger_and_errors_say_what_happened() {
         "warnings": [{"line": 2, "message": "line 2: unknown field"}, {"line": 4, "message": "no group"}],
     });
     assert_eq!(robots, [expected]);
-    assert!(text(&view, Table::Robots, Form::Csv).contains(",line 2: unknown field; line 4: no group,"));
+    assert!(
+        text(&view, Table::Robots, TableFormat::Csv).contains(",line 2: unknown field; line 4: no group,")
+    );
     let mut ledger = jsonl(&view, Table::Ledger);
     // Pages that came with no entry about a visit have one of their own with their digests.
     let stored = ledger.split_off(3);
@@ -261,7 +263,7 @@ fn a_damaged_record_is_an_error_that_names_its_tree() {
         // In postcard, a zero byte would be an empty list.
         let value = if tree == Tree::Journal { vec![0xff; 20] } else { b"\x00{damaged".to_vec() };
         view.store().commit(vec![Write::put(tree, key, value)]).unwrap();
-        let error = write_table(&view, table, Form::Jsonl, &mut Vec::new()).unwrap_err();
+        let error = write_table(&view, table, TableFormat::Jsonl, &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains(&format!("`{}`", tree.name())), "{}: {error}", name(table));
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crawler::tables::graph::{Graph, GraphFormat, write_graph};
-use crawler::view::{Form, Table, ViewError, write_rows};
+use crawler::view::{Table, TableFormat, ViewError, write_rows};
 
 use super::{ExportArgs, Format, Job};
 use crate::exit::{self, Stop};
@@ -115,9 +115,9 @@ impl Job<'_> {
     /// Writes one table, or graph; gives the number of links that were left out.
     fn write_table(&self, table: Table, out: &mut (impl Write + Send)) -> Result<u64, ViewError> {
         let form = match self.args.format {
-            Format::Csv if self.args.raw => Form::RawCsv,
-            Format::Csv => Form::Csv,
-            Format::Jsonl => Form::Jsonl,
+            Format::Csv if self.args.raw => TableFormat::RawCsv,
+            Format::Csv => TableFormat::Csv,
+            Format::Jsonl => TableFormat::Jsonl,
             Format::Graphml => return self.write_graph(table, GraphFormat::GraphMl, out),
             Format::Edges => return self.write_graph(table, GraphFormat::Edges, out),
             Format::Parquet => return self.write_parquet(table, out),
