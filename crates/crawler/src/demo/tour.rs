@@ -1,4 +1,4 @@
-//! The crawl in the middle of the demo: each robot crawls the two sites, and its database tells what it could see.
+//! The crawls of the demo: each robot crawls the two sites, and its database shows what it was allowed to see.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use crate::url::CrawlUrl;
 /// The gap between two requests to a host: short, since the sites are ours.
 const DELAY: Duration = Duration::from_millis(40);
 
-/// Says why the demo could not be shown.
+/// Why the demo could not be shown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TourError {
@@ -86,7 +86,7 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
             .into_iter()
             .filter(|decision| decision.decision == Decided::Skipped)
         {
-            let row = left(&cache, decision)?;
+            let row = skipped(&cache, decision)?;
             rows.insert(row.url.clone(), row);
         }
     }
@@ -97,8 +97,11 @@ fn rows(settings: &Settings, store: SledStore) -> Result<Vec<Row>, TourError> {
     Ok(rows.into_values().collect())
 }
 
-/// A URL that was left alone: by robots.txt, whose line is read off the stored file again, or by another layer.
-fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decision) -> Result<Row, TourError> {
+/// A URL that was skipped: by robots.txt, whose line is read from the stored file again, or by another layer.
+fn skipped<S: Store>(
+    cache: &crate::robots_cache::RobotsCache<S>,
+    decision: Decision,
+) -> Result<Row, TourError> {
     let verdict = match CrawlUrl::parse(&decision.url) {
         Ok(url) if decision.reason == PlainReason::RobotsTxt => {
             match cache.lookup(&url.origin(), Now::of_day(decision.at)).map_err(JobError::from)? {
@@ -112,7 +115,7 @@ fn left<S: Store>(cache: &crate::robots_cache::RobotsCache<S>, decision: Decisio
     Ok(Row {
         url: decision.url,
         line: verdict.and_then(|verdict| verdict.line),
-        reason: rule.unwrap_or_else(|| decision.reason.as_str().replace('_', " ")),
+        reason: rule.unwrap_or_else(|| crate::record::in_words(&decision.reason.as_str())),
         ..Row::default()
     })
 }

@@ -1,4 +1,4 @@
-//! What a decision rests on, in parts that can be read by programs: the line, the tag, the limit, the gap, the request.
+//! The evidence of a decision, in machine-readable parts: the line, the tag, the limit, the delay, the request.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::{RobotsEvidence, RunSettings, Stored};
 use crate::clock::{Boot, Now};
 use crate::pace::Delay;
 
-/// The evidence of one decision; parts that don't apply are left out, in JSON too. `Display` says it in words.
+/// The evidence of one decision; parts that don't apply are omitted, in JSON too. `Display` says it in words.
 ///
 /// JSON: a new part or field goes to the end, and stays out where it is empty: the ledger's chain is taken over this form.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct Evidence {
     /// What no other part can say, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
-    /// The request that was made. Each request stands in exactly one entry.
+    /// The request that was made. Each request is in exactly one entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestMade>,
     /// What robots.txt said.
@@ -293,8 +293,8 @@ impl fmt::Display for RequestMade {
         let took = self.took.as_micros() as f64 / 1e3;
         match self.status {
             Some(status) => write!(f, "status {status} in {took:.0} ms, {} bytes", self.bytes)?,
-            None => write!(f, "no answer after {took:.0} ms")?,
+            None => write!(f, "no response after {took:.0} ms")?,
         }
-        write!(f, "; gap {} s ({})", seconds(self.gap), self.gap_reason)
+        write!(f, "; delay {} s ({})", seconds(self.gap), self.gap_reason)
     }
 }

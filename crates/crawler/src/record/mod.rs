@@ -1,4 +1,4 @@
-//! The records that a crawl leaves in its database, each with its schema version `v`.
+//! The records of a crawl's database, each with its schema version `v`.
 
 mod decided;
 mod decision;
@@ -46,6 +46,7 @@ pub(crate) use self::uncommitted::Uncommitted;
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
 pub use self::words::OtherWord;
+pub(crate) use self::words::in_words;
 
 use crate::ids::HostId;
 pub use crate::link_outcome::LinkOutcome;
@@ -58,7 +59,7 @@ pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {
     key
 }
 
-/// Says what is wrong with a stored record.
+/// What is wrong with a stored record.
 #[derive(Debug, thiserror::Error)]
 #[error("unreadable record: {0}")]
 pub struct RecordError(String);

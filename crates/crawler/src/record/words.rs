@@ -21,6 +21,17 @@ impl OtherWord {
     }
 }
 
+/// Returns a word of a record for people: `robots.txt` for `robots_txt`, `HTTP 404` for `http_404`, and blanks for underscores.
+pub(crate) fn in_words(word: &str) -> String {
+    match (word, word.strip_prefix("http_")) {
+        ("robots_txt", _) => "robots.txt".to_owned(),
+        (_, Some(status)) if !status.is_empty() && status.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("HTTP {status}")
+        }
+        _ => word.replace('_', " "),
+    }
+}
+
 /// Declares an enum of words, its names, and the forms that records and tables give them.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $word:literal,)+ }) => {
@@ -135,6 +146,19 @@ mod tests {
             document.split(&format!("\n## {section}\n")).nth(1).unwrap().split("\n## ").next().unwrap();
         let row = section.lines().find(|line| line.starts_with(&format!("| `{column}` |"))).unwrap();
         row.rsplit('`').nth(1).unwrap().split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn words_for_people_have_no_underscores() {
+        for (word, expected) in [
+            ("robots_txt", "robots.txt"),
+            ("http_404", "HTTP 404"),
+            ("http_", "http "),
+            ("nofollow_page", "nofollow page"),
+            ("complete", "complete"),
+        ] {
+            assert_eq!(super::in_words(word), expected);
+        }
     }
 
     #[test]

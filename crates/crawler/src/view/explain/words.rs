@@ -9,7 +9,7 @@ use super::now::Hints;
 use super::{Explanation, Fate, moment};
 use crate::clean::clean;
 use crate::quantity;
-use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason};
+use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, in_words};
 
 /// What the conclusion is drawn from, besides the story itself.
 pub(super) struct Facts<'a> {
@@ -53,7 +53,7 @@ impl Explanation {
                     "`crawl resume DIR` tries the host again".to_owned()
                 });
             }
-            Fate::LeftOut => self.left_out(facts),
+            Fate::LeftOut => self.skipped(facts),
             Fate::Unseen => {
                 self.unseen(facts.hints);
                 if facts.is_perhaps_unlisted {
@@ -179,7 +179,7 @@ impl Explanation {
         }
     }
 
-    fn left_out(&mut self, facts: &Facts<'_>) {
+    fn skipped(&mut self, facts: &Facts<'_>) {
         let Some(skip) = facts.skip else { return };
         let hints = facts.hints;
         self.allowed = false;
@@ -241,10 +241,10 @@ impl Explanation {
                     _ => None,
                 };
                 let change = key.map_or_else(|| vec![AS_SEED.to_owned()], |key| in_file(key));
-                (format!("{}: {evidence}", reason.as_str().replace('_', " ")), change)
+                (format!("{}: {evidence}", in_words(&reason.as_str())), change)
             }
             (layer, reason) => (
-                format!("{} by {}: {evidence}", reason.as_str().replace('_', " "), layer),
+                format!("{} by {}: {evidence}", in_words(&reason.as_str()), layer),
                 vec![AS_SEED.to_owned()],
             ),
         };
@@ -272,7 +272,7 @@ impl Explanation {
             against.push(format!("robots.txt would deny it: {}", robots.says));
         }
         if let Some(scope) = &self.scope {
-            against.push(format!("it is outside the scope ({})", scope.replace('_', " ")));
+            against.push(format!("it is outside the scope ({})", in_words(scope)));
         }
         self.allowed = against.is_empty();
         "not fetched: this crawl never found it".clone_into(&mut self.answer);
@@ -317,8 +317,7 @@ impl Explanation {
         for (index, step) in self.found.iter().enumerate() {
             let text = step.text.as_ref().map(|text| format!(" \"{text}\"")).unwrap_or_default();
             let rel = step.rel.as_ref().map(|rel| format!(", rel={rel}")).unwrap_or_default();
-            let outcome =
-                step.outcome.map(|outcome| format!(": {}", outcome.replace('_', " "))).unwrap_or_default();
+            let outcome = step.outcome.map(|outcome| format!(": {}", in_words(outcome))).unwrap_or_default();
             let by = match step.by.as_str() {
                 "seed" => "a seed".to_owned(),
                 "redirect" => format!("redirect{outcome}"),
@@ -339,10 +338,10 @@ impl Explanation {
             out.line("  ", "the ledger has no entry about this URL")?;
         }
         for row in &self.decisions {
-            let reason = row.reason.as_str().replace('_', " ");
+            let reason = in_words(&row.reason.as_str());
             out.line(
                 "  ",
-                &format!("{}  {} ({}): {reason}", row.at, row.decision.as_str().replace('_', " "), row.layer),
+                &format!("{}  {} ({}): {reason}", row.at, in_words(row.decision.as_str()), row.layer),
             )?;
             if let Some(evidence) = &row.evidence {
                 out.line("      ", &evidence.to_string())?;
@@ -388,7 +387,7 @@ impl Explanation {
         }
         let scope = self.scope.as_ref().map_or_else(
             || "inside, or not recorded".to_owned(),
-            |outcome| format!("outside: {}", outcome.replace('_', " ")),
+            |outcome| format!("outside: {}", in_words(outcome)),
         );
         out.line("  scope       ", &scope)?;
         if let Some(page) = &self.page {
