@@ -61,7 +61,7 @@ impl NameServer {
     }
 }
 
-/// The name in a query, and where its type stands.
+/// The name in a query, and the position of its type.
 fn question(query: &[u8]) -> Option<(String, usize)> {
     let (mut name, mut at) = (String::new(), 12);
     loop {

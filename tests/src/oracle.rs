@@ -54,13 +54,13 @@ impl fmt::Display for Violation {
 }
 
 const DAY: Duration = Duration::from_hours(24);
-/// How long a host stays closed when its robots.txt can't be had, before an older copy may be used.
+/// How long a host stays closed when its robots.txt is unreachable, before an older copy may be used.
 const CLOSED_WITHOUT_ANSWER: Duration = Duration::from_hours(12);
 const OLDEST_COPY: Duration = Duration::from_hours(30 * 24);
 /// `Retry-After` beyond this is cut to this.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
-/// Gives every violation in a log, in the order of the requests.
+/// Returns every violation in a log, in the order of the requests.
 pub fn judge(log: &[Request], promise: Promise) -> Vec<Violation> {
     let mut hosts: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
     for request in log {
@@ -170,7 +170,7 @@ fn judge_robots(page: &Request, lessons: &Lessons<'_>) -> Option<Violation> {
     violation(Invariant::I5, Some(request), "robots.txt denies it")
 }
 
-/// What was told about each origin, in the order in which the answers ended.
+/// What was published by each origin, in the order in which the responses ended.
 struct Lessons<'a> {
     of_origin: HashMap<&'a str, Vec<(&'a Request, &'a Lesson)>>,
 }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn i2_crawl_delay_binds_from_the_answer_that_told_it() {
+    fn i2_crawl_delay_applies_from_the_response_that_set_it() {
         let published = Some(Rules::default().delay(Duration::from_secs(10)));
         assert_eq!(broken(&[robots(0, 100, published.clone()), page(5000, 5100, "/")]), [Invariant::I2]);
         assert_eq!(
@@ -321,7 +321,7 @@ mod tests {
     fn i3_a_page_without_or_before_robots_is_seen() {
         assert_eq!(broken(&[page(0, 100, "/")]), [Invariant::I3]);
         assert_eq!(broken(&[page(0, 100, "/"), robots(1100, 1200, Some(Rules::default()))]), [Invariant::I3]);
-        // A redirect of robots.txt has told nothing yet.
+        // A redirect of robots.txt has published nothing yet.
         let moved = Request { status: Some(301), lesson: None, ..robots(0, 100, None) };
         assert_eq!(broken(&[moved, page(1100, 1200, "/")]), [Invariant::I3]);
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crawler::store::{SledStore, Store, Tree};
 
-/// Gives every file under a directory that holds one of the texts, as it is or within gzip members or zstd frames.
+/// Returns every file under a directory that holds one of the texts, as it is or within gzip members or zstd frames.
 ///
 /// # Panics
 /// If the directory can't be read.
@@ -75,13 +75,13 @@ pub fn database_values(db: &Path) -> Vec<(String, Vec<u8>)> {
     values
 }
 
-/// Every text that stands between two words in bytes, both included: `zq-` and `-qz` give `zq-page-title-qz`.
+/// Every text between two words in bytes, both included: `zq-` and `-qz` give `zq-page-title-qz`.
 pub fn marked(bytes: &[u8], open: &str, close: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for at in memchr::memmem::find_iter(bytes, open) {
         let rest = &bytes[at..(at + 80).min(bytes.len())];
         if let Some(end) = memchr::memmem::find(rest, close.as_bytes())
-            // One that was cut off has no end of its own.
+            // A truncated one has no end of its own.
             && !has(&rest[open.len()..end.max(open.len())], open.as_bytes())
         {
             found.insert(String::from_utf8_lossy(&rest[..end + close.len()]).into_owned());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::request_log::{Request, RequestKind};
 use crate::rules::Rules;
 
-/// What the crawl was told.
+/// The settings of the crawl.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// The configured delay.
@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(15);
 /// So many 5xx in a row count like a 503.
 const ERRORS: u32 = 5;
 
-/// What one host has been told so far.
+/// What one host has published so far.
 #[derive(Default)]
 struct Host<'a> {
     last: Option<&'a Request>,
@@ -38,7 +38,7 @@ struct Host<'a> {
     errors: u32,
 }
 
-/// Gives every violation, in words.
+/// Returns every violation, in words.
 pub fn judge(log: &[Request], pace: Pace) -> Vec<String> {
     let mut requests: Vec<&Request> = log.iter().collect();
     requests.sort_by_key(|request| (request.start, request.end));

@@ -83,7 +83,7 @@ impl Crawl {
         self
     }
 
-    /// Gives the program this on standard input; otherwise it finds it closed.
+    /// Returns the program this on standard input; otherwise it finds it closed.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());

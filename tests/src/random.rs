@@ -12,7 +12,7 @@ impl Random {
         Self { state: seed }
     }
 
-    /// Gives the next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Gives a number in `low..=high`.
+    /// Returns a number in `low..=high`.
     ///
     /// # Panics
     /// If `low` is above `high`.
@@ -30,7 +30,7 @@ impl Random {
         low + self.bits() % (high - low + 1)
     }
 
-    /// Gives an index into something that has `len` elements.
+    /// Returns an index into something that has `len` elements.
     pub fn index(&mut self, len: usize) -> usize {
         self.between(0, len as u64 - 1) as usize
     }

@@ -30,7 +30,7 @@ pub struct Lesson {
 pub struct Request {
     /// When the first byte of the request arrived, since the start of the log.
     pub start: Duration,
-    /// When the last byte of the answer left, the connection failed, or the client went away.
+    /// When the last byte of the response was sent, the connection failed, or the client closed it.
     pub end: Duration,
     /// The host name without port: the unit of pace.
     pub host: String,

@@ -77,7 +77,7 @@ impl Rules {
         self
     }
 
-    /// Says whether a path with its query may be fetched: the longest pattern decides, `Allow` among equals, and without one
+    /// Returns whether a path with its query may be fetched: the longest pattern decides, `Allow` among equals, and without one
     /// everything is allowed (RFC 9309 section 2.2.2).
     pub fn allows(&self, path: &str) -> bool {
         self.lines

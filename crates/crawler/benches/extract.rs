@@ -309,7 +309,7 @@ fn hostile(c: &mut Criterion) {
         html.into_bytes()
     };
     let shapes = [
-        ("formatting left open", fill("", "<b n><i n><p x>")),
+        ("unclosed formatting", fill("", "<b n><i n><p x>")),
         ("lists in lists", fill("", "<ul><li>")),
         ("one element in another", fill("", "<div>")),
         ("short links", fill("", "<a href=a>b</a>")),
@@ -321,7 +321,7 @@ fn hostile(c: &mut Criterion) {
         ("cut tags", fill("", "</")),
         ("comments", fill("", "<!--><!-- --!>")),
         ("JSON-LD", fill("", "<script type=application/ld+json>{}</script>")),
-        ("scripts left open", fill("", "<script><!--<script>")),
+        ("unclosed scripts", fill("", "<script><!--<script>")),
         ("words", fill("<title>", "a ")),
         ("templates and tables", fill("", "<table><template><tr><td>")),
         ("another encoding", fill("<meta charset=gb18030>", "\u{81}\u{30}")),

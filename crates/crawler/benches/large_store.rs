@@ -1,7 +1,7 @@
 //! A large crawl's records on sled: what they cost in memory and on disk while they are written and when they are read.
 //!
 //! `PAGES=1000000 cargo bench -p crawler --bench large_store` writes the records of a crawl without its network: frontier, pages with ten
-//! links each, ledger and archive; then each reader of the program `crawl` runs over them, and its peak memory is told. Without
+//! links each, ledger and archive; then each reader of the program `crawl` runs over them, and its peak memory is printed. Without
 //! the variable, 20,000 pages. `HOSTS` (1,000), `BATCH` (pages a commit, 50), `WARC=0` (no archive), `DIR` (kept; a crawl that is
 //! there already is only read).
 

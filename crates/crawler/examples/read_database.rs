@@ -1,7 +1,7 @@
 //! Reads a crawl's output: `cargo run --example read_database -- crawl-data`.
 //!
 //! `View` is the reader of the tables: rows as structs (`pages`, `links`, `hosts` ...), or any table as plain values (`rows`). The database can be opened
-//! by sled alone, too, with the settings of docs/storage.md; its values are packed, so that the reader is the way to what stands in them.
+//! by sled alone, too, with the settings of docs/storage.md; its values are packed, so use the reader to get at their content.
 
 use std::error::Error;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Foreign text made safe for a terminal and a plain log: no escape sequences, no control characters, one line.
+//! Sanitises untrusted text for terminals and plain logs: no escape sequences, no control characters, one line.
 
 use std::borrow::Cow;
 
@@ -184,7 +184,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_control_character_is_left(text in "(\x1b|\u{9b}|\u{9d}|\\[|\\]|;|[0-9]|m|\x07|\\\\|\n|a|ä|\u{202e}){0,40}|\\PC*|.*") {
+        fn no_control_character_remains(text in "(\x1b|\u{9b}|\u{9d}|\\[|\\]|;|[0-9]|m|\x07|\\\\|\n|a|ä|\u{202e}){0,40}|\\PC*|.*") {
             let cleaned = clean(&text);
             prop_assert!(!cleaned.chars().any(is_steering));
             prop_assert_eq!(clean(&cleaned), cleaned.as_ref());

@@ -1,5 +1,5 @@
-//! The crawl's two clocks in one value: [`Now`]. Intervals run on the monotonic one, freshness on the wall's. And a third one,
-//! [`Boot`], which goes on while no process of the crawl is there: what a restart has to wait for is told by it.
+//! The crawl's two clocks in one value: [`Now`]. Intervals use the monotonic clock, freshness the wall clock. A third
+//! one, [`Boot`], keeps running while no process of the crawl does: it decides what a restart has to wait for.
 
 #![expect(clippy::disallowed_methods, reason = "the one module that reads a clock")]
 
@@ -56,8 +56,8 @@ pub struct Boot {
 const BOOT_TICK: Duration = Duration::from_millis(10);
 
 impl Boot {
-    /// How much time has passed from `earlier` to this moment, at the least; none if nobody can tell: the machine was started
-    /// anew in between, or it is another one.
+    /// How much time has passed from `earlier` to this moment, at least; none if unknown: the machine was rebooted
+    /// in between, or it is another one.
     pub fn since(self, earlier: Option<Self>) -> Option<Duration> {
         let earlier = earlier.filter(|earlier| earlier.id == self.id)?;
         let passed = Duration::from_millis(self.ms.checked_sub(earlier.ms)?);
@@ -86,7 +86,7 @@ pub struct Clock {
     simulated: Option<Timestamp>,
     /// Seconds that somebody has set the simulated wall clock on.
     jumped: Option<&'static AtomicI64>,
-    /// Which start of the simulated machine, and when it was started anew.
+    /// Which start of the simulated machine, and when it was rebooted.
     boot: (u32, Instant),
 }
 
@@ -107,7 +107,7 @@ impl Clock {
         Self { jumped: Some(jumped), ..Self::simulated(wall) }
     }
 
-    /// The simulated clock of a process that is started now: the wall clock goes on, the run's own begins anew, and the machine's
+    /// The simulated clock of a process that is started now: the wall clock continues, the run's own restarts, and the machine's
     /// too where it was `rebooted`.
     #[must_use]
     pub fn next_process(self, rebooted: bool) -> Self {
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_process_begins_its_own_clock_and_the_machine_goes_on() {
+    async fn a_process_starts_its_own_clock_and_that_of_the_machine_continues() {
         let first = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
         let before = first.boot();
         tokio::time::advance(Duration::from_secs(60)).await;
@@ -163,14 +163,14 @@ mod tests {
         let passed = second.boot().unwrap().since(before).unwrap();
         assert_eq!(passed + BOOT_TICK, Duration::from_secs(60), "never more than it was");
         let third = second.next_process(true);
-        assert_eq!(third.boot().unwrap().since(before), None, "the machine was started anew");
+        assert_eq!(third.boot().unwrap().since(before), None, "the machine was rebooted");
         assert_eq!(second.boot().unwrap().since(None), None);
         let later = Boot { id: 7, ms: 5 };
         assert_eq!(later.since(Some(Boot { id: 7, ms: 6 })), None, "a container with a clock of its own");
     }
 
     #[test]
-    fn the_systems_clock_goes_on() {
+    fn the_systems_clock_advances() {
         if !std::path::Path::new("/proc/uptime").exists() {
             eprintln!("SKIPPED: no /proc/uptime here");
             return;

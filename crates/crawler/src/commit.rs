@@ -1,4 +1,4 @@
-//! The one writer: archive, then database, then the word that it is safe.
+//! The only writer: archive, then database, then the acknowledgement.
 //!
 //! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
 //! is acknowledged survives kill -9 and power loss. The ledger gets a digest of each record and capture that is stored.
@@ -89,7 +89,7 @@ pub struct Batch {
     pub withdrawals: Vec<Withdrawal>,
     /// Keys that go, beside the frontier's own.
     pub removes: Vec<Write>,
-    /// Stored content was taken out: what is left of it in the database's free space has to go as well.
+    /// Stored content was removed: its remains in the database's free space have to be removed as well.
     pub scrub: bool,
     /// Decisions.
     pub decisions: Vec<Decision>,
@@ -99,7 +99,7 @@ pub struct Batch {
     pub held: Vec<BacklogBytes>,
 }
 
-/// Says why a commit failed. Nothing of it is acknowledged.
+/// Why a commit failed. Nothing of it is acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -127,7 +127,7 @@ pub enum CommitError {
 
 /// Takes what is committed into the full-text index.
 pub trait Indexer: std::fmt::Debug + Send {
-    /// Gives the writes that enter these pages as due to be indexed, for the transaction that stores them; and keeps what is to be
+    /// Returns the writes that enter these pages as due to be indexed, for the transaction that stores them; and keeps what is to be
     /// indexed of them. Called once a commit, before it; the captures of the pages are in the archive by then.
     fn enter(&mut self, pages: &mut [SettledPage]) -> Vec<Write>;
 
@@ -263,7 +263,7 @@ impl<S: Store> Committer<S> {
         Ok(())
     }
 
-    /// Names the archive's directory, whether or not this run adds to it, and finishes the withdrawals that a crash cut off.
+    /// Names the archive's directory, whether or not this run adds to it, and finishes the withdrawals that a crash interrupted.
     pub fn with_archive_dir(mut self, dir: &Path) -> Result<Self, CommitError> {
         self.warc_dir = Some(dir.to_owned());
         let mut open = Vec::new();

@@ -1,8 +1,9 @@
-//! What a site says to the uses of its pages before one is asked for: lines of robots.txt, and the two files that are
-//! fetched where a declared purpose makes them matter: `/.well-known/tdmrep.json` (tdm) and `/ai.txt` (ai-train).
+//! The statements of a site about uses of its pages, known before a page is requested: lines of robots.txt, and the two
+//! files that are fetched if a declared purpose makes them matter: `/.well-known/tdmrep.json` (tdm) and `/ai.txt`
+//! (ai-train).
 //!
-//! A file is an ordinary request: robots.txt is asked first, the host's gap is kept. It holds for a day. One that can't
-//! be had after three tries denies what it could deny; one that robots.txt closes, or that isn't there, says nothing.
+//! Fetching a file is an ordinary request: robots.txt is checked first, the host's delay applies. A file is valid for a day. One that can't
+//! be fetched in three attempts denies what it could deny; one that robots.txt denies, or that doesn't exist, has no statement.
 
 mod asking;
 mod kept;
@@ -83,7 +84,7 @@ pub struct SiteStatements {
     pub statements: Vec<Statement>,
     /// What `tdmrep.json` says; header and page may replace it.
     pub tdm: Option<Reservation>,
-    /// The statements of `tdmrep.json` as they stand if nothing replaces them.
+    /// The statements of `tdmrep.json`, unless something replaces them.
     tdm_statement: Option<Statement>,
 }
 
@@ -408,7 +409,7 @@ fn tdm_statement(tdm: &Reservation, at: Timestamp) -> Option<Statement> {
     Some(Statement { signal: Signal::TdmRep, claim: Claim::Purpose(Purpose::Tdm, consent), source, at })
 }
 
-/// A file that can't be had denies what it could deny.
+/// An unreachable file denies what it could deny.
 fn unreachable(file: SiteFile, why: &str, at: Timestamp) -> Vec<Statement> {
     let (signal, purposes): (_, &[Purpose]) = match file {
         SiteFile::TdmRep => (Signal::TdmRep, &[Purpose::Tdm]),

@@ -1,4 +1,4 @@
-//! The documents name tests and rooms that are there.
+//! The documents name tests and modules that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +41,7 @@ fn tests() -> BTreeSet<String> {
     names
 }
 
-/// What stands in backquotes in the last column of the rows of a table.
+/// The code spans in the last column of the rows of a table.
 fn last_column(text: &str) -> Vec<String> {
     let rows = text.lines().filter(|line| line.starts_with('|') && line.ends_with('|'));
     let cells = rows.filter_map(|row| row.trim_end_matches('|').rsplit('|').next());
@@ -49,9 +49,9 @@ fn last_column(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn documents_name_real_tests_and_rooms() {
+fn documents_name_real_tests_and_modules() {
     let tests = tests();
-    assert!(tests.contains("documents_name_real_tests_and_rooms"), "the search finds itself");
+    assert!(tests.contains("documents_name_real_tests_and_modules"), "the search finds itself");
     let mut named = 0;
     for (document, from) in [("ARCHITECTURE.md", "## Invariants"), ("politeness.md", "# ")] {
         let text = fs::read_to_string(root().join("docs").join(document)).unwrap();
@@ -82,6 +82,6 @@ fn documents_name_real_tests_and_rooms() {
         .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
         .map(str::to_owned)
         .collect();
-    assert_eq!(rooms, modules, "docs/ARCHITECTURE.md lists the rooms of the crawler");
+    assert_eq!(rooms, modules, "docs/ARCHITECTURE.md lists the modules of the crawler");
     assert!(text.lines().count() < 90, "it fits on a page");
 }

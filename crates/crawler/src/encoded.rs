@@ -1,4 +1,4 @@
-//! What a record takes, from the encoder that stores it, which sees every field there is.
+//! The size of a record, from the encoder that stores it, which sees every field.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use serde_json::ser::{CompactFormatter, Formatter};
 /// Bytes of memory that a text takes beside its own: pointer, length and capacity, and the allocator's share.
 const STRING: usize = size_of::<String>() + 16;
 
-/// Bytes of memory that an entry of a list takes beside its content: a list that grows has room for twice its entries.
+/// Bytes of memory that an entry of a list takes beside its content: a list that grows has capacity for twice its entries.
 const ENTRY: usize = 16;
 
 /// What a value takes.
@@ -37,12 +37,12 @@ impl Size {
     }
 }
 
-/// Gives the bytes that a value takes as postcard, the form of links: no field of it is missed. Cost: no memory, nanoseconds a field.
+/// Returns the bytes that a value takes as postcard, the form of links: no field of it is missed. Cost: no memory, nanoseconds a field.
 pub(crate) fn packed_size(value: &(impl Serialize + ?Sized)) -> usize {
     postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default()).unwrap_or_default()
 }
 
-/// Gives the bytes that a text takes as JSON, its quotes included: six for a control character.
+/// Returns the bytes that a text takes as JSON, its quotes included: six for a control character.
 pub(crate) fn text_size(text: &str) -> usize {
     let size = |byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
@@ -100,7 +100,7 @@ mod tests {
         none: Option<String>,
     }
 
-    /// What the texts, lists and maps of a value really take, room of lists that grew included.
+    /// What the texts, lists and maps of a value really take, including unused capacity of lists.
     fn taken(any: &Any) -> usize {
         let text = |text: &String| text.len() + size_of::<String>();
         let lists = any.list.iter().map(text).sum::<usize>();

@@ -1,4 +1,4 @@
-//! What happens in a crawl, as it happens: one enum for log, progress and tests.
+//! Events of a crawl: one enum for log, progress and tests.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ pub struct Progress {
     pub hosts: u64,
     /// Hosts that wait, by reason.
     pub waiting: Vec<(DelayReason, u64)>,
-    /// The host that keeps its URLs longest: name, URLs, time left at its pace, what sets the pace.
+    /// The host that keeps its URLs longest: name, URLs, remaining time at its rate, what sets the rate.
     pub slowest: Option<(String, u64, Duration, DelayReason)>,
     /// Time since this run began.
     pub elapsed: Duration,

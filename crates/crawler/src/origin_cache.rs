@@ -1,8 +1,8 @@
-//! What is kept in memory of origins and hosts that isn't needed for politeness: one budget in bytes for all of it, whatever
-//! its kind. What was used longest ago goes first, whichever kind it is of.
+//! The in-memory cache of data about origins and hosts that isn't needed for politeness: one budget in bytes for all
+//! kinds. The least recently used entry is dropped first, whatever its kind.
 //!
-//! Everything here can be read again from the store, looked up again, or made again. State that a site relies on (gaps, pauses,
-//! tries, what is under way) never stands here.
+//! Everything here can be read again from the store, looked up again, or computed again. State that a site relies on
+//! (delays, pauses, attempts, what is in flight) is never here.
 
 use std::any::Any;
 use std::hash::RandomState;

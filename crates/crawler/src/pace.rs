@@ -1,4 +1,4 @@
-//! When a host may be asked again. Pure in `now`: data in, a [`Delay`] with its reason out. Nothing here waits.
+//! When a host may get the next request. Pure in `now`: data in, a [`Delay`] with its reason out. Nothing here waits.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum DelayReason {
     BackOff,
     /// Outside the `Visit-time` of its robots.txt.
     VisitTime,
-    /// Its robots.txt can't be had for now.
+    /// Its robots.txt is unreachable.
     RobotsUnreachable,
     /// Its robots.txt redirects to another host, which is asked first.
     RobotsElsewhere,
@@ -38,7 +38,7 @@ pub enum DelayReason {
     MaxBandwidth,
     /// The crawl was stopped while a request may have been under way.
     Restart,
-    /// This machine has no file descriptor, port or memory left for a request.
+    /// This machine is out of file descriptors, ports or memory for a request.
     LocalShortage,
 }
 
@@ -118,7 +118,7 @@ impl Delay {
 /// What the configuration says about pace.
 #[derive(Debug, Clone, Copy)]
 pub struct PaceRules {
-    /// The least gap between two requests to a host.
+    /// The minimum delay between two requests to a host.
     pub delay: Duration,
     /// The gap is at least this many times the last response time; 0 turns it off.
     pub adaptive: f64,
@@ -150,7 +150,7 @@ pub const FAILURE_FIRST: Duration = Duration::from_secs(1);
 pub const SERVER_ERRORS: u32 = 5;
 
 /// A gap as it is waited for: a fiftieth longer, 20 ms at most. The site notes the end of its response when the last byte
-/// has left, which may be after it came here; its own log shall not show a gap shorter than it asked for.
+/// was sent, which may be after it came here; its own log shall not show a gap shorter than it asked for.
 pub fn as_the_site_sees(length: Duration) -> Duration {
     length.saturating_add((length / 50).min(Duration::from_millis(20)))
 }
@@ -171,7 +171,7 @@ impl HostPace {
     }
 
     /// Enters an answer with this status, whatever became of its body, and gives the pause that it asks of the whole host: by
-    /// `Retry-After`, by 429 and 503 (spec 2.6 rule 3), or as the fifth 5xx in a row or a later one.
+    /// `Retry-After`, by 429 and 503, or as the fifth 5xx in a row or a later one.
     pub fn answered(
         &mut self,
         status: u16,

@@ -1,4 +1,4 @@
-//! Compressed values: the first byte names the form, 0 = as is, 1 = zstd.
+//! Compressed values: the first byte is the encoding, 0 = none, 1 = zstd.
 
 use std::cell::RefCell;
 
@@ -39,7 +39,7 @@ fn compress(plain: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Says what is wrong with a packed value.
+/// What is wrong with a packed value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("packed value: {0}")]
 pub struct UnpackError(String);

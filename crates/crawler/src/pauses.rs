@@ -1,9 +1,10 @@
-//! Pauses that sites asked for, noted as soon as the head of an answer is there.
+//! Pauses that sites asked for, recorded as soon as the head of a response is received.
 //!
-//! A pause is on record with the commit of its answer: when its body is read, and the commit through. A process that is killed
-//! before would forget it, and the next one would ask too early. So each is appended to a file at once, which survives the
+//! A pause is stored with the commit of its response: after its body is read. A process that is killed before would
+//! forget it, and the next one would send a request too early. So each is appended to a file at once, which survives
+//! the
 //! process (not a power cut: the file isn't synced; the machine takes longer than most pauses to come back). The next process waits
-//! for what is left, puts that on record, and empties the file. A pause that was on record already changes nothing by that.
+//! for the rest, records that, and empties the file. A pause that was already recorded stays as it is.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
@@ -42,7 +43,7 @@ pub struct Noted {
 }
 
 impl Noted {
-    /// What is left of the pause. All of it, where nobody can tell how much time has passed.
+    /// The rest of the pause. All of it, if it is unknown how much time has passed.
     pub fn left(&self, now: Option<Boot>) -> Delay {
         let passed = now.and_then(|now| now.since(self.boot)).unwrap_or_default();
         Delay { length: Duration::from_millis(self.wait_ms).saturating_sub(passed), why: self.why }
@@ -88,7 +89,7 @@ impl PauseLog {
         Ok(Self { path, clock, open })
     }
 
-    /// What the file holds. A line that was cut off by the end of its process says nothing.
+    /// What the file holds. A line that was truncated by the end of its process is ignored.
     pub fn noted(&self) -> Result<impl Iterator<Item = Noted> + use<>, StoreError> {
         self.read().map_err(|source| StoreError::Io { path: self.path.clone(), source })
     }
@@ -121,7 +122,7 @@ impl PauseLog {
         if open.file.is_none() {
             open.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
             if open.bytes > 0 {
-                // What a killed process left may end in the middle of a line.
+                // The file of a killed process may end in the middle of a line.
                 line.insert(0, b'\n');
             }
         }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_noted_is_there_for_the_next_process_with_what_is_left_of_it() {
+    async fn a_recorded_pause_continues_in_the_next_process() {
         let top = tempfile::tempdir().unwrap();
         let clock = Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap());
         let log = PauseLog::open(top.path(), clock).unwrap();
@@ -222,7 +223,7 @@ mod tests {
             .collect();
         assert_eq!(left, [("a.test", 3_580.0), ("b.test", 40.0), ("d.test", 9.0)]);
         let rebooted = clock.next_process(true).boot();
-        assert_eq!(noted[0].left(rebooted).length, secs(3_600), "nobody can tell: all of it");
+        assert_eq!(noted[0].left(rebooted).length, secs(3_600), "unknown: all of it");
         log.clear();
         assert!(!top.path().join(FILE).exists() && log.noted().unwrap().next().is_none());
         log.note("e.test", 429, None);

@@ -29,7 +29,7 @@ use crate::url::{CrawlUrl, Origin};
 /// Redirects of a robots.txt that are followed (RFC 9309 section 2.3.1.2).
 const HOPS: usize = 5;
 
-/// The error kind of pages whose robots.txt can't be had.
+/// The error kind of pages whose robots.txt is unreachable.
 const ROBOTS: &str = "robots";
 
 /// What is known of one origin.
@@ -283,7 +283,7 @@ impl<S: Store> RobotsCache<S> {
                 self.judged(robots_fetch, &outcome, Some(response), ROBOTS, now)
             }
             Err(error) => {
-                // Without a connection it's the host that can't be had, not its robots.txt.
+                // Without a connection it's the host that is unreachable, not its robots.txt.
                 let of_host = !error.connected && robots_fetch.hops.is_empty();
                 let kind = if of_host { error.kind.as_str() } else { ROBOTS };
                 let words = format!("{}: {}", failure(error.kind).name(), error.detail);

@@ -1,4 +1,4 @@
-//! The versions of robots.txt that a crawl has had from an origin, and which of them was in force.
+//! The versions of an origin's robots.txt during a crawl, and which of them was in effect.
 
 use robots::{Agent, Options, Robots};
 

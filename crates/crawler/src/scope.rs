@@ -1,4 +1,4 @@
-//! Which URLs belong to the crawl: hosts, paths, patterns, depth. Every answer has its reason.
+//! Which URLs belong to the crawl: hosts, paths, patterns, depth. Every decision has its reason.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::link_outcome::LinkOutcome;
 use crate::url::CrawlUrl;
 
-/// Says what is wrong with `--include` or `--exclude`.
+/// What is wrong with `--include` or `--exclude`.
 #[derive(Debug, thiserror::Error)]
 #[error("{option}")]
 pub struct PatternError {
@@ -99,7 +99,7 @@ impl Scope {
         }
     }
 
-    /// Says why a URL stays outside; none lets it in.
+    /// Returns why a URL stays outside; none lets it in.
     pub fn judge(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
         if url.as_str().len() > self.max_url_length {
             return Some(LinkOutcome::TooLong);

@@ -1,4 +1,4 @@
-//! The seed file: one URL a line; a bad line is reported with its number, the rest is crawled.
+//! The seed file: one URL per line; an invalid line is reported with its number, the rest is crawled.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_told_and_the_rest_is_taken() {
+    fn an_invalid_line_is_reported_and_the_rest_is_read() {
         let text = b"http://a.test/\nexample.org/x\nftp://a.test/\nhttp://\nhttp://a.test/ http://b.test/\n\xff\xfe\xfa\nhttp://a\x1b[31m.test/\nhttp://[::1\nhttp://z.test/\n";
         let list = parse(text);
         assert_eq!(list.seeds.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 9]);

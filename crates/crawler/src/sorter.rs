@@ -1,4 +1,4 @@
-//! Sorts more than fits into memory: runs in temporary files, merged while they are read.
+//! External sorting: runs in temporary files, merged while they are read.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +24,7 @@ const MOST_RUNS: usize = 96;
 /// Runs that become one where there are more, the shortest of all: so a record is written again a few times at most.
 const JOINED: usize = 64;
 
-/// Says that a temporary file failed.
+/// A temporary file failed.
 #[derive(Debug, thiserror::Error)]
 #[error("temporary files in {} can't be written or read", .dir.display())]
 pub struct SortError {

@@ -1,12 +1,12 @@
-//! URLs as the crawler holds them: [`CrawlUrl`], [`Origin`], [`HostKey`] and the [`Fingerprint`] that stands for
-//! "the same URL". The only normalisation in the tree.
+//! URLs as the crawler stores them: [`CrawlUrl`], [`Origin`], [`HostKey`] and the [`Fingerprint`] that identifies equal
+//! URLs. The only normalisation in the tree.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Says why a text is no URL that the crawler can visit.
+/// Why a text is no URL that the crawler can visit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {

@@ -159,7 +159,7 @@ fn colour_is_for_who_asks() {
 }
 
 #[test]
-fn a_hundred_thousand_bad_lines_are_told_in_a_few() {
+fn a_hundred_thousand_bad_lines_are_summarised() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = command(dir.path(), &["--seed", "-", "--agent", "A/1"])
         .stdin(Stdio::piped())

@@ -252,7 +252,7 @@ fn a_head_that_was_not_read_to_its_end_closes_the_page() {
     let long = |name: &str| format!("<head><meta name={name} content='{}'></head>", "x, ".repeat(6_000));
     let cut = "<html><head><title>t</title><script>";
     for (body, is_cut, reason) in [
-        (late.clone(), false, "a meta element stands beyond the first 524288 bytes"),
+        (late.clone(), false, "a meta element is beyond the first 524288 bytes"),
         (many, false, "there are more than 1000 meta elements"),
         (long("robots"), false, "a meta value is longer than 16384 bytes"),
         (long("superrobot"), false, "a meta value is longer than 16384 bytes"),

@@ -188,7 +188,7 @@ proptest! {
     }
 
     #[test]
-    fn a_meta_stands_where_its_position_says(html in soup()) {
+    fn a_meta_is_at_its_position(html in soup()) {
         for meta in read(&html).metas {
             // The tokenizer counts a CR LF as what it is: two bytes.
             let at = html.as_bytes().get(meta.position as usize..).unwrap_or_default();
@@ -219,7 +219,7 @@ fn of_tree(html: &str) -> (Option<String>, Vec<(String, String)>) {
 }
 
 /// Tags and references as html5ever's tokenizer and tree builder see them: pages without the elements for which a tree
-/// builder needs more than the tags (tables, select, frames, plaintext and svg content that is left open).
+/// builder needs more than the tags (tables, select, frames, plaintext and svg content that isn't closed).
 #[test]
 fn titles_and_metas_are_those_of_a_tree() {
     let without =
@@ -298,7 +298,7 @@ fn hostile_pages_are_read_through() {
         ("templates", "<template>".repeat(250_000)),
         ("template and svg", "<template><svg></template>".repeat(80_000)),
         ("cdata", format!("<svg><![CDATA[{}", "]]".repeat(250_000))),
-        ("left out regions", "<div class=robots-nocontent><span data-nosnippet>x".repeat(50_000)),
+        ("omitted regions", "<div class=robots-nocontent><span data-nosnippet>x".repeat(50_000)),
         ("snippet ranges", "<span data-nosnippet>x</span>".repeat(50_000)),
         ("images", format!("<img srcset='{}'>", "x,".repeat(250_000))),
         ("lesser-than signs", "<".repeat(2_000_000)),

@@ -109,7 +109,7 @@ fn shared(path: &str) -> Option<String> {
     }
 }
 
-/// The vectors' links and canonical, and that each page gives the metas that its directives stand in: the decisions
+/// The vectors' links and canonical, and that each page gives the metas that have its directives: the decisions
 /// themselves are the `meta` crate's to make.
 #[test]
 fn the_shared_page_vectors_give_their_links() {

@@ -1,4 +1,4 @@
-//! In which part of a page its links stand: by the table in `data/link-positions.tsv`, and as a tree of the page has it.
+//! In which part of a page its links are: by the table in `data/link-positions.tsv`, and as a tree of the page has it.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests stop where tests do")]
 

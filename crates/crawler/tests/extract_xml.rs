@@ -115,7 +115,7 @@ fn tags_are_never_a_title() {
 }
 
 #[test]
-fn names_are_told_by_their_namespace() {
+fn names_are_distinguished_by_their_namespace() {
     let tag = |name: &str| format!("<{name} name='robots' content='none, noarchive'/>");
     for (body, expected) in [
         (format!("<h:html xmlns:h='{NS}'><h:head>{}</h:head></h:html>", tag("h:meta")), true),
@@ -300,7 +300,7 @@ fn tags_in_scripts_that_arent_escaped_are_no_links() {
 }
 
 #[test]
-fn what_both_readings_have_is_told_once() {
+fn what_both_readings_have_is_listed_once() {
     let d = directives(XHTML, &xhtml("", "<meta name='robots' content='noindex'/>"));
     assert_eq!(d.because.len(), 1, "{:?}", d.because);
 }

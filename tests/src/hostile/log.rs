@@ -90,8 +90,8 @@ impl Log {
     }
 }
 
-/// Tells where a crawl was impolite to one host: too early, two requests at once, a page before robots.txt, or something in a
-/// request that doesn't belong there. `delay` is the least gap.
+/// Returns where a crawl was impolite to one host: too early, two requests at once, a page before robots.txt, or something in a
+/// request that doesn't belong there. `delay` is the minimum delay.
 ///
 /// The gap is measured from start to start: a server that only writes, or only waits, can't know when its client turned away.
 pub fn impolite(contacts: &[Contact], delay: Duration) -> Vec<String> {

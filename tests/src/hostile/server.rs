@@ -95,7 +95,7 @@ impl HostileWeb {
         let socket = bound(own);
         socket.listen(0).expect("a bound socket can listen");
         let address = local(&socket);
-        // The queue holds one; what comes after it is left without an answer.
+        // The queue holds one; what comes after it gets no response.
         let fillers = (0..4).map(|_| {
             let filler = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
             filler.set_nonblocking(true).expect("a socket can be made not to wait");

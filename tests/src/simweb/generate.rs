@@ -166,7 +166,7 @@ impl Growth<'_> {
             let resource = self.resource(path);
             resources.insert(path.clone(), resource);
         }
-        // Each path is linked from a page that stands before it, so that much of the site can be reached.
+        // Each path is linked from an earlier page, so that much of the site can be reached.
         let mut pages: Vec<String> = Vec::new();
         for path in self.own {
             if !pages.is_empty() {

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-/// Writes the link to `to` in one of ten ways, as it may stand on a page whose base is `base`.
+/// Writes the link to `to` in one of ten ways, as on a page whose base is `base`.
 pub(super) fn written(way: u64, base: &str, to: &str) -> String {
     let rest = to.strip_prefix("http://").unwrap_or(to);
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -47,7 +47,7 @@ pub(super) fn body(page: &Page) -> String {
     html
 }
 
-/// Gives the values of the `X-Robots-Tag` fields.
+/// Returns the values of the `X-Robots-Tag` fields.
 pub(super) fn robots_tags(page: &Page) -> Vec<String> {
     let value = |(directive, place): &(super::Directive, Place)| match place {
         Place::Header => Some(directive.word().to_owned()),

@@ -35,7 +35,7 @@ pub struct Site {
 pub struct Robots {
     /// What binds our robot once the file is known.
     pub rules: Rules,
-    /// The shape in which it is told.
+    /// The form in which it is published.
     pub form: RobotsForm,
     /// These answers come first, one a request.
     pub failures: Vec<Failure>,
@@ -124,7 +124,7 @@ pub struct Content {
 /// An HTML page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Stands in the title, in a paragraph and in the description, and nowhere else on the web.
+    /// Is in the title, in a paragraph and in the description, and nowhere else on the web.
     pub marker: String,
     /// The links in document order.
     pub links: Vec<Link>,
@@ -161,7 +161,7 @@ impl Directive {
     }
 }
 
-/// Where a directive stands.
+/// The place of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// `<meta name="robots">`.
@@ -179,8 +179,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// Says whether our robot is meant.
-    pub fn binds_us(self) -> bool {
+    /// Returns whether our robot is meant.
+    pub fn applies_to_us(self) -> bool {
         !matches!(self, Self::OtherMeta | Self::OtherHeader)
     }
 }
@@ -198,7 +198,7 @@ pub struct Link {
     pub nofollow: bool,
 }
 
-/// The element that a link stands in.
+/// The element of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     /// `<a href>`.
@@ -222,20 +222,20 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// Says whether a crawl queues such links by default: the navigational ones.
+    /// Returns whether a crawl queues such links by default: the navigational ones.
     pub fn is_queued(self) -> bool {
         !matches!(self, Self::Image | Self::Script | Self::Stylesheet | Self::Form)
     }
 }
 
 impl Page {
-    /// Says whether a directive binds our robot on this page.
+    /// Returns whether a directive binds our robot on this page.
     pub fn asks(&self, directive: Directive) -> bool {
         self.directives.iter().any(|&(found, place)| {
             let either = found == directive
                 || (found == Directive::None
                     && matches!(directive, Directive::Noindex | Directive::Nofollow));
-            either && place.binds_us()
+            either && place.applies_to_us()
         })
     }
 }
@@ -251,7 +251,7 @@ impl Web {
         (&rest[..slash], &rest[slash..])
     }
 
-    /// Finds what stands at a URL in normal form.
+    /// Finds what is at a URL in normal form.
     pub fn resource(&self, url: &str) -> Option<&Resource> {
         let (host, path) = Self::split(url);
         self.sites.get(host)?.resources.get(path)

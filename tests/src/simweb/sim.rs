@@ -13,7 +13,7 @@ use crate::request_log::{Request, RequestKind};
 
 /// A generated web that answers over the crawler's seam, on tokio's clock.
 ///
-/// Clones share one log, so that a crawl may be stopped and gone on with against the same web.
+/// Clones share one log, so that a crawl may be stopped and resumed against the same web.
 #[derive(Clone, Debug)]
 pub struct SimWeb {
     shared: Arc<Shared>,

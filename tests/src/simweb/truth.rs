@@ -16,13 +16,13 @@ pub struct Limits {
 /// What a correct crawl does on a web.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Every URL that is asked for, robots.txt left out.
+    /// Every URL that is requested, except robots.txt.
     pub requested: BTreeSet<String>,
     /// The HTML pages among them that answer 200 in the end.
     pub pages: BTreeSet<String>,
-    /// Markers of noindex pages: they stand nowhere in the output.
+    /// Markers of noindex pages: they are nowhere in the output.
     pub unseen: BTreeSet<String>,
-    /// Markers of noarchive pages: they stand in no kept body.
+    /// Markers of noarchive pages: they are in no stored body.
     pub unkept: BTreeSet<String>,
     /// Markers of pages that may be stored and kept whole.
     pub kept: BTreeSet<String>,
@@ -96,7 +96,7 @@ fn may_fetch(web: &Web, host: &str, site: &Site, path: &str) -> bool {
 }
 
 impl Failure {
-    /// Says whether asking again may help.
+    /// Returns whether asking again may help.
     pub fn is_temporary(self) -> bool {
         !matches!(self, Self::Status(status, _) if status < 500 && status != 429 && status != 408)
     }

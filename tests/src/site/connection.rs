@@ -56,7 +56,7 @@ pub(super) async fn read(stream: &mut TcpStream) -> io::Result<Option<RequestHea
     Ok(start.map(|start| RequestHead { method, path, headers, start }))
 }
 
-/// Gives the bytes of a header section: U+F780 to U+F7FF stand for the bytes 0x80 to 0xFF, which are no UTF-8 by themselves.
+/// Returns the bytes of a header section: U+F780 to U+F7FF stand for the bytes 0x80 to 0xFF, which are no UTF-8 by themselves.
 fn as_sent(head: &str) -> Vec<u8> {
     let mut sent = Vec::with_capacity(head.len());
     for c in head.chars() {
@@ -68,7 +68,7 @@ fn as_sent(head: &str) -> Vec<u8> {
     sent
 }
 
-/// Writes an answer; `record` is told when its last part is about to be handed to the kernel, and whether what came before went
+/// Writes an answer; `record` is called when its last part is about to be handed to the kernel, and whether what came before went
 /// out. A client that has the whole answer finds it on record.
 ///
 /// The moment is taken before that last write: a server's clock that runs late would make gaps look too short, this way they can

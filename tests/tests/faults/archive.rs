@@ -25,7 +25,7 @@ fn last_warc(out: &std::path::Path) -> PathBuf {
 }
 
 #[test]
-fn an_archive_that_lacks_what_was_committed_is_named_and_left_alone() {
+fn an_archive_that_lacks_committed_records_is_reported_and_not_changed() {
     let scene = half();
     for (fault, damage) in [
         ("WARC cut to half", (|path: &PathBuf| cut(path, 2)) as fn(&PathBuf)),
@@ -51,7 +51,7 @@ fn cut(path: &PathBuf, part: u64) {
 }
 
 #[test]
-fn garbage_behind_the_archive_is_cut_off() {
+fn garbage_after_the_archive_is_truncated() {
     let scene = half();
     let path = last_warc(&scene.out());
     let mut file = fs::File::options().append(true).open(&path).unwrap();

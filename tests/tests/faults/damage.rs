@@ -103,7 +103,7 @@ fn all() -> Vec<String> {
     [tree("a.test", PAGES), tree("b.test", PAGES), vec!["http://c.test/".to_owned()]].concat()
 }
 
-/// Repairs a damaged crawl and goes on with it: everything is there in the end, and what the archive holds isn't asked for again.
+/// Repairs a damaged crawl and resumes it: everything is there in the end, and archived pages aren't requested again.
 fn repaired(scene: &Scene, fault: &str, damaged: &Path, known: &[String]) {
     let out = scene.path("repaired");
     let before = bytes(damaged);
@@ -123,7 +123,7 @@ fn repaired(scene: &Scene, fault: &str, damaged: &Path, known: &[String]) {
     assert_eq!(audit.code, Some(0), "{fault}: audit after the repair: {audit}");
     let mut archived = archived_responses(&out.join("warc"));
     archived.sort();
-    assert_eq!(archived, all(), "{fault}: each page stands in the archive once");
+    assert_eq!(archived, all(), "{fault}: each page is in the archive once");
     fs::remove_dir_all(&out).unwrap();
 }
 
@@ -147,7 +147,7 @@ fn a_damaged_database_is_refused_never_started_over_and_repaired_without_loss() 
                 crawl = crawl.args(["--table", "links", "--format", "jsonl"]);
             }
             let output = crawl.run();
-            // What stood there may have been free space, or nothing that this command needs: then all pages are there.
+            // That place may have been free space, or nothing that this command needs: then all pages are there.
             if matches!(output.code, Some(0 | 10)) && !output.stderr.contains("crawl repair") {
                 assert_eq!(pages(&out), known, "{fault}: {command}: {output}");
                 harmless += 1;
@@ -192,7 +192,7 @@ fn a_crawl_without_an_archive_and_without_a_readable_database_begins_at_its_seed
     );
     resume(&out).args(["--max-pages", "none"]).run().expect(0);
     assert_eq!(pages(&out), tree("a.test", 20));
-    // Nothing is left of a repair that can't be done.
+    // Nothing remains of a repair that fails.
     fs::remove_file(scene.out().join("crawl.toml")).unwrap();
     let nowhere = scene.path("nowhere");
     let message = fault_row("neither crawl.toml nor database: repair", &repair(&nowhere), 5).to_owned();
@@ -216,7 +216,7 @@ fn settings_that_are_lost_come_back_from_the_database() {
 }
 
 #[test]
-fn a_damaged_archive_is_repaired_and_what_is_lost_of_it_is_told() {
+fn a_damaged_archive_is_repaired_and_its_losses_are_reported() {
     let scene = half();
     let path = whole_program::output_dir::files(&scene.out().join("warc")).pop().unwrap();
     // A hole in the middle, and a cut end.

@@ -1,4 +1,4 @@
-//! A disk that is full, at different moments, and has room again; a disk that can't be written.
+//! A disk that is full, at different moments, and has space again; a disk that can't be written.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -26,14 +26,14 @@ fn whole(scene: &Scene, out: &std::path::Path, stops: usize) {
     assert_eq!(pages(out), all());
     let mut archived = archived_responses(&out.join("warc"));
     archived.sort();
-    assert_eq!(archived, all(), "each page stands in the archive once");
+    assert_eq!(archived, all(), "each page is in the archive once");
     // A host's last answer may not have become durable.
     assert!(refetched(scene) <= 2 * stops, "{} pages were asked for again", refetched(scene));
     scene.assert_polite();
 }
 
 #[test]
-fn files_that_may_not_grow_stop_the_crawl_and_it_goes_on_when_they_may() {
+fn a_file_size_limit_stops_the_crawl_which_then_resumes() {
     // In blocks of 512 bytes; sled's file begins with 128 KiB, so the small ones stop the start itself.
     for blocks in [8, 200, 400, 700, 1_400] {
         let scene = scene();
@@ -57,7 +57,7 @@ fn files_that_may_not_grow_stop_the_crawl_and_it_goes_on_when_they_may() {
 }
 
 #[test]
-fn a_full_disk_stops_the_crawl_and_it_goes_on_when_there_is_room() {
+fn a_full_disk_stops_the_crawl_which_resumes_with_space() {
     for size in ["100k", "400k", "700k"] {
         let scene = scene();
         let disk = scene.path("disk");

@@ -128,7 +128,7 @@ fn taking_withdrawn_content_out_of_the_database_survives_every_failing_call() {
         io.calls()
     };
     let begin =
-        calls.iter().position(|call| call.contains("db.scrubbed")).expect("the database is written anew");
+        calls.iter().position(|call| call.contains("db.scrubbed")).expect("the database is rewritten");
     let of_scrub = calls.len() - begin;
     assert!(of_scrub > 20, "only {of_scrub} calls were seen");
     let mut failed = 0;
@@ -146,8 +146,8 @@ fn taking_withdrawn_content_out_of_the_database_survives_every_failing_call() {
         let again = resume(&out).run();
         assert_eq!(again.code, Some(0), "{what}: {output}\nthen {again}");
         assert_eq!(pages(&out), all, "{what}");
-        for left in ["db.old", "db.scrubbed", "db.scrubbed.complete"] {
-            assert!(!out.join(left).exists(), "{what}: {left} is left");
+        for name in ["db.old", "db.scrubbed", "db.scrubbed.complete"] {
+            assert!(!out.join(name).exists(), "{what}: {name} remains");
         }
         assert_eq!(record(&out, "http://a.test/x")["title"], serde_json::Value::Null, "{what}");
         audit(&what, &out);
@@ -155,7 +155,7 @@ fn taking_withdrawn_content_out_of_the_database_survives_every_failing_call() {
     }
     assert!(failed > 0, "no call failed");
     eprintln!(
-        "| one of {of_scrub} calls that write the database anew fails (EIO) | {failed} runs ended with 5 | 0 pages lost |"
+        "| one of {of_scrub} calls that rewrite the database fails (EIO) | {failed} runs ended with 5 | 0 pages lost |"
     );
 }
 
@@ -197,7 +197,7 @@ fn a_repair_that_fails_leaves_nothing_behind_and_can_be_repeated() {
     }
     assert!(failed > 0, "no call failed");
     eprintln!(
-        "| one of {} calls of a repair fails (EIO) | {failed} ended with 5 | the damaged crawl untouched, nothing left behind |",
+        "| one of {} calls of a repair fails (EIO) | {failed} ended with 5 | the damaged crawl unchanged, no partial output |",
         calls.len()
     );
 }

@@ -56,7 +56,7 @@ fn scene() -> Scene {
         );
         let page =
             Answer::html(format!("<html lang=\"{text}\"><head>{head}</head><body>{text}</body></html>"));
-        // What can stand in a field: no CR, LF, NUL, ESC.
+        // What a field may have: no CR, LF, NUL, ESC.
         let field: String = text.chars().filter(|c| !c.is_ascii_control() || *c == '\t').collect();
         let page =
             page.header("ETag", &field).header("X-Robots-Tag", &field).header("Content-Language", &field);

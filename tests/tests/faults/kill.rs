@@ -13,7 +13,7 @@ use crate::support::{pages, pause, refetched, tree, wait_for};
 const HOSTS: [&str; 3] = ["a.test", "b.test", "c.test"];
 
 #[test]
-fn killed_at_random_moments_it_goes_on_without_loss() {
+fn killed_at_random_moments_it_resumes_without_loss() {
     let number = |name: &str, or: u64| std::env::var(name).map_or(or, |text| text.parse().expect("a number"));
     let kills = number("WHOLE_PROGRAM_KILLS", 10) as usize;
     let seed = number("WHOLE_PROGRAM_SEED", 1);
@@ -52,7 +52,7 @@ fn killed_at_random_moments_it_goes_on_without_loss() {
         all.len()
     );
     assert_eq!(found, all, "the pages of a crawl that was killed {kills} times (seed {seed})");
-    assert_eq!(sorted(archived_responses(&scene.out().join("warc"))), all, "each stands in the archive once");
+    assert_eq!(sorted(archived_responses(&scene.out().join("warc"))), all, "each is in the archive once");
     assert!(hit * 10 >= kills * 7, "only {hit} of {kills} kills found the program at work");
     // What a kill costs: one request a host, under way or answered and not on record yet. No host is asked again before it is.
     assert!(again <= in_flight, "{again} pages were fetched again, {in_flight} were in flight (seed {seed})");

@@ -74,19 +74,19 @@ fn pages_of_two_thousand_new_links_fit_into_256_mb() {
     let output = scene.crawl().args(["--max-pages", "600"]).under("ulimit -d 262144").run();
     fault_row("256 MB, 2,000 new links a page", &output, 10);
     let summary = scene.look("show", &["--json"]).expect(0).json();
-    // A host that is through with its pages before the others goes on with the links.
+    // A host that is through with its pages before the others continues with the links.
     let missing = scene.table("errors").len() as u64;
     assert_eq!(
         summary[0]["queued"].as_u64().unwrap() + missing,
         3 * 200 * 2_000 + 3,
-        "every link is queued, and the page behind each last one; left out: {:?}",
+        "every link is queued, and the page behind each last one; skipped: {:?}",
         scene.table("skipped")
     );
     assert_eq!(scene.table("pages").len() as u64, 600 + missing);
 }
 
 #[test]
-fn links_of_forty_hosts_that_are_left_out_fit_into_256_mb() {
+fn skipped_links_of_forty_hosts_fit_into_256_mb() {
     // Each link that isn't followed is a decision with its evidence until it is on disk.
     let links = |page: usize| -> String {
         let mut body = String::new();
@@ -110,12 +110,12 @@ fn links_of_forty_hosts_that_are_left_out_fit_into_256_mb() {
     wait_for(&scene, 200);
     running.kill();
     let output = scene.resume().under("ulimit -d 262144").run();
-    fault_row("256 MB, 40 hosts, 2,000 links a page left out, after a kill", &output, 0);
+    fault_row("256 MB, 40 hosts, 2,000 skipped links a page, after a kill", &output, 0);
     assert_eq!(scene.table("pages").len(), 480);
 }
 
 #[test]
-fn whoever_comes_second_to_a_directory_is_told_so() {
+fn a_second_process_on_a_directory_gets_an_error() {
     let scene = Scene::new(Sites::new().tree("a.test", 200, Duration::from_millis(10)));
     let running = scene.crawl().start();
     wait_for(&scene, 5);

@@ -63,12 +63,12 @@ fn a_second_signal_ends_it_at_once_and_nothing_is_lost() {
 }
 
 #[test]
-fn frozen_servers_cost_nobody_else_anything() {
+fn frozen_servers_dont_affect_other_hosts() {
     let scene = scene();
     let output = scene.crawl().args(["--timeout", "2s", "--retries", "0"]).run();
     fault_row("frozen servers", &output, 13);
     assert_eq!(scene.table("pages").len(), 60);
     let errors = scene.table("errors");
     assert!(errors.iter().any(|row| row["kind"] == "timeout"), "{errors:?}");
-    assert!(output.stdout.contains("frozen.test"), "the host that is left is named: {output}");
+    assert!(output.stdout.contains("frozen.test"), "the remaining host is named: {output}");
 }

@@ -1,4 +1,4 @@
-//! Standard output that nobody reads, and output that finds no room.
+//! Standard output that nobody reads, and output to a full disk.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn a_reader_that_went_away_is_no_error() {
 }
 
 #[test]
-fn an_export_that_finds_no_room_says_so_and_leaves_no_half_file() {
+fn an_export_to_a_full_disk_is_an_error_without_a_partial_file() {
     let scene = Scene::new(Sites::new().tree("a.test", 60, Duration::ZERO));
     scene.crawl().run().expect(0);
     let limits = ["ulimit -f 4; trap '' XFSZ", ""];
@@ -40,7 +40,7 @@ fn an_export_that_finds_no_room_says_so_and_leaves_no_half_file() {
     let output = export().args([&file]).under(limits[0]).run();
     let message = fault_row("export into a file that may not grow", &output, 5);
     assert!(message.contains("File too large"), "{output}");
-    assert!(!file.exists() && !scene.path("pages.csv.part").exists(), "half a table is left");
+    assert!(!file.exists() && !scene.path("pages.csv.part").exists(), "half a table remains");
     export().args([&file]).run().expect(0);
     let disk = scene.path("disk");
     match Mounted::tmpfs(&disk, "8k") {

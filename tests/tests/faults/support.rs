@@ -1,4 +1,4 @@
-//! What these tests stand on: rows of the matrix, copies of crawls, file systems of their own.
+//! Support for these tests: rows of the matrix, copies of crawls, file systems of their own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -110,7 +110,7 @@ impl Mounted {
         mount(&["-o", "remount,ro,bind"], at).then_some(mounted)
     }
 
-    /// Gives a file system in memory another size.
+    /// Returns a file system in memory another size.
     pub(crate) fn resize(&self, size: &str) {
         assert!(
             mount(&["-o", &format!("remount,size={size}")], &self.0),

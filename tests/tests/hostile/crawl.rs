@@ -48,7 +48,7 @@ impl Plan {
             options: &["--timeout", "2s", "--adaptive", "1"],
             canary: 50,
             exit: 0,
-            // Hosts that pause for minutes are left, as they would be after two minutes by default.
+            // Hosts that pause for minutes are skipped, as they would be after two minutes by default.
             max_wait: Some("4s"),
             limit: Duration::from_secs(60),
         }

@@ -11,14 +11,14 @@ pub(crate) const HAZARDS: &[(&str, &str)] = &[
     ("stale", "a kept connection that the server closed is replaced and doesn't count"),
     ("cookie", "no cookies, no credentials, no userinfo"),
     ("address", "links and redirects never lead to addresses that aren't public"),
-    ("robots", "robots.txt that can't be had closes a site; Retry-After is obeyed"),
+    ("robots", "an unreachable robots.txt closes a site; Retry-After is honoured"),
     ("limit", "header bytes and count, URL length, links per page have limits with a name"),
     ("framing", "what isn't HTTP, or breaks off, is an error of that URL with its kind"),
     ("text", "any bytes can be a page: charset, controls, types that lie"),
     ("output", "nothing from the web steers a terminal, a spreadsheet, a WARC header or a file name"),
-    ("trap", "URL spaces without end are left at a budget"),
+    ("trap", "infinite URL spaces end at a budget"),
     ("tls", "TLS errors are errors of that host, never ignored"),
-    ("pace", "a host that pushes back is left in peace"),
+    ("pace", "a host that pushes back gets a pause"),
 ];
 
 /// Every scenario of the suite.

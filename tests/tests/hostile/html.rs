@@ -1,4 +1,4 @@
-//! Pages that amplify, never end, lie about what they are, or lead on for ever.
+//! Pages that amplify, never end, lie about what they are, or lead on forever.
 
 use std::fmt::Write as _;
 
@@ -275,7 +275,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         &[Answers("/", 200), Cut("/", "wire")],
         typed("image/jpeg", vec![0xff; 12_000_000])
     ),
-    // Nobody can tell what stands in it: the page is taken for one that its author keeps to themselves.
+    // What it has is unknown: the page is treated as one that its author keeps private.
     html!("laughs-as-xhtml", "text", CLOSED, {
         let mut entities = String::from("<!ENTITY a0 'ha'>");
         for n in 1..30 {

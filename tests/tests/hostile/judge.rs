@@ -196,7 +196,7 @@ fn formulas(table: &str, text: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// The fields that stand in the archives of this program.
+/// The fields in the archives of this program.
 const FIELDS: [&str; 16] = [
     "WARC-Type",
     "WARC-Record-ID",

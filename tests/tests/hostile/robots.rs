@@ -1,4 +1,4 @@
-//! robots.txt that can't be had, isn't one, or fights back.
+//! robots.txt that is unreachable, isn't one, or is an attack.
 
 use whole_program::hostile::Expect::{Answers, Asked, AtMost, Fails, Never, NoPages, Robots, Skips};
 use whole_program::hostile::http::{answer, page, redirect, text, typed};
@@ -252,6 +252,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 #[test]
 fn hostile_robots_txt() {
-    // A host that asks for more than an hour is left for another crawl: a limit, which has an exit code of its own.
+    // A host that asks for more than an hour is skipped: a limit, which has an exit code of its own.
     run(&Plan { exit: 10, ..Plan::new("robots", SCENARIOS) });
 }

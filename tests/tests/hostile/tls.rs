@@ -14,7 +14,7 @@ use crate::crawl::{Plan, run};
 
 const GOOD: Serve = Serve::Answer(|_| page("<title>good</title>"));
 
-/// What a host comes to whose TLS fails: robots.txt can't be had.
+/// The result of a host whose TLS fails: robots.txt is unreachable.
 const REFUSED: &[whole_program::hostile::Expect] = &[NoPages, Fails("/", &["tls"]), Robots("defer")];
 
 /// A literal field line without indexing, `a: b` (RFC 7541 section 6.2.2).

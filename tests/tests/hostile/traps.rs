@@ -39,7 +39,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario::pages(
         "calendar",
         "trap",
-        // Each month leads to the next one, and each has its own name, for ever.
+        // Each month leads to the next one, and each has its own name, forever.
         Serve::Answer(|ask| {
             let month = number(ask);
             page(format!("<title>Month {month}</title>{}<a href=/month/{}>next</a>", news(month), month + 1))

@@ -70,7 +70,7 @@ const SILENT: [Scenario; 12] = {
 };
 
 #[test]
-fn a_crawl_in_the_hands_of_dripping_servers_stops_in_ten_seconds_and_goes_on_later() {
+fn a_crawl_of_dripping_servers_stops_in_ten_seconds_and_resumes_later() {
     let web = HostileWeb::start(&SILENT);
     let canary = Server::start(Sites::new().tree(CANARY, 40, Duration::ZERO));
     let directory = tempfile::tempdir().unwrap();

@@ -145,7 +145,7 @@ fn a_dead_seed_and_an_unusable_one_are_counted_named_and_remain() {
     let config = scene.path("c.toml").display().to_string();
     let output = scene.crawl().args(["--config", &config]).run();
     output.expect(13);
-    assert!(output.stdout.starts_with("incomplete: 1 pages, 0 redirects, 1 failed, 2 skipped; "), "{output}");
+    assert!(output.stdout.starts_with("incomplete: 1 page, 0 redirects, 1 failed, 2 skipped; "), "{output}");
     assert!(output.stdout.contains("  127.0.0.1 is incomplete: 1 URL remains, "), "{output}");
     assert!(output.stdout.contains("Connection refused"), "{output}");
     assert!(output.stdout.contains("  2 lines of the seed file can't be crawled\n"), "{output}");

@@ -1,4 +1,4 @@
-//! Input that is wrong: a clear message, its exit code, and nothing half-made left behind.
+//! Input that is wrong: a clear message, its exit code, and no partial output.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn refused(scene: &Scene, output: &Output, code: i32, words: &[&str]) {
     }
     assert!(!output.stderr.contains("panicked"), "{output}");
     assert_eq!(scene.server.count(), 0);
-    assert!(!scene.out().exists(), "something half-made was left behind");
+    assert!(!scene.out().exists(), "partial output remains");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `crawl audit`: a polite crawl passes, stops and revisits included; what doesn't fit is told with exit code 14.
+//! `crawl audit`: a polite crawl passes, stops and revisits included; what doesn't fit is reported with exit code 14.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ fn a_crawl_with_stops_and_revisits_passes_its_audit() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_own_exit_code() {
+fn violations_have_their_own_exit_code() {
     let scene = Scene::new(sites());
     scene.crawl().run().expect(0);
     scene.look("audit", &[]).expect(0);
@@ -158,10 +158,10 @@ fn what_cant_be_derived_again_is_counted_with_its_reason() {
         text.contains("; 5 not checked: cut 1, duplicate 1, noarchive 1, noindex 1, unread 1\n"),
         "{text}"
     );
-    let line = "Not derived again, since bodies aren't kept or were cut: the directives of 5, digests of 2 and links of 5 pages.\n";
+    let line = "Not checked again, because bodies aren't stored or were truncated: directives of 5 pages, digests of 2 pages, links of 5 pages.\n";
     assert!(text.contains(line), "{text}");
 
-    // Nine answers, of which five stand in the archive: without its files nothing can be derived.
+    // Nine responses, of which five are in the archive: without its files nothing can be derived.
     for entry in std::fs::read_dir(scene.out().join("warc")).unwrap() {
         std::fs::remove_file(entry.unwrap().path()).unwrap();
     }
@@ -210,7 +210,7 @@ fn the_head_that_a_crawl_prints_is_the_one_that_show_has_and_audit_compares() {
     for wrong in [other.clone(), other[..16].to_owned()] {
         let output = scene.look("audit", &["--head", &wrong]);
         output.expect(14);
-        let reported = format!("its head is {head}, not {wrong}: it was changed, or the crawl went on");
+        let reported = format!("its head is {head}, not {wrong}: it was changed, or the crawl was resumed");
         assert!(output.stdout.contains(&reported), "{output}");
     }
     for bad in ["", "6f1ed002ab55958", "6f1ed002ab55958g", &"0".repeat(65), "0x6f1ed002ab559585"] {

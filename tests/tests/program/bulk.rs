@@ -24,7 +24,7 @@ fn robots_check_says_which_line_decides() {
 }
 
 #[test]
-fn robots_batch_keeps_order_and_goes_on_after_a_bad_line() {
+fn robots_batch_keeps_order_and_continues_after_an_invalid_line() {
     let robots = "User-agent: superrobot\nCrawl-delay: 2.5\nDisallow: /a\nSitemap: http://a.test/s.xml\n";
     let lines = [
         json!({"id": 1, "robots": robots, "agent": "SuperRobot/1.0", "url": "http://a.test/a/b"}),

@@ -126,7 +126,7 @@ fn what_is_kept_out_names_the_directive_or_statement_that_kept_it_out() {
 }
 
 #[test]
-fn a_mining_crawl_asks_tdmrep_first_and_obeys_file_header_and_page() {
+fn a_mining_crawl_fetches_tdmrep_first_and_honours_file_header_and_page() {
     let file = r#"[{"location":"/closed/*","tdm-reservation":1},{"location":"/open/*","tdm-reservation":0}]"#;
     let links = ["/closed/a", "/open/b", "/open/taken", "/said", "/silent"];
     let sites = Sites::new()
@@ -287,7 +287,7 @@ fn lines_over_the_limit_close_what_they_could_speak_of() {
     let scene = Scene::new(sites);
     scene.crawl().run().expect(0);
     let asked = sorted(scene.server.pages());
-    // Of a line that is too long its path can't be told to the end: nothing that begins so is asked for.
+    // The end of the path of a line that is too long is unknown: nothing that begins so is requested.
     assert_eq!(asked, ["http://a.test/", "http://a.test/free/1", "http://b.test/"]);
     let skipped = scene.table("skipped");
     for path in ["/late/no", "/late/no/more"] {

@@ -42,7 +42,7 @@ fn revisit(scene: &Scene) -> Output {
 }
 
 /// A new crawl of the same server, from one seed.
-fn anew(scene: &Scene, seed: &str, arguments: &[&str]) -> Vec<String> {
+fn new_crawl(scene: &Scene, seed: &str, arguments: &[&str]) -> Vec<String> {
     let seeds = scene.path("anew.txt");
     std::fs::write(&seeds, format!("{seed}\n")).expect("the seed file can be written");
     let out = scene.path("anew");
@@ -90,7 +90,7 @@ fn an_error_and_a_failure_are_asked_for_again_by_a_revisit() {
 }
 
 #[test]
-fn what_waits_is_gone_on_with() {
+fn queued_urls_are_resumed() {
     let scene = Scene::new(site("x"));
     scene.crawl().args(["--max-pages", "1"]).run().expect(10);
     assert_eq!(fate(&scene, X), "queued");
@@ -110,7 +110,7 @@ fn what_waits_is_gone_on_with() {
 }
 
 #[test]
-fn hosts_that_were_left_alone_are_asked_again_with_a_greater_limit() {
+fn skipped_hosts_are_crawled_again_with_a_higher_limit() {
     let scene = Scene::new(site("x"));
     scene.crawl().args(["--max-pages-per-host", "1"]).run().expect(10);
     assert_eq!(fate(&scene, X), "parked");
@@ -161,7 +161,7 @@ fn a_robots_txt_that_fails_is_no_denial() {
     let asked = scene.server.count();
     scene.resume().args(["--max-time", "none"]).run();
     assert_eq!((scene.server.count(), fate(&scene, url)), (asked, "queued".to_owned()), "it isn't time yet");
-    assert!(has(&anew(&scene, url, &[]), url));
+    assert!(has(&new_crawl(&scene, url, &[]), url));
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn what_robots_txt_forbids_a_new_crawl_reads_again() {
     assert_eq!(fate(&scene, X), "left_out");
     let answer = says(&scene, X, "the site: a robots.txt that allows it, then a new crawl");
     assert!(answer.contains("robots.txt denies it: line 2"), "{answer}");
-    assert!(!has(&anew(&scene, "http://a.test/", &[]), X));
+    assert!(!has(&new_crawl(&scene, "http://a.test/", &[]), X));
     scene.server.change("a.test", "/robots.txt", Answer::robots(Rules::default()));
-    assert!(has(&anew(&scene, "http://a.test/", &[]), X));
+    assert!(has(&new_crawl(&scene, "http://a.test/", &[]), X));
     // Known to no page: the same, with the URL as a seed.
     let unseen = "http://a.test/x/unseen";
     says(&scene, unseen, "the site: a robots.txt that allows it, then a new crawl");
@@ -216,7 +216,7 @@ fn links_that_forbid_to_be_followed_need_other_pages_or_a_seed() {
         assert_eq!(fate(&scene, X), "left_out");
         says(&scene, X, words);
         says(&scene, X, "the URL in the seed file of a new crawl");
-        assert!(has(&anew(&scene, X, &[]), X));
+        assert!(has(&new_crawl(&scene, X, &[]), X));
         scene.server.change("a.test", "/", html("<a href=/x>x</a>"));
         revisit(&scene);
         assert_eq!(fate(&scene, X), "fetched");
@@ -231,7 +231,7 @@ fn what_lies_outside_needs_a_seed_or_a_wider_scope() {
     scene.crawl().run();
     let url = "http://b.test/y";
     says(&scene, url, "the URL in the seed file of a new crawl");
-    assert!(has(&anew(&scene, url, &[]), url));
+    assert!(has(&new_crawl(&scene, url, &[]), url));
     // Met by no page, and outside: both are said, and both are needed.
     let unseen = "http://b.test/z";
     scene.server.change("b.test", "/z", html("z"));
@@ -253,7 +253,7 @@ fn what_was_never_met_needs_a_link_or_a_seed() {
         "a link to it from a page of the crawl; `crawl resume DIR --revisit 0s` fetches the pages again",
     );
     says(&scene, url, "the URL in the seed file of a new crawl");
-    assert!(has(&anew(&scene, url, &[]), url));
+    assert!(has(&new_crawl(&scene, url, &[]), url));
     scene.server.change("a.test", "/x", html("<a href=/new>n</a>"));
     revisit(&scene);
     assert_eq!(fate(&scene, url), "fetched");
@@ -311,7 +311,7 @@ fn without_warc_nothing_else_is_blamed() {
     says(&scene, X, "to be archived: a new crawl with --warc");
     let change = story(&scene, X)["change"].to_string();
     assert!(!change.contains("nosnippet"), "{change}");
-    anew(&scene, "http://a.test/", &["--warc"]);
+    new_crawl(&scene, "http://a.test/", &["--warc"]);
     let out = scene.path("anew");
     let shown = Crawl::new(["explain"]).args([&out]).args([X, "--json"]).run().json().remove(0);
     assert_eq!(shown["page"]["archived"], true);
@@ -344,7 +344,7 @@ fn another_purpose_that_the_site_permits_is_served() {
     let url = "http://a.test/";
     assert_eq!(fate(&scene, url), "left_out");
     says(&scene, url, "a new crawl with another --purpose that the site permits");
-    assert!(has(&anew(&scene, url, &["--purpose", "search"]), url));
+    assert!(has(&new_crawl(&scene, url, &["--purpose", "search"]), url));
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn show_tells_a_summary_and_every_table_and_strips_escapes() {
 }
 
 #[test]
-fn export_writes_a_file_when_told() {
+fn export_writes_a_file_with_output() {
     let scene = scene();
     let file = scene.path("pages.csv");
     let output = scene.look("export", &["--table", "pages", "--format", "csv", "-o", file.to_str().unwrap()]);

@@ -171,7 +171,7 @@ fn a_plan_by_address_takes_turns_too() {
 }
 
 #[test]
-fn a_crawl_by_address_goes_on_after_a_stop() {
+fn a_crawl_by_address_resumes_after_a_stop() {
     let scene = sites(3);
     scene.crawl().args(["--per-ip", "--max-pages", "7"]).run().expect(10);
     scene.resume().args(["--per-ip", "--max-pages", "none"]).run().expect(0);
@@ -181,7 +181,7 @@ fn a_crawl_by_address_goes_on_after_a_stop() {
 }
 
 #[test]
-fn a_quota_of_requests_binds_all_hosts_and_is_told() {
+fn a_quota_of_requests_applies_to_all_hosts_and_is_reported() {
     let scene = sites(4);
     scene.crawl().args(["--max-rate", "20"]).run().expect(0);
     let mut starts: Vec<Duration> = scene.server.log().iter().map(|request| request.start).collect();
@@ -197,7 +197,7 @@ fn a_quota_of_requests_binds_all_hosts_and_is_told() {
 
 #[test]
 fn an_origin_that_never_answers_holds_up_no_other_of_its_host() {
-    // The server speaks no TLS: https of the host can't be had. Each page is found on the one before, so that its link to https stands
+    // The server speaks no TLS: https of the host is unreachable. Each page is found on the one before, so that its link to https is
     // before the next page in the queue.
     let mut sites = Sites::new();
     for page in 0..20 {
@@ -214,10 +214,10 @@ fn an_origin_that_never_answers_holds_up_no_other_of_its_host() {
     scene.crawl().args(["--sitemaps"]).run().expect(13);
     assert_eq!(scene.table("pages").len(), 21, "{:?}", scene.table("queue"));
     let queue = scene.table("queue");
-    assert_eq!(queue.len(), 20, "what can't be had waits: {queue:?}");
+    assert_eq!(queue.len(), 20, "the unreachable waits: {queue:?}");
     let aside: Vec<_> =
         scene.table("ledger").into_iter().filter(|row| row["decision"] == "put_back").collect();
-    assert_eq!(aside.len(), 1, "told once: {aside:?}");
+    assert_eq!(aside.len(), 1, "reported once: {aside:?}");
     scene.assert_polite();
 }
 

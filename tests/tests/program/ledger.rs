@@ -36,7 +36,7 @@ fn explain(scene: &Scene, path: &str, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
+fn each_request_is_in_one_entry_with_its_delay() {
     let scene = Scene::new(sites());
     scene.crawl().run().expect(0);
     scene.assert_polite();
@@ -74,7 +74,7 @@ fn each_request_stands_in_one_entry_with_the_gap_that_it_kept() {
         "{}",
         shown.stderr
     );
-    // A second run goes on with the chain.
+    // A second run continues the chain.
     scene.resume().run().expect(0);
     let shown = scene.look("show", &["ledger"]).expect(0).clone();
     assert!(

@@ -1,4 +1,4 @@
-//! Limits of the TOML: each is obeyed, told in the record of what it cut, and counted by the name of its key.
+//! Limits of the TOML: each is honoured, reported in the record of what it truncated, and counted by the name of its key.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ fn urlset(urls: usize) -> String {
 }
 
 #[test]
-fn every_limit_of_the_file_is_obeyed_told_and_counted() {
+fn every_limit_of_the_file_is_honoured_reported_and_counted() {
     let mut sites = Sites::new();
     let mut front = String::new();
     for (key, _, body) in pages() {
@@ -170,7 +170,7 @@ fn every_limit_of_the_file_is_obeyed_told_and_counted() {
         expected.insert(key.to_owned(), count);
     }
     assert_eq!(counts, expected);
-    // The rule that would deny it stands behind the cut.
+    // The rule that would deny it is after the limit.
     assert!(of_pages.iter().any(|page| page["url"] == "http://maps.test/1" && page["status"] == 200));
     let skipped = scene.table("skipped");
     let why = |url: &str| {

@@ -84,7 +84,7 @@ fn every_pause_survives_a_kill() {
 }
 
 #[test]
-fn a_host_that_asks_for_too_long_a_gap_is_left_over_restarts_too() {
+fn a_host_with_too_long_a_delay_is_skipped_across_restarts_too() {
     let slow = Answer::robots(Rules::default().delay(Duration::from_secs(2)));
     let sites =
         Sites::new().page("slow.test", "/robots.txt", slow).page("slow.test", "/", Answer::html("no"));

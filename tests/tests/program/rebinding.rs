@@ -10,7 +10,7 @@ use whole_program::output_dir::files_with;
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Server, Sites};
 
-/// Stands on pages that no crawl may have.
+/// Is on pages that no crawl may fetch.
 const MARKER: &str = "zq-of-this-machine-alone-qz";
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -20,7 +20,7 @@ struct Crawled {
     output: Output,
 }
 
-/// Crawls `seeds` with the names of `names`, which are asked for anew with every connection: none is kept.
+/// Crawls `seeds` with the names of `names`, which are looked up again with every connection: none is kept.
 fn crawl(names: &NameServer, seeds: &[String], arguments: &[&str]) -> Crawled {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let path = |name: &str| directory.path().join(name);
@@ -56,7 +56,7 @@ impl Crawled {
         row["detail"].as_str().expect("words").to_owned()
     }
 
-    /// Nothing of what may not be had is in database, archive, log or any table; the audit finds nothing.
+    /// Nothing of what may not be fetched is in database, archive, log or any table; the audit finds nothing.
     #[track_caller]
     fn assert_clean(&self) {
         assert_eq!(files_with(self.directory.path(), &[MARKER]), []);

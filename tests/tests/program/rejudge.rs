@@ -1,4 +1,4 @@
-//! Limits and scope that change from one run to the next: what they left out is judged again, and nothing is fetched twice.
+//! Limits and scope that change from one run to the next: what they excluded is judged again, and nothing is fetched twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -289,7 +289,7 @@ fn admitted(scene: &Scene) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_changed_setting_left_out_is_fetched_and_nothing_else_again() {
+fn what_a_changed_setting_excluded_is_fetched_and_nothing_else_again() {
     for case in cases() {
         let (url, reason) = (case.url, case.reason);
         let scene = start(&case);
@@ -383,17 +383,17 @@ fn a_link_that_its_page_forbids_by_now_stays_out() {
 }
 
 #[test]
-fn what_is_left_out_for_another_reason_now_says_so() {
+fn a_url_skipped_for_another_reason_now_has_that_reason() {
     let scene = Scene::new(chain());
     scene.crawl().args(["--max-depth", "1"]).run();
     scene.resume().args(["--max-depth", "2", "--exclude", "/two"]).run();
     let skipped = scene.table("skipped");
-    let row = skipped.iter().find(|row| row["url"] == "http://a.test/two").expect("it is left out");
+    let row = skipped.iter().find(|row| row["url"] == "http://a.test/two").expect("it is skipped");
     assert_eq!(row["reason"], "pattern");
     assert!(!asked(&scene).contains_key("http://a.test/two"));
 }
 
-/// Settings that become narrower hold for what waits in the queues too, and nothing is lost by it: when they are widened once more,
+/// Settings that become narrower hold for what waits in the queues too, and nothing is lost by it: when they are widened again,
 /// what they kept out is fetched.
 #[test]
 fn what_was_queued_and_is_outside_of_narrower_settings_is_not_asked_for() {

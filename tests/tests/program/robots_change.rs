@@ -21,7 +21,7 @@ fn a_day_later(scene: &Scene) {
 }
 
 #[test]
-fn what_a_new_robots_denies_stays_unasked_and_the_change_is_told() {
+fn what_a_new_robots_denies_isnt_requested_and_the_change_is_reported() {
     let links = |n| format!("<a href=/open/{n}>{n}</a><a href=/shut/{n}>{n}</a>");
     let front = [1, 2, 3, 4].map(links).concat();
     let mut sites = Sites::new()

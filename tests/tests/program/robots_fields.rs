@@ -69,7 +69,7 @@ fn wide(text: &str, width: usize) -> Vec<u8> {
 
 /// Of each site, the front page alone may be fetched: what its owner wrote is plain to a reader, and odd in its bytes.
 #[test]
-fn rules_that_look_plain_to_their_author_are_obeyed() {
+fn rules_that_look_plain_to_their_author_are_honoured() {
     let rules = "User-agent: *\r\nDisallow: /private\r\n";
     let robots: [(&str, Vec<u8>); 10] = [
         // Another robot's permission, and another robot's denial of what its cut name shares with ours.

@@ -10,7 +10,7 @@ use whole_program::site::{Answer, Sites};
 
 use crate::scene::Scene;
 
-/// Stands on the pages of a site that nobody may visit.
+/// Is on the pages of a site that nobody may visit.
 const MARKER: &str = "zq-behind-a-refused-redirect-qz";
 
 /// `a.test` sends its robots.txt to `to`; its pages hold the marker.
@@ -199,7 +199,7 @@ fn a_redirect_whose_hosts_robots_txt_doesnt_say_isnt_followed() {
     let delay = Duration::from_hours(24);
     for (robots, words) in [
         (Answer::redirect(301, "http://b.test/elsewhere.txt"), "robots.txt redirects too"),
-        (Answer::status(500), "robots.txt can't be had: unreachable since"),
+        (Answer::status(500), "robots.txt is unreachable: unreachable since"),
         (Answer::status(403), "its host's robots.txt denies: closed: 403"),
         (Answer::robots(Rules::default().delay(delay)), "too long a gap: crawl-delay 86400 s"),
     ] {

@@ -1,4 +1,4 @@
-//! Full-text search: what is found, what never is, and an index that any crash leaves as good as one that is built anew.
+//! Full-text search: what is found, what never is, and an index that after any crash is as good as a rebuilt one.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::scene::{Scene, sorted};
 /// A page whose body, title and description hold a marker.
 fn page(marker: &str, head: &str) -> Answer {
     let text = format!(
-        "The {marker} stands in a paragraph that is long enough to count as the main text of this page. "
+        "The {marker} appears in a paragraph that is long enough to count as the main text of this page. "
     );
     Answer::html(format!(
         "<html lang=en><head><title>T {marker}</title><meta name=description content='D {marker}'>{head}</head>\
@@ -34,12 +34,12 @@ fn urls(scene: &Scene, arguments: &[&str]) -> Vec<String> {
     sorted(hits(scene, arguments).iter().map(path).collect())
 }
 
-/// Everything that stands in the files of the index.
+/// Everything in the files of the index.
 fn contents(out: &Path) -> Contents {
     Search::open(out).and_then(|index| index.contents()).expect("an index")
 }
 
-/// Asserts that nothing of a text stands in the index: as bytes, as a word, or within a stored text.
+/// Asserts that nothing of a text is in the index: as bytes, as a word, or within a stored text.
 fn assert_nowhere(out: &Path, marker: &str) {
     let backwards: String = marker.chars().rev().collect();
     let files = files_with(&out.join("index"), &[marker, &backwards]);
@@ -57,7 +57,7 @@ fn small_site() -> Sites {
                   in ihnen gewohnt hat oder warum sie heute leer sind.";
     let chinese = "<html lang=zh><title>搜索</title><p>这是一个用于全文搜索的网页，没有空格也能找到其中的词语，因为相邻的两个字会被编入索引。";
     let feed = "<rss version='2.0'><channel><title>News</title><item><title>Entry</title>\
-                <description>&lt;p&gt;Words of mfeed stand in this entry.&lt;/p&gt;</description></item></channel></rss>";
+                <description>&lt;p&gt;Words of mfeed appear in this entry.&lt;/p&gt;</description></item></channel></rss>";
     Sites::new()
         .page("a.test", "/robots.txt", Answer::content("text/plain", "User-agent: *\nDisallow: /denied\n"))
         .page("a.test", "/", Answer::html(links))
@@ -70,7 +70,7 @@ fn small_site() -> Sites {
             "a.test",
             "/parts",
             Answer::html(
-                "<title>Parts</title><p>An open part of the page holds mopen, <span data-nosnippet>and mhidden stands in \
+                "<title>Parts</title><p>An open part of the page holds mopen, <span data-nosnippet>and mhidden appears in \
                  a part without snippets</span>, and that is all that there is to say about it.",
             ),
         )
@@ -96,7 +96,7 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
     }
     let Contents { words, texts } = contents(&scene.out());
     assert!(words.iter().any(|word| word == "mindex"), "the search finds what is there");
-    assert!(texts.iter().any(|text| text.contains("mindex stands")));
+    assert!(texts.iter().any(|text| text.contains("mindex appears")));
 
     // Stems, diacritics, scripts without blanks, fields, phrases, operators.
     assert_eq!(urls(&scene, &["Haus"]), ["a.test/de"]);
@@ -106,7 +106,7 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
     assert!(urls(&scene, &["页网"]).is_empty());
     assert_eq!(urls(&scene, &["title:mindex"]), ["a.test/index"]);
     assert!(urls(&scene, &["title:paragraph"]).is_empty());
-    assert_eq!(urls(&scene, &["\"mindex stands in a paragraph\""]), ["a.test/index"]);
+    assert_eq!(urls(&scene, &["\"mindex appears in a paragraph\""]), ["a.test/index"]);
     assert!(urls(&scene, &["\"paragraph mindex\""]).is_empty());
     assert_eq!(urls(&scene, &["mindex OR mplain"]), ["a.test/index", "a.test/plain.txt"]);
     assert_eq!(urls(&scene, &["paragraph -mindex -mshort -mnoarchive"]), ["a.test/nosnippet"]);
@@ -130,7 +130,7 @@ fn pages_are_found_by_their_words_and_noindex_content_is_nowhere_in_the_index() 
     assert!(parts.contains("mopen") && !parts.contains("mhidden"), "{parts:?}");
     assert!(!contents(&scene.out()).texts.iter().any(|text| text.contains("mhidden")), "not even stored");
     let unarchived = contents(&scene.out()).texts;
-    assert!(!unarchived.iter().any(|text| text.contains("mnoarchive stands")), "no copy of it");
+    assert!(!unarchived.iter().any(|text| text.contains("mnoarchive appears")), "no copy of it");
     let found = &hits(&scene, &["mindex"])[0]["marked"];
     assert!(found.as_array().unwrap().iter().any(|part| part["found"] == true && part["text"] == "mindex"));
 
@@ -180,7 +180,7 @@ fn a_sqlite_database_finds_pages_by_their_texts_and_shows_none() {
         ("mindex", &["a.test/index"][..]),
         ("title:mindex", &["a.test/index"]),
         ("text:mindex", &["a.test/index"]),
-        ("\"mindex stands in a paragraph\"", &["a.test/index"]),
+        ("\"mindex appears in a paragraph\"", &["a.test/index"]),
         ("mnosnippet", &["a.test/nosnippet"]),
         ("mhidden", &["a.test/parts"]),
         ("mplain", &["a.test/plain.txt"]),
@@ -302,7 +302,7 @@ fn what_is_withdrawn_leaves_the_index_within_the_run() {
         assert_eq!(hits(&scene, &[marker]).len(), 1, "{marker}");
     }
     let Contents { texts, .. } = contents(&scene.out());
-    assert!(!texts.iter().any(|text| text.contains("mturnsarchive stands")), "no copy of it");
+    assert!(!texts.iter().any(|text| text.contains("mturnsarchive appears")), "no copy of it");
 }
 
 /// Every page by what a search shows of it, and the words of the index.
@@ -319,7 +319,7 @@ fn whole(scene: &Scene) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn an_index_whose_crawl_was_killed_again_and_again_is_as_good_as_one_built_anew() {
+fn an_index_after_many_kills_is_as_good_as_a_rebuilt_one() {
     const PAGES: usize = 160;
     let mut sites = Sites::new();
     for host in ["a.test", "b.test"] {
@@ -344,7 +344,7 @@ fn an_index_whose_crawl_was_killed_again_and_again_is_as_good_as_one_built_anew(
         // None where it was killed, a code where it had ended before.
         kills += usize::from(running.kill().code.is_none());
         if round % 5 == 4 {
-            // A search in between takes up what the killed crawl left.
+            // A search in between adds what the killed crawl didn't index.
             scene.look("search", &["words"]);
         }
         running = Crawl::new([Path::new("resume"), &scene.out()]).start();

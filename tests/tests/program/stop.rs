@@ -106,7 +106,7 @@ fn a_finished_crawl_can_be_resumed_and_does_nothing_more() {
 }
 
 #[test]
-fn a_second_process_on_one_directory_is_told_so_and_ends() {
+fn a_second_process_on_one_directory_ends_with_an_error() {
     let scene = scene();
     let running = scene.crawl().start();
     wait_for(&scene, 5);

@@ -66,7 +66,7 @@ fn traps_end_by_themselves_and_say_why() {
     assert_eq!(deep["detail"], "traps.depth 100: 101 links from a seed");
     let [echo] = rows("trap_repeats")[..] else { panic!("{skipped:?}") };
     assert_eq!(echo["url"], "http://echo.test/a/b/a/b/a/b/a/b/");
-    assert_eq!(echo["detail"], "traps.repeats 3: `b` stands 4 times in the path");
+    assert_eq!(echo["detail"], "traps.repeats 3: `b` is 4 times in the path");
     let same = rows("trap_same");
     // Two links on each of the 201 pages but the first ones' targets, which were read.
     assert_eq!(same.len(), 201 * 2 - 200);

@@ -61,8 +61,8 @@ struct Ledger {
     runs: u64,
     /// The last answer of each URL; none where it can't be used, or there was none.
     ends: BTreeMap<String, Option<u64>>,
-    /// URLs that were left out by one entry at least.
-    left_out: BTreeSet<String>,
+    /// URLs that were skipped by at least one entry.
+    skipped: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -85,7 +85,7 @@ impl Ledger {
                     ledger.ends.insert(url(), None);
                 }
                 "skipped" => {
-                    ledger.left_out.insert(url());
+                    ledger.skipped.insert(url());
                 }
                 _ => {}
             }
@@ -148,9 +148,9 @@ fn agreed(store: &Arc<MemoryStore>, what: &str) -> view::Summary {
     }
     let queued: BTreeSet<&str> = queue.iter().map(text_of("url")).collect();
     let parked = queue.iter().filter(|row| !row["parked"].is_null()).map(text_of("url"));
-    let left_out = ledger.left_out.iter().map(String::as_str).filter(|url| !stored.contains(url));
+    let by_ledger = ledger.skipped.iter().map(String::as_str).filter(|url| !stored.contains(url));
     let expected: BTreeSet<&str> = unanswered()
-        .chain(left_out)
+        .chain(by_ledger)
         .filter(|url| !queued.contains(url))
         .chain(parked.filter(|url| !stored.contains(url)))
         .collect();
@@ -170,11 +170,11 @@ fn assert_last_line(run: &Summary, account: &view::Summary, what: &str) {
 /// What doesn't depend on how often the crawl was stopped. Which of several reasons counts for a URL depends on the order of pages.
 fn lasting(summary: &view::Summary, store: &Arc<MemoryStore>) -> Value {
     let view = View::over(Arc::clone(store)).expect("the store can be read");
-    let left_out = rows(&view, Table::Skipped);
+    let skipped_rows = rows(&view, Table::Skipped);
     let Totals { pages, redirects, failed, skipped, indexed, archived, .. } = summary.totals;
     serde_json::json!({
         "status": summary.status, "queued": summary.queued, "statuses": summary.statuses, "errors": summary.errors,
-        "skipped": urls(&left_out), "noindex": summary.noindex, "followed": summary.followed,
+        "skipped": urls(&skipped_rows), "noindex": summary.noindex, "followed": summary.followed,
         "totals": [pages, redirects, failed, skipped, indexed, archived],
         "hosts": [summary.hosts_complete, summary.hosts_complete_within_limits, summary.hosts_incomplete],
     })

@@ -1,4 +1,4 @@
-//! A wall clock that somebody sets while no process of the crawl is there, and a machine that is started anew.
+//! A wall clock that somebody sets while no process of the crawl runs, and a machine that is rebooted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -78,7 +78,7 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i11_a_crawl_that_dies_at_the_nth_commit_is_taken_up_without_loss() {
+async fn i11_a_crawl_that_dies_at_the_nth_commit_resumes_without_loss() {
     let mut deaths = 0;
     for seed in 0..6 {
         for step in [1, 2, 3, 5, 8] {

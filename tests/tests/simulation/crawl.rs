@@ -30,7 +30,7 @@ use crate::steps::Steps;
 /// The configured delay of these crawls.
 pub(crate) const DELAY: Duration = Duration::from_secs(1);
 
-/// The limits that stand in the settings of these crawls, for the truth.
+/// The limits in the settings of these crawls, for the truth.
 pub(crate) const LIMITS: Limits = Limits { redirects: 10, tries: 3 };
 
 /// When these crawls begin.
@@ -43,7 +43,7 @@ pub(crate) struct Crawl<S> {
     pub(crate) sim: SimWeb,
     pub(crate) store: Arc<S>,
     pub(crate) clock: Arc<Mutex<Clock>>,
-    /// Whether the machine is started anew before each process.
+    /// Whether the machine is rebooted before each process.
     pub(crate) rebooted: bool,
     /// An engine that reads less in robots.txt and pages than their authors say.
     pub(crate) impolite: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Crawl<S> {
     pub(crate) waited: Arc<Mutex<BTreeSet<&'static str>>>,
     /// The purposes of the crawl; silence allows them.
     pub(crate) purposes: Vec<Purpose>,
-    /// Changes what the engine is told.
+    /// Changes the settings of the engine.
     pub(crate) adjust: fn(EngineSettings) -> EngineSettings,
     /// Seed of the jitter.
     pub(crate) jitter: u64,
@@ -276,7 +276,7 @@ impl<S: Store> Crawl<S> {
     }
 }
 
-/// Says whether decision and reason are of the words that docs/outputs.md lists; robots.txt gives its reasons in sentences.
+/// Returns whether decision and reason are of the words that docs/outputs.md lists; robots.txt gives its reasons in sentences.
 fn has_known_words(decision: &Decision) -> bool {
     let is_sentence = decision.layer == Layer::Robots && decision.decision.is_about_robots();
     !matches!(decision.decision, Decided::Other(_))

@@ -145,7 +145,7 @@ async fn crawl_through_failures(seed: u64) -> usize {
     let all = archived.len();
     archived.sort();
     archived.dedup();
-    assert_eq!(archived.len(), all, "seed {seed}: a response stands in the archive twice");
+    assert_eq!(archived.len(), all, "seed {seed}: a response is in the archive twice");
     assert_polite(&remembered(sim.log(), &forgotten), Promise { delay: DELAY, slack: Duration::ZERO });
     failures
 }

@@ -243,7 +243,7 @@ async fn an_hour_under_every_rule_of_pace_with_restarts_has_no_violation() {
     if let Some(site) = sites.get_mut("robots.test") {
         site.robots.failures = vec![Failure::Status(503, Some(700))];
     }
-    // Its file is asked for anew in the minute in which its slower rate begins: that binds the request for it, too.
+    // Its file is requested again in the minute in which its slower rate begins: that applies to the request for it, too.
     if let Some(site) = sites.get_mut("rate.test") {
         site.robots.max_age = Some(1);
     }

@@ -18,7 +18,7 @@ use crate::crawl::{Crawl, DELAY};
 use crate::hours::{site, web};
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_costs_its_url_alone_and_is_told() {
+async fn a_panic_costs_only_its_url_and_is_reported() {
     let link = |path: &str| Link {
         kind: LinkKind::Anchor,
         to: format!("http://a.test{path}"),
@@ -85,7 +85,7 @@ async fn a_panic_over_a_robots_txt_elsewhere_holds_up_its_site_until_the_next_tr
     let of_a = asked("a.test");
     let paths: Vec<_> = of_a.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["/robots.txt", "/robots.txt", "/", "/n1", "/n3"], "by the rules that came then");
-    // Asked for again after five minutes, as any that can't be had.
+    // Requested again after five minutes, as any unreachable one.
     assert!((300..400).contains(&of_a[1].1), "{of_a:?}");
     let of_b = asked("b.test").len();
     assert_eq!(of_b, 1 + 4 + 2, "its robots.txt, its pages, the rules of the other one twice");

@@ -89,7 +89,7 @@ async fn whole_crawls_are_polite_and_fetch_exactly_the_truth() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hosts_whose_robots_never_comes_are_left_and_the_others_crawled() {
+async fn hosts_with_unreachable_robots_are_skipped_and_the_others_crawled() {
     crawl_all(Size { hosts: 12, resources: 15, lasting_outages: true, ..Size::default() }).await;
 }
 
@@ -119,7 +119,7 @@ async fn many_hosts_are_crawled_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_hosts_whose_robots_lie_at_each_others_are_left_and_hold_up_nobody() {
+async fn two_hosts_whose_robots_redirect_to_each_other_are_skipped_and_delay_nobody() {
     let hosts = ["a.test", "b.test", "c.test"];
     let latency = Duration::from_millis(20);
     let mut sites: BTreeMap<&str, Site> = hosts

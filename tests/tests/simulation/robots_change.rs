@@ -1,4 +1,4 @@
-//! robots.txt files that change, or can't be had any more, while a crawl goes on and is taken up again.
+//! robots.txt files that change, or become unreachable, while a crawl runs and is resumed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ async fn a_changed_robots_re_judges_what_is_queued() {
         // What was under way at a crash is asked for twice.
         pages.map(|request| request.path.as_str()).collect::<BTreeSet<_>>().len()
     };
-    // The first file denied these; they had their turn while it was in force, and stand as denied.
+    // The first file denied these; they had their turn while it was in force, and remain denied.
     assert_eq!((asked("closed", false), asked("closed", true)), (0, 0));
     assert!(asked("open", false) > 400 && asked("open", true) > 50, "the change came in the middle");
     assert_eq!((asked("opened", false), asked("opened", true)), (0, 40), "denied, then allowed");
@@ -124,7 +124,7 @@ async fn a_changed_robots_re_judges_what_is_queued() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_robots_that_cant_be_had_any_more_closes_its_site_for_12_hours_then_counts_as_last_seen() {
+async fn an_unreachable_robots_closes_its_site_for_12_hours_then_counts_as_last_fetched() {
     let rules = Rules::default().deny("/closed/");
     let outage = vec![Later::Failure(Failure::Status(500, None)), Later::Failure(Failure::Timeout)];
     let sim = site(&[("open", 700), ("closed", 5)], rules, outage);
@@ -144,7 +144,7 @@ async fn a_robots_that_cant_be_had_any_more_closes_its_site_for_12_hours_then_co
     }
     let pages: Vec<&Request> = log.iter().filter(|request| request.purpose == RequestKind::Page).collect();
     let early = pages.iter().filter(|page| page.start > lost.start && page.start < reopened).count();
-    assert_eq!(early, 0, "nothing is asked of a site whose rules can't be had");
+    assert_eq!(early, 0, "nothing is requested from a site whose rules are unreachable");
     let late: Vec<_> = pages.iter().filter(|page| page.start >= reopened).collect();
     assert!(late.len() > 50, "{}", late.len());
     for pair in late.windows(2) {

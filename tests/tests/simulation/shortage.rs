@@ -1,4 +1,4 @@
-//! A machine that has no file descriptors left, for a moment or for good.
+//! A machine that is out of file descriptors, for a moment or for good.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -106,7 +106,7 @@ fn a_loop_that_turns_on_the_spot_or_waits_for_nothing_is_noticed() {
         !broken((0..9_999).map(|n| at(n, second(n + 1))).collect()),
         "a debt that is paid second by second"
     );
-    assert!(broken((0..19_999).map(|n| at(n, second(n + 1))).collect()), "puts it off for ever");
+    assert!(broken((0..19_999).map(|n| at(n, second(n + 1))).collect()), "puts it off forever");
     let vain = |n| Step { begun: n, over: n, ..at(n, second(n + 1)) };
     assert!(!broken((0..200).map(vain).collect()));
     assert!(broken((0..300).map(vain).collect()), "goes on in vain");

@@ -1,5 +1,5 @@
-//! What each answer for a robots.txt permits and for how long, derived once more: from its status, its headers and its body, never
-//! from the word that the crawl stored with them. Shares no code with `robots::access`.
+//! What each robots.txt response permits and for how long, derived again from its status, its headers and its body,
+//! never from what the crawl stored with them. Shares no code with `robots::access`.
 //!
 //! Source: RFC 9309 section 2.3.1, with the stricter readings that docs/robots.md lists, and RFC 9111 section 4.2.1 for lifetimes.
 
@@ -109,7 +109,7 @@ fn lifetime(record: &RobotsRecord) -> Result<(), String> {
         }
         (RobotsAccess::AllowAll, Some(200..=299)) if !record.bytes().trim_ascii().is_empty() => 6.0 * HOUR,
         (RobotsAccess::AllowAll, _) => DAY,
-        // An hour and a tenth of it by chance, or as long as it asks to be left in peace.
+        // An hour and a tenth of it by chance, or as long as its Retry-After.
         (RobotsAccess::Stored, _) if values(record, "retry-after").next().is_none() => 1.1 * HOUR,
         _ => return Ok(()),
     };

@@ -1,4 +1,4 @@
-//! Every URL that was found is stored, waits, or has a reason: the sum of reasons is what was discovered less what is stored.
+//! Every URL that was found is stored, queued, or has a reason: the number of reasons is what was discovered less what is stored.
 
 use super::{AuditError, AuditRules, Check, LISTED};
 use crate::frontier::stored_queue;
@@ -113,7 +113,7 @@ fn unaccounted<S: Store>(
         check.broken(seed.map_or("", String::as_str), None, format!("{WHAT} a seed"));
         return Ok(());
     }
-    // The reason stood in the ledger, of which a repair saved a part; the link still has it.
+    // The reason was in the ledger, of which a repair saved a part; the link still has it.
     let is_lost = repair.is_some() && place.get(13) == Some(&0);
     let mut link = None;
     if !is_lost && check.first.len() < LISTED {

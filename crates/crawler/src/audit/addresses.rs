@@ -1,4 +1,4 @@
-//! Which machines were asked: public ones, and of the others those alone that the operator opened.
+//! Requests went only to public addresses, and to those that the operator allowed.
 
 use std::collections::HashSet;
 use std::net::IpAddr;

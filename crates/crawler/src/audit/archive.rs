@@ -1,5 +1,6 @@
-//! The archive, read again: each record is in its place, each archived response allows to be kept by its own words, and
-//! what the page's record says of it is what it gives once more. Pages without a response in the archive are counted, each with the reason.
+//! The archive, read again: each record is in its place, the directives of each archived response allow archiving it,
+//! and reading it again gives what the page's record says. Pages without a response in the archive are counted, each
+//! with the reason.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -190,7 +191,7 @@ pub(super) fn judge<S: Store>(
     Ok(vec![records, words, digests, links, taken])
 }
 
-/// Tells of the captures that stand in the database before a place, or anywhere, and weren't met in the archive.
+/// Reports the captures that the database has before a place, or anywhere, and that weren't found in the archive.
 fn missing(
     places: &mut Places,
     before: Option<&[u8]>,
@@ -280,7 +281,7 @@ fn judge_last<S: Store>(
             derived.digests.broken(&place.url, at, what);
         }
     } else if last.digest.is_some() {
-        // Its words, read again, keep its content out: that is told by its words.
+        // Its directives, read again, forbid its content: the check of directives reports that.
         derived.digests.unchecked(kept::NOINDEX);
     }
     judge_links(store, file, record, visited, &place.url, last.number, reading, &mut derived.links)

@@ -1,4 +1,4 @@
-//! How much time lies between two moments of a crawl, whose wall clock may have been set in between.
+//! The time between two moments of a crawl whose wall clock may have been set in between.
 //!
 //! Within a run its own clock tells, which never jumps. Over a restart the clock of the machine tells, if both runs are of the same
 //! start of it. If not, two clocks speak: the wall's, and the runs' own, which say how long the crawl was at work at the least. A
@@ -20,7 +20,7 @@ pub(super) struct Moment {
     pub(super) run: u32,
     /// Time on the run's own clock.
     pub(super) mono: Duration,
-    /// The wall clock, as it stood then.
+    /// The wall clock at that moment.
     pub(super) wall: Timestamp,
 }
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_machine_began_anew_both_clocks_speak() {
+    fn after_a_reboot_both_clocks_count() {
         for boots in [[Some((7, 1_001)), Some((8, 2_001)), Some((9, 1))], [None, None, None]] {
             let runs = runs(boots);
             // 90 s to the end of the first run, and 40 s of the second.

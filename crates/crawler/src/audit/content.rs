@@ -1,4 +1,4 @@
-//! Page records, read again: what a page's own words keep out isn't there.
+//! Page records, read again: nothing that the page's directives forbid is stored.
 
 use jiff::Timestamp;
 use meta::{DirectiveSource, Sources};
@@ -21,7 +21,7 @@ pub(super) struct Allowed {
     pub(super) links: bool,
 }
 
-/// Judges by the stored directives, each by its name, by the stored header lines, resolved once more, and by the statements about
+/// Judges by the stored directives, each by its name, by the stored header lines, resolved again, and by the statements about
 /// uses. What the crawl withheld for whatever reason may not be there either.
 pub(super) fn allowed(record: &PageRecord, rules: &AuditRules, at: Timestamp) -> Allowed {
     let words = by_words(record, rules, at);

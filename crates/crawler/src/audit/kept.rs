@@ -1,4 +1,4 @@
-//! Why nothing can be derived again from the body of a page: it isn't kept, or not as a whole.
+//! Why the body of a page can't be checked again: it isn't stored, or not completely.
 
 use meta::{DirectiveSource, SourceKind};
 
@@ -24,7 +24,7 @@ const ARCHIVE_OFF: &str = "archive_off";
 const NOT_ARCHIVED: &str = "not_archived";
 /// The archive doesn't have it in the place that its record names: check `archive` reports it.
 pub(super) const MISSING: &str = "missing";
-/// What stands in its place in the archive can't be read as an answer to its URL.
+/// The archive's record at its place can't be read as a response to its URL.
 pub(super) const UNREADABLE: &str = "unreadable";
 /// A limit cut it: what was read of it is derived again.
 pub(super) const CUT: &str = "cut";

@@ -1,4 +1,4 @@
-//! Every page came into the crawl by a way that was open: a seed, a sitemap, a redirect, or a link that may be followed.
+//! Every page was found in a permitted way: as a seed, in a sitemap, by a redirect, or by a link that may be followed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -179,7 +179,7 @@ struct Ways {
     by_redirect: bool,
     /// A link that may not be followed.
     closed: bool,
-    /// A link that settings left out, and that no later run let in.
+    /// A link that the settings excluded, and that no later run admitted.
     skipped: Option<LinkOutcome>,
 }
 
@@ -297,7 +297,7 @@ impl Here {
 }
 
 /// How many redirects in a row the one from this page is, counted up to one more than `most`. A page that was visited again begins
-/// anew: by itself it isn't the target of a redirect. Cost: a look-up for each of them.
+/// again: by itself it isn't the target of a redirect. Cost: a lookup for each of them.
 fn redirects<S: Store>(store: &S, page: &PageRecord, most: u32) -> Result<u32, AuditError> {
     let mut count = 1;
     let (mut url, mut via, mut is_again) = (page.url.clone(), page.via, page.visits_before > 0);

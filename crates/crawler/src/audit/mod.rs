@@ -1,4 +1,4 @@
-//! A second reading of a crawl's output: was it polite, and does it hold only what it may?
+//! Verifies a crawl's output: was it polite, and did it store only what it was allowed to?
 //!
 //! Works from the records alone: the ledger's requests, the stored robots.txt versions, page records, links, queue and
 //! archive. Of the crawl itself it uses the readers of those records and the parsers (`robots`, `meta`, `extract`), and nothing
@@ -43,7 +43,7 @@ use crate::sorter::{SortError, Sorter};
 use crate::store::{Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
-/// Violations of one check that are told in full; further ones are counted.
+/// Violations of one check that are listed in full; further ones are counted.
 pub const LISTED: usize = 20;
 
 /// What the audit has to know of the crawl beside its records.
@@ -204,7 +204,7 @@ impl Report {
     }
 }
 
-/// Says why an audit couldn't be made.
+/// Why an audit couldn't be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuditError {

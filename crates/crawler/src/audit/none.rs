@@ -1,4 +1,4 @@
-//! Pages under noindex and nofollow: their links are counted, and stand nowhere.
+//! Pages under noindex and nofollow: their links are only counted, and listed nowhere.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ impl Ledger {
         let mut ledger = Self::default();
         for pair in store.scan(Tree::Ledger, &[]) {
             let (_, value) = pair?;
-            // What can't be read is a fault of the chain, and told there.
+            // What can't be read is a fault of the chain, and reported there.
             let Ok(block) = ledger::read(&value) else { continue };
             for entry in block.decisions {
                 ledger.take(entry, check);
@@ -83,7 +83,7 @@ impl Ledger {
             Decided::NotListed => {
                 self.counted.insert(hash(&url));
             }
-            // What was queued before the page was closed may be left out by others later.
+            // What was queued before the page was closed may be skipped for other reasons later.
             Decided::Skipped if matches!(layer, Layer::Scope | Layer::Directive | Layer::Limit) => {
                 if let Some(via) =
                     via.filter(|via| !self.closed.is_empty() && self.closed.contains(&hash(via)))

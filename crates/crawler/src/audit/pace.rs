@@ -1,4 +1,4 @@
-//! One request at a time for each host, and the gap in force between any two.
+//! One request at a time per host, and the delay in effect between any two.
 
 use std::net::IpAddr;
 

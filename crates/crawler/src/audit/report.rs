@@ -69,7 +69,10 @@ impl Report {
         if words + digests + links > 0 {
             writeln!(
                 out,
-                "Not checked again, because bodies aren't stored or were truncated: the directives of {words}, digests of {digests} and links of {links} pages."
+                "Not checked again, because bodies aren't stored or were truncated: directives of {}, digests of {}, links of {}.",
+                quantity::count(words, "page"),
+                quantity::count(digests, "page"),
+                quantity::count(links, "page"),
             )?;
         }
         match (broken, unjudged) {

@@ -28,15 +28,15 @@ pub(super) struct Asked {
     pub(super) gap_reason: String,
     /// A request for robots.txt, or a hop of one.
     pub(super) is_robots: bool,
-    /// Whose robots.txt it was for, where that isn't told by the URL.
+    /// Whose robots.txt it was for, if the URL doesn't say.
     pub(super) robots_of: Option<Origin>,
     /// What the operator set for the run.
     pub(super) configured: Duration,
-    /// Where it stands in the ledger.
+    /// Its position in the ledger.
     pub(super) place: Place,
 }
 
-/// A pause that the ledger says a host was to be left in peace for.
+/// A pause that the ledger has for a host.
 #[derive(Debug, Clone)]
 pub(super) struct Pause {
     /// When it was entered; the run's own clock isn't on record in ledgers of older versions.
@@ -162,7 +162,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
     };
     for pair in store.scan(Tree::Ledger, &[]) {
         let (key, value) = pair?;
-        // What can't be read is a fault of the chain, and told there.
+        // What can't be read is a fault of the chain, and reported there.
         let Ok(block) = ledger::read(&value) else { continue };
         for (number, entry) in (0..).zip(block.decisions) {
             let place = Place { key: sorter::number(&key, 0, 8), number };
@@ -332,7 +332,7 @@ fn machine(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Reads what stands behind the order: place, both moments, the rest.
+/// Reads what follows the sort key: place, both moments, the rest.
 fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
     let bad = || AuditError::record(Tree::Ledger)(&"a request was sorted badly");
     let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;

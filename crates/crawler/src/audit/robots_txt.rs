@@ -1,4 +1,4 @@
-//! robots.txt, judged again: known and fresh before each page, no denied URL asked for, its delays and windows kept.
+//! robots.txt, checked again: known and fresh before each page, no denied URL requested, its delays and visit times observed.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -80,7 +80,7 @@ fn rounded(wall: Timestamp) -> Timestamp {
     wall.saturating_add(jiff::SignedDuration::from_micros(1)).unwrap_or(wall)
 }
 
-/// How long an answer for a robots.txt asks the host to be left in peace: 429 and 503 with `Retry-After`.
+/// How long a robots.txt response asks for no requests to the host: 429 and 503 with `Retry-After`.
 struct Retry {
     origin: Origin,
     known: Known,

@@ -1,4 +1,4 @@
-//! Which URLs were asked for, against the settings of their runs: the scope, and the limits of depth, pages, bytes and time. Shares no
+//! The URLs requested, compared with the settings of their runs: the scope, and the limits of depth, pages, bytes and time. Shares no
 //! code with `crate::scope` nor with the engine's limits.
 //!
 //! A URL that an earlier run queued stays queued under the settings of a later one: it has to be within those of its run, or of one before

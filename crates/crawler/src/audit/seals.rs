@@ -1,5 +1,5 @@
-//! Compares what is stored with the digests that the ledger holds of it: page records, their links, versions of robots.txt and of
-//! files about consent, captures in the archive.
+//! Compares what is stored with its digests in the ledger: page records, their links, versions of robots.txt and of
+//! consent files, captures in the archive.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

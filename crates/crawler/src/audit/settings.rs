@@ -1,4 +1,4 @@
-//! What each run was started with: on record, unchanged, and what `crawl.toml` says now.
+//! The settings of each run: recorded, unchanged, and equal to `crawl.toml`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Rows of one width in a temporary file, read by their number: what has to be looked up again in an order of its own.
+//! Rows of one width in a temporary file, read by their number, for random access.
 
 use std::fs::File;
 use std::io;

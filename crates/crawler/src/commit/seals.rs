@@ -1,4 +1,4 @@
-//! Digests of what a commit stores, entered into the ledger with the decisions that brought it.
+//! Digests of what a commit stores, recorded in the ledger with the decisions behind it.
 
 use std::collections::HashMap;
 

@@ -1,11 +1,11 @@
-//! The name that we carry: product `NAME/VERSION` and contact, checked.
+//! The identity of the robot: product `NAME/VERSION` and contact, validated.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// Longest product in bytes.
 const MAX_PRODUCT: usize = 128;
-/// Longest contact in bytes (a mail path is at most 254: RFC 5321 section 4.5.3.1.3; a URL gets more room).
+/// Longest contact in bytes (a mail path is at most 254: RFC 5321 section 4.5.3.1.3; a URL may be longer).
 const MAX_CONTACT: usize = 512;
 
 /// Why a product or a contact was refused.
@@ -43,23 +43,23 @@ pub struct Product {
 }
 
 impl Product {
-    /// Gives the product as it was written, `NAME/VERSION`.
+    /// Returns the product as it was written, `NAME/VERSION`.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Gives the name without the version.
+    /// Returns the name without the version.
     pub fn name(&self) -> &str {
         &self.text[..self.name_end]
     }
 
-    /// Gives the part of the name that a parser by the grammar of RFC 9309 section 2.2.1 reads: leading letters, `_` and `-`.
+    /// Returns the part of the name that a parser by the grammar of RFC 9309 section 2.2.1 reads: leading letters, `_` and `-`.
     pub fn token(&self) -> &str {
         let name = self.name();
         &name[..name.find(|c| !in_product_token(c)).unwrap_or(name.len())]
     }
 
-    /// Tells what a webmaster could misunderstand about the name; none where it is a product token as a whole.
+    /// Returns what a webmaster could misunderstand about the name; none where it is a product token as a whole.
     pub fn warning(&self) -> Option<String> {
         let (name, token) = (self.name(), self.token());
         (name != token).then(|| {
@@ -70,12 +70,12 @@ impl Product {
     }
 }
 
-/// Answers whether a character may stand in a product token (RFC 9309 section 2.2.1).
+/// Returns whether a character is allowed in a product token (RFC 9309 section 2.2.1).
 fn in_product_token(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || c == '-'
 }
 
-/// Answers whether a character may stand in a token (RFC 9110 section 5.6.2).
+/// Returns whether a character is allowed in a token (RFC 9110 section 5.6.2).
 fn in_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
@@ -110,7 +110,7 @@ impl FromStr for Product {
 /// Where a webmaster finds us.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contact {
-    /// A page about the crawl, http or https; without userinfo and parentheses, so that it can stand in a header comment.
+    /// A page about the crawl, http or https; without userinfo and parentheses, so that it can be part of a header comment.
     Url(url::Url),
     /// An e-mail address; goes into the From header as well.
     Email(String),
@@ -150,7 +150,7 @@ impl FromStr for Contact {
     }
 }
 
-/// Answers whether a text has the form of an address: a dot-atom (RFC 5322 section 3.2.3), `@`, a host name.
+/// Returns whether a text has the form of an address: a dot-atom (RFC 5322 section 3.2.3), `@`, a host name.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.split_once('@') else { return false };
     let in_atom = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c);

@@ -1,4 +1,4 @@
-//! Name servers that are given by hand: `ADDR[:PORT]`.
+//! Name servers from the settings: `ADDR[:PORT]`.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! What can be wrong with settings, and which source gave the value.
+//! Errors in settings, and which source gave the value.
 
 use std::fmt;
 
@@ -53,7 +53,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Gives the exit code of the program: 2 for a value of the command line, else 3.
+    /// Returns the exit code of the program: 2 for a value of the command line, else 3.
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Bad { origin: Origin::Cli, .. } => 2,

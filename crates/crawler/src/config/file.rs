@@ -1,7 +1,7 @@
 //! The TOML file: known keys only, each problem with its line.
 //!
-//! A key stands in its section (`[pace]`, `delay = "1s"`). The name of an option may also stand at the top of the file as it
-//! stands on the command line (`delay = "1s"`, `max-pages = 100`, `agent = "SuperRobot/1.0"`).
+//! A key belongs in its section (`[pace]`, `delay = "1s"`). The name of an option may also be used at the top of the file, as
+//! on the command line (`delay = "1s"`, `max-pages = 100`, `agent = "SuperRobot/1.0"`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str, name: &str) -> Result<FileLayer, ConfigError> {
     Ok(FileLayer { settings, lines })
 }
 
-/// Where a key stands in the text.
+/// The position of a key in the text.
 struct Place {
     path: &'static str,
     key: Range<usize>,
@@ -82,7 +82,7 @@ impl<'i> Reader<'i> {
         ConfigError::Bad { at: format!("{}{line}", self.name), what, origin: ValueSource::File }
     }
 
-    /// Puts every key into its section under its own name; refuses what isn't known or stands there twice.
+    /// Puts every key into its section under its own name; refuses unknown keys and duplicates.
     fn arrange(&self, root: Spanned<DeTable<'i>>) -> Result<(Spanned<DeTable<'i>>, Vec<Place>), ConfigError> {
         let span = root.span();
         let mut arranged = DeTable::new();
@@ -176,7 +176,7 @@ impl<'i> Reader<'i> {
                 None => key.path.to_owned(),
             })
         };
-        // A key that stands in the wrong section is told its own one first.
+        // For a key in the wrong section, the right section is suggested first.
         let exact = KEYS.iter().any(|key| key.leaf() == plain);
         let near = if exact { elsewhere() } else { inside.or_else(elsewhere) };
         self.unknown_but(name, section, near)

@@ -11,7 +11,7 @@ use super::settings::Settings;
 pub struct Key {
     /// Section and name, `pace.delay`.
     pub path: &'static str,
-    /// Long option without its dashes, `delay`; none for keys that stand in the TOML alone.
+    /// Long option without its dashes, `delay`; none for keys that only the TOML has.
     pub option: Option<&'static str>,
     kind: Kind,
 }
@@ -141,12 +141,12 @@ impl Key {
         KEYS.iter().find(|key| key.path == path)
     }
 
-    /// Gives the name without the section, `delay`.
+    /// Returns the name without the section, `delay`.
     pub fn leaf(&self) -> &'static str {
         self.path.rsplit('.').next().unwrap_or(self.path)
     }
 
-    /// Gives the environment variable, `CRAWL_MAX_DELAY` for `--max-delay`; none for keys without an option.
+    /// Returns the environment variable, `CRAWL_MAX_DELAY` for `--max-delay`; none for keys without an option.
     pub fn variable(&self) -> Option<String> {
         self.option.map(|option| format!("CRAWL_{}", option.replace('-', "_").to_ascii_uppercase()))
     }
@@ -174,7 +174,7 @@ impl Key {
     }
 }
 
-/// Gives every key's value in its text form, as the TOML would hold it.
+/// Returns every key's value in its text form, as the TOML would hold it.
 pub(super) fn flat(settings: &Settings) -> BTreeMap<&'static str, Value> {
     let whole = Value::try_from(settings).unwrap_or_else(|_| Value::Table(toml::Table::new()));
     let at = |path: &str| path.split('.').try_fold(&whole, |value, part| value.get(part)).cloned();

@@ -1,4 +1,4 @@
-//! Four sources become one [`Settings`]: command line, environment, file, defaults.
+//! Merges four sources into one [`Settings`]: command line, environment, file, defaults.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,12 +29,12 @@ impl CliOverrides {
         self.values.insert(path, value.into());
     }
 
-    /// Gives the keys that are set, with their values.
+    /// Returns the keys that are set, with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.values.iter().map(|(path, value)| (*path, value))
     }
 
-    /// Answers whether no key is set.
+    /// Returns whether no key is set.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -62,12 +62,12 @@ impl Loaded {
         KEYS.iter().filter_map(entry).collect()
     }
 
-    /// Gives the value of a key in the form that the TOML would hold.
+    /// Returns the value of a key in the form that the TOML would hold.
     pub fn value(&self, path: &str) -> Option<Value> {
         flat(&self.settings).remove(path)
     }
 
-    /// Gives the product, or the error that a crawl without one deserves.
+    /// Returns the product, or the error that a crawl without one deserves.
     pub fn product(&self) -> Result<Product, ConfigError> {
         let missing = self.origins.get("agent.product").is_none_or(|origin| *origin == ValueSource::Default);
         self.settings.agent.product.parse().map_err(|error: AgentError| ConfigError::Bad {
@@ -81,7 +81,7 @@ impl Loaded {
         })
     }
 
-    /// Gives the rules of `[[extract]]` as TOML.
+    /// Returns the rules of `[[extract]]` as TOML.
     pub fn extract_toml(&self) -> String {
         let rules = self.value("extract").map(|rules| table([("extract", rules)]));
         rules.map(|rules| rules.to_string()).unwrap_or_default()

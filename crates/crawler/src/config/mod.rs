@@ -1,7 +1,8 @@
 //! Settings of a crawl: typed, then validated, from the command line, the environment, a TOML file and the defaults.
 //!
-//! [`Settings`] is what the rest of the crate reads; [`load`] builds it. The command line beats the environment (`CRAWL_*`), the
-//! environment beats the file, the file beats the defaults. Every key, its default and its reason stand in
+//! [`Settings`] is what the rest of the crate reads; [`load`] builds it. The command line overrides the environment
+//! (`CRAWL_*`), the environment overrides the file, the file overrides the defaults. Every key, its default and its
+//! reason are in
 //! `configs/polite.toml`; a test keeps the file, this module and `--help` the same.
 
 mod agent;

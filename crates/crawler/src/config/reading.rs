@@ -12,7 +12,7 @@ use crate::units;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PageSettings {
-    /// Bytes of one link address as it stands in the page. Default: 8 KiB.
+    /// Bytes of one link address as written in the page. Default: 8 KiB.
     #[serde(with = "units::size")]
     pub href_bytes: u64,
     /// Bytes of all resolved link addresses of the page together. Default: 8 MiB.

@@ -17,7 +17,7 @@ use crate::scope::{PatternError, Scope, ScopeMode};
 use crate::trap::TrapSettings;
 use crate::units;
 
-/// Everything that a crawl may be told, complete: a key that nobody set has its default.
+/// All settings of a crawl; a key that isn't set has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -100,7 +100,7 @@ pub struct AgentSettings {
 }
 
 impl AgentSettings {
-    /// Gives the User-Agent header: `SuperRobot/1.0 (+contact)`, or the product alone without a contact.
+    /// Returns the User-Agent header: `SuperRobot/1.0 (+contact)`, or the product alone without a contact.
     pub fn user_agent(&self) -> String {
         match &self.contact {
             Some(contact) => format!("{} (+{contact})", self.product),
@@ -108,7 +108,7 @@ impl AgentSettings {
         }
     }
 
-    /// Gives the From header (RFC 9110 section 10.1.2): the contact, where it is an e-mail address.
+    /// Returns the From header (RFC 9110 section 10.1.2): the contact, where it is an e-mail address.
     pub fn from_header(&self) -> Option<String> {
         match &self.contact {
             Some(Contact::Email(address)) => Some(address.clone()),
@@ -116,7 +116,7 @@ impl AgentSettings {
         }
     }
 
-    /// Gives the product token that robots.txt groups name: the product without its version.
+    /// Returns the product token that robots.txt groups name: the product without its version.
     pub fn name(&self) -> &str {
         self.product.split('/').next().unwrap_or_default()
     }
@@ -126,7 +126,7 @@ impl AgentSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PaceSettings {
-    /// Least pause between the end of a response and the next request to the same host. Default: 1 s.
+    /// Minimum delay between the end of a response and the next request to the same host. Default: 1 s.
     #[serde(with = "units::duration")]
     pub delay: Duration,
     /// Longest pause that the adaptive delay may ask for; Crawl-delay, Retry-After and back-off may be longer. Default: 30 s.
@@ -180,7 +180,7 @@ impl Default for PaceSettings {
 pub struct RobotsSettings {
     /// Dialect. Default: hardened.
     pub dialect: Dialect,
-    /// What 401 and 403 mean; stands in the TOML alone. Default: closed.
+    /// What 401 and 403 mean; only in the TOML. Default: closed.
     pub on_forbidden: OnForbidden,
     /// What becomes of a stored page that robots.txt forbids when it is to be visited again. Default: keep.
     pub on_later_denial: LaterDenial,
@@ -269,7 +269,8 @@ pub struct LimitSettings {
     pub max_url_length: usize,
     /// Links taken from one page. Default: 10,000.
     pub max_links_per_page: usize,
-    /// Bytes of memory for what is kept of origins and can be had again: robots.txt, consent files, connections, addresses, trap
+    /// Bytes of memory for data that is kept per origin and can be read or looked up again: robots.txt, consent files,
+    /// connections, addresses, trap
     /// counters. What was used longest ago goes first. Default: 16 MiB.
     #[serde(with = "units::size")]
     pub origin_cache: u64,
@@ -392,7 +393,7 @@ pub struct LedgerSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LedgerLevel {
-    /// Nothing. What was left out, and why, can't be told afterwards.
+    /// Nothing. The reasons of skipped URLs are unknown afterwards.
     Off,
     /// Every decision, with its evidence. The default.
     #[default]

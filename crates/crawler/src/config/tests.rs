@@ -1,4 +1,4 @@
-//! Tests of the room as a whole.
+//! Tests of the module as a whole.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -96,7 +96,7 @@ fn every_variable_is_read() {
 }
 
 #[test]
-fn an_option_may_stand_at_the_top_under_its_own_name() {
+fn an_option_may_be_used_at_the_top_under_its_own_name() {
     let short = "agent = \"SuperRobot/1.0\"\nscope = \"domain\"\nwarc = false\nmax-pages = 10\nmax_depth = 3\nallow-net = [\"10.0.0.0/8\"]\n";
     let long = "[agent]\nproduct = \"SuperRobot/1.0\"\n[scope]\nmode = \"domain\"\n[warc]\nenabled = false\n\
                 [limits]\nmax_pages = 10\nmax_depth = 3\n[fetch]\nallow_net = [\"10.0.0.0/8\"]\n";
@@ -106,7 +106,7 @@ fn an_option_may_stand_at_the_top_under_its_own_name() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_its_line_and_its_neighbour() {
+fn an_unknown_key_is_reported_with_its_line_and_a_suggestion() {
     for (text, expected) in [
         ("[pace]\n\ndely = \"1s\"\n", "c.toml:3: unknown key `dely` in [pace]; did you mean `delay`?"),
         (
@@ -130,7 +130,7 @@ fn an_unknown_key_is_told_with_its_line_and_its_neighbour() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_its_line() {
+fn an_invalid_value_is_reported_with_its_line() {
     for (text, expected) in [
         (
             "[pace]\ndelay = 1\n",
@@ -173,7 +173,7 @@ fn a_wrong_value_is_told_with_its_line() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told() {
+fn an_unreadable_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let none = dir.path().join("none.toml");
     for path in [none.as_path(), dir.path()] {

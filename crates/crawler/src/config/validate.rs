@@ -1,4 +1,4 @@
-//! What a value must be beyond its type.
+//! Validates values beyond their types.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

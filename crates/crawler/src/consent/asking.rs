@@ -1,6 +1,6 @@
-//! Files that have to be asked for once more: after a failure, or at the target of a redirect.
+//! Files that have to be requested again: after a failure, or at the target of a redirect.
 //!
-//! How often a site was asked stands here alone, so nothing of it is ever dropped to save memory: where there is no room for one
+//! The number of requests is known only here, so it is never dropped to save memory: if there is no memory for one
 //! more, its file isn't asked for again.
 
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ fn holds(since: Timestamp, now: Timestamp) -> bool {
 }
 
 impl Asking {
-    /// Where a file is to be asked for next, if that is under way. After a day it begins anew.
+    /// The next URL of a file, if it is being fetched. After a day it starts over.
     pub(super) fn next(&self, origin: &Origin, file: SiteFile, now: Timestamp) -> Option<Turn> {
         let held = self.lock();
         if held.turns.is_empty() {
@@ -74,13 +74,13 @@ impl Asking {
         Some(turn)
     }
 
-    /// Notes that a file is to be asked for once more. False where there is no room for that.
+    /// Notes that a file has to be requested again. False if there is no memory for that.
     pub(super) fn note(&self, origin: &Origin, file: SiteFile, turn: Turn, now: Timestamp) -> bool {
         self.take(origin, file);
         let mut held = self.lock();
         let more = bytes(origin, &turn);
         if held.bytes + more > self.most {
-            // A look over all of them is worth it only here: what is a day old begins anew anyhow.
+            // A look over all of them is worth it only here: what is a day old starts over anyway.
             held.turns.retain(|_, (_, since)| holds(*since, now));
             held.bytes = held.turns.iter().map(|((origin, _), (turn, _))| bytes(origin, turn)).sum();
         }
@@ -124,10 +124,10 @@ mod tests {
         assert_eq!(asking.next(&first, SiteFile::TdmRep, at(1)), None);
         assert_eq!(asking.take(&first, SiteFile::AiTxt), Some(expected));
         let (new, last) = turn(10_000);
-        assert!(asking.note(&new, SiteFile::AiTxt, last, at(1)), "there is room for one more");
+        assert!(asking.note(&new, SiteFile::AiTxt, last, at(1)), "there is space for one more");
         assert_eq!(asking.next(&new, SiteFile::AiTxt, at(86_402)), None, "a day later");
         let (newer, last) = turn(10_001);
-        assert!(asking.note(&newer, SiteFile::AiTxt, last, at(86_402)), "what is over makes room");
+        assert!(asking.note(&newer, SiteFile::AiTxt, last, at(86_402)), "what is over frees space");
         assert_eq!(asking.lock().turns.len(), 1);
     }
 }

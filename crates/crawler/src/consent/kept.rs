@@ -1,4 +1,4 @@
-//! What the lines of robots.txt say to uses of pages, kept once for each version: page records refer to it.
+//! The statements of robots.txt about uses of pages, stored once per version: page records refer to them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

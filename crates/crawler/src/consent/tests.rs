@@ -125,7 +125,7 @@ fn a_file_is_asked_for_once_a_day_and_read_again_from_the_store() {
 }
 
 #[test]
-fn what_cannot_be_had_denies_after_three_tries_and_what_is_not_there_says_nothing() {
+fn an_unreachable_file_denies_after_three_attempts_and_a_missing_one_has_no_statement() {
     let refused = || Err(FetchError::new(ErrorKind::Timeout, "30 s"));
     for failure in [|| Ok(response(503, &[], "")), || Ok(response(429, &[], "")), refused] {
         let site = Site::new(&[Purpose::Tdm], "", false);
@@ -286,7 +286,7 @@ fn the_ledger_tells_the_first_denials_and_how_many_there_are() {
 }
 
 #[test]
-fn a_file_that_left_memory_before_its_commit_isnt_asked_for_again() {
+fn a_file_evicted_before_its_commit_isnt_fetched_again() {
     let mut site = Site::new(&[Purpose::Tdm], "", false);
     site.cache.held = Arc::new(OriginCache::new(1));
     let asked = url(&format!("http://a.test{TDM}"));

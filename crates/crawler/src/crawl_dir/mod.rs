@@ -1,4 +1,4 @@
-//! A crawl's output directory: its names, its lock, and how a new one comes into being whole or not at all.
+//! A crawl's output directory: its names, its lock, and the atomic creation of a new one.
 //!
 //! `crawl.toml` effective settings and seeds, `db/` the database, `warc/` bodies, `log/` JSON log, `.lock` held while a
 //! process works on it. The database is prepared as `db.new/` and renamed once the seeds are in it: a directory with
@@ -30,7 +30,7 @@ impl CrawlDir {
             Ok(dir) => dir,
             Err(error) => {
                 if made {
-                    // Nothing half-made is left behind; what can't be removed was not ours.
+                    // No partial directory remains; what can't be removed was not ours.
                     drop(fs::remove_dir(root));
                 }
                 return Err(error);
@@ -122,12 +122,12 @@ impl CrawlDir {
         self.root.join("crawl.toml")
     }
 
-    /// True where a start was cut off before anything was fetched.
+    /// True if a start was interrupted before anything was fetched.
     pub fn is_unfinished(&self) -> bool {
         self.unfinished_db().is_dir() && !self.db().exists()
     }
 
-    /// Makes an empty place for the database; removes one that a cut-off start left (it holds seeds at the most).
+    /// Makes an empty place for the database; removes one of an interrupted start (it has at most seeds).
     pub fn prepare_db(&self) -> Result<(), DirError> {
         let path = self.unfinished_db();
         if path.exists() {
@@ -137,7 +137,7 @@ impl CrawlDir {
         self.sync()
     }
 
-    /// Gives the prepared database its name.
+    /// Returns the prepared database its name.
     pub fn finish_db(&self) -> Result<(), DirError> {
         fs::rename(self.unfinished_db(), self.db()).map_err(DirError::io("rename", &self.unfinished_db()))?;
         self.sync()

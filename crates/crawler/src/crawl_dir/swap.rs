@@ -1,4 +1,4 @@
-//! Replaces the database by a copy that was written anew, so that a whole database is there after a failure or a crash
+//! Replaces the database by a rewritten copy, so that a whole database is there after a failure or a crash
 //! at any step.
 //!
 //! | step | on disk |
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::DirError;
 
-/// The database while it is written anew.
+/// The database while it is rewritten.
 pub(crate) fn unfinished(root: &Path) -> PathBuf {
     root.join("db.scrubbed")
 }
@@ -35,7 +35,7 @@ fn current(root: &Path) -> PathBuf {
     root.join("db")
 }
 
-/// Names the directory that holds a whole database, without changing anything: `db`, or what a stopped replacement left.
+/// Names the directory that holds a whole database, without changing anything: `db`, or the result of an interrupted replacement.
 pub(crate) fn whole_database(root: &Path) -> PathBuf {
     let (new, old) = (unfinished(root), replaced(root));
     if current(root).exists() {

@@ -1,5 +1,4 @@
-//! What the demo prints: for each robot the six classic URLs with the line that decided, then what became of
-//! the pages.
+//! The output of the demo: for each robot the six classic URLs with the line that decided, then the outcome of all pages.
 //!
 //! Pure: rows in, text out. Nothing here looks at a database or a terminal.
 
@@ -24,7 +23,7 @@ pub struct RobotReport {
 pub struct Row {
     /// Absolute URL.
     pub url: String,
-    /// Status of the answer, `None` if the URL was left alone.
+    /// Status of the response, `None` if the URL was skipped.
     pub fetched: Option<u16>,
     /// Number of the robots.txt line that decided, `None` if none did.
     pub line: Option<u32>,
@@ -41,7 +40,7 @@ pub struct Row {
     pub directives: Vec<Directive>,
 }
 
-/// A page directive and where it stood.
+/// A page directive and where it was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directive {
     /// The directive: `noindex`.

@@ -1,7 +1,7 @@
-//! One slot and one gap for each IP address, where the operator asked for that: many names may be one machine.
+//! One request slot and one delay per IP address (`--per-ip`): many names may be one machine.
 //!
-//! A host is booked on one address before it is asked, and is connected to that one alone. Where it takes no connection, the
-//! host is booked on its next one: a fall-back within the client would meet whoever is asked there.
+//! A host is assigned to one address before a request, and is connected only to that one. If it accepts no connection,
+//! the host is assigned to its next one: a fall-back within the client could meet a request in flight there.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -143,7 +143,7 @@ impl Addresses {
         Turn::Now(Booking { at: Booked::At(address), is_last })
     }
 
-    /// Gives a slot back; `ended` tells when the request ended, if there was one. Returns the host whose turn is next, and
+    /// Returns a slot back; `ended` tells when the request ended, if there was one. Returns the host whose turn is next, and
     /// from when on.
     pub(super) fn free(&mut self, host: HostId, ended: Option<Duration>) -> Option<(HostId, Duration)> {
         let (_, slot) = self.slots.iter_mut().find(|(_, slot)| slot.busy == Some(host))?;
@@ -155,7 +155,7 @@ impl Addresses {
         Some((next, slot.not_before))
     }
 
-    /// The next hosts in lines where nobody comes: whose turn it was has nothing left to ask for. Those without work are left
+    /// The next hosts in lines that are stuck: the host whose turn it was has nothing queued. Those without work are taken
     /// out.
     pub(super) fn overdue(&mut self, now: Now, has_work: impl Fn(HostId) -> bool) -> Vec<HostId> {
         let is_overdue =
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(all.turn(host, at(9)), on("127.0.0.1", true));
         all.free(host, None);
         all.unreached(host);
-        assert_eq!(all.turn(host, at(9)), Turn::Unknown, "none is left");
+        assert_eq!(all.turn(host, at(9)), Turn::Unknown, "none remains");
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_work_left_holds_up_nobody_behind_it() {
+    fn a_host_without_work_doesnt_delay_those_behind_it() {
         let mut all = Addresses::new(Duration::from_secs(2), Duration::ZERO);
         let hosts: Vec<HostId> = (0..5).map(HostId).collect();
         for host in &hosts {
@@ -319,7 +319,7 @@ mod tests {
         }
         let has_work = |host: HostId| host.0 >= 3;
         assert_eq!(all.overdue(at(9), has_work), [], "somebody is asked there");
-        // The turn of host 1, which has nothing left to ask for, nor has host 2.
+        // The turn of host 1, which has nothing queued, nor has host 2.
         assert_eq!(all.free(hosts[0], None), Some((hosts[1], Duration::ZERO)));
         assert_eq!(all.overdue(at(0), has_work), [], "not a second late yet");
         assert_eq!(all.overdue(at(1), has_work), [hosts[3]]);

@@ -1,4 +1,4 @@
-//! An origin of a host whose robots.txt never could be had, beside others of that host that answer: a port where nobody
+//! An origin of a host whose robots.txt was never reachable, beside others of that host that respond: a port where nobody
 //! listens, https with a broken certificate. Nothing of it is asked for, as of any such origin, but the host doesn't pause
 //! for it: its URLs go to the end of the host's queue, behind those that can be fetched.
 
@@ -34,7 +34,7 @@ impl Asides {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Whether a URL of an origin whose robots.txt never could be had goes to the end of the queue: the host has pages of
+    /// Whether a URL of an origin whose robots.txt was never reachable goes to the end of the queue: the host has pages of
     /// another origin, and more in its queue than such URLs.
     pub(super) fn stands_aside(&mut self, lease: &Lease) -> bool {
         let (_, counts) = self.frontier.pace_and_counts(lease.host);

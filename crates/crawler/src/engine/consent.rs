@@ -1,4 +1,4 @@
-//! What is done where a site speaks of the uses of its pages: its files become known, or it refuses every purpose.
+//! Handles a site's statements about uses of its pages: its files become known, or it denies every purpose.
 
 use meta::consent::Statement;
 

@@ -1,4 +1,4 @@
-//! A page whose own `rel=canonical` or meta `url` names another page with the same body: the body is kept once (digest, 4.7).
+//! A page whose own `rel=canonical` or meta `url` names another page with the same body: the body is stored once.
 
 use super::Engine;
 use crate::clock::Now;
@@ -30,7 +30,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.decided(lease, now, Decided::NotArchived, Layer::Dedup, PlainReason::Duplicate, evidence);
     }
 
-    /// Tells whether a page with this digest is in the archive, or waits to be committed to it.
+    /// Returns whether a page with this digest is in the archive, or waits to be committed to it.
     fn holds(&self, url: &CrawlUrl, digest: &str) -> bool {
         let Some(host) = self.frontier.known(url.host()) else { return false };
         let page = url.fingerprint(&self.key);

@@ -1,4 +1,4 @@
-//! What the engine enters in the ledger: each request once, what robots.txt and the page said, starts and ends.
+//! The engine's entries in the ledger: each request once, the results of robots.txt and directives, starts and ends.
 
 use jiff::Timestamp;
 use meta::{Cause, Effect, Effects};
@@ -159,7 +159,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         });
     }
 
-    /// Enters what became of a link that isn't left out; `full` alone.
+    /// Enters the outcome of a link that isn't skipped; only with `full`.
     pub(super) fn enter_link(
         &mut self,
         lease: &Lease,
@@ -235,8 +235,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.decide(Decision { url, ..entry });
     }
 
-    /// Enters a request that was cut off: it may have reached its host.
-    pub(super) fn enter_cut_off(&mut self, lease: &Lease, now: Now) {
+    /// Enters a request that was interrupted: it may have reached its host.
+    pub(super) fn enter_interrupted(&mut self, lease: &Lease, now: Now) {
         let words = "the request may have reached the host; the URL stays queued";
         self.decide(about(lease, now, Decided::CutOff, Layer::Stop, PlainReason::Stopped, words.into()));
     }

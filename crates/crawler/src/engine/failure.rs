@@ -1,4 +1,4 @@
-//! Visits that brought no response: another try, or a record of the failure; and visits that were cut off.
+//! Visits without a response: a retry, or a record of the failure; and interrupted visits.
 
 use std::collections::HashMap;
 
@@ -124,14 +124,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.store_page(lease, fingerprint, visited, Vec::new());
     }
 
-    /// The next try of a URL, if it has one left.
+    /// The next attempt of a URL, if there is one.
     pub(super) fn again(&self, item: &QueuedUrl) -> Option<QueuedUrl> {
         let tries = item.tries.saturating_add(1);
         (u32::from(tries) <= self.settings.retries).then(|| QueuedUrl { tries, ..item.clone() })
     }
 
     /// A visit panicked: the URL is entered as failed, the host goes on after its gap. Where it was for the robots.txt of another
-    /// origin, that counts as one that can't be had: its pages wait for no more than its next try.
+    /// origin, that counts as unreachable: its pages wait for no more than the next attempt.
     pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
         let now = self.clock.now();
         self.pass_gates(lease, None);
@@ -166,12 +166,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Requests were cut off: their URLs stay queued, and their hosts keep their gap from now.
+    /// Requests were interrupted: their URLs stay queued, and the delay of their hosts starts now.
     pub(super) fn release_aborted(&mut self, running: &mut HashMap<tokio::task::Id, Lease>) {
         let now = self.clock.now();
         self.done.over += running.len() as u64;
         for (_, lease) in running.drain() {
-            self.enter_cut_off(&lease, now);
+            self.enter_interrupted(&lease, now);
             let delay = self.frontier.gap(lease.host);
             let not_before = now.mono + delay.length;
             self.frontier.complete(

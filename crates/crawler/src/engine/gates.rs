@@ -1,4 +1,4 @@
-//! What holds a ready host back besides its own pace: quotas over all hosts, and others on its address.
+//! What delays a ready host besides its own delay: quotas over all hosts, and other hosts on its address.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    /// Gives the hosts their turn that wait behind one which doesn't come.
+    /// Returns the hosts their turn that wait behind one which doesn't come.
     pub(super) fn pass_overdue(&mut self, now: Now) {
         let Some(addresses) = &mut self.addresses else { return };
         for next in addresses.overdue(now, |host| self.frontier.has_work(host)) {
@@ -107,7 +107,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.put_back(permit, not_before, wait);
     }
 
-    /// Gives a permit back as if it had never been out: a robots fetch, too, is still to be done.
+    /// Returns a permit back as if it had never been out: a robots fetch, too, is still to be done.
     fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
         let (host, work) = (permit.lease().host, permit.lease().work.clone());
         self.frontier.release(permit, not_before, wait);

@@ -1,4 +1,4 @@
-//! Group commit: what was settled waits for company, a little, and goes to archive and database together, off the loop.
+//! Group commit: settled visits are collected for a short time, and written to archive and database together, off the loop.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What becomes of a page's links: scope, seen set, queue, and a ledger entry for each that stays out.
+//! Handles a page's links: scope, seen set, queue, and a ledger entry for each that is skipped.
 
 use super::{Engine, ScopeAdded};
 use crate::clock::Now;
@@ -109,7 +109,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// True the first time that a URL is left out for a reason, as far as memory reaches.
+    /// True the first time that a URL is skipped for a reason, as far as that is remembered.
     pub(super) fn is_new_skip(&mut self, mark: Fingerprint, outcome: LinkOutcome) -> bool {
         if self.skips.len() >= super::SKIPS_REMEMBERED {
             self.skips.clear();

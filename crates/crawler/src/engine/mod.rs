@@ -105,7 +105,7 @@ pub struct Engine<F, S> {
     /// The pages that URLs were found on lately.
     urls: HashMap<Via, Box<str>>,
     /// What is judged again at the start of the run, where settings are different.
-    left_out: Option<View<Arc<S>>>,
+    skipped_urls: Option<View<Arc<S>>>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -213,11 +213,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             done: Done::default(),
             pauses: None,
             urls: HashMap::new(),
-            left_out: None,
+            skipped_urls: None,
         })
     }
 
-    /// Crawls until nothing is left, a limit is reached, or `stop` says so. Everything settled is durable when it
+    /// Crawls until nothing remains, a limit is reached, or `stop` says so. Everything settled is durable when it
     /// returns, after an error too as far as it was acknowledged.
     pub async fn run(&mut self, mut stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
         let mut visits: JoinSet<Visit> = JoinSet::new();
@@ -408,7 +408,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             })
     }
 
-    /// The limit by which hosts were left, if there are such hosts.
+    /// The limit because of which hosts were skipped, if any were.
     fn parked(&mut self) -> Result<Option<End>, StoreError> {
         Ok(self.frontier.parked_for()?.map(End::Limit))
     }
@@ -420,7 +420,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 }
 
-/// Waits for the commit under way; for ever if there is none.
+/// Waits for the commit in progress; forever if there is none.
 async fn finished<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, tokio::task::JoinError> {
     match task {
         Some(task) => task.await,

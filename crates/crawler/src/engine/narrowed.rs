@@ -1,5 +1,5 @@
 //! URLs that were queued under wider settings: a resumed crawl may have another scope or depth, and asks for nothing outside of
-//! it. What is dropped here is judged again (`rejudge`) when the settings change once more.
+//! it. What is dropped here is judged again (`rejudge`) when the settings change again.
 
 use super::Engine;
 use super::links::layer_of;
@@ -11,7 +11,7 @@ use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key}
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
 
-/// Evidence of an entry for a URL that was queued before the settings left it out.
+/// Evidence of an entry for a URL that was queued before the settings excluded it.
 pub(super) const WAS_QUEUED: &str = "queued under earlier settings";
 
 impl<F: Fetch, S: Store> Engine<F, S> {

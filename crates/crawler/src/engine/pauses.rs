@@ -1,4 +1,4 @@
-//! Pauses that an earlier process noted and may not have put on record any more.
+//! Restores pauses that an earlier process recorded and may not have committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::record::{Decided, Decision, Evidence, Layer};
 use crate::store::{Store, StoreError};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Lets every host wait for what is left of a pause that it asked for before the last process was killed. To be called before
+    /// Lets every host wait for the rest of a pause that it asked for before the last process was killed. To be called before
     /// the run, whose first commit puts it on record.
     pub fn take_up_pauses(&mut self, pauses: Arc<PauseLog>) -> Result<(), StoreError> {
         let (now, boot) = (self.clock.now(), self.clock.boot());
-        // Where the machine was started anew since, the last of them tells at least how old the others were by then.
+        // If the machine was rebooted since, the last of them shows at least how old the others were by then.
         let newest = pauses.noted()?.last().and_then(|noted| noted.boot);
         for noted in pauses.noted()? {
             let mut wait = noted.left(boot);

@@ -59,7 +59,7 @@ impl Done {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Says what the loop waits for.
+    /// Returns what the loop waits for.
     pub(super) fn tell_step(&mut self, now: Now, until: Duration, is_committing: bool) {
         let Done { begun, over, fruitful, commits } = self.done;
         let until = (until < Duration::MAX).then_some(until);
@@ -77,7 +77,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn tick(&mut self, now: Now) {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
-        // Hosts that were left alone keep their URLs, but nobody waits for them.
+        // Skipped hosts keep their URLs, but the crawl doesn't wait for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
             let shortage = self.shortage.until().map(|_| DelayReason::LocalShortage);
             let held = shortage.or(self.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());

@@ -1,4 +1,4 @@
-//! Quotas over all hosts: requests a second, bytes a second. Pure in `now`: they say when, the loop waits.
+//! Quotas over all hosts: requests per second, bytes per second. Pure in `now`: they return a time, the loop waits.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::clock::{Boot, Now};
 use crate::frontier::HostId;
 use crate::pace::DelayReason;
 
-/// Where the record stands in the tree `meta`.
+/// The key of the record in the tree `meta`.
 pub(super) const KEY: &[u8] = b"quotas";
 
 /// Units of bytes that are counted a second: a thousandth of the quota each.
 const UNITS: u64 = 1_000;
 
-/// The crawl's monotonic clock as governor reads it: it stands where the engine's last look put it.
+/// The crawl's monotonic clock as governor reads it: it has the time of the engine's last look.
 #[derive(Debug, Clone, Default)]
 struct CrawlClock(Arc<AtomicU64>);
 
@@ -108,9 +108,9 @@ impl Quotas {
         }
     }
 
-    /// Takes up what the process before this one left. It may have made a request at its very end: the first one of this
+    /// Restores the state of the previous process. It may have made a request at its very end: the first one of this
     /// process comes after a whole interval. A debt of bytes goes on, less what the time between made up for by the machine's own
-    /// clock; where that began anew nothing was.
+    /// clock; if that restarted, nothing was.
     pub(super) fn restore(&mut self, record: Option<&[u8]>, now: Now, boot: Option<Boot>) {
         if self.requests.is_some() {
             self.before = Some(now.mono);
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Restarts at a moment of the old process, so many ms later by the machine's own clock, or after the machine was started anew.
+    /// Restarts at a moment of the old process, so many ms later by the machine's own clock, or after a reboot.
     /// The new clock begins at 0; somebody has set the wall clock meanwhile.
     fn restarted(
         old: &mut Quotas,

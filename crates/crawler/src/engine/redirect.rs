@@ -1,4 +1,4 @@
-//! Redirects that lead nowhere: back into their own chain, or on for longer than is followed.
+//! Redirects that aren't followed: loops, and chains that are too long.
 
 use super::Engine;
 use crate::fetch::Fetch;
@@ -9,7 +9,7 @@ use crate::store::{Store, StoreError};
 use crate::url::Fingerprint;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Says whether a redirect's target is the page itself or stands in the chain of redirects that led to it.
+    /// Returns whether a redirect's target is the page itself or part of the chain of redirects that led to it.
     ///
     /// Reads a record for each hop, ten at most by default.
     pub(super) fn closes_a_loop(

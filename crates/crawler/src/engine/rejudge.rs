@@ -1,7 +1,7 @@
-//! What limits and scope of earlier runs left out, judged again by the settings of this one. Nothing is asked for again: the ledger
+//! URLs that limits and scope of earlier runs excluded, judged again by the settings of this one. Nothing is fetched again: the ledger
 //! has each such URL with its reason, and the page that it was found on says how deep it lies and whether it may be followed.
 //!
-//! What was done before a kill is done: a URL that was admitted waits or has a record, and isn't among those left out any more. That
+//! What was done before a kill is done: a URL that was admitted waits or has a record, and is no longer among those skipped. That
 //! everything was judged is on record (`judged_by` in tree `meta`) with the last of them; until then the next run begins again.
 
 use std::collections::HashMap;
@@ -65,13 +65,13 @@ enum Now {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has what the crawl left out judged again at the start of the run, where [`EngineSettings::changed`](super::EngineSettings) names
-    /// settings. `left_out` is a view of the same store; its sorting takes place beside the crawl.
-    pub fn judge_again(&mut self, left_out: View<Arc<S>>) {
-        self.left_out = Some(left_out);
+    /// Has the skipped URLs judged again at the start of the run, where [`EngineSettings::changed`](super::EngineSettings) names
+    /// settings. `skipped_urls` is a view of the same store; its sorting takes place beside the crawl.
+    pub fn judge_again(&mut self, skipped_urls: View<Arc<S>>) {
+        self.skipped_urls = Some(skipped_urls);
     }
 
-    /// Puts on record by which settings what was left out was judged.
+    /// Records by which settings the skipped URLs were judged.
     pub(super) fn put_judged_by(&mut self, run: &RunSettings) -> Result<(), StoreError> {
         let digest = run.settings.as_bytes();
         if self.frontier.get(Tree::Meta, JUDGED_BY.as_bytes())?.as_deref() != Some(digest) {
@@ -81,18 +81,19 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Judges again what was left out by settings that are different now. Memory: some megabytes; commits as it goes. A stop ends it
+    /// Judges again the URLs that were skipped because of settings that have changed. Memory: some megabytes; commits
+    /// as it goes. A stop ends it
     /// early: the next run with these settings begins again.
     pub(super) fn rejudge(
         &mut self,
         run: &RunSettings,
         stop: &watch::Receiver<Stop>,
     ) -> Result<(), CommitError> {
-        let Some(view) = self.left_out.take().filter(|_| !self.settings.changed.is_empty()) else {
+        let Some(view) = self.skipped_urls.take().filter(|_| !self.settings.changed.is_empty()) else {
             return Ok(self.put_judged_by(run)?);
         };
         let mut before = Before::default();
-        for (number, row) in view.left_out().map_err(unreadable)?.enumerate() {
+        for (number, row) in view.skipped_in_ledger().map_err(unreadable)?.enumerate() {
             self.judge_row(&row.map_err(unreadable)?, &mut before)?;
             if self.batch_due(self.clock.now()) {
                 self.commit_here()?;
@@ -164,7 +165,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         source: &mut Option<Source>,
     ) -> Result<Option<Way>, CommitError> {
         let Some(via) = &row.via else {
-            // Only seeds are left out without a page that they were found on.
+            // Only seeds are skipped without a page on which they were found.
             let is_seed = row.detail.as_deref() == Some(A_SEED);
             let item = QueuedUrl::seed(url);
             return Ok(is_seed.then_some(Way { own: None, item, is_redirect: false, barred: None }));
@@ -289,7 +290,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let priority = if is_redirect || item.seed { Priority::First } else { Priority::Link };
         let fingerprint: Fingerprint = url.fingerprint(&self.key);
-        // What was dropped from its queue is known, and neither waits nor was visited, or it wouldn't be among what was left out.
+        // What was dropped from its queue is known, and neither waits nor was visited, or it wouldn't be among the skipped.
         let has_been_queued = before.is_trap() || was_queued || item.seed;
         let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
             Admitted::Queued | Admitted::Untested => None,
@@ -304,7 +305,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         })
     }
 
-    /// Commits what waits. Only while nothing is under way: the loop isn't left meanwhile.
+    /// Commits what waits. Only while nothing is in flight: the loop doesn't run meanwhile.
     fn commit_here(&mut self) -> Result<(), CommitError> {
         let Some(mut committing) = self.begin_commit(self.clock.now())? else { return Ok(()) };
         committing.write();

@@ -1,4 +1,4 @@
-//! What the engine is told, what it may be asked to do meanwhile, and what it tells in the end.
+//! The settings of the engine, the requests it accepts while running, and its result.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::pace::PaceRules;
 use crate::record::RunSettings;
 use crate::sitemap::SitemapLimits;
 
-/// What the engine is told.
+/// The settings of the engine.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Debug, Clone)]
 pub struct EngineSettings {
@@ -37,7 +37,7 @@ pub struct EngineSettings {
     pub max_time: Option<Duration>,
     /// Bytes received over all hosts.
     pub max_bytes: Option<u64>,
-    /// A pause longer than this doesn't keep the crawl alive when nothing else is left to do.
+    /// A pause longer than this doesn't keep the crawl running when there is nothing else to do.
     pub max_wait: Duration,
     /// A stored page that robots.txt forbids when it is visited again loses its content.
     pub withdraw_when_denied: bool,
@@ -57,7 +57,7 @@ pub struct EngineSettings {
     pub ledger: LedgerLevel,
     /// What the run is started with: digests for the ledger, and the settings' text. None where nothing is put on record.
     pub run: Option<(RunSettings, String)>,
-    /// What left URLs out in earlier runs and is different now: each key with its value in this run. Those URLs are judged again.
+    /// Settings that excluded URLs in earlier runs and have changed: each key with its value in this run. Those URLs are judged again.
     pub changed: Vec<(&'static str, String)>,
 }
 
@@ -76,7 +76,7 @@ pub enum Stop {
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// Nothing is left that could be fetched; hosts that pause for longer than `max_wait` may be left.
+    /// Nothing remains that could be fetched; hosts that pause for longer than `max_wait` may remain.
     Complete,
     /// A limit was reached: its name and value.
     Limit(String),

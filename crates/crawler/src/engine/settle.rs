@@ -1,4 +1,4 @@
-//! What the engine does with each outcome: counters, pace, links, ledger, and the permit back to the frontier.
+//! Handles the outcome of a visit: counters, pace, links, ledger, and the permit back to the frontier.
 
 use std::time::Duration;
 
@@ -217,7 +217,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
-            // Known now: waiting for the end of that gap, to find it too long then, could take for ever.
+            // Known now: waiting for the end of that gap, to find it too long then, could take forever.
             self.too_slow(lease, origin_host, asked, self.clock.now());
         }
         let own = self.frontier.gap(origin_host);
@@ -225,7 +225,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// A host asks for a longer gap than is waited for: it is left for another crawl.
+    /// A host asks for a longer delay than is accepted: it is skipped.
     fn too_slow(&mut self, lease: &Lease, host: HostId, asked: Delay, now: Now) {
         let reason = format!("{} {} s is over max-crawl-delay", asked.why, asked.length.as_secs());
         self.frontier.park(host, &reason);
@@ -345,7 +345,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    /// The pause that a response asks of the whole host, by `Retry-After`, by 429 and 503 (spec 2.6 rule 3), or by five 5xx in a row.
+    /// The pause that a response asks of the whole host, by `Retry-After`, by 429 and 503, or by five 5xx in a row.
     pub(super) fn pause_after(
         &mut self,
         lease: &Lease,

@@ -1,5 +1,6 @@
-//! A shortage of this machine's own: no file descriptor, port or memory for a request. That is no host's fault, so no URL loses a
-//! try by it; but asking on in vain helps nobody either. Where no connection can be made the whole crawl pauses, and one request
+//! A shortage of this machine: no file descriptor, port or memory for a request. No host is at fault, so it doesn't
+//! count as an attempt; but repeating failing requests doesn't help either. Where no connection can be made the whole
+//! crawl pauses, and one request
 //! at a time tries whether it can go on. After `fetch.local_patience` that has an end: the URL in hand fails, and so does the run.
 
 use std::collections::HashMap;
@@ -129,7 +130,7 @@ impl Shortage {
         verdict
     }
 
-    /// Begins the crawl's pause, or goes on with it; true if it began.
+    /// Starts or continues the crawl's pause; true if it started.
     fn pause_all(&mut self, lease: &Lease, patience: Duration, now: Duration) -> bool {
         let Some(pause) = &mut self.pause else {
             let until = now.saturating_add(FIRST.min(patience));
@@ -265,7 +266,7 @@ mod tests {
         let mut shortage = Shortage::default();
         let mut now = secs(0);
         let mut tries = 0;
-        // Others get connections all the time: no room for this one's answer.
+        // Others get connections all the time: no memory for this one's response.
         loop {
             let Verdict { begins, gives_up, wait } =
                 shortage.failed(&lease(0, tries), Some(now), PATIENCE, now);
@@ -276,7 +277,7 @@ mod tests {
             now += wait;
             tries += 1;
         }
-        assert_eq!((now, tries), (PATIENCE, 6), "1 + 2 + 4 + 8 + 16 s, and what is left of 30 s");
+        assert_eq!((now, tries), (PATIENCE, 6), "1 + 2 + 4 + 8 + 16 s, and the rest of 30 s");
         assert!(!shortage.is_over());
         assert!(
             !shortage.failed(&lease(0, 9), Some(now), PATIENCE, now).gives_up,

@@ -1,5 +1,5 @@
 //! Sitemaps: found by robots.txt, asked for like pages, their URLs admitted like links. A sitemap is no page: it has a
-//! record of its own, stands in no table of pages and in no archive.
+//! record of its own, and appears neither in table pages nor in the archive.
 
 use std::collections::HashMap;
 
@@ -149,7 +149,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let is_of_others = more.iter().any(|host| host != url.host());
         let fingerprint = url.fingerprint(&self.key);
         known.speaks_for.extend(more);
-        // What was read already is read once more, for those hosts.
+        // What was already read is read again, for those hosts.
         if known.state == SitemapState::Read && is_of_others {
             known.state = SitemapState::Waits;
             self.frontier.send_sitemap(host, fingerprint);
@@ -273,7 +273,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         record.state = SitemapState::Read;
         record.urls = sitemap.urls.len() as u64;
-        // A sitemap that is read once more counts anew.
+        // A sitemap that is read again is counted from zero.
         (record.queued, record.seen, record.refused) = (0, 0, sitemap.bad);
         if let Some(fault @ (Fault::Bytes | Fault::Urls | Fault::Elements)) = &sitemap.fault {
             self.decided(lease, now, Decided::Cut, Layer::Limit, fault.as_str(), fault.to_string());

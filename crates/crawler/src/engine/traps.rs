@@ -1,4 +1,4 @@
-//! The engine's side of the trap guard: budgets that one host can't know, and ledger entries for what waits no longer.
+//! The engine's side of the trap guard: budgets that concern several hosts, and ledger entries for URLs that are no longer queued.
 
 use super::Engine;
 use crate::clock::Now;

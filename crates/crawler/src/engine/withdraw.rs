@@ -1,4 +1,4 @@
-//! Content that was stored and may be kept no longer: a page turned noindex or noarchive, or the date of its
+//! Content that was stored and may no longer be kept: a page turned noindex or noarchive, or the date of its
 //! `unavailable_after` has come. The record loses it with the next commit, and its captures leave the archive.
 
 use jiff::Timestamp;
@@ -53,7 +53,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }));
     }
 
-    /// Says whether links of an earlier visit stay, of a page that is withheld now: they lose what they tell of it. Where they told
+    /// Returns whether links of an earlier visit stay, of a page that is withheld now: they lose what they reveal of it. Where they revealed
     /// anything, or those that the new ones replace did, the database's free space is cleared as well.
     pub(super) fn withholds_links(
         &mut self,

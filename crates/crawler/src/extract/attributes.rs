@@ -1,4 +1,4 @@
-//! The attributes of one start tag that somebody wants, each the first of its name.
+//! The requested attributes of one start tag, each the first of its name.
 
 use std::borrow::Cow;
 
@@ -98,7 +98,7 @@ impl Attr {
         })
     }
 
-    /// Says which attributes of an element the page reader wants.
+    /// Returns which attributes of an element the page reader wants.
     pub(super) fn wanted_of(element: Element) -> AttrSet {
         match element.kind {
             Kind::A => const { AttrSet::of(&[Attr::Href, Attr::XlinkHref, Attr::Rel, Attr::Hreflang]) },
@@ -125,7 +125,7 @@ impl Attr {
         }
     }
 
-    /// Says which attributes the way into and out of svg and math content depends on.
+    /// Returns which attributes the way into and out of svg and math content depends on.
     pub(super) fn steering(element: Element) -> AttrSet {
         match element.kind {
             Kind::Font => const { AttrSet::of(&[Attr::FontLook]) },
@@ -236,7 +236,7 @@ impl Attributes {
         self.spans[attr as usize].1 = self.values.len();
     }
 
-    /// Gives the attribute whose value comes next, if it's wanted.
+    /// Returns the attribute whose value comes next, if it's wanted.
     #[inline]
     pub(super) fn current(&self) -> Option<Attr> {
         self.current
@@ -254,23 +254,23 @@ impl Attributes {
         self.seen.has(attr)
     }
 
-    /// Gives a value as bytes.
+    /// Returns a value as bytes.
     pub(super) fn bytes(&self, attr: Attr) -> Option<&[u8]> {
         let (start, end) = self.spans[attr as usize];
         self.seen.has(attr).then(|| &self.values[start..end])
     }
 
-    /// Gives a value as text; a character that the limit cut in two becomes U+FFFD.
+    /// Returns a value as text; a character that the limit cut in two becomes U+FFFD.
     pub(super) fn get(&self, attr: Attr) -> Option<Cow<'_, str>> {
         self.bytes(attr).map(String::from_utf8_lossy)
     }
 
-    /// Says whether a value holds references that couldn't be resolved; they stand in it as written.
+    /// Returns whether a value has references that couldn't be resolved; they stay as written.
     pub(super) fn is_unread(&self, attr: Attr) -> bool {
         self.unread.has(attr)
     }
 
-    /// Says whether a value was longer than the limit.
+    /// Returns whether a value was longer than the limit.
     pub(super) fn was_cut(&self, attr: Attr) -> bool {
         self.cut.has(attr)
     }

@@ -1,4 +1,4 @@
-//! The main text of a page, told apart from navigation and other boilerplate by the blocks that it is made of, without a tree.
+//! The main text of a page, distinguished from navigation and other boilerplate by its blocks, without a tree.
 //!
 //! A block is the text between two tags of block elements. The rules follow Kohlschütter, Fankhauser and Nejdl, "Boilerplate
 //! Detection using Shallow Text Features" (WSDM 2010): position in the page, length, share of link text, and neighbours.
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::link::Position;
 
-/// Blocks told apart; what comes after belongs to the last one.
+/// Maximum number of blocks; later text belongs to the last one.
 const BLOCKS: usize = 50_000;
 
 /// Bytes from which on a block is long: about ten words.
@@ -47,7 +47,7 @@ impl Block {
         self.range.len()
     }
 
-    /// Says whether more than one part of `parts` of its text is link text.
+    /// Returns whether more than one part of `parts` of its text is link text.
     fn has_links_beyond(&self, parts: usize) -> bool {
         self.link_bytes * parts > self.len()
     }
@@ -92,7 +92,7 @@ impl Blocks {
         self.in_heading = in_heading;
     }
 
-    /// Takes a piece of text in, which stands in these bytes of the whole.
+    /// Adds a piece of text, which has these bytes of the whole.
     #[inline]
     pub(super) fn text(&mut self, range: Range<usize>, position: Option<Position>) {
         if range.is_empty() {
@@ -110,7 +110,7 @@ impl Blocks {
         }
     }
 
-    /// Gives the main text of the whole, and the ranges of it that no snippet may show.
+    /// Returns the main text of the whole, and the ranges of it that no snippet may show.
     pub(super) fn main_text(mut self, text: &str, no_snippet: &[Range<usize>]) -> MainText {
         self.part();
         let mut main = MainText::default();
@@ -169,7 +169,7 @@ fn kept(blocks: &[Block]) -> Vec<bool> {
     kept
 }
 
-/// What stands in `<main>` or `<article>`, without lists of links; and notes at its side that aren't link text.
+/// The text in `<main>` or `<article>`, without lists of links; and notes at its side that aren't link text.
 fn content(blocks: &[Block]) -> Vec<bool> {
     let is_content = |block: &Block| block.position == Some(Position::Content);
     let mut kept: Vec<bool> = blocks.iter().map(is_content).collect();
@@ -185,7 +185,7 @@ fn content(blocks: &[Block]) -> Vec<bool> {
     kept
 }
 
-/// Long blocks with little link text, what stands between them, and headings before them.
+/// Long blocks with little link text, the text between them, and headings before them.
 fn by_density(blocks: &[Block], in_content: &[bool]) -> Vec<bool> {
     let may_be = |block: &Block| !block.is_of_frame() && !block.has_links_beyond(3);
     let is_main = |block: &Block| may_be(block) && block.len() >= LONG;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_main_is_all_there_is_if_it_is_enough() {
+    fn the_main_element_is_the_main_text_if_it_is_long_enough() {
         let main = format!("<p>{LONG}</p>").repeat(3);
         let html =
             format!("<div><p>{LONG} aside of it</div><main>{main}<p>x</main><div><p>{LONG} related</div>");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_told_apart_and_stay_with_their_text() {
+    fn headings_are_recognised_and_stay_with_their_text() {
         let html = format!(
             "<header><h1>Top</h1></header><h2>Part <em>one</em></h2><h3>Inner</h3><p>{LONG}<h2>Last</h2>"
         );

@@ -1,4 +1,4 @@
-//! One page out of two readings of the same document, as HTML and as XML: what either finds restricts.
+//! Combines two readings of the same document, as HTML and as XML: restrictions of either apply.
 
 use std::collections::{HashMap, HashSet};
 

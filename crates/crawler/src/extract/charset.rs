@@ -1,4 +1,4 @@
-//! From bytes to text: which encoding, and who said so.
+//! From bytes to text: which encoding, and where it was declared.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub enum CharsetSource {
 }
 
 impl CharsetSource {
-    /// Gives the name as it stands in the page record.
+    /// Returns the name in the page record.
     pub fn name(self) -> &'static str {
         match self {
             CharsetSource::Bom => "bom",
@@ -54,7 +54,7 @@ pub struct Decoded<'a> {
 }
 
 impl Decoded<'_> {
-    /// Gives the name of the encoding in lower case: `utf-8`, `windows-1252`, `shift_jis` ...
+    /// Returns the name of the encoding in lower case: `utf-8`, `windows-1252`, `shift_jis` ...
     pub fn charset(&self) -> &'static str {
         lower_case_name(self.encoding)
     }
@@ -114,7 +114,7 @@ fn detected(body: &[u8], url: &Url) -> (&'static Encoding, CharsetSource) {
     (encoding, source)
 }
 
-/// Gives the name of an encoding in lower case.
+/// Returns the name of an encoding in lower case.
 fn lower_case_name(encoding: &'static Encoding) -> &'static str {
     const NAMES: [&str; 25] = [
         "utf-8",

@@ -1,11 +1,11 @@
 //! How a response is read: as HTML, as XML, as a page, or not at all.
 //!
-//! Two questions with two answers. Would a browser show a page? Then its title, text and links are taken. Could
-//! an author have put directives there? Then they are read, and restrict.
+//! Two questions with two answers. Would a browser show a page? Then its title, text and links are extracted. Could an
+//! author have put directives there? Then they are read, and apply.
 
 use super::{mime_type, signature, sniff};
 
-/// Says how the body of a response is read.
+/// How the body of a response is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent answers")]
 pub struct Document {
@@ -45,7 +45,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Gives the name as it stands in outputs.
+    /// Returns the name in outputs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Type => "type",
@@ -111,17 +111,17 @@ impl Document {
             || is_xml && sniff::root(body).is_some_and(|root| root.is_html && root.names_xhtml);
     }
 
-    /// Says whether the body was sent as HTML or XML, or passes for it with a browser.
+    /// Returns whether the body was sent as HTML or XML, or passes for it with a browser.
     pub fn is_markup(&self) -> bool {
         self.basis == Basis::Type
     }
 
-    /// Says whether a browser reads the body as XML.
+    /// Returns whether a browser reads the body as XML.
     pub(super) fn is_xml(&self) -> bool {
         mime_type::is_xml(&self.computed)
     }
 
-    /// Gives what the body is in place of the text that it is sent as: a picture, an archive, binary data.
+    /// Returns what the body is in place of the text that it is sent as: a picture, an archive, binary data.
     pub(super) fn mismatch(&self, body: &[u8]) -> Option<String> {
         if let Some(found) = signature::binary(body) {
             return Some(found.to_owned());
@@ -134,13 +134,13 @@ impl Document {
         })
     }
 
-    /// Says whether something may stand before the markup: where the type says nothing definite.
+    /// Returns whether something may precede the markup: if the type isn't definite.
     fn may_hide_markup(&self) -> bool {
         matches!(&*self.computed, "text/plain" | "application/octet-stream")
     }
 }
 
-/// Says whether a Content-Type value speaks of markup, whatever else it is: `html`, `"text/html"`, `text/plain, text/html`,
+/// Returns whether a Content-Type value speaks of markup, whatever else it is: `html`, `"text/html"`, `text/plain, text/html`,
 /// or of parts that may hold some.
 fn names_markup(content_type: &str) -> bool {
     const WORDS: [&str; 7] = ["html", "xhtml", "htm", "xml", "svg", "multipart", "message"];

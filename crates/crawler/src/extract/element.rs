@@ -1,6 +1,6 @@
-//! What the reader must know of an element by its name.
+//! Properties of an element by its name.
 
-/// Longest element name told apart; the rest of a longer one is not kept.
+/// Longest element name that is distinguished; the rest of a longer one is not kept.
 const NAME_BYTES: usize = 16;
 
 /// Holds an element name in lower case, cut at 16 bytes: no element that matters here has a longer one.
@@ -23,7 +23,7 @@ impl Name {
         self.len += n as u8;
     }
 
-    /// Gives a number that mostly differs between names.
+    /// Returns a number that mostly differs between names.
     #[inline]
     pub(super) fn hash(self) -> u8 {
         let start = u64::from_le_bytes(self.bytes.first_chunk().copied().unwrap_or_default());
@@ -99,13 +99,13 @@ pub(super) enum Kind {
 pub(super) const VOID: u8 = 1;
 /// Its start tag ends svg and math content (HTML standard 13.2.6.5).
 pub(super) const BREAKOUT: u8 = 2;
-/// Stands on lines of its own: text before and after it is not one word.
+/// Starts a new line: text before and after it is not one word.
 pub(super) const BLOCK: u8 = 4;
 /// Its start tag ends an open `<p>`.
 pub(super) const CLOSES_P: u8 = 8;
 /// "Special" in the HTML standard: end tags of ordinary elements don't reach beyond it.
 pub(super) const SPECIAL: u8 = 16;
-/// "Formatting" in the HTML standard: it is opened again where it was left open.
+/// "Formatting" in the HTML standard: it is reopened if it wasn't closed.
 pub(super) const FORMATTING: u8 = 32;
 /// Bounds the scope in which end tags look for their element.
 pub(super) const SCOPE: u8 = 64;

@@ -1,6 +1,6 @@
 //! Text with its white space folded, within a limit.
 
-/// Collects pieces of text: a run of white space becomes one space, none stands at the start or the end.
+/// Collects pieces of text: a run of white space becomes one space, with none at the start or the end.
 ///
 /// White space is what HTML calls so: tab, line feed, form feed, carriage return, space (a no-break space is none).
 #[derive(Debug)]
@@ -55,27 +55,27 @@ impl Folded {
         self.space = true;
     }
 
-    /// Gives the bytes that the text has so far, a space that would come before the next word included.
+    /// Returns the bytes that the text has so far, a space that would come before the next word included.
     pub(super) fn next_offset(&self) -> usize {
         self.out.len() + usize::from(self.space && !self.out.is_empty())
     }
 
-    /// Says whether a byte stands in the text so far.
+    /// Returns whether the text so far has a byte.
     pub(super) fn contains(&self, byte: u8) -> bool {
         memchr::memchr(byte, &self.out).is_some()
     }
 
-    /// Gives the bytes that the text has so far.
+    /// Returns the bytes that the text has so far.
     pub(super) fn len(&self) -> usize {
         self.out.len()
     }
 
-    /// Says whether something was left out.
+    /// Returns whether something was omitted.
     pub(super) fn was_cut(&self) -> bool {
         self.was_cut
     }
 
-    /// Gives the text and starts anew. A character that the limit cut in two is left out.
+    /// Returns the text and starts over. A character that the limit cuts in two is omitted.
     pub(super) fn take(&mut self) -> String {
         if self.was_cut {
             let mut end = self.out.len();

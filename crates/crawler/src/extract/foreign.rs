@@ -1,15 +1,15 @@
-//! Whether the reader stands in HTML, svg or math: there the same tags mean other things.
+//! Whether the reader is in HTML, svg or math, where the same tags have different meanings.
 //!
 //! Follows tree construction (HTML standard 13.2.6.5) as far as a stack of these elements alone allows.
 //!
-//! Deviation: without a stack of all open elements it can't always be told whether an end tag in svg or math content is that
+//! Deviation: without a stack of all open elements it can't always be decided whether an end tag in svg or math content is that
 //! of an HTML element around it, which closes the content. Where more start tags of its name came before than end tags
 //! it's taken for one, if the element is special, and the page is read [another way](Foreign::other_way) as well.
 
 use super::attributes::{Attr, Attributes};
 use super::element::{BREAKOUT, Element, Kind, Name, SPECIAL};
 
-/// Nested foreign elements told apart; deeper ones are read as if they stood in the deepest.
+/// Nested foreign elements that are distinguished; deeper ones are read as if they were in the deepest.
 const DEPTH: usize = 512;
 
 /// Names what an element belongs to.
@@ -88,17 +88,17 @@ impl<'n> Foreign<'n> {
         }
     }
 
-    /// Takes the other choice wherever it can't be told what an end tag closes.
+    /// Takes the other choice wherever it is undecidable what an end tag closes.
     pub(super) fn other_way(html: &'n mut OpenNames) -> Foreign<'n> {
         Foreign { is_other_way: true, ..Foreign::new(html) }
     }
 
-    /// Says whether it couldn't be told what an end tag closes.
+    /// Returns whether it was undecidable what an end tag closes.
     pub(super) fn is_unsure(&self) -> bool {
         self.is_unsure
     }
 
-    /// Says what the next text belongs to.
+    /// Returns what the next text belongs to.
     #[inline]
     pub(super) fn namespace(&self) -> Namespace {
         match self.open.last() {
@@ -108,7 +108,7 @@ impl<'n> Foreign<'n> {
         }
     }
 
-    /// Says whether `<![CDATA[` begins a section here: where the innermost open element isn't one of HTML.
+    /// Returns whether `<![CDATA[` begins a section here: where the innermost open element isn't one of HTML.
     pub(super) fn has_sections(&mut self) -> bool {
         match self.open.last() {
             Some(Open::HtmlIn(_)) if self.is_right_inside => true,
@@ -120,7 +120,7 @@ impl<'n> Foreign<'n> {
         }
     }
 
-    /// Says whether the reader stands in a `<template>`, whose content is inert.
+    /// Returns whether the reader is in a `<template>`, whose content is inert.
     #[inline]
     pub(super) fn is_in_template(&self) -> bool {
         self.templates > 0

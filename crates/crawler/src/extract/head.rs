@@ -1,4 +1,4 @@
-//! Whether the head of a page ends in what is there of it.
+//! Whether the head of a page ends within the part that was received.
 
 use super::attributes::AttrSet;
 use super::element::{BLOCK, Element, Kind, Name};
@@ -6,7 +6,7 @@ use super::foreign::Namespace;
 use super::tags::{self, StartTag, TagSink};
 use super::{Document, sniff};
 
-/// Says whether the head ends within a text that was cut. An XML document without an `html` element has none.
+/// Returns whether the head ends within a text that was cut. An XML document without an `html` element has none.
 pub(super) fn ends(text: &str, document: &Document, body: &[u8]) -> bool {
     if !document.is_page && document.xml && sniff::root(body).is_some_and(|root| !root.is_html) {
         return true;

@@ -1,12 +1,12 @@
-//! What one page may cost: every limit with its default, and which of them a page hit.
+//! The limits of reading one page, with their defaults, and which of them a page reached.
 
-/// Holds the limits within which a page is read. Beyond a limit the surplus is left out, and
+/// Holds the limits within which a page is read. Beyond a limit the surplus is ignored, and
 /// [`Extracted::limits_hit`](super::Extracted::limits_hit) says so; reading itself goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractLimits {
     /// Links recorded per page. Default 10,000.
     pub links: usize,
-    /// Bytes of one link address as it stands in the page; longer ones are dropped. Default 8 KiB.
+    /// Bytes of one link address as written in the page; longer ones are dropped. Default 8 KiB.
     pub href_bytes: usize,
     /// Bytes of all resolved link addresses of the page together: what an 8 KiB `<base>` and 10,000 short links
     /// could make of 100 KB. Default 8 MiB.
@@ -17,7 +17,7 @@ pub struct ExtractLimits {
     pub text_bytes: usize,
     /// Bytes of the title. Default 4 KiB.
     pub title_bytes: usize,
-    /// `<meta>` elements are read only within this many bytes from the start of the decoded page (spec 4.1).
+    /// `<meta>` elements are read only within this many bytes from the start of the decoded page.
     /// Default 512 KiB.
     pub meta_bytes: usize,
     /// `<meta>` elements kept per page. Default 1,000.
@@ -25,9 +25,9 @@ pub struct ExtractLimits {
     /// Bytes of one meta attribute. Default 16 KiB.
     pub meta_value_bytes: usize,
     /// Bytes of all `application/ld+json` blocks of the page together, as they are stored, and [`JSON_LD_BLOCK`] more for each; a
-    /// block that doesn't fit is left out. Default 256 KiB.
+    /// block that doesn't fit is omitted. Default 256 KiB.
     pub json_ld_bytes: usize,
-    /// Bytes of one of these blocks; a longer one is left out. Default 128 KiB.
+    /// Bytes of one of these blocks; a longer one is omitted. Default 128 KiB.
     pub json_ld_block_bytes: usize,
     /// Bytes kept of a description, and of each Open Graph and Twitter text. Default 8 KiB.
     pub description_bytes: usize,
@@ -44,7 +44,7 @@ pub struct ExtractLimits {
 pub const JSON_LD_BLOCK: usize = 32;
 
 impl ExtractLimits {
-    /// Gives the bytes of an attribute value that the reader has to keep to see each limit passed.
+    /// Returns the bytes of an attribute value that the reader has to keep to see each limit passed.
     pub(super) fn value_bytes(&self) -> usize {
         self.href_bytes.max(self.meta_value_bytes) + 1
     }
@@ -78,7 +78,7 @@ impl Default for ExtractLimits {
 pub enum LimitHit {
     /// More links than [`ExtractLimits::links`].
     Links,
-    /// Resolved link addresses beyond [`ExtractLimits::link_bytes`] were left out.
+    /// Resolved link addresses beyond [`ExtractLimits::link_bytes`] were ignored.
     LinkBytes,
     /// A link address longer than [`ExtractLimits::href_bytes`] was dropped.
     Href,
@@ -88,19 +88,19 @@ pub enum LimitHit {
     Text,
     /// The title was cut at [`ExtractLimits::title_bytes`].
     Title,
-    /// `<meta>` elements beyond [`ExtractLimits::meta_bytes`] or [`ExtractLimits::metas`] were left out.
+    /// `<meta>` elements beyond [`ExtractLimits::meta_bytes`] or [`ExtractLimits::metas`] were ignored.
     Metas,
     /// A meta attribute was cut at [`ExtractLimits::meta_value_bytes`].
     MetaValue,
-    /// An `ld+json` block was left out for [`ExtractLimits::json_ld_bytes`].
+    /// An `ld+json` block was omitted because of [`ExtractLimits::json_ld_bytes`].
     JsonLd,
-    /// An `ld+json` block was left out for [`ExtractLimits::json_ld_block_bytes`].
+    /// An `ld+json` block was omitted because of [`ExtractLimits::json_ld_block_bytes`].
     JsonLdBlock,
     /// A description or title of a meta element was cut at [`ExtractLimits::description_bytes`].
     Description,
-    /// Keywords beyond [`ExtractLimits::keywords_bytes`], or beyond the number that is kept, were left out.
+    /// Keywords beyond [`ExtractLimits::keywords_bytes`], or beyond the number that is kept, were ignored.
     Keywords,
-    /// The value of a header line was cut at [`ExtractLimits::header_bytes`], or left out.
+    /// The value of a header line was cut at [`ExtractLimits::header_bytes`], or omitted.
     Header,
     /// An address was cut at [`ExtractLimits::reference_bytes`].
     Reference,
@@ -125,7 +125,7 @@ impl LimitHit {
         Self::Reference,
     ];
 
-    /// Gives the name of the limit in words, for the report.
+    /// Returns the name of the limit in words, for the report.
     pub fn name(self) -> &'static str {
         match self {
             LimitHit::Links => "links",

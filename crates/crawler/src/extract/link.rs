@@ -1,8 +1,8 @@
-//! A link as the page wrote it: where it stands, where it leads, what `rel` says.
+//! A link as written in the page: its position, its target, its `rel`.
 
 use url::Url;
 
-/// Names the place in the page where a link stands.
+/// The place of a link in the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LinkKind {
@@ -31,7 +31,7 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// Gives the name as it stands in the page record: `a`, `area`, ...
+    /// Returns the name in the page record: `a`, `area`, ...
     pub fn name(self) -> &'static str {
         match self {
             LinkKind::A => "a",
@@ -48,7 +48,7 @@ impl LinkKind {
         }
     }
 
-    /// Says whether such a link leads to another page (and is queued by default) rather than to a resource of this
+    /// Returns whether such a link leads to another page (and is queued by default) rather than to a resource of this
     /// one: a, area, frame, iframe, refresh, and link unless `rel` names one of its resource kinds.
     pub fn is_navigational(self, rel: &Rel) -> bool {
         match self {
@@ -59,7 +59,7 @@ impl LinkKind {
     }
 }
 
-/// Names the part of a page where a link stands, by the elements and ARIA roles around it, the innermost of them.
+/// The part of a page that has a link, by the elements and ARIA roles around it, the innermost of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Position {
@@ -69,7 +69,7 @@ pub enum Position {
     Header,
     /// `<nav>`, `role=navigation`.
     Nav,
-    /// `<main>`, `role=main`; `<article>` and `role=article` that stand in no other part.
+    /// `<main>`, `role=main`; `<article>` and `role=article` that are in no other part.
     Content,
     /// `<aside>`, `role=complementary`.
     Aside,
@@ -78,7 +78,7 @@ pub enum Position {
 }
 
 impl Position {
-    /// Gives the name as it stands in exports.
+    /// Returns the name in exports.
     pub fn name(self) -> &'static str {
         match self {
             Position::Head => "head",
@@ -122,7 +122,7 @@ const RESOURCE_RELS: [&str; 23] = [
 const REL_BYTES: usize = 256;
 
 /// Holds a `rel` attribute as written, at most 256 bytes of it, and answers for its words.
-/// Words compare without regard to ASCII case (spec 4.8). What it asks of a crawler is [`meta::link_rel`]'s to say.
+/// Words compare without regard to ASCII case. What it asks of a crawler is [`meta::link_rel`]'s to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rel {
     raw: Box<str>,
@@ -134,12 +134,12 @@ impl Rel {
         Rel { raw: raw[..raw.floor_char_boundary(REL_BYTES)].into() }
     }
 
-    /// Gives the value as it was written.
+    /// Returns the value as it was written.
     pub fn as_str(&self) -> &str {
         &self.raw
     }
 
-    /// Says whether there is no word in it.
+    /// Returns whether there is no word in it.
     pub fn is_empty(&self) -> bool {
         self.words().next().is_none()
     }
@@ -149,12 +149,12 @@ impl Rel {
         self.raw.split_ascii_whitespace()
     }
 
-    /// Says whether `word` is among its words.
+    /// Returns whether `word` is among its words.
     pub fn contains(&self, word: &str) -> bool {
         self.words().any(|w| w.eq_ignore_ascii_case(word))
     }
 
-    /// Gives the words that decide what becomes of a link, in their plain form: the one that keeps it out of the queue, and
+    /// Returns the words that decide what becomes of a link, in their plain form: the one that keeps it out of the queue, and
     /// those that name a resource. All of them come from a fixed list.
     pub fn deciding_words(&self) -> Vec<&'static str> {
         let nofollow = meta::link_rel(&self.raw).nofollow.map(meta::NoFollow::word);
@@ -162,7 +162,7 @@ impl Rel {
         nofollow.into_iter().chain(self.words().filter_map(resource)).collect()
     }
 
-    /// Says whether a word marks a `<link>` as a resource of the page or a hint to browsers.
+    /// Returns whether a word marks a `<link>` as a resource of the page or a hint to browsers.
     pub fn names_resource(&self) -> bool {
         self.words().any(|w| RESOURCE_RELS.iter().any(|x| w.eq_ignore_ascii_case(x)))
     }
@@ -171,7 +171,7 @@ impl Rel {
 /// Holds one link of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it stands.
+    /// Its position.
     pub kind: LinkKind,
     /// The absolute http or https URL, resolved against the base of the document, fragment kept; or the address as
     /// written where it can't be resolved. Addresses of other schemes (`mailto:`, `javascript:`, `data:` ...) are
@@ -180,7 +180,7 @@ pub struct Link {
     pub target: Result<Url, String>,
     /// The `rel` value; empty where there is none.
     pub rel: Rel,
-    /// Whether `rel` forbids to queue it: `nofollow`, `ugc` or `sponsored` (spec 4.8).
+    /// Whether `rel` forbids to queue it: `nofollow`, `ugc` or `sponsored`.
     pub nofollow: bool,
     /// The text of an `<a>` with the `alt` of images in it, the `alt` of an area or image, the `title` of a link or
     /// frame; white space folded,
@@ -191,12 +191,12 @@ pub struct Link {
     /// Whether it is an image of the page: `<img>`, `<source srcset>` of a picture, `<input type=image>`, `poster` of a
     /// video, svg `<image>`.
     pub is_image: bool,
-    /// The part of the page it stands in; `None` where the page doesn't say, and for `Link` headers.
+    /// Its part of the page; `None` if the page doesn't say, and for `Link` headers.
     pub position: Option<Position>,
 }
 
 impl Link {
-    /// Says whether the link leads to another page: see [`LinkKind::is_navigational`].
+    /// Returns whether the link leads to another page: see [`LinkKind::is_navigational`].
     pub fn is_navigational(&self) -> bool {
         self.kind.is_navigational(&self.rel)
     }

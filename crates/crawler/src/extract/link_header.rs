@@ -9,7 +9,7 @@ pub(super) struct HeaderLink<'a> {
     pub(super) title: Option<String>,
 }
 
-/// Walks the links of one field line. A link that speaks of another page (`anchor=`) is left out; of a parameter
+/// Walks the links of one field line. A link about another page (`anchor=`) is skipped; of a parameter
 /// that occurs twice the first counts; what can't be read ends the walk. Source: RFC 8288 section 3 and appendix B.
 pub(super) fn links(field: &str) -> impl Iterator<Item = HeaderLink<'_>> {
     let mut rest = field;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn rfc8288_3_2_a_link_of_another_context_is_left_out() {
+    fn rfc8288_3_2_a_link_of_another_context_is_skipped() {
         let found: Vec<_> = links(r##"<a>; anchor="/other"; rel=x, <b>; anchor="#part"; rel=y"##).collect();
         assert_eq!(found.iter().map(|l| l.address).collect::<Vec<_>>(), ["b"]);
     }

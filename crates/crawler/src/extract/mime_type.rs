@@ -26,7 +26,7 @@ pub(super) fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<String
     joined
 }
 
-/// Splits a field value at the commas that stand outside quoted strings.
+/// Splits a field value at the commas outside quoted strings.
 ///
 /// Source: Fetch standard, "get, decode, and split".
 pub(super) fn values(field: &str) -> Vec<&str> {
@@ -54,7 +54,7 @@ pub(super) fn values(field: &str) -> Vec<&str> {
     values
 }
 
-/// Gives the MIME type of a response from its joined Content-Type lines.
+/// Returns the MIME type of a response from its joined Content-Type lines.
 ///
 /// Source: Fetch standard, "extract a MIME type".
 pub(super) fn extract(content_type: &str) -> Option<Mime> {
@@ -77,14 +77,14 @@ pub(super) fn extract(content_type: &str) -> Option<Mime> {
     found
 }
 
-/// Gives the encoding that the joined Content-Type lines declare.
+/// Returns the encoding that the joined Content-Type lines declare.
 ///
 /// Source: Fetch standard, "legacy extract an encoding".
 pub(super) fn encoding(mime: &Mime) -> Option<&'static Encoding> {
     Encoding::for_label(mime.get_parameter("charset")?.as_bytes())
 }
 
-/// Gives the encoding that the joined Content-Type lines declare; what `otherwise` gives where they hold no MIME type.
+/// Returns the encoding that the joined Content-Type lines declare; what `otherwise` gives where they hold no MIME type.
 pub(super) fn declared_encoding(
     content_type: &str,
     otherwise: impl FnOnce() -> Option<&'static Encoding>,
@@ -95,7 +95,7 @@ pub(super) fn declared_encoding(
     }
 }
 
-/// Gives the charset of a value in the form that nearly all have: `text/html; charset=utf-8`, or (then it's empty) without any
+/// Returns the charset of a value in the form that nearly all have: `text/html; charset=utf-8`, or (then it's empty) without any
 /// parameter. `None` for any other form, which [`extract`] reads, at several times the cost.
 fn plain_charset(value: &str) -> Option<&str> {
     // By bytes: searching a short text for a character costs more than all the rest.
@@ -122,12 +122,12 @@ fn plain_charset(value: &str) -> Option<&str> {
 /// The parameter that names the encoding.
 const NAME: &[u8] = b"charset=";
 
-/// Gives type and subtype, in lower case.
+/// Returns type and subtype, in lower case.
 pub(super) fn essence(mime: &Mime) -> String {
     format!("{}/{}", mime.type_, mime.subtype)
 }
 
-/// Says whether a type is an XML MIME type. Source: MIME Sniffing standard 4.6.
+/// Returns whether a type is an XML MIME type. Source: MIME Sniffing standard 4.6.
 pub(super) fn is_xml(essence: &str) -> bool {
     essence.ends_with("+xml") || matches!(essence, "text/xml" | "application/xml")
 }

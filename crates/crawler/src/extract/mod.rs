@@ -102,19 +102,19 @@ pub struct Extracted {
     pub language: Option<String>,
     /// The visible text, white space folded; `None` where it wasn't wanted.
     pub text: Option<String>,
-    /// The ranges of the text, in bytes, that no snippet may show (`data-nosnippet`, spec 4.6).
+    /// The ranges of the text, in bytes, that no snippet may show (`data-nosnippet`).
     pub no_snippet: Vec<std::ops::Range<usize>>,
     /// The main text apart from navigation and the like, with the headings; `None` where the text wasn't wanted.
     pub main: Option<MainText>,
     /// The `application/ld+json` blocks that are JSON, each on one line without control characters.
     pub json_ld: Vec<String>,
-    /// Blocks that were left out since they aren't JSON.
+    /// Blocks that were omitted because they aren't JSON.
     pub bad_json_ld: u32,
     /// The limits that cut something off, sorted, each once.
     pub limits_hit: Vec<LimitHit>,
     /// Which `<meta>` elements weren't read, or not to their end.
     unread: UnreadMetas,
-    /// A NUL stands in the text.
+    /// The text has a NUL.
     has_nuls: bool,
     /// Why it must be read in another way, too.
     doubts: Doubts,
@@ -150,7 +150,7 @@ fn extract_both(
     (end(input, page, links, decoded), second)
 }
 
-/// Starts a page with the links that stand in headers.
+/// Starts a page with the links in its headers.
 fn begin<'l>(input: &ExtractInput<'l>) -> (PageSink<'l>, Vec<Link>) {
     let (links, schemes) = resolve::header_links(input.link_headers, input.url, input.limits);
     let mut page = PageSink::new(input.limits, input.want_text);

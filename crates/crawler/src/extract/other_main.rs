@@ -1,4 +1,4 @@
-//! The text of documents that are no pages: text files, and feeds (RSS, RDF, Atom).
+//! The text of documents that aren't pages: text files, and feeds (RSS, RDF, Atom).
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -8,7 +8,7 @@ use super::{Document, ExtractInput, MainText, decode, extract, mime_type};
 /// Elements of a feed within each other.
 const DEPTH: usize = 64;
 
-/// Says whether a document that is no page has a text that [`other_main_text`] reads.
+/// Returns whether a document that is no page has a text that [`other_main_text`] reads.
 pub fn has_other_text(computed_type: &str) -> bool {
     is_plain(computed_type) || may_be_feed(computed_type)
 }
@@ -213,7 +213,7 @@ mod tests {
     fn a_feed_is_the_texts_of_its_entries() {
         let rss = "<?xml version='1.0'?><rss version='2.0'><channel><title>The channel</title><link>http://a.test/</link>\
             <item><title>First &amp; best</title><link>http://a.test/1</link>\
-            <description>&lt;p&gt;Escaped &lt;b&gt;words&lt;/b&gt; of the first entry stand here.&lt;/p&gt;</description></item>\
+            <description>&lt;p&gt;Escaped &lt;b&gt;words&lt;/b&gt; of the first entry are here.&lt;/p&gt;</description></item>\
             <item><title>Second</title><description><![CDATA[<p>Words in a section of characters.</p>]]></description>\
             <pubDate>Mon, 05 Jan 2026 10:00:00 GMT</pubDate></item></channel></rss>";
         let (text, is_cut) = text_of(rss, "application/rss+xml", 9_999).unwrap();

@@ -71,7 +71,7 @@ fn without_nuls(body: &[u8]) -> Cow<'_, [u8]> {
     body.iter().copied().filter(|&byte| byte != 0).collect()
 }
 
-/// Decodes UTF-16, and UTF-32 as far as it has no characters beyond the first plane: the zeros between are left out.
+/// Decodes UTF-16, and UTF-32 as far as it has no characters beyond the first plane: the zeros between are omitted.
 fn utf_16(encoding: &'static Encoding, body: &[u8]) -> String {
     let (text, _) = encoding.decode_without_bom_handling(body);
     text.replace('\0', "")
@@ -106,7 +106,7 @@ fn without_shifted(body: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Says whether a tag that may speak to robots holds characters that its author may not have meant.
+/// Returns whether a tag that may speak to robots holds characters that its author may not have meant.
 fn is_spoilt(tag: &MetaTag) -> bool {
     const OF_THE_TEXT: [&str; 6] = ["description", "keywords", "author", "title", "copyright", "abstract"];
     let is_foreign = |value: &Option<String>| value.as_ref().is_some_and(|value| !value.is_ascii());
@@ -117,7 +117,7 @@ fn is_spoilt(tag: &MetaTag) -> bool {
     is_foreign(&tag.name) || is_foreign(&tag.http_equiv) || is_foreign(&tag.content) && !is_of_the_text
 }
 
-/// Says whether a page calls itself UTF-7, or begins so.
+/// Returns whether a page calls itself UTF-7, or begins so.
 fn is_utf_7(body: &[u8], document: &Document, source: CharsetSource) -> bool {
     let names_it = |bytes: &[u8]| {
         memchr::memchr2_iter(b'u', b'U', bytes)

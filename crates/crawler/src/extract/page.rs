@@ -1,4 +1,4 @@
-//! What the reader gathers on its one way through a page.
+//! What the reader collects in its one pass over a page.
 
 use std::hash::BuildHasher;
 
@@ -22,7 +22,7 @@ use crate::encoded::text_size;
 #[derive(Debug)]
 pub(super) struct RawLink {
     pub(super) kind: LinkKind,
-    /// Where its address stands in [`PageSink::addresses`].
+    /// The position of its address in [`PageSink::addresses`].
     pub(super) address: std::ops::Range<usize>,
     pub(super) rel: String,
     pub(super) nofollow: bool,
@@ -32,10 +32,10 @@ pub(super) struct RawLink {
     pub(super) position: Option<Position>,
 }
 
-/// Tells which `<meta>` elements that may speak to robots weren't read, or not to their end.
+/// Which `<meta>` elements that may speak to robots weren't read, or not to their end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct UnreadMetas {
-    /// One stands too far down.
+    /// One is too far down.
     pub(super) late: bool,
     /// There are too many.
     pub(super) surplus: bool,
@@ -53,7 +53,7 @@ pub(super) struct PageSink<'l> {
     pub(super) base: Option<String>,
     pub(super) metas: Vec<MetaTag>,
     pub(super) unread: UnreadMetas,
-    /// A NUL stands in the text.
+    /// The text has a NUL.
     pub(super) has_nuls: bool,
     /// Why it must be read in another way, too.
     pub(super) doubts: Doubts,
@@ -347,7 +347,7 @@ pub(super) fn before_fragment(address: &str) -> &str {
     memchr::memchr(b'#', address.as_bytes()).map_or(address, |at| &address[..at])
 }
 
-/// Says whether an address begins with a scheme other than http and https.
+/// Returns whether an address begins with a scheme other than http and https.
 fn has_other_scheme(address: &str) -> bool {
     let scheme_end =
         address.bytes().position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')));

@@ -1,4 +1,4 @@
-//! The places in a page where links, metas, the title and the base stand.
+//! Links, metas, the title and the base of a page.
 
 use meta::MetaTag;
 
@@ -47,7 +47,7 @@ impl PageSink<'_> {
         self.close_anchor();
         let address = if attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
         let link = self.link_of(LinkKind::A, attributes, address, Attr::Alt);
-        // The first text of an address counts; often an image stands before it.
+        // The first text of an address counts; often an image precedes it.
         self.open_anchor = link.filter(|&at| self.links[at].text.is_empty());
     }
 

@@ -1,9 +1,9 @@
-//! In which part of the page the reader stands: navigation, header, content and so on, told without a tree.
+//! In which part of the page the reader is: navigation, header, content and so on, determined without a tree.
 //!
 //! Keeps of the stack of open elements (HTML standard 13.2.4.2) the blocks and what bounds the scope of an end tag, so
 //! that an unclosed part ends where a tree would end it.
 //!
-//! Deviation: forms, buttons, rows and inline elements aren't kept. A part that is left open in one of them goes on
+//! Deviation: forms, buttons, rows and inline elements aren't kept. A part that isn't closed in one of them continues
 //! after it, up to the end of the cell or block around.
 
 use super::attributes::{Attr, AttrSet};
@@ -51,7 +51,7 @@ impl Landmarks {
         Landmarks { open: Vec::with_capacity(32), beyond: 0, has_odd: false, in_head: true }
     }
 
-    /// Says which attributes of an element tell its position. Not of `<span>` and formatting elements: they are many
+    /// Returns which attributes of an element tell its position. Not of `<span>` and formatting elements: they are many
     /// and carry no role of this kind.
     #[inline]
     pub(super) fn wants(element: Element) -> AttrSet {
@@ -62,7 +62,7 @@ impl Landmarks {
         }
     }
 
-    /// Gives the position of the place reached.
+    /// Returns the position of the place reached.
     pub(super) fn position(&self) -> Option<Position> {
         if self.in_head { Some(Position::Head) } else { self.open.last().and_then(|open| open.position) }
     }
@@ -153,7 +153,7 @@ impl Landmarks {
         }
     }
 
-    /// Takes text in that stands in no element of raw text.
+    /// Adds text that isn't in an element of raw text.
     #[inline]
     pub(super) fn text(&mut self, text: &[u8]) {
         if self.in_head && !text.trim_ascii().is_empty() {
@@ -215,7 +215,7 @@ impl Landmarks {
     }
 }
 
-/// Says whether an element is kept whatever its role, or ends kept ones.
+/// Returns whether an element is kept whatever its role, or ends kept ones.
 #[inline]
 fn is_kept(element: Element) -> bool {
     element.is(CLOSES_P | SCOPE) || matches!(element.kind, Kind::Tr | Kind::TBody)
@@ -226,7 +226,7 @@ fn is_pushed(element: Element) -> bool {
         && !matches!(element.kind, Kind::Tr | Kind::TBody | Kind::P | Kind::Form | Kind::Plaintext)
 }
 
-/// Says whether a start tag leaves the reader in the head (HTML standard 13.2.6.4.3 to 13.2.6.4.6).
+/// Returns whether a start tag leaves the reader in the head (HTML standard 13.2.6.4.3 to 13.2.6.4.6).
 fn stays_in_head(name: Name, element: Element) -> bool {
     match element.kind {
         Kind::Html

@@ -1,4 +1,4 @@
-//! What the first bytes of a page say about its encoding.
+//! The encoding declared in the first bytes of a page.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 

@@ -1,4 +1,4 @@
-//! Reads a response in every way that its [`Document`] calls for, and adds up what the readings forbid.
+//! Reads a response in every way that its [`Document`] requires, and combines what the readings forbid.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ pub fn read(input: &ExtractInput<'_>, document: &Document, agent: &Agent) -> Rea
         readings.note(&other.unread, &other.metas, input.limits, agent);
         let metas = Second::of(other).without(&page.metas);
         if !metas.is_empty() {
-            readings.others.push(Reading { name: "HTML, svg left open", metas });
+            readings.others.push(Reading { name: "HTML, svg not closed", metas });
         }
     }
     other_texts::each(input.body, document, &decoded, &page, &mut |name, text| {
@@ -199,7 +199,7 @@ fn without_cdata(text: &str) -> Cow<'_, str> {
     left.into()
 }
 
-/// Says whether a tag may address the robot.
+/// Returns whether a tag may address the robot.
 fn may_address(tag: &MetaTag, agent: &Agent) -> bool {
     const FOR_ALL: [&str; 5] = ["robots", "document-state", "tdm-reservation", "x-robots-tag", "robots-tag"];
     let is_ours = |name: &Option<String>| {

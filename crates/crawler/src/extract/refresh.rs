@@ -1,6 +1,6 @@
 //! The address in a `<meta http-equiv=refresh>`.
 
-/// Gives the address that a refresh names, as written; `None` where it only reloads the page or says nothing that
+/// Returns the address that a refresh names, as written; `None` where it only reloads the page or says nothing that
 /// can be read. Source: HTML standard 4.2.5.3, "shared declarative refresh steps".
 pub(super) fn address(content: &str) -> Option<&str> {
     let space = |c: char| c.is_ascii_whitespace();

@@ -1,7 +1,7 @@
 //! Where an element that was entered ends, without a tree.
 //!
-//! Counts elements of the same name. Elements whose end tag may be left out (HTML standard 13.1.2.4) end where it
-//! would stand. What is never closed lasts to the end of the page.
+//! Counts elements of the same name. Elements whose end tag may be omitted (HTML standard 13.1.2.4) end where it
+//! would be. What is never closed lasts to the end of the page.
 
 use super::element::{BLOCK, CLOSES_P, Element, Kind, Name, VOID};
 

@@ -10,7 +10,7 @@ use super::link::{Link, LinkKind, Rel};
 use super::link_header;
 use super::page::{PageSink, RawLink};
 
-/// Gives the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
+/// Returns the URL that relative addresses are resolved against: the first `<base href>`, itself resolved against the
 /// URL of the response, unless it can't be read or is of a scheme that HTML rules out there
 /// (HTML standard 4.2.3, "frozen base URL").
 pub(super) fn base(named: Option<&str>, response: &Url) -> Url {
@@ -95,7 +95,7 @@ pub(super) fn header_links(fields: &[String], response: &Url, limits: &ExtractLi
     (links, other_schemes)
 }
 
-/// Gives the first `rel=canonical` that leads somewhere (RFC 6596).
+/// Returns the first `rel=canonical` that leads somewhere (RFC 6596).
 pub(super) fn canonical(links: &[Link]) -> Option<Url> {
     links
         .iter()

@@ -1,4 +1,4 @@
-//! Fields that a researcher names by CSS selector. The only place that builds a tree.
+//! Fields given by CSS selectors. The only place that builds a tree.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub struct SelectRule {
     how_many: HowMany,
 }
 
-/// Tells what a rule takes from a matched element.
+/// What a rule takes from a matched element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Take {
     /// Its text, white space folded.
@@ -30,7 +30,7 @@ pub enum Take {
     Attribute(String),
 }
 
-/// Tells how many matches a rule takes.
+/// How many matches a rule takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowMany {
     /// The first match.
@@ -84,7 +84,7 @@ impl SelectRule {
         Some((value.take(), was_cut))
     }
 
-    /// Gives the name under which the field stands in the page record.
+    /// Returns the name of the field in the page record.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -134,7 +134,7 @@ pub struct Field {
 pub struct Selected {
     /// A field for each rule, in the order of the rules.
     pub fields: Vec<Field>,
-    /// The limit that left out values or cut one, first hit: `field values`, `field` or `fields`.
+    /// The first limit that was reached: `field values`, `field` or `fields`.
     pub limit_hit: Option<&'static str>,
 }
 
@@ -167,7 +167,7 @@ pub enum SelectError {
 }
 
 impl SelectError {
-    /// Gives the name of the limit in words, for the report; as [`LimitHit::name`](super::LimitHit::name) does.
+    /// Returns the name of the limit in words, for the report; as [`LimitHit::name`](super::LimitHit::name) does.
     pub fn limit(&self) -> &'static str {
         match self {
             Self::TooManyNodes { .. } => "tree nodes",
@@ -180,7 +180,7 @@ impl SelectError {
 /// Picks the named fields from a decoded page. Elements without the wanted attribute give no value; white space is
 /// folded; scripting is off, so that `<noscript>` has elements.
 ///
-/// Builds a tree: run it off the async threads. What the tree may cost is told from the tags first, and a page beyond
+/// Builds a tree: run it off the async threads. The cost of the tree is estimated from the tags first, and a page beyond
 /// the limits is refused before anything is built.
 pub fn select(html: &str, rules: &[SelectRule], limits: &SelectLimits) -> Result<Selected, SelectError> {
     let cost = tree_cost::estimate(html, limits.nodes, limits.depth);

@@ -1,4 +1,4 @@
-//! Knows the formats that are sent as HTML by mistake, by their first bytes.
+//! Detects formats that are sent as HTML by mistake, by their first bytes.
 
 /// First bytes and the media type that has them.
 ///
@@ -30,7 +30,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
 ];
 
-/// Gives the media type of a body that can't be a text.
+/// Returns the media type of a body that can't be a text.
 pub(super) fn binary(body: &[u8]) -> Option<&'static str> {
     if let Some((_, name)) = SIGNATURES.iter().find(|(signature, _)| body.starts_with(signature)) {
         return Some(name);

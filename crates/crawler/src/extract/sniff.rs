@@ -88,12 +88,12 @@ fn find(table: &[Row], bytes: &[u8]) -> Option<&'static str> {
     table.iter().find(|row| row.matches(bytes)).map(|row| row.mime_type)
 }
 
-/// Gives the first bytes of a body.
+/// Returns the first bytes of a body.
 pub(super) fn header(body: &[u8]) -> &[u8] {
     &body[..body.len().min(HEADER_BYTES)]
 }
 
-/// Says whether bytes begin with a tag that makes a text HTML.
+/// Returns whether bytes begin with a tag that makes a text HTML.
 fn begins_html(bytes: &[u8]) -> bool {
     HTML.iter().any(|tag| {
         bytes.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
@@ -101,7 +101,7 @@ fn begins_html(bytes: &[u8]) -> bool {
     })
 }
 
-/// Gives `text/html`, `text/xml` or `application/pdf` where the body begins so (section 7.1, first table).
+/// Returns `text/html`, `text/xml` or `application/pdf` where the body begins so (section 7.1, first table).
 pub(super) fn scriptable(header: &[u8]) -> Option<&'static str> {
     let is_blank = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ');
     let start = header.iter().position(|byte| !is_blank(byte)).unwrap_or(header.len());
@@ -115,7 +115,7 @@ pub(super) fn scriptable(header: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Says whether a byte never stands in a text (section 3, "binary data byte").
+/// Returns whether a byte never occurs in a text (section 3, "binary data byte").
 pub(super) fn is_binary(byte: u8) -> bool {
     matches!(byte, 0x00..=0x08 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f)
 }
@@ -185,7 +185,7 @@ fn is_webm(header: &[u8]) -> bool {
     header.get(start + padding..).is_some_and(|rest| rest.starts_with(b"webm"))
 }
 
-/// Gives the MIME type that a browser computes (section 7).
+/// Returns the MIME type that a browser computes (section 7).
 ///
 /// `supplied` is the essence of the declared type, `last_line` the last Content-Type line as sent.
 pub(super) fn computed(
@@ -225,7 +225,7 @@ pub(super) enum Markup {
     Tags,
 }
 
-/// Takes what may stand before the first tag off: byte order marks, NULs, controls, spaces of any kind.
+/// Removes what may precede the first tag: byte order marks, NULs, controls, spaces of any kind.
 fn without_lead(body: &[u8]) -> &[u8] {
     let mut rest = body;
     loop {
@@ -240,7 +240,7 @@ fn without_lead(body: &[u8]) -> &[u8] {
     }
 }
 
-/// Says whether a body begins with markup, more generously than a browser: whatever stands before the first tag, any
+/// Returns whether a body begins with markup, more generously than a browser: whatever precedes the first tag, any
 /// tag, and NULs between its characters (UTF-16, UTF-32); also in UTF-7.
 pub(super) fn markup(body: &[u8]) -> Option<Markup> {
     let rest = without_lead(body);
@@ -253,7 +253,7 @@ pub(super) fn markup(body: &[u8]) -> Option<Markup> {
     }
 }
 
-/// Says whether the structure of a page begins within these bytes, after something else.
+/// Returns whether the structure of a page begins within these bytes, after something else.
 pub(super) fn has_markup(bytes: &[u8]) -> bool {
     const TAGS: [&[u8]; 5] = [b"<html", b"<head", b"<body", b"<meta", b"<!doctype"];
     memchr::memchr_iter(b'<', bytes).any(|at| {
@@ -275,7 +275,7 @@ pub(super) struct Root {
     pub(super) names_xhtml: bool,
 }
 
-/// Finds the first element of an XML document, where it stands within 64 KiB.
+/// Finds the first element of an XML document, if it is within 64 KiB.
 pub(super) fn root(body: &[u8]) -> Option<Root> {
     const XHTML: &[u8] = b"http://www.w3.org/1999/xhtml";
     let text: Vec<u8> =
@@ -303,7 +303,7 @@ pub(super) fn root(body: &[u8]) -> Option<Root> {
     }
 }
 
-/// Says whether so many binary bytes stand here that it's no text in any encoding: compressed, or enciphered.
+/// Returns whether there are so many binary bytes that it's no text in any encoding: compressed or encrypted.
 pub(super) fn is_noise(header: &[u8]) -> bool {
     // NULs are those of UTF-16 and UTF-32, SO and SI shift in ISO-2022.
     let count = header.iter().filter(|&&byte| is_binary(byte) && !matches!(byte, 0 | 0x0e | 0x0f)).count();

@@ -1,4 +1,4 @@
-//! The tokenizer's side of reading: html5gum's tokens become tags, text and comments, and the tokenizer is told in
+//! The tokenizer's side of reading: html5gum's tokens become tags, text and comments, and the tokenizer is informed in
 //! which state to go on after a tag, as tree construction would tell it (HTML standard 13.2.6.4).
 
 use std::convert::Infallible;
@@ -24,7 +24,7 @@ pub(super) struct StartTag<'a> {
 
 /// Takes what [`read`] finds. Text comes in pieces of any size, which may cut a character in two.
 pub(super) trait TagSink {
-    /// Says which attributes of an element are wanted.
+    /// Returns which attributes of an element are wanted.
     fn wants(&self, element: Element) -> AttrSet;
     /// Whether the content of `<template>` is wanted, too.
     const SEES_TEMPLATES: bool = false;
@@ -32,12 +32,12 @@ pub(super) trait TagSink {
     fn wants_comments(&self) -> bool;
     fn start(&mut self, tag: &StartTag<'_>);
     fn end(&mut self, name: Name, element: Element, position: usize);
-    /// `within` is the element of raw text (`title`, `script`, ...) that it stands in, else `Other`.
+    /// `within` is the element of raw text (`title`, `script`, ...) that it is in, else `Other`.
     fn text(&mut self, text: &[u8], within: Kind, namespace: Namespace);
     fn comment(&mut self, comment: &[u8]);
-    /// A NUL stands in the text, which is no text's.
+    /// The text has a NUL, so it isn't a text.
     fn nul(&mut self) {}
-    /// Takes notice of a part of the document that could not be read and in which directives may stand: `what` is its
+    /// Records a part of the document that could not be read and may have directives: `what` is its
     /// text. The XML reading alone has such parts.
     fn unread(&mut self, _what: &str, _position: usize) {}
 }
@@ -45,10 +45,10 @@ pub(super) trait TagSink {
 /// Bytes of a comment handed on: the ones that matter are short.
 const COMMENT_BYTES: usize = 64;
 
-/// Says why a document has to be read in another way as well.
+/// Why a document has to be read in another way as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Doubts {
-    /// It couldn't be told whether svg or math content ends: a tree builder may see other tags. See [`read_other_way`].
+    /// It was undecidable whether svg or math content ends: a tree builder may see other tags. See [`read_other_way`].
     pub(super) foreign: bool,
     /// An element that holds raw text was written as an empty one (`<script/>`): its author may not know that what follows
     /// is taken for text, and XML has tags there.
@@ -61,7 +61,7 @@ pub(super) fn read<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) -> 
     read_in(html, sink, value_bytes, Foreign::new(&mut OpenNames::default()))
 }
 
-/// Reads a document with the other choice wherever it can't be told whether svg or math content ends.
+/// Reads a document with the other choice wherever it is undecidable whether svg or math content ends.
 pub(super) fn read_other_way<S: TagSink>(html: &str, sink: &mut S, value_bytes: usize) {
     read_in(html, sink, value_bytes, Foreign::other_way(&mut OpenNames::default()));
 }
@@ -172,12 +172,12 @@ impl<S: TagSink> TagReader<'_, S> {
     }
 }
 
-/// Says whether the content of an HTML element is raw text.
+/// Returns whether the content of an HTML element is raw text.
 pub(super) fn is_raw(kind: Kind) -> bool {
     raw_state(kind).is_some()
 }
 
-/// Tells how the content of an HTML element is tokenized. `noscript` isn't here: scripting is off (spec 4.1).
+/// Returns how the content of an HTML element is tokenized. `noscript` isn't here: scripting is off.
 #[inline]
 fn raw_state(kind: Kind) -> Option<State> {
     match kind {

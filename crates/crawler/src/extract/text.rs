@@ -1,4 +1,4 @@
-//! The visible text of a page, without what asks to be left out (spec 4.8), and where no snippet may be taken.
+//! The visible text of a page, without the parts that ask to be omitted, and where no snippet may be taken.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::link::Position;
 use super::region::Region;
 use super::tags::StartTag;
 
-/// Ranges without snippets told apart; what comes after belongs to the last one.
+/// Maximum number of ranges without snippets; later ones belong to the last one.
 const RANGES: usize = 1_000;
 
 /// Collects the visible text.
@@ -19,7 +19,7 @@ const RANGES: usize = 1_000;
 pub(super) struct VisibleText {
     text: Folded,
     /// `<noindex>`, class `robots-nocontent`, and what svg doesn't show.
-    left_out: Region,
+    omitted: Region,
     /// Between `googleoff: index` (or `all`) and `googleon`.
     google_off: bool,
     /// Between `<!--noindex-->` and `<!--/noindex-->`.
@@ -45,7 +45,7 @@ impl VisibleText {
     pub(super) fn new(limit: usize) -> VisibleText {
         VisibleText {
             text: Folded::new(limit),
-            left_out: Region::default(),
+            omitted: Region::default(),
             google_off: false,
             yandex_off: false,
             no_snippet: Region::default(),
@@ -55,7 +55,7 @@ impl VisibleText {
         }
     }
 
-    /// Says which attributes decide about text, on any element.
+    /// Returns which attributes decide about text, on any element.
     pub(super) const fn wants() -> AttrSet {
         AttrSet::of(&[Attr::Class, Attr::NoSnippet])
     }
@@ -69,14 +69,14 @@ impl VisibleText {
         } else if tag.element.kind == Kind::A {
             self.blocks.set_link(true);
         }
-        self.left_out.start(tag.name, tag.element);
+        self.omitted.start(tag.name, tag.element);
         let is_hidden_in_svg = tag.namespace == Namespace::Svg
             && matches!(
                 tag.element.kind,
                 Kind::Style | Kind::Script | Kind::Title | Kind::Desc | Kind::Metadata
             );
         if tag.element.kind == Kind::Noindex || is_hidden_in_svg || has_class(tag, b"robots-nocontent") {
-            self.left_out.enter(tag.name, tag.element);
+            self.omitted.enter(tag.name, tag.element);
         }
         let was_inside = self.no_snippet.is_inside();
         self.no_snippet.start(tag.name, tag.element);
@@ -91,7 +91,7 @@ impl VisibleText {
     }
 
     pub(super) fn end(&mut self, name: Name, element: Element) {
-        self.left_out.end(name, element);
+        self.omitted.end(name, element);
         let was_inside = self.no_snippet.is_inside();
         self.no_snippet.end(name, element);
         self.note_no_snippet(was_inside);
@@ -110,10 +110,10 @@ impl VisibleText {
         self.blocks.part();
     }
 
-    /// Takes text in, which stands in this part of the page.
+    /// Adds text, which is in this part of the page.
     pub(super) fn text(&mut self, text: &[u8], within: Kind, position: Option<Position>) {
         let is_shown = matches!(within, Kind::Other | Kind::Textarea | Kind::Xmp | Kind::Plaintext);
-        if is_shown && !self.left_out.is_inside() && !self.google_off && !self.yandex_off {
+        if is_shown && !self.omitted.is_inside() && !self.google_off && !self.yandex_off {
             let start = self.text.len();
             self.text.push(text);
             self.blocks.text(start..self.text.len(), position);
@@ -134,7 +134,7 @@ impl VisibleText {
         self.text.part();
     }
 
-    /// Notes the range of an element that was left.
+    /// Records the range of an element that ended.
     fn note_no_snippet(&mut self, was_inside: bool) {
         if was_inside && !self.no_snippet.is_inside() && self.text.len() > self.no_snippet_from {
             let range = self.no_snippet_from..self.text.len();
@@ -160,7 +160,7 @@ impl VisibleText {
     }
 }
 
-/// Says whether an element is a heading: `h1` to `h6`.
+/// Returns whether an element is a heading: `h1` to `h6`.
 fn is_heading(name: Name) -> bool {
     matches!(name.as_bytes(), [b'h', b'1'..=b'6'])
 }

@@ -1,6 +1,6 @@
-//! What a tree of a page would cost, told before one is built.
+//! What a tree of a page would cost, estimated before one is built.
 //!
-//! A tree isn't bounded by its markup: formatting elements (`<b>`, `<font>`, ...) that are left open are opened again
+//! A tree isn't bounded by its markup: formatting elements (`<b>`, `<font>`, ...) that aren't closed are reopened
 //! in every block that follows, so that 41 KB can make 300 MB (servo/html5ever#788). The estimate follows the stack of
 //! open elements and the list of active formatting elements (HTML standard 13.2.4.2 and 13.2.4.3) from tags alone and
 //! is never below what the tree builder makes.
@@ -72,7 +72,7 @@ impl Counter {
         None
     }
 
-    /// Ends the elements whose end tag may be left out before this one.
+    /// Ends the elements whose end tag may be omitted before this one.
     fn end_implied(&mut self, element: Element) {
         if element.is(CLOSES_P) {
             let p = self.open_at(|_, e| e.kind == Kind::P, |e| e.is(SCOPE));

@@ -1,4 +1,4 @@
-//! What of a response wasn't read, though it may have held directives.
+//! The parts of a response that weren't read, though they may have directives.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub enum Unread {
     Body(String),
     /// The body was cut before the head ended.
     CutHead,
-    /// A `<meta>` element stands beyond so many bytes.
+    /// A `<meta>` element is beyond so many bytes.
     LateMeta(usize),
     /// There are more `<meta>` elements than so many.
     SurplusMetas(usize),
@@ -33,13 +33,13 @@ impl fmt::Display for Unread {
 }
 
 impl Unread {
-    /// Says whether the page is kept out of index and archive under every dialect. The others do so where
+    /// Returns whether the page is kept out of index and archive under every dialect. The others do so where
     /// `closes_unread_head` holds.
     fn closes_always(&self) -> bool {
         matches!(self, Self::Body(_))
     }
 
-    /// Gives the part that wasn't read: `body` or `head`.
+    /// Returns the part that wasn't read: `body` or `head`.
     pub fn part(&self) -> &'static str {
         if self.closes_always() { "body" } else { "head" }
     }

@@ -1,6 +1,6 @@
 //! UTF-7 (RFC 2152), which browsers no longer read and pages of the nineties were written in.
 
-/// Decodes UTF-7; what isn't valid is left out.
+/// Decodes UTF-7; what isn't valid is omitted.
 pub(super) fn decode(body: &[u8]) -> String {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;

@@ -1,6 +1,6 @@
-//! Room for bodies: what all responses together may hold in memory, whatever servers send.
+//! The memory budget of bodies: what all responses together may occupy, whatever servers send.
 //!
-//! Every response has a little room of its own, so that small ones always get through. Beyond that it takes part of a
+//! Every response has a small budget of its own, so that small ones always get through. Beyond that it takes part of a
 //! pool, and beyond a megabyte of a second one, each at once and for the whole of what it may come to need there: nobody
 //! who waits for a pool holds part of it, so that none can wait for one another. The big ones take turns.
 
@@ -46,7 +46,7 @@ impl fmt::Debug for BodyPermit {
     }
 }
 
-/// The room of one response while it is read.
+/// The budget of one response while it is read.
 #[derive(Debug)]
 pub(super) struct Claim<'a> {
     budget: &'a BodyBudget,
@@ -82,7 +82,7 @@ impl<'a> Claim<'a> {
         Self { wait: wait.clone(), ..self }
     }
 
-    /// Takes room for `bytes` of the body as sent, and waits for it.
+    /// Reserves `bytes` of the body as sent, and waits for them.
     pub(super) async fn wire(&mut self, bytes: u64) {
         if bytes > MIDDLE {
             self.rise_to(Tier::Large, self.wire + self.copies * self.limit).await;
@@ -91,7 +91,7 @@ impl<'a> Claim<'a> {
         }
     }
 
-    /// Takes room for more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` bytes were sent.
+    /// Reserves more of the decoded body than [`Claim::decoded_now`], and waits for it. `wire` bytes were sent.
     pub(super) async fn decoded(&mut self, wire: u64) {
         if self.tier < Tier::Middle {
             self.rise_to(Tier::Middle, wire + self.copies * MIDDLE).await;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_expands_has_room_for_both_forms() {
+    async fn a_body_that_expands_has_memory_for_both_forms() {
         let budget = BodyBudget::default();
         let mut bomb = Claim::new(&budget, Some(10_000), LIMIT, 1);
         bomb.wire(10_000).await;
@@ -190,7 +190,7 @@ mod tests {
         }
         let mut fourth = Claim::new(&budget, None, LIMIT, 0);
         let soon = std::time::Duration::from_secs(9);
-        assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_err(), "there is no room");
+        assert!(tokio::time::timeout(soon, fourth.wire(MIDDLE + 1)).await.is_err(), "there is no memory");
         let mut middle = Claim::new(&budget, None, LIMIT, 0);
         assert!(tokio::time::timeout(soon, middle.wire(MIDDLE)).await.is_ok(), "a middling one passes");
         held.pop();

@@ -1,7 +1,8 @@
 //! The HTTP clients, and how long their connections live.
 //!
-//! Each origin has a client of its own, which keeps one idle connection. So what is known to be bad can be dropped with all
-//! its connections, and nobody else's: a request that ran out of time is gone, but an HTTP/2 connection outlives its requests,
+//! Each origin has its own client, which keeps one idle connection. So a bad client can be dropped with all its
+//! connections, without affecting other origins: a request that ran out of time is gone, but an HTTP/2 connection
+//! outlives its requests,
 //! and a server that floods it answers every probe. A client goes with its origin's failure, when it gets old, when too many
 //! are kept or the memory for what is kept of origins is used up (the one that was used longest ago), and all go when this machine
 //! runs out of file descriptors.
@@ -57,7 +58,7 @@ impl Clients {
                 }),
             },
         };
-        // What can't be made is told now and not with the first request.
+        // What can't be built is reported now and not with the first request.
         drop(recipe.make()?);
         Ok(Self { recipe, kept })
     }

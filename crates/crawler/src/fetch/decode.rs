@@ -20,7 +20,7 @@ pub(super) enum Coding {
     Zstd,
 }
 
-/// Says why a body can't be decoded.
+/// Why a body can't be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DecodeError {
     #[error("{coding:?} body")]

@@ -1,4 +1,4 @@
-//! Watching the client make connections, which it doesn't tell about by itself, and telling the resolver what they are for.
+//! Observes the connections of the client, which doesn't report them, and informs the resolver what they are for.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ tokio::task_local! {
 /// What a connection is wanted for: it decides about the address.
 #[derive(Debug, Clone)]
 pub(super) struct Aim {
-    /// The port, and whether it stands in the URL.
+    /// The port, and whether the URL has it.
     pub(super) port: u16,
     pub(super) is_explicit: bool,
     pub(super) booked: Option<Booked>,
@@ -71,7 +71,7 @@ impl Dial {
         DIAL.scope(Arc::clone(self), work)
     }
 
-    /// Whether the request went over a connection that an earlier one had left.
+    /// Whether the request reused a connection of an earlier one.
     pub(super) fn was_reused(&self) -> bool {
         !self.started.load(Ordering::Relaxed)
     }
@@ -120,7 +120,7 @@ where
         }
         let connecting = self.inner.call(target);
         Box::pin(async move {
-            // The client may go on with it in another task.
+            // The client may continue it in another task.
             let Some(dial) = dial else { return connecting.await };
             let connected = dial.watch(connecting).await;
             if connected.is_ok() {

@@ -1,4 +1,4 @@
-//! What can go wrong with one request, by kind.
+//! The kinds of failure of one request.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub struct FetchError {
     pub headers: FieldLines,
     /// Bytes of the body that had come, as sent.
     pub received: u64,
-    /// The server had closed, or now closed, a connection that an earlier request left: it may have read this one all the
+    /// The server had closed, or now closed, a connection of an earlier request: it may have read this one all the
     /// same. The next request goes over a connection of its own. No failure of the host.
     pub stale: bool,
 }
@@ -49,11 +49,11 @@ fn one_line(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-/// Says why no fetcher could be made from the settings.
+/// Why no fetcher could be made from the settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// A value of the settings can't stand in a header field.
+    /// A value of the settings isn't allowed in a header field.
     #[error("{field} can't be sent: {value:?}")]
     HeaderValue {
         /// The name of the field.

@@ -1,4 +1,4 @@
-//! From the client's errors to ours.
+//! Converts the client's errors to ours.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ pub(super) enum Stage {
     Body,
 }
 
-/// Says what kind of failure `error` is, and tells it in words.
+/// Returns what kind of failure `error` is, and tells it in words.
 pub(super) fn classify(error: &reqwest::Error, stage: Stage) -> (ErrorKind, String) {
     if let Some(blocked) = find::<BlockedAddress>(error) {
         return (ErrorKind::BlockedAddress, blocked.to_string());
@@ -123,7 +123,7 @@ fn is_reachable(address: SocketAddr) -> bool {
     };
     match UdpSocket::bind((any, 0)).and_then(|socket| socket.connect(address)) {
         Ok(()) => true,
-        // A want of descriptors or ports here says nothing about the way.
+        // Being out of descriptors or ports here says nothing about the network.
         Err(error) => is_local(&error),
     }
 }

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use super::own::OwnSeeds;
 use crate::address::{AddressClass, embedded_v4};
 
-/// Says that an address is closed to this crawl.
+/// An address is closed to this crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BlockedAddress {
     /// It isn't public, and nothing opens it.
@@ -33,7 +33,7 @@ pub enum BlockedAddress {
         /// The class of the first answer.
         first: AddressClass,
     },
-    /// The resolve rules of the host are for another port than the one that stands in the URL.
+    /// The resolve rules of the host are for another port than the one in the URL.
     #[error(
         "--resolve gives the address {} for port {} only, and the URL has port {port}: not connected (a rule without a port keeps the port of the URL)",
         .rule.ip(), .rule.port()
@@ -55,7 +55,7 @@ pub(super) struct AddressGuard {
 }
 
 impl AddressGuard {
-    /// Lets an address through that stands in a URL itself, or says why not.
+    /// Allows an address that is in the URL itself, or returns why not.
     pub(super) fn check_literal(&self, addr: IpAddr, host: &str, port: u16) -> Result<(), BlockedAddress> {
         let class = AddressClass::of(addr);
         let is_own = matches!(class, AddressClass::Loopback | AddressClass::Private);

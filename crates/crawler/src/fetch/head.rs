@@ -1,4 +1,4 @@
-//! The header section of a request, as sent and as written down.
+//! The header section of a request, as sent and as archived.
 
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, FROM, HOST, HeaderMap, HeaderName, HeaderValue,
@@ -43,7 +43,7 @@ impl Identity {
         fields.insert(ACCEPT_ENCODING, CODINGS);
         for (name, value) in &request.headers {
             let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
-                tracing::debug!(?name, "field can't be sent, left out");
+                tracing::debug!(?name, "field can't be sent, omitted");
                 continue;
             };
             if [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING].contains(&name) {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_with_control_characters_and_fields_of_the_transport_are_left_out() {
+    fn fields_with_control_characters_and_transport_fields_are_omitted() {
         let mut request =
             FetchRequest::new(&Permit::of_a_test(), "http://a.example/".parse().unwrap(), RequestKind::Page);
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! The seam over the network, by reqwest.
+//! [`Fetch`](super::Fetch) over the network, with reqwest.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -289,7 +289,7 @@ impl Progress {
     }
 }
 
-/// Reads the body up to `limit` bytes; says whether there is more. Waits for room where it is large.
+/// Reads the body up to `limit` bytes; says whether there is more. Waits for memory if it is large.
 async fn read_body(
     answer: &mut reqwest::Response,
     limit: u64,
@@ -323,7 +323,7 @@ async fn read_body(
     Ok((whole.freeze(), false))
 }
 
-/// Undoes the codings up to `most` bytes, off the async threads where it may take long. Waits for room where the body
+/// Undoes the codings up to `most` bytes, off the async threads where it may take long. Waits for memory if the body
 /// is large.
 async fn decode_body(
     wire: &Bytes,

@@ -1,10 +1,10 @@
 //! The network seam: one request, one response, exactly one hop.
 //!
-//! [`Fetch`] is what the pipeline asks; [`HttpFetch`] answers from the network, a simulated web answers in tests.
+//! The pipeline uses [`Fetch`]; [`HttpFetch`] is the network, tests use a simulated web.
 //! A redirect is an ordinary [`Response`] here: its target goes back to the frontier, so that the robots.txt and the
 //! pace of the target's own host apply (invariant I6).
 //!
-//! Nothing in this room waits for politeness, and nothing in it trusts a server: header section, body as sent, body
+//! Nothing in this module waits for politeness, and nothing in it trusts a server: header section, body as sent, body
 //! as decoded and the time of a try are bounded separately (see [`FetchSettings`]), and a connection is only made to
 //! an address that the guard lets through.
 
@@ -60,7 +60,7 @@ pub trait Fetch: Send + Sync + 'static {
     /// cookies).
     fn fetch(&self, request: FetchRequest) -> impl Future<Output = FetchResult> + Send;
 
-    /// Says where a request would go: the addresses that its host has and that are open, in the order in which they are to be
+    /// Returns where a request would go: the addresses that its host has and that are open, in the order in which they are to be
     /// tried. None where that isn't known, or where the request would fail for it.
     fn addresses(&self, _request: &FetchRequest) -> impl Future<Output = Vec<IpAddr>> + Send {
         std::future::ready(Vec::new())

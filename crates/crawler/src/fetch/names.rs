@@ -1,5 +1,4 @@
-//! The name service: asynchronous, with a deadline of its own, so that a name server that doesn't answer for one host
-//! delays no other.
+//! DNS lookups: asynchronous, with their own deadline, so that an unresponsive name server for one host delays no other.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -98,7 +97,7 @@ impl Names {
         Self { servers, deadline, system: read_system_conf, current: Mutex::default(), kept }
     }
 
-    /// Gives the addresses of a name: those of `/etc/hosts`, else those of the name servers. An answer is used again for as long as its
+    /// Returns the addresses of a name: those of `/etc/hosts`, else those of the name servers. An answer is used again for as long as its
     /// records say, and not beyond [`CONFIGURATION_LIFE`].
     ///
     /// A system without a usable configuration is an error here, not before: a crawl may need no name at all.
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_system_without_name_servers_is_told_when_a_name_is_looked_up() {
+    async fn a_system_without_name_servers_is_reported_by_the_first_lookup() {
         let mut names = Names::new(Vec::new(), Duration::from_secs(5), Arc::default());
         names.system = || Err(io::Error::from(io::ErrorKind::NotFound).into());
         assert_eq!(names.look_up("localhost").await.unwrap().first(), Some(&IpAddr::from([127, 0, 0, 1])));

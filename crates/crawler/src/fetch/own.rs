@@ -1,4 +1,4 @@
-//! Seeds that name this machine or its network.
+//! Seeds on this machine or its network.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -66,7 +66,7 @@ pub struct FetchRequest {
     pub purpose: RequestKind,
     /// Fields of this request alone: `If-None-Match`, `If-Modified-Since`, `Referer`.
     ///
-    /// A field whose name or value isn't valid (control characters, say) is left out, never sent.
+    /// A field whose name or value isn't valid (control characters, say) is omitted, never sent.
     pub headers: Vec<(String, String)>,
     /// The class of addresses that the host's name was answered with first in this crawl. The fetcher sets it with the first
     /// answer, and lets no other class through once it is set. Not used for hosts without a name.

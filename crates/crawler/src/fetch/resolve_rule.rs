@@ -1,4 +1,4 @@
-//! Addresses of hosts that are given by hand: `HOST:ADDR[:PORT]`.
+//! Addresses of hosts from the settings: `HOST:ADDR[:PORT]`.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -50,7 +50,7 @@ pub(super) struct GuardedResolver {
 type NoAddress = Box<dyn Error + Send + Sync>;
 
 impl GuardedResolver {
-    /// Gives the open addresses of a name; port 0 stands for the port of the URL.
+    /// Returns the open addresses of a name; port 0 stands for the port of the URL.
     ///
     /// The first answer sets the class of the name's addresses (see [`FetchRequest::class`](super::FetchRequest::class)).
     pub(super) async fn look_up(&self, name: &str, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
@@ -94,7 +94,7 @@ impl GuardedResolver {
 }
 
 /// The operator named these addresses for this host: they are open. A port in a rule takes the place of the scheme's own port;
-/// where another port stands in the URL, the rule doesn't apply (`docs/cli.md` has the table), and no name server is asked.
+/// if the URL has another port, the rule doesn't apply (`docs/cli.md` has the table), and no name server is asked.
 fn by_rule(mut addrs: Vec<SocketAddr>, aim: &Aim) -> Result<Vec<SocketAddr>, NoAddress> {
     if let Some(pinned) = aim.pinned() {
         addrs.retain(|addr| addr.ip() == pinned);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_answer_of_a_name_binds_the_later_ones() {
+    fn the_first_answer_for_a_name_restricts_later_ones() {
         let resolver = resolver(&[], &["127.0.0.0/8", "10.0.0.0/8"]);
         let later = aim(80, false, None);
         assert!(resolver.open_ones(&ips(&["10.0.0.1", "127.0.0.1"]), "a.test", &later).is_ok());
@@ -260,7 +260,7 @@ mod tests {
                 let aim = Aim::of(&request, &request.url);
                 let host = request.url.host_str().unwrap();
                 let found = resolver(rules, nets).look_up(host, &aim).await;
-                // As the client connects: the URL's port where it stands there or the rule has none.
+                // As the client connects: the URL's port if it has one or the rule has none.
                 let port = |addr: &SocketAddr| {
                     if aim.is_explicit || addr.port() == 0 { aim.port } else { addr.port() }
                 };

@@ -11,7 +11,7 @@ use super::body_budget::BodyPermit;
 
 /// A header section: names in lower case, values as sent, one entry a field line.
 ///
-/// In order of arrival by the first line of each name; lines of the same name stand together, in their order.
+/// In order of arrival by the first line of each name; lines of the same name are adjacent, in their order.
 pub type FieldLines = Vec<(String, Vec<u8>)>;
 
 /// `Retry-After` of a header section; the longest, where there are several.
@@ -44,7 +44,7 @@ pub struct Response {
     pub body: Bytes,
     /// The value of the Content-Encoding field, lower-case, when it names a coding other than `identity`.
     pub content_encoding: Option<String>,
-    /// Set when a limit cut the body. What stands in `body` then is the beginning, up to that limit.
+    /// Set when a limit cut the body. `body` is then the beginning, up to that limit.
     pub truncated: Option<Truncation>,
     /// The address that answered.
     pub remote: Option<SocketAddr>,
@@ -54,7 +54,7 @@ pub struct Response {
     pub request_head: Vec<u8>,
     /// The time from the call to the last byte of the body.
     pub elapsed: Duration,
-    /// What the bodies take of the room that all responses share; given back when the response is dropped.
+    /// What the bodies take of the memory budget that all responses share; returned when the response is dropped.
     pub permit: BodyPermit,
 }
 

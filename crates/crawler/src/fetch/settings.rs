@@ -58,7 +58,7 @@ impl FetchSettings {
 
     /// Makes the default settings for a user agent.
     pub fn new(user_agent: impl Into<String>) -> Self {
-        // A quarter is left for the database, the archive, the log.
+        // A quarter remains for the database, the archive, the log.
         let descriptors = open_files_limit();
         Self {
             user_agent: user_agent.into(),

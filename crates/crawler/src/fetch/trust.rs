@@ -1,4 +1,4 @@
-//! TLS: who is trusted.
+//! TLS: the trusted certificate authorities.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One host in the frontier: its queues, its seen set, and when it may be asked again.
+//! One host in the frontier: its queues, its seen set, and when it may get the next request.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -78,10 +78,10 @@ pub struct HostRecord {
     pub next_at: Timestamp,
     /// The wait that `next_at` was the end of, in milliseconds: a jump of the wall clock can't make it longer.
     pub wait_ms: u64,
-    /// What was left of it when this was written, in milliseconds. A jump of the wall clock can't make it shorter either.
+    /// What remained of it when this was written, in milliseconds. A jump of the wall clock can't make it shorter either.
     #[serde(default)]
     pub left_ms: Option<u64>,
-    /// When this was written, on the machine's own clock, where something was left.
+    /// When this was written, on the machine's own clock, if something remained.
     #[serde(default)]
     pub boot: Option<Boot>,
     /// Why it waits.
@@ -92,7 +92,7 @@ pub struct HostRecord {
     pub delay_reason: DelayReason,
     /// How robots.txt was last answered.
     pub robots_status: Option<String>,
-    /// Set where the host is left alone for the rest of this crawl.
+    /// Set if the host is skipped for the rest of this crawl.
     pub parked: Option<String>,
     /// State of pace.
     pub pace: HostPace,
@@ -151,7 +151,7 @@ pub(crate) struct Host {
     pub(crate) stored: StoredAs,
 }
 
-/// Where a host stands in the store.
+/// Where a host is in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoredAs {
     /// Nowhere yet.
@@ -212,8 +212,8 @@ impl Host {
     /// Takes up a stored host. A request may have been under way when the last process ended, so every host waits for
     /// its whole gap from now; a longer wait goes on, but never for longer than it was meant to last.
     ///
-    /// The wall clock may have been set since, so it doesn't say what is left of a wait. The machine's own clock (`boot`) does. Where
-    /// it was started anew in between nobody can tell, and what was left then is waited for once more.
+    /// The wall clock may have been set since, so it doesn't say what remains of a wait.  The machine's own clock (`boot`) does. Where
+    /// it was rebooted in between that is unknown, and what remained then is waited for again.
     pub(crate) fn restore(record: &HostRecord, now: Now, boot: Option<Boot>) -> Self {
         let gap = Delay { length: Duration::from_millis(record.delay_ms), why: record.delay_reason };
         let mut host = Self::new(&record.host, gap);
@@ -240,7 +240,7 @@ impl Host {
         host.counts = record.counts;
         host.robots_status = record.robots_status.as_deref().map(Into::into);
         host.class = Arc::new(record.address_class.map_or_else(OnceLock::new, OnceLock::from));
-        // A wait that began anew has to be on record with the clock that it runs on now, or it would begin anew with each process.
+        // A wait that started over has to be recorded with the clock that it runs on now, or it would start over with each process.
         host.dirty = passed.is_none() && !left.is_zero();
         host
     }

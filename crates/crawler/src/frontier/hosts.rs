@@ -14,7 +14,7 @@ use crate::ids::HostId;
 use crate::pace::DelayReason;
 use crate::url::FingerprintKey;
 
-/// Decoded blocks that are kept: hosts found together stand in one block, and are ready one after the other.
+/// Decoded blocks that are kept: hosts found together are in one block, and become ready one after the other.
 const BLOCKS: usize = 16;
 
 /// What is known of every host in memory.
@@ -32,7 +32,7 @@ pub(super) struct Slot {
     pub(super) stamp: u32,
     /// What it waits for; of an idle host.
     pub(super) why: DelayReason,
-    /// It is left alone for the rest of this process; of an idle host.
+    /// It is skipped for the rest of this process; of an idle host.
     pub(super) parked: bool,
 }
 
@@ -110,7 +110,7 @@ impl Hosts {
         self.slots.iter().position(|slot| slot.name == 0)
     }
 
-    /// Finds a host by its name. Two names are told apart by 64 bits of a hash whose key is the crawl's secret.
+    /// Finds a host by its name. Two names are distinguished by 64 bits of a hash whose key is the crawl's secret.
     pub(super) fn find(&self, name: &str) -> Option<HostId> {
         let hash = self.hash(name);
         self.by_name.find(hash, |&index| self.slots[index as usize].name == hash).map(|&index| HostId(index))

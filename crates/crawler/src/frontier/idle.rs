@@ -18,7 +18,7 @@ use crate::ids::HostId;
 use crate::pace::Why;
 use crate::store::{Store, StoreError, Tree};
 
-/// Bytes of fresh URLs and fingerprints that stand beside a host's record; a host with more gets chunks and blocks.
+/// Bytes of fresh URLs and fingerprints that are stored with a host's record; a host with more gets chunks and blocks.
 const INLINE: usize = 1_024;
 
 /// Bytes that a host's fresh URLs and fingerprints would take beside its record.
@@ -27,7 +27,7 @@ fn inline_bytes(host: &Host) -> usize {
     urls + 8 * host.seen.fresh().len()
 }
 
-/// Whether an unasked host has nothing under way, and so little queued that it stands beside its record.
+/// Whether an unasked host has nothing under way, and so little queued that it is stored with its record.
 pub(super) fn may_be_put_away(host: &Host) -> bool {
     host.is_at_rest() && inline_bytes(host) <= INLINE
 }
@@ -60,7 +60,7 @@ impl<S: Store> Frontier<S> {
             let id = HostId(idle.id);
             let mut host = Host::restore(&idle.record, now, boot);
             if host.dirty && host.wait.length > host.gap.length {
-                // A pause that begins anew has to be on record; a mere gap begins anew with each process.
+                // A pause that starts over has to be recorded; a mere delay starts over with each process.
                 names(&idle.record.host);
                 self.hosts.put(id, idle.host(now, boot, self.process));
                 self.dirty.push(id);
@@ -110,7 +110,7 @@ impl<S: Store> Frontier<S> {
     }
 
     /// Puts hosts away that weren't used lately, where more are in memory than [`super::FrontierLimits::hosts_in_memory`]:
-    /// down to seven eighths of that. What they hold stands in their blocks with the next cut.
+    /// down to seven eighths of that. What they hold is in their blocks with the next cut.
     ///
     /// Each cut does it. A page may make ten thousand hosts known, and commits may be slow: called between two pages, it
     /// bounds what is in memory to the limit and one page's hosts.
@@ -182,7 +182,7 @@ impl<S: Store> Frontier<S> {
         Ok(())
     }
 
-    /// The idle hosts with URLs queued: name, what they wait for or are left alone for, URLs. At most `most` of them.
+    /// The idle hosts with URLs queued: name, what they wait for or why they are skipped, URLs. At most `most` of them.
     pub(super) fn idle_remaining(&mut self, most: usize) -> Result<Vec<(String, String, u64)>, StoreError> {
         let is_remaining = |slot: &super::hosts::Slot| slot.host().is_none() && slot.queued > 0;
         let ids: Vec<HostId> =
@@ -196,7 +196,7 @@ impl<S: Store> Frontier<S> {
         ids.into_iter().map(row).collect()
     }
 
-    /// What idle hosts wait for, each with the time left and whether it is left alone.
+    /// What idle hosts wait for, each with the remaining time and whether it is skipped.
     pub fn idle_waits(&self, now: Now) -> impl Iterator<Item = (DelayReason, Duration, bool)> {
         let idle = self.hosts.slots().filter(|(_, slot)| slot.host().is_none() && slot.queued > 0);
         idle.map(move |(_, slot)| {

@@ -1,4 +1,4 @@
-//! What goes out of the frontier and comes back: permits, leases, settlements, and figures, as plain values.
+//! The plain values that the frontier returns and accepts: permits, leases, settlements, and figures.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Permit {
         &self.0
     }
 
-    /// Says where the host is booked.
+    /// Returns where the host is booked.
     pub fn book(&mut self, booking: Option<Booking>) {
         self.0.booking = booking;
     }
@@ -173,7 +173,7 @@ pub struct Waiting<'a> {
     pub gap: Delay,
     /// URLs it holds back.
     pub queued: u64,
-    /// Set where it is left alone for the rest of this process.
+    /// Set if it is skipped for the rest of this process.
     pub parked: Option<&'a str>,
 }
 

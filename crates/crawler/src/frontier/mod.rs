@@ -1,5 +1,5 @@
-//! The frontier: which URL may be asked for next. One queue per host, and two verbs that own it: [`Frontier::lease`]
-//! hands out a [`Permit`], [`Frontier::settle`] takes it back with what became of it.
+//! The frontier: which URL may be fetched next. One queue per host, and two operations: [`Frontier::lease`] returns a
+//! [`Permit`], [`Frontier::settle`] takes it back with the outcome.
 //!
 //! - At most one permit per host exists at any time (I1), and none before the host's time (I2).
 //! - The URL of a permit stays at the head of its queue until it is settled: a crash in between leases it again (I11).
@@ -70,7 +70,7 @@ const SITEMAP_TURN: Duration = Duration::from_millis(250);
 pub struct Opening<'a> {
     /// The present moment.
     pub now: Now,
-    /// Tells how long the process before this one has been gone.
+    /// How long the process before this one has been gone.
     pub clock: Option<Clock>,
     /// Set, every host waits for its whole gap, at least that long, from now: the process before this one may have had a request
     /// under way, or answered and not yet on record, to any of them. A server may work on such a request for as long as its
@@ -326,7 +326,7 @@ impl<S: Store> Frontier<S> {
         slot.host().map_or(u64::from(slot.queued), Host::queued)
     }
 
-    /// Queues a known URL once more: it is to be visited again. The host must be in memory ([`Frontier::load`]).
+    /// Queues a known URL again: it is to be revisited. The host must be in memory ([`Frontier::load`]).
     pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
         self.host_mut(id).push(Priority::Link, url);
         self.queued += 1;
@@ -390,7 +390,7 @@ impl<S: Store> Frontier<S> {
                 return Ok(Some(self.permit(id, url, Work::Visit(item), rested)));
             }
             if !self.hosts[id].sitemaps.is_empty() {
-                // Only sitemaps are left, and enough of them are under way.
+                // Only sitemaps remain, and enough of them are in flight.
                 self.host_mut(id).not_before = now.mono + SITEMAP_TURN;
                 self.schedule(id);
             }
@@ -511,7 +511,7 @@ impl<S: Store> Frontier<S> {
         Completion::Applied
     }
 
-    /// Gives a lease back untouched: the URL stays at the head of its queue, the host waits until `not_before`.
+    /// Returns a lease back untouched: the URL stays at the head of its queue, the host waits until `not_before`.
     pub fn release(&mut self, permit: Permit, not_before: Duration, wait: Delay) -> Completion {
         self.settle(permit, Settlement { done: false, asked: false, again: None, not_before, wait })
     }
@@ -522,7 +522,7 @@ impl<S: Store> Frontier<S> {
         host.is_some_and(|host| host.leased.is_some() && host.token == lease.token)
     }
 
-    /// Gives a host a robots fetch, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
+    /// Returns a host a robots fetch, which it does before its own visits. The host must be in memory ([`Frontier::load`]).
     pub fn send(&mut self, id: HostId, robots_fetch: RobotsFetch) {
         self.host_mut(id).robots_fetches.push_back(robots_fetch);
         self.schedule_if_idle(id);

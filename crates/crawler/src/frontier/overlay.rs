@@ -1,4 +1,4 @@
-//! The frontier's view of the store: what is committed, below what is on its way there.
+//! The frontier's view of the store: what is committed, overlaid with what is about to be.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl<S: Store> Overlay<S> {
         self.bytes
     }
 
-    /// Gives the changes since the last cut, and the number by which [`Overlay::committed`] is told of them.
+    /// Returns the changes since the last cut, and the number to pass to [`Overlay::committed`] for them.
     pub(crate) fn cut(&mut self) -> (u64, Vec<Write>) {
         let layer = std::mem::take(&mut self.pending);
         self.bytes = 0;

@@ -1,4 +1,4 @@
-//! How the frontier reaches the store: chunks, blocks, the journal, and the fold that turns the one into the others.
+//! How the frontier is stored: chunks, blocks, the journal, and the fold of the journal into the others.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::store::{Store, StoreError, Tree, Write};
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JournalPart {
     pub(super) host: HostId,
-    /// Set for a host that stands nowhere else yet.
+    /// Set for a host that is stored nowhere else yet.
     pub(super) new: Option<NewHost>,
     /// Queue, first position, URLs.
     pub(super) queues: Vec<(u8, u64, Vec<QueuedUrl>)>,
@@ -113,7 +113,7 @@ impl<S: Store> Frontier<S> {
         let queue = self.hosts[id].queue(priority);
         queue.load(chunk);
         self.chunks_loaded += 1;
-        // A chunk that doesn't hold its own head would be read for ever.
+        // A chunk that doesn't hold its own head would be read forever.
         if matches!(queue.head(), NextUrl::Chunk(_)) {
             return Err(lost(Tree::Queue, &format!("URLs of chunk {number} of host {}", id.0)));
         }
@@ -144,7 +144,7 @@ impl<S: Store> Frontier<S> {
         !self.undurable.is_empty()
     }
 
-    /// Told when a cut is durable.
+    /// Called when a cut is durable.
     pub fn committed(&mut self, generation: u64) {
         self.view.committed(generation);
         self.durable = self.durable.max(generation);
@@ -200,7 +200,7 @@ impl<S: Store> Frontier<S> {
         Ok(())
     }
 
-    /// Folds what stands in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
+    /// Folds what is in memory and journal into chunks and blocks once the journal is long, some hosts at a time. When
     /// all are done the entries that were there at the beginning can be dropped; until then a replay passes over what is
     /// folded already. Hosts that weren't asked yet are put away: 64 of them take one value, and not three for each.
     fn fold(&mut self, now: Now) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! One queue of one host: an endless array of URLs, of which a stretch is held in memory and the rest in chunks.
+//! One queue of one host: an unbounded array of URLs, of which a part is in memory and the rest in chunks.
 //!
 //! Positions count from 0 and are never used twice. `head` is the next to be leased, `tail` the next to be filled.
 //! Chunk `n` in the store holds positions `64 n ..= 64 n + 63` as far as they are sealed; positions `sealed..tail` are
@@ -46,7 +46,7 @@ pub(crate) struct Queue {
     journaled: u64,
     /// Positions `sealed..tail`.
     fresh: VecDeque<QueuedUrl>,
-    /// The chunk that `head` stands in, once it was read.
+    /// The chunk that has `head`, once it was read.
     loaded: Option<Chunk>,
 }
 
@@ -97,7 +97,7 @@ impl Queue {
         self.fresh.push_back(url);
     }
 
-    /// Puts back what the journal says stood at `position`; what is sealed already is passed over.
+    /// Restores what the journal has at `position`; what is already sealed is skipped.
     pub(crate) fn replay(&mut self, position: u64, url: QueuedUrl) {
         if position == self.tail() {
             self.fresh.push_back(url);
@@ -134,7 +134,7 @@ impl Queue {
     pub(crate) fn advance(&mut self) -> Option<u64> {
         let was_on_disk = self.head < self.sealed;
         self.head += 1;
-        // What was pushed and consumed between two commits, or stands in the journal only, needs no chunk any more.
+        // What was pushed and consumed between two commits, or is only in the journal, no longer needs a chunk.
         if self.head > self.sealed {
             self.fresh.pop_front();
             self.sealed = self.head;
@@ -149,7 +149,7 @@ impl Queue {
     }
 
     /// Seals every whole chunk in memory, or everything with `all`. Calls `write` with each chunk's number and URLs;
-    /// `read` gives the chunk that is on disk already and has to be gone on with.
+    /// `read` gives the chunk that is on disk already and has to be continued.
     pub(crate) fn seal<E>(
         &mut self,
         all: bool,
@@ -160,7 +160,7 @@ impl Queue {
             let number = self.sealed / CHUNK;
             let end = (number + 1) * CHUNK;
             if self.fresh.is_empty() || (self.tail() < end && !all) {
-                // A queue that was filled fast would keep the room for ever.
+                // A queue that was filled fast would keep the memory forever.
                 self.fresh.shrink_to(CHUNK as usize / 8);
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Reads the queues of a stored frontier without taking it up: what is still to be fetched. Nothing is changed.
+//! Reads the queues of a stored frontier without opening it: the URLs still to be fetched. Nothing is changed.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub struct StoredUrl {
     pub id: HostId,
     /// The host as stored.
     pub host: Arc<HostRecord>,
-    /// The queue it stands in.
+    /// Its queue.
     pub priority: Priority,
     /// The URL.
     pub url: QueuedUrl,
@@ -59,13 +59,13 @@ pub struct StoredQueue<'a, S> {
 /// What a queue holds beyond its sealed positions, by host and number of the queue.
 type Journal = HashMap<(HostId, u8), Vec<QueuedUrl>>;
 
-/// The rest of one queue: chunks first, then what stands in the journal only.
+/// The rest of one queue: chunks first, then what is only in the journal.
 struct Stretch {
     priority: Priority,
     /// Positions that are on disk and not consumed.
     positions: Range<u64>,
     chunks: Range<u64>,
-    /// What stands beside the host's record, before what stands in the journal.
+    /// What is stored with the host's record, before what is in the journal.
     fresh: Vec<QueuedUrl>,
 }
 

@@ -1,4 +1,4 @@
-//! What `crawl repair` does to a new frontier: it learns which URLs are done, and takes over what hosts asked for.
+//! Builds a new frontier for `crawl repair`: which URLs are done, and the delays and pauses of hosts.
 
 use super::host::{Host, HostRecord};
 use super::{Frontier, HostId};
@@ -43,7 +43,7 @@ impl<S: Store> Frontier<S> {
 /// A stretch of a queue: host, number of the queue, position of the first URL, URLs.
 pub(crate) type Stretch = (HostId, u8, u64, Vec<super::QueuedUrl>);
 
-/// Gives the URLs of a journal entry, with host and number of the queue.
+/// Returns the URLs of a journal entry, with host and number of the queue.
 pub(crate) fn journal_urls(value: &[u8]) -> Option<Vec<Stretch>> {
     let parts: Vec<super::persist::JournalPart> = postcard::from_bytes(value).ok()?;
     let urls = parts.into_iter().flat_map(|part| {
@@ -52,20 +52,20 @@ pub(crate) fn journal_urls(value: &[u8]) -> Option<Vec<Stretch>> {
     Some(urls.collect())
 }
 
-/// Gives the position of the first URL of a chunk, and its URLs.
+/// Returns the position of the first URL of a chunk, and its URLs.
 pub(crate) fn chunk_urls(value: &[u8]) -> Option<(u64, Vec<super::QueuedUrl>)> {
     let bytes = crate::packed::unpack(value).ok()?;
     let chunk: super::queue::Chunk = postcard::from_bytes(&bytes).ok()?;
     Some((chunk.first, chunk.urls))
 }
 
-/// Gives the ids and names of the hosts that a journal entry found.
+/// Returns the ids and names of the hosts that a journal entry found.
 pub(crate) fn journal_names(value: &[u8]) -> Vec<(HostId, String)> {
     let parts: Vec<super::persist::JournalPart> = postcard::from_bytes(value).unwrap_or_default();
     parts.into_iter().filter_map(|part| Some((part.host, part.new?.name))).collect()
 }
 
-/// Gives the hosts of a block, with the URLs that stand in it: host, number of the queue, position of the first.
+/// Returns the hosts of a block, with its URLs: host, number of the queue, position of the first.
 pub(crate) fn block_hosts(value: &[u8]) -> Vec<(HostId, HostRecord, Vec<Stretch>)> {
     let stretches = |host: &super::idle_host::IdleHost| {
         let queues = (0_u8..).zip(host.record.queues).zip(host.urls.clone());

@@ -1,4 +1,4 @@
-//! A host's sitemaps: asked for like its pages, before them. They stand in the store as records; here is their
+//! A host's sitemaps: fetched like its pages, before them. They are in the store as records; here is their
 //! order, 8 bytes for each: a robots.txt may name five hundred with a URL of a kilobyte each.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The hosts of a stored frontier, in the order of their ids, wherever they stand: in records of their own, in blocks, or in
+//! The hosts of a stored frontier, in the order of their ids, wherever they are stored: in records of their own, in blocks, or in
 //! the journal alone. Nothing is changed.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::persist::{JournalPart, NewHost};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
 
-/// A host as stored, with the URLs of each queue that stand beside its record.
+/// A host as stored, with the URLs of each queue that are stored with its record.
 pub(super) type Stored = (HostId, HostRecord, [Vec<QueuedUrl>; 3]);
 
 /// Iterates over the hosts of a store with their records. Memory: the names in the journal, and one block.

@@ -245,7 +245,7 @@ fn open_in(store: &Arc<MemoryStore>, clock: Clock) -> Frontier<MemoryStore> {
 #[tokio::test(start_paused = true)]
 async fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap() {
     const DAY: i64 = 24 * 3600;
-    // How far the wall clock is set, how long nobody was there, whether the machine was started anew, and what is left of a minute.
+    // How far the wall clock is set, how long no process ran, whether the machine was rebooted, and what remains of a minute.
     for (jump, away, rebooted, left) in [
         (0, 20, false, 40),
         (400 * DAY, 20, false, 40),
@@ -271,7 +271,7 @@ async fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap()
         let clock = clock.next_process(rebooted);
         let mut frontier = open_in(&store, clock);
         assert_eq!(waits(&mut frontier, clock), left, "{jump} {away} {rebooted}");
-        // A wait that began anew is on record as such: it doesn't begin anew with each process.
+        // A wait that started over is recorded as such: it doesn't start over with each process.
         commit_at(&mut frontier, clock.now());
         tokio::time::advance(Duration::from_secs(25)).await;
         let clock = clock.next_process(false);
@@ -321,7 +321,7 @@ fn robots_fetches_go_before_visits_and_parked_hosts_keep_their_urls() {
 
 #[test]
 fn one_seen_set_at_a_time_is_enough() {
-    // Memory is bounded by what is in use: with room for 150 fingerprints, 40 hosts of 100 URLs keep two sets at most.
+    // Memory is bounded by what is in use: with space for 150 fingerprints, 40 hosts of 100 URLs keep two sets at most.
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, TIGHT);
     for host in 0..40 {
@@ -370,7 +370,7 @@ fn a_long_journal_is_dropped_some_entries_a_commit() {
     }
     assert_eq!(most, AT_ONCE);
     let left = store.scan(Tree::Journal, &[]).count();
-    assert!(longest > 200 && left < 150, "{longest} entries at most, {left} left");
+    assert!(longest > 200 && left < 150, "{longest} entries at most, {left} remain");
     let mut again = open(&store, limits);
     assert_eq!(again.counts().queued, 700);
     assert_eq!(offer(&mut again, &url(0, 0), true), Admitted::Seen);
@@ -559,7 +559,7 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
 }
 
 #[test]
-fn a_host_with_many_urls_is_put_away_in_chunks_and_one_that_is_left_alone_stays_so() {
+fn a_host_with_many_urls_is_put_away_in_chunks_and_a_skipped_one_stays_skipped() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = few(&store, 1);
     for n in 0..200 {
@@ -577,7 +577,7 @@ fn a_host_with_many_urls_is_put_away_in_chunks_and_one_that_is_left_alone_stays_
     let rows = frontier.remaining(now(2_000), 100).unwrap();
     assert!(rows.contains(&("h1.example".to_owned(), "max-pages-per-host 9".to_owned(), 200)), "{rows:?}");
     while let Some(permit) = frontier.lease(now(9_000)).unwrap() {
-        assert_ne!(permit.lease().host, id, "a host that is left alone is leased");
+        assert_ne!(permit.lease().host, id, "a skipped host is leased");
         settle(&mut frontier, permit, true, None);
     }
     assert_eq!(offer(&mut frontier, &url(1, 7), true), Admitted::Seen);

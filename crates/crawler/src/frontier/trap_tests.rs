@@ -94,7 +94,7 @@ fn what_waits_untested_is_counted_when_its_host_wakes() {
 }
 
 #[test]
-fn what_waits_is_held_once_its_group_goes_on_saying_the_same() {
+fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     let store = Arc::new(MemoryStore::default());
     let mut frontier = open(&store, 9_999);
     for n in 0..100 {

@@ -1,4 +1,4 @@
-//! The frontier's side of the trap guard: a host's budgets are asked when a URL is new, and when it is to be asked for.
+//! The frontier's side of the trap guard: a host's budgets are checked when a URL is new, and before it is fetched.
 
 use super::host::{Host, Priority};
 use super::item::QueuedUrl;

@@ -1,4 +1,4 @@
-//! What hosts wait for: gaps, pauses, visits that are held back, hosts that are left alone; and which is ready next.
+//! What hosts wait for: delays, pauses, visits that are held back, skipped hosts; and which is ready next.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
-    /// Leaves a host alone for the rest of this process; its URLs stay queued.
+    /// Skips a host for the rest of this process; its URLs stay queued.
     pub fn park(&mut self, id: HostId, reason: &str) {
         self.host_mut(id).parked = Some(reason.into());
         self.schedule_if_idle(id);
@@ -160,7 +160,7 @@ impl<S: Store> Frontier<S> {
         })
     }
 
-    /// The hosts with URLs queued: name, what they wait for or are left alone for, URLs queued. At most `most` of them,
+    /// The hosts with URLs queued: name, what they wait for or why they are skipped, URLs queued. At most `most` of them,
     /// those in memory first. Cost: one read for 64 of the others.
     pub fn remaining(&mut self, now: Now, most: usize) -> Result<Vec<(String, String, u64)>, StoreError> {
         let row = |host: Waiting<'_>| {
@@ -183,7 +183,7 @@ impl<S: Store> Frontier<S> {
         slots.count() as u64
     }
 
-    /// Why a host with URLs queued is left alone, if one is.
+    /// Why a host with URLs queued is skipped, if one is.
     pub fn parked_for(&mut self) -> Result<Option<String>, StoreError> {
         let waits = |host: &super::host::Host| host.leased.is_none() && host.queued() > 0;
         let in_memory = self.hosts.iter().filter(|(_, host)| waits(host));

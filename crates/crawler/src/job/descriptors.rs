@@ -1,13 +1,13 @@
-//! How many requests the open-file limit of the process leaves room for.
+//! How many requests the open-file limit of the process allows.
 
 use std::num::NonZero;
 
 /// Descriptors that the crawl needs beside its connections: database, archive, log, streams, runtime, DNS.
 const OWN: usize = 32;
 
-/// Requests in flight that the process has descriptors for: half of what is left may be held by idle connections. No bound
+/// Requests in flight that the process has descriptors for: half of the remaining ones may be held by idle connections. No bound
 /// where the system doesn't say (Linux does, in `/proc/self/limits`). Beyond it a crawl would still go on, by pauses.
-pub(super) fn room() -> usize {
+pub(super) fn limit() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     soft_limit(&limits).map_or(usize::MAX, |limit| most(limit).get())
 }
@@ -32,6 +32,6 @@ mod tests {
         assert_eq!(soft_limit(text), Some(64));
         assert_eq!(soft_limit(&text.replace("64 ", "unlimited ")), None);
         assert_eq!([0, 33, 64, 1024].map(|limit| most(limit).get()), [1, 1, 16, 496]);
-        assert!(room() > 0);
+        assert!(limit() > 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The full-text index of a run: started before it, finished after it; removed where the run keeps none.
+//! The full-text index of a run: started before it, finished after it; removed if the run keeps none.
 
 use std::path::Path;
 

@@ -133,7 +133,7 @@ pub struct Job {
     started: Timestamp,
     revisiting: bool,
     rejudged: Rejudged,
-    /// Withdrawn content was removed from the database: it may stand in the files of the index still.
+    /// Withdrawn content was removed from the database: it may still be in the files of the index.
     purges_index: bool,
 }
 
@@ -193,7 +193,7 @@ impl Job {
         Ok(job)
     }
 
-    /// What the run will judge again of the URLs that earlier runs left out.
+    /// What the run will judge again of the URLs that earlier runs skipped.
     pub fn rejudged(&self) -> &Rejudged {
         &self.rejudged
     }
@@ -225,8 +225,8 @@ impl Job {
         }
     }
 
-    /// Queues every page again whose last visit is at least `age` ago, and gives their number; a round that was cut off is
-    /// gone on with instead. Without an age only the latter.
+    /// Queues every page again whose last visit is at least `age` ago, and returns their number; an interrupted round is
+    /// continued instead. Without an age only the latter.
     pub fn revisit(&mut self, age: Option<Duration>, now: Timestamp) -> Result<u64, JobError> {
         let queued = revisit::begin(&self.store, self.key, age, now)?;
         self.revisiting = revisit::is_open(&*self.store)?;
@@ -280,14 +280,14 @@ impl Job {
             max_crawl_delay: settings.pace.max_crawl_delay,
         });
         let changed = self.rejudged.changed;
-        let left_out = (!changed.is_empty())
+        let skipped_urls = (!changed.is_empty())
             .then(|| View::over(Arc::clone(&self.store)).map(|view| view.in_dir(Arc::clone(&dir))))
             .transpose()
             .map_err(|error| JobError::View(Box::new(error)))?;
         let engine = EngineSettings { run: Some(self.run), changed, ..engine_settings(settings, self.key) };
         let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
-        if let Some(left_out) = left_out {
-            engine.judge_again(left_out);
+        if let Some(skipped_urls) = skipped_urls {
+            engine.judge_again(skipped_urls);
         }
         engine.take_up_pauses(pauses)?;
         let ran = engine.run(stop.clone()).await;

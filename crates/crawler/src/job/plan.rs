@@ -1,5 +1,5 @@
-//! Plans a crawl: asks for robots.txt and sitemaps, at the pace and within the guards of a crawl, and for nothing else;
-//! or judges what the directory of a crawl holds, and asks nobody.
+//! Plans a crawl: fetches only robots.txt and sitemaps, with the delays and the address guard of a crawl; or uses what
+//! the directory of a crawl has, without requests.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Which settings that leave URLs out are different from those by which that was last judged.
+//! Which settings that exclude URLs have changed since skipped URLs were last judged.
 
 use super::JobError;
 use crate::config::{LedgerLevel, Settings, differences, read_settings_in_force, value_of};
@@ -6,12 +6,12 @@ use crate::record::{JUDGED_BY, LinkOutcome, RunSettings};
 use crate::store::{Store, Tree};
 use crate::view::all_runs;
 
-/// What the start of a run finds out about URLs that earlier runs left out.
+/// What the start of a run finds out about URLs that earlier runs skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rejudged {
-    /// The keys that are different now and left URLs out before, each with its value in this run; none where nothing is judged again.
+    /// The keys that have changed and excluded URLs before, each with its value in this run; none if nothing is judged again.
     pub changed: Vec<(&'static str, String)>,
-    /// A run had `--ledger off`: what it left out isn't on record, and can't be judged again.
+    /// A run had `--ledger off`: the URLs it skipped aren't recorded, and can't be judged again.
     pub is_unrecorded: bool,
 }
 

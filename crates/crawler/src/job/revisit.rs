@@ -1,8 +1,8 @@
-//! A round of revisits: every page that is due is queued once more.
+//! A round of revisits: every page that is due is queued again.
 //!
-//! A page is due when its last visit is as long ago as was asked for, and never earlier than its `revisit-after` wishes;
-//! one whose `unavailable_after` has passed ten times later, 30 days at the least (spec 4.4, 4.7). The round is on record,
-//! so that one that is cut off is gone on with and not begun again.
+//! A page is due when its last visit is as long ago as requested, but never earlier than its `revisit-after`;
+//! one whose `unavailable_after` has passed ten times later, 30 days at the least. The round is on record,
+//! so that an interrupted one is continued and not started over.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn read<S: Store>(store: &S) -> Result<Option<Round>, JobError> {
     Ok(value.map(|value| serde_json::from_slice(&value)).transpose().map_err(CommitError::from)?)
 }
 
-/// Begins a round, or goes on with the one that was cut off; gives the number of URLs queued by it so far.
+/// Starts a round, or continues an interrupted one; returns the number of URLs it has queued so far.
 pub(super) fn begin<S: Store>(
     store: &Arc<S>,
     key: FingerprintKey,

@@ -1,4 +1,4 @@
-//! What each room is told of the settings.
+//! Derives the settings of each module from those of the crawl.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
             max_delay: pace.max_delay,
             max_backoff: pace.max_backoff,
         },
-        concurrency: pace.concurrency.min(descriptors::room()),
+        concurrency: pace.concurrency.min(descriptors::limit()),
         per_ip: pace.per_ip,
         max_rate: pace.max_rate,
         max_bandwidth: pace.max_bandwidth,
@@ -56,7 +56,7 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
     }
 }
 
-/// The budgets of the trap guard. Who says how deep the crawl goes has said it.
+/// The budgets of the trap guard. `limits.max_depth` overrides `traps.depth`.
 fn traps(settings: &Settings) -> TrapSettings {
     let depth = settings.traps.depth.filter(|_| settings.limits.max_depth.is_none());
     TrapSettings { depth, ..settings.traps }
@@ -99,7 +99,7 @@ pub fn consent_cache<S: Store>(
 }
 
 /// Whether a page whose head wasn't read to its end is kept out of index and archive: where the dialect of robots.txt is one
-/// that closes what can't be told.
+/// that closes what is undecidable.
 pub(super) fn closes_unread_head(settings: &Settings) -> bool {
     matches!(settings.robots.dialect, Dialect::Hardened | Dialect::Strictest)
 }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::config::{KEYS, scope};
 
-    /// All that the rooms are told, as text.
+    /// The settings of all modules, as text.
     fn all_rules(settings: &Settings) -> String {
         let key = FingerprintKey([7; 32]);
         let PageRules { limits, select_limits, sitemap_limits, .. } = page_rules(settings, Vec::new(), key);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_reaches_a_room() {
+    fn every_limit_reaches_a_module() {
         let usual = all_rules(&Settings::default());
         let sections = ["limits.", "traps.", "page.", "sitemap."];
         let of_fetch = [

@@ -1,4 +1,4 @@
-//! Writes the database anew where stored content was withdrawn: sled keeps a removed value in its free space until the
+//! Rewrites the database if stored content was withdrawn: sled keeps a removed value in its free space until the
 //! segment is used again, and withdrawn content must not be found in any file.
 //!
 //! The new database is complete before the old one is touched: [`swap`] has the steps, and what an interruption leaves.
@@ -12,12 +12,12 @@ use crate::store::{SledStore, Store, Tree, Write};
 /// Bytes of one commit.
 const AT_ONCE: usize = 4 << 20;
 
-/// True where withdrawn content may still stand in the database's free space.
+/// True if withdrawn content may still be in the database's free space.
 pub(super) fn is_due<S: Store>(store: &S) -> Result<bool, JobError> {
     Ok(store.get(Tree::Meta, SCRUB.as_bytes())?.is_some())
 }
 
-/// Writes the database anew. No other handle to it may be open. Needs the space of the database once more on disk.
+/// Rewrites the database. No other handle to it may be open. Needs as much free disk space as the database has.
 fn scrub(dir: &CrawlDir) -> Result<(), JobError> {
     swap::prepare(dir.root())?;
     copy(dir)?;
@@ -58,7 +58,7 @@ pub(super) fn after_run(dir: &CrawlDir) -> Result<(), JobError> {
     })
 }
 
-/// Scrubs before a run. Where that fails (no space left on the disk, say) and the old database is still in force, the
+/// Scrubs before a run. If that fails (the disk is full, say) and the old database is still in force, the
 /// crawl goes on, and the end of the run tries again.
 pub(super) fn before_run(dir: &CrawlDir) -> Result<(), JobError> {
     match after_run(dir) {

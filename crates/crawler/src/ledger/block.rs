@@ -101,7 +101,7 @@ fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
     Ok((head(&heads[..32])?, head(&heads[32..])?, plain))
 }
 
-/// What numbers are told relative to.
+/// The base of relative numbers.
 #[derive(Debug, Default)]
 struct State {
     at: i64,

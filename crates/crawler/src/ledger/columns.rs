@@ -1,4 +1,4 @@
-//! Columns of numbers and texts that a run of entries is split into: what repeats from entry to entry stands side by
+//! Columns of numbers and texts that a run of entries is split into: what repeats from entry to entry is side by
 //! side and packs to nearly nothing.
 
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ pub(super) enum Column {
 /// Columns of numbers.
 const COLUMNS: usize = Column::SealLow as usize + 1;
 
-/// Which list a text stands in; texts that are alike in how they repeat share one.
+/// The list of a text; texts that are alike in how they repeat share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Texts {
     /// Scheme, host and port of URLs.

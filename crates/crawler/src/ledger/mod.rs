@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::record::Decision;
 
-/// Says that a stored value isn't one of the ledger's.
+/// A stored value isn't one of the ledger's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Bad {
@@ -36,7 +36,7 @@ pub enum Bad {
 pub struct Head(pub [u8; 32]);
 
 impl Head {
-    /// The head of an empty ledger; another for each crawl, so that entries of one can't stand in another.
+    /// The head of an empty ledger; another for each crawl, so that entries of one can't be moved to another.
     pub fn first(crawl_id: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("crawl ledger, form 2, first head");
         hasher.update(crawl_id);

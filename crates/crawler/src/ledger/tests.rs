@@ -138,7 +138,7 @@ fn numbered(number: u64) -> Decision {
     }
 }
 
-/// A store with a ledger of so many commits of `size` entries; opened anew before each commit if `restarts`.
+/// A store with a ledger of so many commits of `size` entries; reopened before each commit if `restarts`.
 fn filled(commits: u64, size: u64, restarts: bool) -> MemoryStore {
     let store = MemoryStore::default();
     store.commit(vec![Write::put(Tree::Meta, "crawl_id", "one")]).unwrap();
@@ -178,7 +178,7 @@ fn entries_stay_in_order_whatever_comes_at_once_and_over_restarts() {
             );
             let values = store.scan(Tree::Ledger, &[]);
             let most = values.map(|pair| read(&pair.unwrap().1).unwrap().decisions.len() as u64).max();
-            // What one commit brought stands in one value until it is folded.
+            // The entries of one commit are in one value until it is folded.
             let loose = if size < 512 { size } else { 0 };
             assert!(most <= Some(64.max(loose)), "{commits} x {size}: {most:?} entries in a value");
             heads.push(verdict.head);
@@ -292,7 +292,7 @@ fn whatever_is_done_to_the_chain_shows() {
 }
 
 #[test]
-fn a_damaged_tail_is_left_as_evidence_and_the_chain_goes_on_behind_it() {
+fn a_damaged_tail_is_kept_as_evidence_and_the_chain_continues_after_it() {
     let store = filled(3, 4, false);
     let mut bytes = value(&store, 4);
     bytes.truncate(100);
@@ -311,7 +311,7 @@ fn a_damaged_tail_is_left_as_evidence_and_the_chain_goes_on_behind_it() {
 }
 
 #[test]
-fn a_thousand_like_entries_take_little_room() {
+fn a_thousand_similar_entries_take_little_space() {
     let store = filled(10, 100, false);
     let bytes: usize = store.scan(Tree::Ledger, &[]).map(|pair| pair.unwrap().1.len()).sum();
     assert!(bytes < 20_000, "{bytes}");

@@ -8,7 +8,7 @@ use super::writer::{STATE, State};
 use super::{Head, block};
 use crate::store::{Store, StoreError, Tree};
 
-/// Faults that are told one by one; further ones are counted.
+/// Faults that are listed; further ones are counted.
 const LISTED: usize = 20;
 
 /// What a check of the chain found.
@@ -18,7 +18,7 @@ pub struct Verdict {
     pub intact: bool,
     /// Entries found.
     pub entries: u64,
-    /// Stored values that they stand in.
+    /// Stored values that have them.
     pub values: u64,
     /// The head after the last entry; worth noting down elsewhere.
     pub head: Head,
@@ -45,7 +45,7 @@ pub enum Fault {
         /// The last of them.
         last: u64,
     },
-    /// An entry stands there twice.
+    /// An entry is there twice.
     Repeated {
         /// Its number.
         first: u64,
@@ -165,7 +165,7 @@ impl fmt::Display for Fault {
             Self::Unreadable { first: None } => write!(f, "a value can't be read, nor its key"),
             Self::Missing { first, last } if first == last => write!(f, "entry {first} is missing"),
             Self::Missing { first, last } => write!(f, "entries {first} to {last} are missing"),
-            Self::Repeated { first } => write!(f, "entry {first} stands there twice"),
+            Self::Repeated { first } => write!(f, "entry {first} is there twice"),
             Self::Altered { first, last } => {
                 write!(f, "one of the entries {first} to {last} was changed, or their order")
             }

@@ -1,4 +1,4 @@
-//! Appends entries. What a commit brings stands in a value of its own first; when several such loose values have
+//! Appends entries. The entries of a commit are first in a value of their own; when several such loose values have
 //! gathered they are folded into one, so that few, well packed values are kept and none is written often.
 
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Takes up a store's ledger. Loose values that are damaged are left as they are, as evidence.
+    /// Opens a store's ledger. Loose values that are damaged are kept unchanged, as evidence.
     pub fn open<S: Store>(store: &S) -> Result<Self, StoreError> {
         let crawl_id = store.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
         let first = Head::first(&crawl_id);

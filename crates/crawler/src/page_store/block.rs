@@ -4,10 +4,10 @@ use crate::frontier::HostId;
 use crate::packed::{pack, unpack};
 use crate::url::Fingerprint;
 
-/// Form of a value of whole runs: the links stand in tree `links`.
+/// Format of a value of whole runs: the links are in tree `links`.
 const APART: u8 = 1;
 
-/// Form of a value that one commit brought: the links stand behind the records.
+/// Format of a value of one commit: the links follow the records.
 const TOGETHER: u8 = 2;
 
 /// Bytes of a page in the head of a value: host, fingerprint, whether it has links.
@@ -47,7 +47,7 @@ pub(super) struct PageKey {
     pub(super) has_links: bool,
 }
 
-/// Says that a value can't be read.
+/// A value can't be read.
 #[derive(Debug, thiserror::Error)]
 #[error("a block of records is damaged: {0}")]
 pub(super) struct Bad(String);

@@ -1,7 +1,7 @@
 //! The records of pages and their links: many to a value of the database, in the order in which they were stored.
 //!
 //! Each page has a number, from 0. A value of tree `pages` holds the records of a run of numbers, and its key is the first
-//! of them; a value of tree `links` likewise. What a commit brings stands in a value of its own at first, links included;
+//! of them; a value of tree `links` likewise. The records of a commit are first in a value of their own, links included;
 //! when enough have gathered they are joined into values of about 2 KB. Tree `page_index` leads from fingerprints to numbers.
 //! `docs/storage.md` gives the format and the reasons.
 
@@ -32,7 +32,7 @@ pub(crate) const STATE: &str = "pages";
 pub struct State {
     /// Pages so far: the number of the next one.
     pub count: u64,
-    /// The first page that stands in a value of its commit.
+    /// The first page in a value of its commit.
     pub loose: u64,
     /// The first page that isn't in the index.
     pub indexed: u64,

@@ -20,7 +20,7 @@ pub(crate) fn find<S: Store>(
 /// A value of tree `pages`: its first number, its entries, and the place of the one that was looked for.
 pub(crate) type Found = (u64, Vec<Entry>, usize);
 
-/// Finds a page with those that stand in the same value: its neighbours in time.
+/// Finds a page with those in the same value: its neighbours in time.
 pub(crate) fn find_with_others<S: Store>(
     store: &S,
     host: HostId,
@@ -143,7 +143,7 @@ fn among_the_last<S: Store>(
     Ok(None)
 }
 
-/// The value that a page stands in: its first number and its entries.
+/// The value that has a page: its first number and its entries.
 pub(super) fn block_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<Entry>), StoreError> {
     let missing = || lost(Tree::Pages, format!("the record of page {number}"));
     let (key, value) = store.floor(Tree::Pages, &number_key(number))?.ok_or_else(missing)?;
@@ -170,7 +170,7 @@ fn at<S: Store>(store: &S, number: u64) -> Result<Entry, StoreError> {
 /// The links in a value of tree `links`: numbers of pages, and the links of each.
 pub(super) type LinkBlock = Vec<(u64, Vec<u8>)>;
 
-/// The value that the links of a page stand in, or would: its key and what it holds.
+/// The value for the links of a page: its key and its content.
 pub(super) fn links_block_at<S: Store>(
     store: &S,
     number: u64,

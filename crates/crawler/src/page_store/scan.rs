@@ -62,7 +62,7 @@ pub struct PageScan<'a> {
     pages: Pairs<'a>,
     links: Option<LinkScan<'a>>,
     ready: VecDeque<StoredPage>,
-    /// What there must be; taken when it was told, or can't be any more.
+    /// What there must be; taken when it was reported, or no longer can be.
     state: Option<Result<State, StoreError>>,
     next: u64,
     missing: u64,
@@ -132,7 +132,7 @@ impl Iterator for PageScan<'_> {
                 None => return self.end().map(Err),
             };
             if let Err(error) = taken {
-                // What is missing then is told by this.
+                // This reports what is missing then.
                 self.state = None;
                 return Some(Err(error));
             }

@@ -242,7 +242,7 @@ fn a_crash_at_any_commit_loses_whole_commits_alone() {
 }
 
 #[test]
-fn what_is_missing_or_damaged_is_told() {
+fn missing_or_damaged_records_are_reported() {
     let filled = || {
         let store = MemoryStore::default();
         let mut writer = PageWriter::open(&store).unwrap();

@@ -48,7 +48,7 @@ pub struct PageWriter {
     state: State,
     /// The pages from `state.loose` on, links included.
     tail: Vec<Entry>,
-    /// The first pages of the values in which those stand.
+    /// The first pages of the values that have those.
     values: Vec<u64>,
     /// The pages from `state.indexed` on.
     fresh: Vec<(Fingerprint, u64)>,
@@ -318,7 +318,7 @@ impl NewLinks {
 }
 
 impl Changed {
-    /// Puts a record in the place of the one that stands in a joined value.
+    /// Replaces a record in a joined value.
     fn apply<S: Store>(&mut self, store: &S, number: u64, change: Change) -> Result<(), StoreError> {
         let known = self.pages.range(..=number).next_back();
         let known = known.filter(|(first, entries)| number - **first < entries.len() as u64);
@@ -347,7 +347,7 @@ impl Changed {
         Ok(())
     }
 
-    /// The value in which a page's links stand, or are to stand.
+    /// The value for the links of a page.
     fn links_block<S: Store>(&mut self, store: &S, number: u64) -> Result<&mut LinkBlock, StoreError> {
         let changed = self.links.range(..=number).next_back().map(|(first, _)| *first);
         let stored = read::links_block_at(store, number)?;

@@ -1,4 +1,4 @@
-//! The least time that the requests to a host take: a lower bound of what a crawl needs, whatever the site answers.
+//! The minimum time that the requests to a host take: a lower bound for a crawl, whatever the site responds.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) fn least(timing: Option<&Timing>, delay: Duration, start: Timestamp, 
     let start = start.as_nanosecond().rem_euclid(DAY.cast_signed()).unsigned_abs();
     let (mut at, mut remaining) = (start, u128::from(requests.saturating_sub(1)));
     while remaining > 0 {
-        // The first one may stand outside the windows.
+        // The first one may be outside the windows.
         at = day.next(at);
         remaining -= 1;
         let (part, end) = day.part(at);
@@ -144,7 +144,7 @@ mod tests {
             ("Visit-time: 0400-0845", "03:00:00", 12, HOUR + 10),
             ("Visit-time: 0400-0845", "09:00:00", 2, 19 * HOUR),
             ("Visit-time: 2300-0100", "00:30:00", 11, 10),
-            // A window of two minutes has room for 120 pages a day.
+            // A window of two minutes allows 120 pages a day.
             ("Visit-time: 0400-0401", "04:00:00", 120, 119),
             ("Visit-time: 0400-0401", "04:00:00", 121, 24 * HOUR),
             ("Visit-time: 0400-0401", "04:00:00", 241, 48 * HOUR),

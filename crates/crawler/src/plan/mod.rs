@@ -1,5 +1,5 @@
-//! What a crawl may do, before it does it: from robots.txt and sitemaps alone, per host what may be fetched, which rules
-//! bind us, how fast, and how long it takes at least.
+//! The dry run of a crawl, from robots.txt and sitemaps only: per host what may be fetched, which rules
+//! apply, how fast, and how long it takes at least.
 
 mod least;
 mod text;
@@ -20,7 +20,7 @@ use crate::store::{Store, StoreError};
 use crate::url::{CrawlUrl, Origin};
 use crate::view::SitemapSummary;
 
-/// Rules and warnings of one robots.txt that are told; the others are counted.
+/// Rules and warnings of one robots.txt that are listed; the others are counted.
 const LISTED: usize = 100;
 
 /// Collects URLs and what robots.txt says to each.
@@ -157,7 +157,7 @@ pub struct OriginPlan {
     pub reason: String,
     /// The status of robots.txt.
     pub status: Option<u16>,
-    /// The rules that bind us: number of the line, and the line; at most 100.
+    /// The rules that apply: number of the line, and the line; at most 100.
     pub rules: Vec<PlanLine>,
     /// Rules beyond those.
     pub more_rules: u64,
@@ -404,7 +404,7 @@ impl OriginPlan {
     }
 }
 
-/// The rules that bind us, and how many more there are.
+/// The rules that apply, and how many more there are.
 fn rules(entry: &Entry) -> (Vec<PlanLine>, u64) {
     let binding = entry.robots.binding();
     let more = binding.len().saturating_sub(LISTED) as u64;

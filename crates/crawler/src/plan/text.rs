@@ -1,4 +1,4 @@
-//! The plan for people.
+//! The plan as text.
 
 use std::io::{self, Write};
 
@@ -46,8 +46,8 @@ impl HostPlan {
         writeln!(out)?;
         line(out, &self.host)?;
         item(out, "delay", &format!("{} s between requests ({})", self.delay, self.delay_from))?;
-        if let Some(left) = &self.left {
-            item(out, "skipped", &format!("the host would be skipped: {left}"))?;
+        if let Some(why) = &self.left {
+            item(out, "skipped", &format!("the host would be skipped: {why}"))?;
         }
         let least = duration(self.least_duration);
         item(out, "requests", &format!("at least {}, in at least {least}", self.requests))?;

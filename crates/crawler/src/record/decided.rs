@@ -1,4 +1,4 @@
-//! What was decided: the word of an entry of the ledger.
+//! The decision of a ledger entry: one word.
 
 use super::words::words;
 use super::{RobotsAccess, SitemapState};
@@ -18,7 +18,7 @@ words! {
         NotListed = "not_listed",
         /// A record was changed without a visit.
         Stored = "stored",
-        /// Content left database and archive.
+        /// Content was removed from database and archive.
         Withdrawn = "withdrawn",
         /// A record was saved by a repair.
         Repaired = "repaired",
@@ -34,7 +34,7 @@ words! {
         Paused = "paused",
         /// The URLs of an origin wait behind the others of its host.
         PutBack = "put_back",
-        /// The host is left alone for the rest of the run.
+        /// The host is skipped for the rest of the run.
         Parked = "parked",
         /// The body of a robots.txt is obeyed.
         RobotsRules = "robots_rules",

@@ -20,7 +20,7 @@ pub struct LinkRecord {
     pub nofollow: bool,
     /// What became of it.
     pub outcome: LinkOutcome,
-    /// The part of the page it stands in, where the page says; none on withheld pages.
+    /// Its part of the page, if the page says; none on withheld pages.
     pub position: Option<Position>,
     /// `hreflang` as written; none on withheld pages.
     pub hreflang: Option<String>,
@@ -64,7 +64,7 @@ pub fn decode_links(bytes: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
                 postcard::from_bytes(rest).map_err(|error| RecordError::new(&error))?;
             Ok(links.into_iter().map(LinkRecord::from).collect())
         }
-        _ => Err(RecordError::new(&"links of an unknown form")),
+        _ => Err(RecordError::new(&"links with an unsupported format version")),
     }
 }
 

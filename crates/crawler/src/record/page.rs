@@ -1,4 +1,4 @@
-//! What is kept of one visited page.
+//! The record of one visited page.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::effects::EffectsTaken;
 use super::robots_evidence::RobotsEvidence;
 use crate::ids::Via;
 
-/// Where the response stands in the archive.
+/// The place of the response in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
     /// File in `warc/`.
@@ -26,7 +26,7 @@ pub struct Archived {
 /// Header lines that tell of the content: kept where its text is.
 pub(crate) const TELLING_HEADERS: [&str; 3] = ["link", "refresh", "content-language"];
 
-/// The word in `limits_hit` for a block of JSON-LD that isn't JSON, and was left out.
+/// The word in `limits_hit` for a block of JSON-LD that isn't JSON, and was omitted.
 pub(crate) const BAD_JSON_LD: &str = "json-ld syntax";
 
 /// What a page says of itself beside title, description and keywords. Empty under noindex.
@@ -76,7 +76,7 @@ pub struct PageRecord {
     pub v: u32,
     /// The URL as requested.
     pub url: String,
-    /// The status code; none if no response could be had.
+    /// The status code; none if there was no response.
     pub status: Option<u16>,
     /// The kind of failure: `timeout`, `tls`, `http_404` ...; none for 2xx and 3xx.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +254,7 @@ impl PageRecord {
         if !keep.indexed {
             self.withhold();
             self.followed &= keep.followed;
-            // They were recorded with what stood there; what is wrong with it is said in front.
+            // They were recorded with the text found there, after what is wrong with it.
             for warning in &mut self.directive_warnings {
                 warning.truncate(warning.find(": ").unwrap_or(warning.len()));
             }

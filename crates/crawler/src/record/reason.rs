@@ -1,4 +1,4 @@
-//! Why something was decided: one word, of the vocabulary of what decided it.
+//! The reason of a decision: one word, from the vocabulary of the layer that decided.
 
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ words! {
         MaxCrawlDelay = "max_crawl_delay",
         /// As many pages of a host as `--max-pages-per-host`.
         MaxPagesPerHost = "max_pages_per_host",
-        /// A host that is left alone.
+        /// A skipped host.
         Parked = "parked",
         /// Nobody names the sitemap: it lies at its usual place.
         WellKnown = "well_known",
@@ -84,7 +84,7 @@ words! {
         Run = "run",
         /// A run was stopped.
         Stopped = "stopped",
-        /// A run ended with nothing left to do.
+        /// A run ended with nothing more to do.
         Complete = "complete",
         /// A run ended at a limit.
         Limit = "limit",

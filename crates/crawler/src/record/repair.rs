@@ -1,4 +1,4 @@
-//! What a repair couldn't save of the evidence: JSON in tree `meta`, key `repair`.
+//! Evidence that a repair couldn't recover: JSON in tree `meta`, key `repair`.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct RepairRecord {
     pub v: u32,
     /// When; of several repairs the last.
     pub at: Timestamp,
-    /// Requests that were counted, and stand in the ledger no more.
+    /// Requests that were counted, and are no longer in the ledger.
     pub requests_lost: u64,
 }
 

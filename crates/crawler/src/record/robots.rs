@@ -94,7 +94,7 @@ pub struct RobotsRecord {
     /// When the last good copy was fetched or confirmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good_copy: Option<Timestamp>,
-    /// Why no page of the origin can be had, as an error kind: `robots` where robots.txt itself is at fault, else what
+    /// Why no page of the origin can be fetched, as an error kind: `robots` where robots.txt itself is at fault, else what
     /// keeps the whole host from being asked. Set only with `defer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -120,7 +120,7 @@ pub struct RobotsClocks {
     pub copy_ms: u64,
 }
 
-/// What a page record says of the statements in robots.txt: in which version they stand.
+/// What a page record says of the statements in robots.txt: in which version they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RobotsConsent {
     /// Digest of the rules.

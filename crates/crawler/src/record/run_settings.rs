@@ -1,4 +1,4 @@
-//! What a run was started with: its settings as text, bound into the ledger by their digest.
+//! The settings of a run as text; the ledger has their digest.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! One version of a file in which a site speaks of the uses of its pages.
+//! One version of a file with a site's statements about uses of its pages.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ pub struct SiteFileRecord {
     pub status: Option<u16>,
     /// What it came to, in words.
     pub reason: String,
-    /// True where it couldn't be had: every purpose that it could deny is then denied.
+    /// True if it was unreachable: every purpose that it could deny is then denied.
     pub unreachable: bool,
     /// The body of a 2xx answer, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! One sitemap of one host: how it was found, and what came of it. JSON.
+//! One sitemap of one host: how it was found, and its result. JSON.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub enum SitemapState {
     Redirects,
     /// robots.txt denies it.
     Denied,
-    /// It can't be had, or isn't one.
+    /// It is unreachable, or isn't a sitemap.
     Failed,
 }
 
@@ -105,7 +105,7 @@ pub struct SitemapRecord {
     /// URLs of it that were known already.
     #[serde(default)]
     pub seen: u64,
-    /// URLs of it that were refused: each stands in the ledger.
+    /// URLs of it that were refused: each is in the ledger.
     #[serde(default)]
     pub refused: u64,
 }

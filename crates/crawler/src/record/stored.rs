@@ -1,4 +1,4 @@
-//! What an entry of the ledger says of a record that was stored with it: its digests, so that a later change shows.
+//! The digests that a ledger entry has of a record stored with it, so that later changes are detected.
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! Records on their way to the store: who looks for the last version of a file before its commit is through finds it here.
+//! Records that aren't committed yet: the last version of a file is found here until its commit is complete.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_found_until_nobody_holds_it_and_takes_no_memory_then() {
+    fn a_version_is_found_until_it_is_dropped_and_takes_no_memory_then() {
         let noted = Uncommitted::default();
         let mut held: Vec<Arc<usize>> = Vec::new();
         for n in 0..100_000 {

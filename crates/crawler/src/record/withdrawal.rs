@@ -1,4 +1,4 @@
-//! A capture that has to leave the archive: written before its place is overwritten, kept as a record of it afterwards.
+//! A capture that has to be removed from the archive: written before its place is overwritten, kept as a record of it afterwards.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

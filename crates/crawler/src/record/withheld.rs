@@ -1,4 +1,4 @@
-//! What remains on record of a page whose author keeps its content out: under noindex, or refused for every declared purpose.
+//! The record of a page whose content may not be stored: under noindex, or denied for every declared purpose.
 //!
 //! Its URL, how it was found, how the request went and what its author says to robots stay. Of its links the target, the
 //! element, whether it may be followed and what became of it stay, since the crawl goes on from there; where the author forbids to
@@ -72,13 +72,13 @@ impl PageRecord {
     }
 }
 
-/// A date as RFC 9110 section 5.6.7 writes it, without anything that stood beside it.
+/// A date as RFC 9110 section 5.6.7 writes it, without anything else.
 fn http_date(text: &str) -> Option<String> {
     let date = rfc2822::parse(text).ok()?.timestamp();
     DateTimePrinter::new().timestamp_to_rfc9110_string(&date).ok()
 }
 
-/// Says whether a `<link>` names the page itself by another URL. Such a link is content of a withheld page: it is neither kept
+/// Returns whether a `<link>` names the page itself by another URL. Such a link is content of a withheld page: it is neither kept
 /// nor followed.
 pub fn names_the_page(kind: &str, rel: &str) -> bool {
     kind == "link" && Rel::new(rel).contains("canonical")

@@ -1,4 +1,4 @@
-//! Copies the archive, and finds out which of its records are whole.
+//! Copies the archive, and determines which of its records are intact.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

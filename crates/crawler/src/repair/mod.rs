@@ -1,4 +1,4 @@
-//! `crawl repair`: makes a new directory of what can be read of a damaged one, which is only ever read.
+//! `crawl repair`: builds a new directory from what is readable of a damaged one, which is only read.
 //!
 //! ```text
 //! crawl.toml, or the database's copy of it -> settings, seeds
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A page whose record is lost is read again from the archive; one whose links are lost as well is queued again. What is known
-//! to be done isn't asked for again, what isn't is: nothing is lost that was linked, and no page stands in the tables twice.
+//! to be done isn't asked for again, what isn't is: nothing is lost that was linked, and no page is in the tables twice.
 
 mod archive;
 mod rebuild;
@@ -27,7 +27,7 @@ use crate::job::{CrawlDir, DirError, JobError};
 use crate::store::{StoreError, Tree};
 use crate::warc;
 
-/// Says why nothing could be repaired.
+/// Why nothing could be repaired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepairError {
@@ -86,7 +86,7 @@ pub struct Repaired {
     pub bodies_lost: u64,
     /// Versions of robots.txt kept.
     pub robots: u64,
-    /// Decisions kept; their chain begins anew.
+    /// Decisions kept; their chain starts over.
     pub decisions: u64,
     /// Trees of which a part couldn't be read.
     pub torn: Vec<&'static str>,
@@ -99,7 +99,7 @@ pub struct Repaired {
 }
 
 impl Repaired {
-    /// True if something that was there can't be had back by going on.
+    /// True if something is lost that resuming can't recover.
     pub fn has_losses(&self) -> bool {
         self.pages_lost.is_none_or(|lost| lost > 0)
             || self.bodies_lost > 0
@@ -108,7 +108,7 @@ impl Repaired {
     }
 }
 
-/// Makes the crawl in `from` anew in `out`, which must not exist.
+/// Rebuilds the crawl in `from` in `out`, which must not exist.
 pub fn repair(from: &Path, out: &Path, now: Timestamp) -> Result<Repaired, RepairError> {
     let is_any =
         ["crawl.toml", "db", "db.old", "db.scrubbed", "warc"].iter().any(|name| from.join(name).exists());

@@ -54,7 +54,7 @@ pub(super) struct Rebuild<'a> {
     bytes: usize,
     decisions: Vec<Decision>,
     totals: Totals,
-    /// Requests that stand in the ledger.
+    /// Requests in the ledger.
     requests: u64,
     /// New ids of the old hosts.
     hosts: HashMap<u32, HostId>,
@@ -65,7 +65,7 @@ pub(super) struct Rebuild<'a> {
 type Result<T> = std::result::Result<T, RepairError>;
 
 /// Builds the new database under its unfinished name.
-#[expect(clippy::too_many_arguments, reason = "what was read, and what is to be told")]
+#[expect(clippy::too_many_arguments, reason = "what was read, and what is reported")]
 pub(super) fn rebuild(
     dir: &CrawlDir,
     salvaged: &Salvage,
@@ -173,7 +173,7 @@ impl Rebuild<'_> {
         }
     }
 
-    /// Enters the decisions that can be read; the numbers and the chain begin anew.
+    /// Enters the decisions that can be read; the numbers and the chain start over.
     fn ledger(&mut self) -> Result<()> {
         let mut runs: Vec<(Vec<u8>, Vec<Decision>)> = Vec::new();
         let mut whole = true;
@@ -197,7 +197,7 @@ impl Rebuild<'_> {
         self.commit()
     }
 
-    /// Gives the known hosts their new ids, with what they asked for. Their names stand in three trees.
+    /// Returns the known hosts their new ids, with what they asked for. Their names are in three trees.
     fn hosts(&mut self) -> Result<()> {
         let mut names: std::collections::BTreeMap<u32, String> = std::collections::BTreeMap::new();
         let mut records: HashMap<u32, HostRecord> = HashMap::new();
@@ -360,7 +360,7 @@ impl Rebuild<'_> {
         if self.frontier.pending_bytes() > AT_ONCE { self.commit() } else { Ok(()) }
     }
 
-    /// Queues what stands in the queues and in the journal, from the heads on where these are known.
+    /// Queues what is in the queues and in the journal, from the heads on where these are known.
     fn queues(&mut self) -> Result<()> {
         let salvaged = self.salvaged;
         let whole = salvaged.each(Tree::Queue, |key, value| {
@@ -457,7 +457,7 @@ impl Rebuild<'_> {
             let found = self.repaired.pages + self.repaired.pages_from_archive + self.repaired.pages_again;
             counted.saturating_sub(found)
         });
-        // The counters of what the records tell are counted anew; the others go on.
+        // The counters that follow from the records are counted again; the others continue.
         self.totals = Totals {
             requests: salvaged.requests.max(self.totals.requests),
             skipped: salvaged.skipped,

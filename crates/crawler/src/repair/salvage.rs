@@ -20,7 +20,7 @@ pub(super) struct Salvage {
 impl Drop for Salvage {
     fn drop(&mut self) {
         self.store = None;
-        // Left behind, it is only in the way.
+        // It is of no further use.
         drop(fs::remove_dir_all(&self.place));
     }
 }
@@ -130,7 +130,7 @@ impl Salvage {
         }
     }
 
-    /// Gives every page record that can be read to `each`, with its links unless these are lost; false if a part couldn't be read.
+    /// Returns every page record that can be read to `each`, with its links unless these are lost; false if a part couldn't be read.
     /// Databases of form 1 hold one page a value.
     pub(super) fn pages<E>(
         &self,
@@ -158,9 +158,9 @@ impl Salvage {
         Ok(whole && readable)
     }
 
-    /// Gives every entry of a tree that can be read to `each`; false if a part couldn't be read.
+    /// Returns every entry of a tree that can be read to `each`; false if a part couldn't be read.
     ///
-    /// Where sled stops, it is gone on with from the end, and host by host in between.
+    /// Where sled stops, reading continues from the end, and host by host in between.
     pub(super) fn each<E>(
         &self,
         tree: Tree,

@@ -1,9 +1,9 @@
 //! How old a robots.txt is, and how long it holds, by the clock that counts.
 //!
-//! How long ago a robots.txt was judged is told by the run's own clock, over a restart by the machine's.
+//! How long ago a robots.txt was judged is measured by the run's own clock, over a restart by the machine's.
 //! Where the wall clock says otherwise, since somebody has set it, the stricter of the two counts: a file that lets pages be
 //! fetched holds until one of them says that its time is over, and where pages have to wait, nothing is asked sooner because
-//! the wall clock has jumped. If the machine was started anew in between, the wall clock alone tells; the host's own pause is
+//! the wall clock has jumped. If the machine was rebooted in between, only the wall clock is available; the host's own pause is
 //! kept in full then ([`Boot::since`](crate::clock::Boot::since)).
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) struct Dated<'a> {
 }
 
 impl Dated<'_> {
-    /// How long ago it was judged, by clocks that nobody sets; none where the machine was started anew since.
+    /// How long ago it was judged, by clocks that nobody sets; none if the machine was rebooted since.
     fn age(self, now: Now) -> Option<Duration> {
         self.aged.map(|Aged { age, mono }| age.saturating_add(now.mono.saturating_sub(mono)))
     }
@@ -78,7 +78,7 @@ impl Dated<'_> {
         (failing.saturating_add(least), copy.saturating_add(most))
     }
 
-    /// What came before, with times that fit the wall clock as it stands now.
+    /// The earlier state, with times that fit the present wall clock.
     pub(super) fn history(self, now: Now) -> History {
         let (failing, copy) = self.elapsed(now);
         History {

@@ -6,7 +6,7 @@ use crate::store::{MemoryStore, Write};
 
 const HOUR: i64 = 3600;
 
-/// Seconds after the beginning on the run's own clock; the wall clock stands so many seconds before or after that.
+/// Seconds after the beginning on the run's own clock; the wall clock is so many seconds before or after that.
 fn at(mono: i64, jumped: i64) -> Now {
     let began: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let wall = began + jiff::SignedDuration::from_secs(mono + jumped);

@@ -67,7 +67,7 @@ fn says(entry: &Entry) -> String {
 }
 
 #[test]
-fn what_left_memory_is_read_again_with_the_same_answer() {
+fn an_evicted_entry_is_read_again_with_the_same_result() {
     let store = Arc::new(MemoryStore::default());
     let cache = cache(&store, 64 << 10);
     let mut said = Vec::new();
@@ -89,7 +89,7 @@ fn what_left_memory_is_read_again_with_the_same_answer() {
 }
 
 #[test]
-fn what_left_memory_before_its_commit_is_asked_for_once_all_the_same() {
+fn an_entry_evicted_before_its_commit_is_fetched_only_once() {
     let store = Arc::new(MemoryStore::default());
     let cache = cache(&store, 1);
     let first = answer(&cache, "a.test", 200, "User-agent: *\nDisallow: /closed\n", 0);
@@ -104,7 +104,7 @@ fn what_left_memory_before_its_commit_is_asked_for_once_all_the_same() {
     assert_eq!(later.record.access, RobotsAccess::Stored);
     assert!(!later.robots.verdict("/closed").allowed && later.digest.is_some());
     assert_eq!(says(&known(&cache, "a.test", 25 * 3_600 + 1).unwrap()), says(&later));
-    // A visit that was cut off: nothing of it is known.
+    // An interrupted visit: nothing of it is known.
     drop((batch, later));
     assert!(known(&cache, "a.test", 25 * 3_600 + 1).is_none());
 }

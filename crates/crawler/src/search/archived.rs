@@ -21,7 +21,7 @@ pub(super) struct Archive {
     pub(super) count: Count,
 }
 
-/// Pages whose text couldn't be had: they are found by title, description and URL alone.
+/// Pages whose text isn't available: they are found only by title, description and URL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Count {
     /// Their body isn't in the archive: noarchive, or an archive that is off.

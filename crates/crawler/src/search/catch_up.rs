@@ -1,4 +1,4 @@
-//! Builds the index from records and archive: the whole of it, or what a crash cut off.
+//! Builds the index from records and archive: all of it, or what a crash interrupted.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ impl Built {
     }
 }
 
-/// Builds the index of the crawl in `root` anew, beside the one that is there, and puts it into its place when it is whole.
+/// Rebuilds the index of the crawl in `root`, beside the existing one, and replaces that when it is complete.
 /// `progress` is called with the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page;
 /// memory: some 50 MB whatever the size. The directory has to be held by the caller.
 pub fn rebuild<S: Store>(
@@ -59,7 +59,7 @@ pub fn rebuild<S: Store>(
     Ok(Built::of(pages, &archive))
 }
 
-/// Says whether the index of the crawl in `root` may lack something: a crawl is running there, or was killed.
+/// Returns whether the index of the crawl in `root` may lack something: a crawl is running there, or was killed.
 pub fn is_behind(root: &Path) -> bool {
     writer::is_unfinished(root)
 }
@@ -97,7 +97,7 @@ pub fn forget<'a, S: Store>(
 /// Stored pages up to which a run builds an index that isn't there before its first request: some ten seconds' work.
 pub(super) const BUILT_AT_START: u64 = 10_000;
 
-/// Says whether a run has to build the whole index first: there is none, or one of another crawl or form; and the crawl has more than
+/// Returns whether a run has to build the whole index first: there is none, or one of another crawl or form; and the crawl has more than
 /// so many pages.
 pub(super) fn is_too_much<S: Store>(root: &Path, store: &S, most: u64) -> Result<bool, SearchError> {
     if page_store::State::read(store)?.count <= most {
@@ -164,7 +164,7 @@ fn take(
     Ok(true)
 }
 
-/// The name of the crawl: an index of another one isn't gone on with.
+/// The name of the crawl: an index of another one isn't continued.
 pub(super) fn crawl_id<S: Store>(store: &S) -> Result<String, StoreError> {
     let id = store.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&id).into_owned())

@@ -49,7 +49,7 @@ impl PagesInMemory {
         self.0.iter().map(Document::bytes).sum()
     }
 
-    /// Writes the index as a crawl does, into `root`: languages are told, commits are made as texts come.
+    /// Writes the index as a crawl does, into `root`: languages are detected, commits are made as texts come.
     pub fn index(&self, root: &Path) -> Result<(), SearchError> {
         let mut writer = Writer::create(root, "bench", 0)?;
         for document in &self.0 {
@@ -62,7 +62,7 @@ impl PagesInMemory {
     }
 
     /// Writes the same with tantivy alone, into `dir`, and gives the time that `now` says it took: the same schema, analyzers, heap and
-    /// merges, one thread, one commit. Languages are told, and documents made, before the time begins.
+    /// merges, one thread, one commit. Languages are detected, and documents made, before the measurement starts.
     pub fn index_with_tantivy<T>(
         &self,
         dir: &Path,

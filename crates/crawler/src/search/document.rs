@@ -18,8 +18,8 @@ pub(super) enum Kind {
     Pdf,
 }
 
-/// Tells what kind of text a page has that is to be in the index; none for what may not be indexed, has no text (a picture), or is a
-/// duplicate of a page that stands there.
+/// Returns what kind of text a page has that is to be in the index; none for what may not be indexed, has no text (a picture), or is a
+/// duplicate of a page that is there.
 pub(super) fn kind(record: &PageRecord) -> Option<Kind> {
     if !record.indexed || record.duplicate_of.is_some() {
         return None;
@@ -77,7 +77,7 @@ impl Document {
         url.len() + title.len() + description.len() + text.text.len() + text.headings.len()
     }
 
-    /// Gives it as the index takes it.
+    /// Returns it as the index takes it.
     pub(super) fn fill(&self, fields: &Fields) -> TantivyDocument {
         let mut document = TantivyDocument::new();
         let main = &self.text.text;

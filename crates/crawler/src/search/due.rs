@@ -1,4 +1,4 @@
-//! What the index has yet to take in: entries in tree `meta`, each in the transaction of the pages that it names. They go when
+//! What the index has yet to add: entries in tree `meta`, each in the transaction of the pages that it names. They go when
 //! the index holds them durably.
 
 use crate::frontier::HostId;

@@ -1,11 +1,11 @@
-//! What can go wrong with the full-text index.
+//! Errors of the full-text index.
 
 use std::path::PathBuf;
 
 use crate::causes::with_causes;
 use crate::store::StoreError;
 
-/// Says why the full-text index can't be read or written.
+/// Why the full-text index can't be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {

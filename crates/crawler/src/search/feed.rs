@@ -1,4 +1,4 @@
-//! Takes into the index what a running crawl commits: on a thread of its own, behind a channel with room for few commits.
+//! Adds to the index what a running crawl commits: on a thread of its own, behind a channel that holds few commits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ fn change(page: &mut SettledPage) -> Option<Change> {
     if let (Some(text), Kind::Text) = (text, kind) {
         return Some(Change::Put(Box::new(Document::new(record, *text))));
     }
-    // Not read again: what stands in the index is right still, unless it lost its body or got a date.
+    // Not read again: the index is still right, unless it lost its body or got a date.
     if page.keeps_links && record.withdrawn.is_none() && record.unavailable_after.is_none() {
         return None;
     }

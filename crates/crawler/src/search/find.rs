@@ -20,7 +20,7 @@ use super::snippet::{self, Marked};
 use super::writer::{self, DIR};
 use crate::url::CrawlUrl;
 
-/// Values of a facet that are told.
+/// Values of a facet that are listed.
 const FACET_VALUES: u64 = 20;
 
 /// An index that is open to be searched. It shows the state of its last commit when it was opened.
@@ -178,7 +178,7 @@ impl Search {
         })
     }
 
-    /// Everything that stands in the index, of documents that were taken out too, as far as it is in its files: words, and stored
+    /// Everything in the index, including removed documents, as far as it is in its files: words, and stored
     /// texts. For checks that something isn't there.
     pub fn contents(&self) -> Result<Contents, SearchError> {
         let searcher = self.reader.searcher();
@@ -206,7 +206,7 @@ impl Search {
     }
 }
 
-/// What stands in the files of an index.
+/// What is in the files of an index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The words of every field, each once a segment.
@@ -223,7 +223,7 @@ struct Snippets<'a> {
 }
 
 impl Snippets<'_> {
-    /// The part of a text with most of what was looked for; its beginning where nothing of that stands there.
+    /// The part of a text with most of what was looked for; its beginning if it has none of that.
     fn of(&mut self, field: Field, text: &str, most: usize) -> Result<Marked, SearchError> {
         if most == 0 || text.is_empty() {
             return Ok(Marked::default());

@@ -1,4 +1,4 @@
-//! What was found as JSON lines: `crawl search --json`.
+//! Hits as JSON lines: `crawl search --json`.
 
 use std::io::{self, Write};
 

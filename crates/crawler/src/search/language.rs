@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_language_that_can_be_told_has_a_short_code_or_none() {
+    fn every_detectable_language_has_a_short_code_or_none() {
         for lang in whatlang::Lang::all() {
             let code = short(lang.code());
             assert!(matches!(code.len(), 2 | 3), "{code}");

@@ -1,4 +1,4 @@
-//! Full-text search in the pages that both layers allow to be indexed: the index in `index/`, and what finds pages in it.
+//! Full-text search in the pages that may be indexed: the index in `index/`, and queries.
 //!
 //! `docs/search.md` says what is indexed, how, and what a query may hold. The database and the archive are the source: what a commit
 //! changes is entered there as due (`due`), a thread of its own takes it in (`feed`), and the index says with each of its own

@@ -1,4 +1,4 @@
-//! What is asked of the index, and how that becomes a query of tantivy's.
+//! The query language, and its translation to tantivy queries.
 
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ use super::words::{Use, folded_text, has_words, tokenizers};
 /// What is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Words, phrases and fields; a page has to have all words unless `OR` stands between them. See `docs/search.md`.
+    /// Words, phrases and fields; a page has to have all words unless `OR` is between them. See `docs/search.md`.
     pub query: String,
     /// Only pages of these hosts; none: of all.
     pub hosts: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Request {
     pub facets: bool,
 }
 
-/// The fields that a query may name, as told to people.
+/// The fields that a query may name, for messages.
 const NAMED: &str = "title, description, headings, text, host, lang, url, status, depth";
 
 /// Weights of words in these parts of a page; that of the main text is 1.
@@ -113,7 +113,7 @@ fn words(
     parser.build_query_from_user_input_ast(ast).map_err(|error| query_error(&error))
 }
 
-/// Says for each word and phrase where it may stand: a part of the page that is named is a field in each language of the index, and
+/// Sets for each word and phrase where it may be: a part of the page that is named is a field in each language of the index, and
 /// texts may leave out the diacritics that the query has. None where nothing of it is a word.
 fn expand(ast: UserInputAst, parts: &[(&str, Vec<&str>)]) -> Option<UserInputAst> {
     match ast {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_left_out_in_every_form() {
+    fn excluded_words_are_excluded_in_every_form() {
         let (_top, search) = search();
         for (query, expected) in [
             ("* -title:binding", "de es pl zh"),

@@ -1,4 +1,4 @@
-//! The part of a page that is shown with a hit, with the words that were found marked.
+//! The excerpt that is shown with a hit, with the matching words marked.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) fn bound(text: &str, found: &[Range<usize>], most: usize) -> Marked {
     let total = text.chars().count();
     let mut start = 0;
     if total > most {
-        // As much as leaves room for what comes after the first mark.
+        // As much as still allows text after the first mark.
         let first = found.first().map_or(0, |range| range.start);
         let before = text[..first].chars().count();
         let lead = before.min(most / 4);

@@ -1,4 +1,4 @@
-//! The texts of the pages that may be indexed, for other indexes than ours.
+//! The texts of the pages that may be indexed, for other indexes.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub struct PageText {
     pub text: String,
 }
 
-/// Gives the texts of the pages that the full-text index of the crawl in `root` holds (`docs/search.md`), in the order in which they
+/// Returns the texts of the pages that the full-text index of the crawl in `root` holds (`docs/search.md`), in the order in which they
 /// were stored, from records and archive; the index itself isn't read. Only of pages that `is_wanted` is the archive read.
 ///
 /// Cost: about a millisecond a page; memory: one page.

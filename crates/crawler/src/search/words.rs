@@ -25,10 +25,10 @@ const WORD_BYTES: usize = 100;
 /// What the words are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// The index. A word stands there by its stem, and by the stem of its folded form where that is another, so that it is found with
+    /// The index. A word is indexed by its stem, and by the stem of its folded form where that is another, so that it is found with
     /// and without its diacritics; a text without blanks by its characters and pairs of them.
     Index,
-    /// A query: one stem a word, and pairs of characters; a character that stands alone by itself.
+    /// A query: one stem a word, and pairs of characters; a single character by itself.
     Query,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn tokenizers(made_for: Use) -> TokenizerManager {
     manager
 }
 
-/// Says whether anything of a text is a word.
+/// Returns whether anything of a text is a word.
 pub(super) fn has_words(text: &str) -> bool {
     Words { made_for: Use::Query, stemmer: None }.token_stream(text).advance()
 }
@@ -263,7 +263,7 @@ fn class(c: char) -> Class {
     if is_pair(c) {
         return Class::Pair;
     }
-    // Joiners stand within words of Persian and of Indic scripts, the soft hyphen in any word.
+    // Joiners occur within words of Persian and of Indic scripts, the soft hyphen in any word.
     if is_combining_mark(c) || matches!(c, '\u{200c}' | '\u{200d}' | '\u{ad}') {
         return Class::Mark;
     }

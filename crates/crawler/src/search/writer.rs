@@ -18,7 +18,7 @@ pub(super) const DIR: &str = "index";
 /// One that is being built.
 const NEW: &str = "index.new";
 
-/// A file in the index while it is written: what a crash cut off is to be taken in.
+/// A file in the index while it is written: what a crash interrupted has to be added.
 const WRITING: &str = "writing";
 
 /// Bytes that tantivy takes before it writes a segment: the least that it works with.
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// Opens the index of a crawl to go on with it; none where there is none that can be gone on with.
+    /// Opens the index of a crawl to continue it; none if there is none that can be continued.
     pub(super) fn open(root: &Path, crawl: &str) -> Result<Option<Self>, SearchError> {
         let dir = root.join(DIR);
         let Some((index, fields, mark)) = open(&dir)? else { return Ok(None) };
@@ -198,7 +198,7 @@ impl Writer {
     }
 }
 
-/// Writes each segment anew that holds documents which were taken out: until then their words stand in its files.
+/// Rewrites each segment that has removed documents: until then their words are in its files.
 fn purge_deleted(index: &Index) -> Result<(), SearchError> {
     let mut writer: IndexWriter = index.writer_with_num_threads(1, HEAP)?;
     writer.set_merge_policy(Box::new(NoMergePolicy));
@@ -212,7 +212,7 @@ fn purge_deleted(index: &Index) -> Result<(), SearchError> {
     Ok(())
 }
 
-/// Says whether the index is being written, or was when its process ended.
+/// Returns whether the index is being written, or was when its process ended.
 pub(super) fn is_unfinished(root: &Path) -> bool {
     root.join(DIR).join(WRITING).exists()
 }
@@ -223,7 +223,7 @@ pub(super) fn open(dir: &Path) -> Result<Option<(Index, Fields, Mark)>, SearchEr
         return Ok(None);
     }
     let (schema, fields) = schema();
-    // What can't be opened is built anew: everything in it stands elsewhere.
+    // What can't be opened is rebuilt: everything in it is also elsewhere.
     let Ok(mut index) = Index::open_in_dir(dir) else { return Ok(None) };
     if index.schema() != schema {
         return Ok(None);

@@ -130,7 +130,7 @@ impl<'a> Reading<'a> {
                 };
                 self.entry = is_entry.then_some(self.depth);
             }
-            // Fields stand right below their entry: `image:loc` is further down.
+            // Fields are directly below their entry: `image:loc` is further down.
             Some(entry) if self.depth == entry + 1 && !is_of_extension(start) => {
                 self.field = match (self.sitemap.form, name) {
                     (SitemapFormat::UrlSet | SitemapFormat::Index, "loc") | (SitemapFormat::Rss, "link") => {

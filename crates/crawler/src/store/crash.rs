@@ -1,4 +1,4 @@
-//! A [`Store`] that dies at its n-th commit: the process of a test "crashes" there, and opens what is left.
+//! A [`Store`] that dies at its n-th commit: the process of a test "crashes" there, and opens what remains.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

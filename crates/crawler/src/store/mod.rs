@@ -1,4 +1,4 @@
-//! The seam of durability: [`Store`], an ordered map of bytes per [`Tree`] with one verb that changes it.
+//! The storage interface: [`Store`], an ordered map of bytes per [`Tree`] with one operation that changes it.
 //!
 //! Implementations: [`SledStore`] (the crawl's database), [`MemoryStore`] (tests and benchmarks), [`CrashStore`]
 //! (tests: dies at the n-th commit). [`conformance`] is the one suite that each of them passes.
@@ -197,11 +197,11 @@ fn crawl_dir(path: &std::path::Path) -> String {
     path.parent().map_or_else(|| "DIR".to_owned(), |dir| dir.display().to_string())
 }
 
-/// Says what happened to the database, and where.
+/// What happened to the database, and where.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another process holds the directory.
+    /// Another process has the directory locked.
     #[error("the database {path} is in use by another process; wait for it to end, or stop it")]
     InUse {
         /// The database directory.

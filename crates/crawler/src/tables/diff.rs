@@ -1,4 +1,4 @@
-//! Two crawls compared: pages and robots.txt that were added, are gone or changed.
+//! Compares two crawls: pages and robots.txt that were added, removed or changed.
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -324,7 +324,7 @@ fn robots_change(one: Option<&[Value]>, two: Option<&[Value]>) -> Option<RobotsC
     let (before, after) = (one.map(robots_state), two.map(robots_state));
     let (change, changed) = match (&before, &after) {
         (Some(one), Some(two)) => {
-            // An answer that left the stored rules in force means the same as they do.
+            // A response that keeps the stored rules in effect means the same as they do.
             let means = |state: &RobotsState| match state.access.as_str() {
                 "stored" => "rules".to_owned(),
                 access => access.to_owned(),

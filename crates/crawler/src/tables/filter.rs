@@ -1,4 +1,4 @@
-//! The language of `--where`: which rows of a table are wanted.
+//! The language of `--where`: a condition on the rows of a table.
 //!
 //! ```text
 //! status >= 400 and host = "x"          title is null or not indexed
@@ -8,7 +8,7 @@
 //!
 //! A comparison is `COLUMN OP VALUE`, with `=` (or `==`), `!=` (or `<>`), `<`, `<=`, `>`, `>=`, `~` (matches a regular expression), `!~`
 //! and `contains`; or `COLUMN in (VALUE, ...)`, `COLUMN not in (...)`, `COLUMN is null`, `COLUMN is not null`; or a column that is true or false by
-//! itself. They are joined by `and`, `or`, `not` and parentheses; `and` binds more tightly than `or`. A text stands in `"` or `'`, which is
+//! itself. They are joined by `and`, `or`, `not` and parentheses; `and` binds more tightly than `or`. A text is in `"` or `'`, which is
 //! written twice within it. A time is a date or a time of RFC 3339 in quotation marks. A list is equal to a value if one of its members is. A
 //! comparison with a null is false; so is `!=`.
 

@@ -36,8 +36,8 @@ pub struct GraphSize {
     pub nodes: u64,
     /// Edges.
     pub edges: u64,
-    /// Links of pages under noindex that were left out.
-    pub left_out: u64,
+    /// Omitted links of pages under noindex.
+    pub omitted: u64,
 }
 
 /// An attribute of nodes or edges: its name, and its type in GraphML.
@@ -95,7 +95,7 @@ pub fn write_graph<S: Store>(
         for row in &mut links {
             add_link(&row?, graph, name, &mut edges, has_nodes.then_some(&mut nodes))?;
         }
-        size.left_out += links.left_out();
+        size.omitted += links.omitted();
     }
     let mut attributes = graph.edge().to_vec();
     if crawls.len() > 1 {

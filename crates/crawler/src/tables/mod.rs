@@ -1,5 +1,5 @@
-//! The tables of crawls in the formats of other programs: Parquet, SQLite, GraphML, edge lists; questions to them (`--where`,
-//! `--sort`); two crawls compared. Rows come from [`view`](crate::view) one by one.
+//! The tables of crawls in the formats of other programs: Parquet, SQLite, GraphML, edge lists; filters and sorting
+//! (`--where`, `--sort`); the comparison of two crawls. Rows come from [`view`](crate::view) one by one.
 
 pub mod diff;
 pub mod filter;

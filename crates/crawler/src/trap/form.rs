@@ -1,4 +1,4 @@
-//! Judges a URL by itself: how deep it lies, how long its path is, what repeats in it.
+//! Judges a URL by itself: its depth, the length of its path, repetitions in it.
 
 use super::{Budget, Held, TrapSettings};
 use crate::url::CrawlUrl;
@@ -6,7 +6,7 @@ use crate::url::CrawlUrl;
 /// Longest run of segments that is looked for as a repetition.
 const LONGEST_PERIOD: usize = 8;
 
-/// Says which budget a URL exceeds by its own form. Takes time in the order of the path's length.
+/// Returns which budget a URL exceeds by its own form. Takes time in the order of the path's length.
 pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<BudgetExceeded> {
     if let Some(most) = rules.depth.filter(|most| depth > *most) {
         return Some(BudgetExceeded::new(Budget::Depth, most.into(), depth.into()));
@@ -18,7 +18,7 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
     }
     let most = rules.repeats?;
     let (_, times) = most_repeated(&segments)?;
-    // A word that stands here and there is weaker evidence than the same one over and over.
+    // A word that occurs here and there is weaker evidence than the same one repeated.
     let in_a_row = longest_row(&segments);
     let count = if in_a_row > most { in_a_row } else { times };
     (in_a_row > most || times > 2 * most)
@@ -32,7 +32,7 @@ fn segments(path: &str) -> Vec<&str> {
     path.split('/').collect()
 }
 
-/// The segment that stands in the path most often, for evidence.
+/// The segment that occurs most often in the path, for evidence.
 pub(super) fn repeated(path: &str) -> Option<String> {
     most_repeated(&segments(path)).map(|(segment, _)| segment.to_owned())
 }
@@ -44,7 +44,7 @@ fn most_repeated<'a>(segments: &[&'a str]) -> Option<(&'a str, u32)> {
     runs.map(|run| (run[0], run.len() as u32)).max_by_key(|(_, times)| *times)
 }
 
-/// How often the same segment, or the same run of segments, stands one after the other at most.
+/// How often the same segment, or the same run of segments, is repeated in a row at most.
 fn longest_row(segments: &[&str]) -> u32 {
     let mut longest = 1;
     for period in 1..=LONGEST_PERIOD.min(segments.len() / 2) {

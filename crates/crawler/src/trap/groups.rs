@@ -1,7 +1,8 @@
 //! Counts the URLs of one host that have something in common, in bounded memory.
 //!
-//! Where pages go on saying the same their names may be anything: a site that finds whatever is asked for links to short made-up
-//! names that have nothing in common. So pages are also counted by folder: one where hardly any page says something new, and
+//! Pages that repeat the same content may have any name: a site that responds to every URL may link to short made-up
+//! names that have nothing in common. So pages are also counted by folder: one where hardly any page says something
+//! new, and
 //! the last ones all said the same, has no more to say.
 //!
 //! At most [`Groups::MOST`] groups are held, by the algorithm of Misra and Gries (1982): where a further one comes, all
@@ -181,7 +182,7 @@ impl Groups {
         self.folders.iter().find(|folder| folder.key == key)
     }
 
-    /// Says why a URL that waits isn't asked for any more: its group went on saying the same.
+    /// Returns why a URL that waits isn't asked for any more: its group went on saying the same.
     pub(crate) fn exhausted(&self, rules: &TrapSettings, path_and_query: &str) -> Option<BudgetExceeded> {
         let most = rules.same_pages?;
         if !self.groups.iter().chain(&self.folders).any(|group| u64::from(group.same) >= most) {

@@ -1,5 +1,4 @@
-//! A mark of what a page says: its text without tags, scripts and blanks. Two pages that differ in links, session ids or
-//! styles alone share it.
+//! A fingerprint of a page's text without tags, scripts and blanks. Pages that differ only in links, session ids or styles share it.
 
 /// Bytes of a page that are looked at.
 const MOST: usize = 256 * 1024;

@@ -1,8 +1,8 @@
-//! Spaces of URLs without end: which URL is held back, and by what budget. Pure and deterministic.
+//! Infinite URL spaces: which URL is held back, and by which budget. Pure and deterministic.
 //!
 //! Two kinds of judgement. `by_form` looks at one URL alone: its depth, its segments, what repeats in it. `Groups`
 //! counts what a host's URLs have in common: the path before a query, and the path with its digits masked. What is held
-//! back isn't lost: it stands in the ledger with the budget and what was counted.
+//! back isn't lost: it is in the ledger with the budget and what was counted.
 
 mod form;
 mod groups;
@@ -146,7 +146,7 @@ pub struct Domains {
 }
 
 impl Domains {
-    /// The links that are judged from now on stand on another page, which has made so many hosts known before.
+    /// The links that are judged from now on are on another page, which has already named so many new hosts.
     pub fn begin_page(&mut self, have: u64) {
         self.of_page = have;
     }
@@ -164,7 +164,7 @@ impl Domains {
         entry.and_modify(DomainCount::increase).or_insert(new);
     }
 
-    /// Says why a host that isn't known yet stays unknown.
+    /// Returns why a host that isn't known yet stays unknown.
     pub fn judge(&self, rules: &TrapSettings, host: &str) -> Option<BudgetExceeded> {
         if let Some(most) = rules.hosts_per_page.filter(|most| self.of_page >= *most) {
             return Some(BudgetExceeded::new(Budget::HostsPerPage, most, self.of_page));

@@ -1,4 +1,4 @@
-//! What can stand in a column: each type has a JSON form (by serde), a [`Kind`], and a [`Value`] for all forms of output.
+//! The types of columns: each has a JSON form (by serde), a [`Kind`], and a [`Value`] for all forms of output.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! How much of a crawl, and of each of its hosts, is there: all of it, all but what a limit keeps out, or a part, and why.
+//! The coverage of a crawl and of each of its hosts: complete, complete within limits, or incomplete, and why.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use super::hosts::queued;
 use super::moment::Moment;
 use crate::frontier::HostRecord;
 use crate::quantity;
-use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason};
+use crate::record::{EndRecord, Layer, LinkOutcome, PlainReason, in_words};
 
 /// How much of a crawl, or of one host, is there. The worst comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,7 +70,7 @@ impl HeldBack {
 /// The reasons by host.
 pub(super) type HeldBackBy = HashMap<String, HeldBack>;
 
-/// Counts a URL that was left out.
+/// Counts a skipped URL.
 pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
     // URLs of hosts outside, and of hosts that a budget leaves unknown, are many, and say nothing about the hosts inside; what
     // waits is counted by the queue.
@@ -145,11 +145,8 @@ fn through(record: &HostRecord, held: Option<&HeldBack>) -> (Status, String) {
         0 => String::new(),
         errors => format!("; {} failed", urls(errors)),
     };
-    let limits: BTreeMap<String, u64> = held
-        .iter()
-        .flat_map(|held| &held.limits)
-        .map(|(name, count)| (name.replace('_', " "), *count))
-        .collect();
+    let limits: BTreeMap<String, u64> =
+        held.iter().flat_map(|held| &held.limits).map(|(name, count)| (in_words(name), *count)).collect();
     let cut: BTreeMap<&str, u64> =
         held.iter().flat_map(|held| &held.cut).map(|(name, count)| (*name, *count)).collect();
     if limits.is_empty() && cut.is_empty() {

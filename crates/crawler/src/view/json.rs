@@ -1,4 +1,4 @@
-//! JSON that is safe to print: what could steer a terminal is escaped, which JSON readers undo.
+//! JSON that is safe to print: characters that could control a terminal are escaped, which JSON readers undo.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub(super) fn write<W: Write>(out: &mut W, value: &(impl Serialize + ?Sized)) ->
     Ok(())
 }
 
-/// Writes what is JSON already. Characters that could steer a terminal stand in its strings alone.
+/// Writes what is JSON already. Characters that could control a terminal are only in its strings.
 pub(super) fn write_fragment<W: Write>(out: &mut W, json: &str) -> io::Result<()> {
     Printable.write_string_fragment(out, json)
 }

@@ -1,5 +1,5 @@
 //! How often each limit was reached, under the names of `docs/limits.md`. Derived from the records of pages, sitemaps, hosts
-//! and URLs that were left out, so it holds over all runs.
+//! and skipped URLs, so it holds over all runs.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Reached {
         }
     }
 
-    /// Counts a URL that was left out for this reason.
+    /// Counts a URL that was skipped for this reason.
     pub(super) fn skipped(&mut self, reason: &Reason) {
         if let Some(name) = of_skip(reason) {
             self.add(name, 1);
@@ -47,7 +47,7 @@ impl Reached {
         }
     }
 
-    /// Counts a host that was left.
+    /// Counts a skipped host.
     pub(super) fn host(&mut self, record: &HostRecord) {
         match record.parked.as_deref() {
             Some(why) if why.starts_with("max-pages-per-host") => self.add("limits.max_pages_per_host", 1),
@@ -107,7 +107,7 @@ fn of_page(hit: &str) -> Option<&'static str> {
         "header" => "page.header_bytes",
         "reference" => "page.reference_bytes",
         "anchor" => "page.anchor_bytes",
-        // No limit, but nothing is left out in silence.
+        // No limit, but nothing is omitted silently.
         BAD_JSON_LD => "JSON-LD syntax",
         "tree nodes" => "page.tree_nodes",
         "tree depth" => "page.tree_depth",

@@ -1,4 +1,4 @@
-//! Finds a page's URL and a host's name by the numbers that other records hold. Remembers the last ones.
+//! Finds a page's URL and a host's name by the numbers in other records. Caches the last ones.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

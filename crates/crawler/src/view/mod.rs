@@ -1,4 +1,4 @@
-//! The reading side: the tables of a crawl as rows of typed columns, and its summary. What `crawl show` and
+//! The read side: the tables of a crawl as rows of typed columns, and its summary. What `crawl show` and
 //! `crawl export` print. `docs/schema.md` describes each column.
 //!
 //! Rows are read one by one from a [`Store`](crate::store::Store); no table is ever held in memory as a whole.

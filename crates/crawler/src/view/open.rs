@@ -1,4 +1,4 @@
-//! Opens a crawl's directory to read it. A directory without a whole crawl in it is an error; nothing is made there.
+//! Opens a crawl's directory to read it. A directory without a complete crawl is an error; nothing is created.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::sorter::{SortError, Sorter};
 use crate::store::{SledStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
-/// Says why a crawl can't be read.
+/// Why a crawl can't be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -31,7 +31,7 @@ pub enum ViewError {
         .0.display()
     )]
     InUse(PathBuf),
-    /// The start was cut off.
+    /// The start was interrupted.
     #[error(
         "{} holds a crawl that was killed before it fetched anything; `crawl resume {}` restarts it",
         .0.display(), .0.display()
@@ -98,7 +98,7 @@ pub struct View<S> {
     purpose: Option<Purpose>,
     /// Table `links` has the links of pages under noindex, too.
     with_noindex: bool,
-    /// Where it lies; none for a store alone. Holds the directory's lock as long as the store is open.
+    /// Where it lies; none for a store alone. Keeps the directory locked as long as the store is open.
     dir: Option<Arc<CrawlDir>>,
     /// What robots.txt files said to uses of pages.
     statements: RobotsStatements,

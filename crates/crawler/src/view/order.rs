@@ -151,7 +151,7 @@ impl<S: Store> View<S> {
 }
 
 /// The rows of a table of several crawls in one order, with the name of each row's crawl in a column `crawl`, the first one. Rows that differ in
-/// the crawl alone stand in the order of the crawls; the ledgers stand one behind the other. See [`View::stable_rows`]. Of one crawl there is no
+/// the crawl alone are in the order of the crawls; the ledgers follow each other. See [`View::stable_rows`]. Of one crawl there is no
 /// such column.
 pub fn stable_rows_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Rows<'_>, ViewError> {
     if table == Table::Pages && !crawls.is_empty() {
@@ -269,7 +269,7 @@ pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Row
     let mut by_key = RowSorter::new(sorter);
     let mut key = Vec::new();
     let mut first = first;
-    let mut left_out = 0;
+    let mut omitted = 0;
     for rows in std::iter::once(&mut first).chain(&mut streams) {
         for row in &mut *rows {
             let row = row?;
@@ -277,10 +277,10 @@ pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Row
             write_key(&mut key, host, url);
             by_key.push(&key, &row)?;
         }
-        left_out += rows.left_out();
+        omitted += rows.omitted();
     }
     let rows = Rows::sorted(first.table(), columns, by_key.rows()?);
-    rows.set_left_out(left_out);
+    rows.set_omitted(omitted);
     Ok(rows)
 }
 

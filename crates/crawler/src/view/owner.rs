@@ -1,4 +1,4 @@
-//! The report for a site's owner: what was asked of one host, how fast, and what was found broken there.
+//! The report for a site's owner: the requests to one host, their rate, and broken links.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -98,7 +98,7 @@ pub struct Slow {
     pub at: Moment,
 }
 
-/// A URL that could not be had.
+/// A URL that could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Broken {
     /// The URL.
@@ -226,7 +226,7 @@ impl<S: Store> View<S> {
                 continue;
             }
             let from = self.shown(page.record()?);
-            // What a page under noindex links to is told to nobody unasked.
+            // The links of a page under noindex are listed only on request.
             if from.is_withheld() {
                 continue;
             }

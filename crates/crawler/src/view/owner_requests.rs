@@ -1,4 +1,4 @@
-//! The report for a site's owner: what the ledger says of the requests to one host, computed from each of them.
+//! The report for a site's owner: figures about the requests to one host, computed from the ledger.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl<S: Store> View<S> {
         let mut run = 0_u64;
         for block in self.decision_blocks() {
             for decision in block?.1 {
-                // The clock of each run begins anew.
+                // The clock of each run starts over.
                 run += u64::from(decision.begins_a_run());
                 if decision.host != report.host {
                     continue;

@@ -1,4 +1,4 @@
-//! A row: a struct whose fields are the columns, in their order. The list of fields is the one definition of a table: its
+//! A row: a struct whose fields are the columns, in order. The list of fields is the one definition of a table: its
 //! JSON form, every export, `crawl schema` and `docs/schema.md` come from it.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ pub struct Column {
     pub about: Cow<'static, str>,
     /// The version of the program that had it first.
     pub since: &'static str,
-    /// Few different values stand in it: Parquet holds it as a dictionary.
+    /// It has few different values: Parquet stores it as a dictionary.
     pub has_few_values: bool,
     /// Most rows of most crawls have nothing in it: CSV leaves it out unless it is asked for.
     pub is_detail: bool,
@@ -56,19 +56,19 @@ impl Column {
         }
     }
 
-    /// Says what null means.
+    /// Returns what null means.
     pub(crate) const fn null(mut self, when: &'static str) -> Self {
         self.null_when = when;
         self
     }
 
-    /// Gives the unit.
+    /// Returns the unit.
     pub(crate) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// Says that few different values stand in it.
+    /// Marks a column with few different values.
     pub(crate) const fn names(mut self) -> Self {
         self.has_few_values = true;
         self
@@ -86,12 +86,12 @@ pub trait Row: Serialize {
     /// The columns, in order.
     const COLUMNS: &'static [Column];
 
-    /// Gives the value of each column, in order. Foreign text is not cleaned yet.
+    /// Returns the value of each column, in order. Foreign text is not cleaned yet.
     fn into_values(self) -> Vec<Value>;
 }
 
 /// Declares a row: the struct, its JSON form and its columns from one list of fields. A field's doc comment is what
-/// `crawl schema` says of the column; behind its type may stand what else is to be said, as methods of [`Column`].
+/// `crawl schema` says of the column; further properties may follow its type, as methods of [`Column`].
 macro_rules! row {
     ($(#[$about:meta])* $name:ident {
         $($(#[doc = $doc:literal])* $column:ident: $of:ty $([$($fact:ident $(= $value:literal)?),+])?,)+

@@ -1,5 +1,5 @@
-//! The rows of any table as plain values, with the columns that `[[extract]]` brings, in the order in which they are stored or in the one that
-//! two exports can be compared by.
+//! The rows of any table as plain values, with the columns of `[[extract]]`, in the order in which they are stored or
+//! in the stable order of exports.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -30,7 +30,7 @@ pub struct Rows<'a> {
     table: Table,
     columns: Vec<Column>,
     stream: Source<'a>,
-    left_out: Rc<Cell<u64>>,
+    omitted: Rc<Cell<u64>>,
 }
 
 /// Where rows come from.
@@ -94,7 +94,7 @@ impl<'a> Rows<'a> {
     /// No rows.
     pub(crate) fn none() -> Self {
         let rows = Source::Values(Box::new(std::iter::empty()));
-        Self { table: Table::Pages, columns: Vec::new(), stream: rows, left_out: Rc::default() }
+        Self { table: Table::Pages, columns: Vec::new(), stream: rows, omitted: Rc::default() }
     }
 
     /// A single row.
@@ -105,7 +105,7 @@ impl<'a> Rows<'a> {
 
     /// Rows of a table that were sorted.
     pub(super) fn sorted(table: Table, columns: Vec<Column>, rows: SortedRows) -> Self {
-        Self { table, columns, stream: Source::Sorted(rows), left_out: Rc::default() }
+        Self { table, columns, stream: Source::Sorted(rows), omitted: Rc::default() }
     }
 
     /// Gives the values of the next row to a function, one by one, without making texts of their own of them; false at the end.
@@ -137,13 +137,13 @@ impl<'a> Rows<'a> {
         &self.columns
     }
 
-    /// Links of pages under noindex that were left out so far.
-    pub fn left_out(&self) -> u64 {
-        self.left_out.get()
+    /// Links of pages under noindex that were omitted so far.
+    pub fn omitted(&self) -> u64 {
+        self.omitted.get()
     }
 
-    pub(crate) fn set_left_out(&self, count: u64) {
-        self.left_out.set(count);
+    pub(crate) fn set_omitted(&self, count: u64) {
+        self.omitted.set(count);
     }
 
     /// Keeps the rows that a test lets pass.
@@ -233,7 +233,7 @@ impl<S: Store> View<S> {
         Ok(fields.into_iter().collect())
     }
 
-    /// The columns of a table in this crawl: with `pages`, those that `[[extract]]` asks for stand behind the others.
+    /// The columns of a table in this crawl: with `pages`, those of `[[extract]]` follow the others.
     pub fn columns(&self, table: Table) -> Result<Vec<Column>, ViewError> {
         let mut columns = table.columns().to_vec();
         if table == Table::Pages {
@@ -242,23 +242,23 @@ impl<S: Store> View<S> {
         Ok(columns)
     }
 
-    /// The rows of a table in the order of the typed ones. Of the links those of pages under noindex are left out, unless the view
+    /// The rows of a table in the order of the typed ones. Links of pages under noindex are omitted, unless the view
     /// has them.
     pub fn rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
         fn plain<'a, R: Row>(rows: impl Iterator<Item = Result<R, ViewError>> + 'a) -> RowStream<'a> {
             Box::new(rows.map(|row| Ok(row?.into_values())))
         }
-        let left_out: Rc<Cell<u64>> = Rc::default();
+        let omitted: Rc<Cell<u64>> = Rc::default();
         let rows = match table {
             Table::Pages => {
                 let fields = self.extracted()?;
                 Box::new(self.pages().map(move |row| Ok(with_fields(row?, &fields)))) as RowStream<'_>
             }
             Table::Links => {
-                let left_out = Rc::clone(&left_out);
+                let omitted = Rc::clone(&omitted);
                 plain(self.links().filter(move |row| {
                     let is_out = !self.has_noindex() && matches!(row, Ok(link) if link.from_noindex);
-                    left_out.set(left_out.get() + u64::from(is_out));
+                    omitted.set(omitted.get() + u64::from(is_out));
                     !is_out
                 }))
             }
@@ -270,7 +270,7 @@ impl<S: Store> View<S> {
             Table::Errors => plain(self.errors()),
             Table::Duplicates => plain(self.duplicates()?),
         };
-        Ok(Rows { table, columns: self.columns(table)?, stream: Source::Values(rows), left_out })
+        Ok(Rows { table, columns: self.columns(table)?, stream: Source::Values(rows), omitted })
     }
 }
 

@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    /// What stands in each format: CSV, JSON lines, Parquet, SQLite.
+    /// The representation in each format: CSV, JSON lines, Parquet, SQLite.
     fn forms(self) -> [&'static str; 4] {
         match self {
             Self::Text => ["text", "string", "`BYTE_ARRAY`, `STRING`", "`TEXT`"],

@@ -1,4 +1,4 @@
-//! The sitemaps of a crawl: how each was found, and what it brought. Stands in the summary.
+//! The sitemaps of a crawl: how each was found, and its URLs. Part of the summary.
 
 use serde::Serialize;
 

@@ -44,19 +44,19 @@ impl<S: Store> View<S> {
     /// was denied or failed without a response is listed for that reason, whatever later links to it decide. Memory: some
     /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        let (left, parked) = self.left_and_parked()?;
+        let (left, parked) = self.ledger_and_parked()?;
         Ok(left.chain(parked))
     }
 
     /// The rows of table `skipped` from the ledger, without the URLs of skipped hosts. They are determined before the first
     /// row is returned, so that the crawl may continue meanwhile.
-    pub(crate) fn left_out(
+    pub(crate) fn skipped_in_ledger(
         &self,
     ) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        Ok(self.left_and_parked()?.0)
+        Ok(self.ledger_and_parked()?.0)
     }
 
-    fn left_and_parked(&self) -> Result<(Left<'_, S>, ParkedUrls<'_, S>), ViewError> {
+    fn ledger_and_parked(&self) -> Result<(LedgerSkips<'_, S>, ParkedUrls<'_, S>), ViewError> {
         let mut met = self.sorter();
         for page in page_store::scan(self.store()) {
             let page = page?;
@@ -95,7 +95,7 @@ impl<S: Store> View<S> {
             }
         }
         let (decided, waiting) = self.judged(met)?;
-        let left = Left { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
+        let left = LedgerSkips { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
         let parked = ParkedUrls {
             view: self,
             queue: stored_queue(self.store())?,
@@ -155,7 +155,7 @@ struct Met {
     end: Option<(u64, bool)>,
     /// The last decision about a link to it.
     skipped: Option<u64>,
-    /// Its first place among the URLs of hosts that are left alone.
+    /// Its first place among the URLs of skipped hosts.
     parked: Option<u64>,
 }
 
@@ -203,7 +203,7 @@ impl Met {
 }
 
 /// The decisions that count, from the ledger's end.
-struct Left<'a, S> {
+struct LedgerSkips<'a, S> {
     view: &'a View<S>,
     ids: HostIds,
     decided: Sorted,
@@ -211,7 +211,7 @@ struct Left<'a, S> {
     block: (u64, Vec<Decision>),
 }
 
-impl<S: Store> Left<'_, S> {
+impl<S: Store> LedgerSkips<'_, S> {
     fn decision(&mut self, seq: u64) -> Result<Option<Decision>, ViewError> {
         let (first, known) = &self.block;
         if seq < *first || seq - first >= known.len() as u64 {
@@ -240,7 +240,7 @@ impl<S: Store> Left<'_, S> {
     }
 }
 
-impl<S: Store> Iterator for Left<'_, S> {
+impl<S: Store> Iterator for LedgerSkips<'_, S> {
     type Item = Result<SkippedRow, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -268,7 +268,7 @@ fn skipped_row(decision: Decision) -> SkippedRow {
     }
 }
 
-/// The URLs that wait for hosts that are left alone.
+/// The URLs that are queued for skipped hosts.
 struct ParkedUrls<'a, S> {
     view: &'a View<S>,
     queue: StoredQueue<'a, S>,

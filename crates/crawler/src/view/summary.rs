@@ -1,4 +1,4 @@
-//! A crawl in one view: what it is, what it did, what it left out, and whether each host is complete.
+//! The summary of a crawl: what it is, what it did, what it skipped, and whether each host is complete.
 
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -50,7 +50,7 @@ pub struct Summary {
     pub status: Status,
     /// True where `status` is `complete`.
     pub complete: bool,
-    /// What was sent and received over all runs, and how many URLs are stored, failed or were left out, each counted once.
+    /// What was sent and received over all runs, and how many URLs are stored, failed or were skipped, each counted once.
     pub totals: Totals,
     /// URLs that wait.
     pub queued: u64,
@@ -68,7 +68,7 @@ pub struct Summary {
     pub archived: u64,
     /// Pages with status 2xx whose links may be followed.
     pub followed: u64,
-    /// URLs left out, by reason, the most frequent first.
+    /// Skipped URLs, by reason, the most frequent first.
     pub skipped: Vec<Counted>,
     /// Sitemaps known.
     pub sitemaps_known: u64,
@@ -125,7 +125,7 @@ pub struct HostSummary {
 pub enum HostState {
     /// URLs wait.
     Queued,
-    /// URLs wait, and the host was left alone.
+    /// URLs are queued, and the host was skipped.
     Parked,
     /// Nothing waits.
     Complete,

@@ -1,4 +1,4 @@
-//! The summary for people: at most 100 columns, no colour needed.
+//! The summary as text: at most 100 columns, without colour.
 
 use std::fmt::Display;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! A value of a cell, whatever the table: what every form of output and every comparison works on.
+//! The value of a cell of any table: what output formats and comparisons use.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -1,5 +1,4 @@
-//! The versions of one origin's robots.txt: a log of the answers, and the difference between two, with what it changes
-//! for the crawl.
+//! The versions of one origin's robots.txt: a log of the responses, and the difference between two, with its effect on the crawl.
 
 use std::io::{self, Write};
 
@@ -39,7 +38,7 @@ pub struct Answer {
     pub access: RobotsAccess,
     /// Why, in words.
     pub reason: String,
-    /// Digest of the body; of an answer that left a stored version in force (304), that one's.
+    /// Digest of the body; of a response that keeps a stored version in effect (304), that one's.
     pub digest: Option<String>,
     /// Bytes of the body.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! One URL of a crawl: what is kept of its last visit, what became of its links, and the response in the archive.
+//! One URL of a crawl: the record of its last visit, the outcome of its links, and the archived response.
 
 use bytes::Bytes;
 
@@ -21,7 +21,7 @@ pub struct StoredVisit {
     pub links: Vec<LinkRecord>,
 }
 
-/// A response as it stands in the archive.
+/// An archived response.
 #[derive(Debug)]
 pub struct StoredResponse {
     /// The header lines, in the order received.
@@ -30,7 +30,7 @@ pub struct StoredResponse {
     pub body: Bytes,
 }
 
-/// Says why an archived response can't be read.
+/// Why an archived response can't be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
@@ -38,7 +38,7 @@ pub enum ArchiveError {
     #[error(transparent)]
     Warc(#[from] warc::Error),
     /// The record isn't a response.
-    #[error("what stands there is no response")]
+    #[error("the record isn't a response")]
     NoResponse,
 }
 

@@ -1,4 +1,4 @@
-//! How wide a text stands on a terminal: in cells, of which most characters take one, those of East Asia two, accents none.
+//! The width of a text on a terminal: in cells, of which most characters take one, those of East Asia two, accents none.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 

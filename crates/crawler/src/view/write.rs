@@ -1,4 +1,4 @@
-//! Writes rows in one of the forms for text, one by one.
+//! Writes rows in one of the text formats, one by one.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -35,8 +35,8 @@ pub enum TableFormat {
 pub struct Written {
     /// Rows.
     pub rows: u64,
-    /// Links of pages under noindex that were left out.
-    pub left_out: u64,
+    /// Omitted links of pages under noindex.
+    pub omitted: u64,
     /// Columns that had no place on a line.
     pub narrowed: usize,
 }
@@ -44,7 +44,7 @@ pub struct Written {
 /// The column of a CSV file that names the columns whose text was altered.
 pub const ALTERED_COLUMN: &str = "altered";
 
-/// Writes a table with all its columns, in the order in which it is stored. Of the links those of pages under noindex are left out,
+/// Writes a table with all its columns, in the order in which it is stored. Links of pages under noindex are omitted,
 /// unless the view has them.
 pub fn write_table<S: Store>(
     view: &View<S>,
@@ -66,7 +66,7 @@ pub fn write_rows(mut rows: Rows<'_>, form: TableFormat, out: &mut impl Write) -
         TableFormat::Lines => lines(&mut rows, out),
         TableFormat::Aligned(width) => aligned(&mut rows, width, &mut written.narrowed, out),
     }?;
-    written.left_out = rows.left_out();
+    written.omitted = rows.omitted();
     Ok(written)
 }
 

@@ -1,4 +1,4 @@
-//! One request, and what is known of it afterwards whatever it was for.
+//! Sends one request, and records what is known about it, whatever it was for.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::url::CrawlUrl;
 pub(super) struct Answered {
     pub(super) answer: FetchResult,
     pub(super) ended: Now,
-    /// None if the request never left this machine, since the address is closed.
+    /// None if the request was never sent, since the address isn't allowed.
     pub(super) requested: Option<Requested>,
     /// It says nothing about the host: the request is to be made again at the host's next turn.
     pub(super) again: bool,

@@ -1,4 +1,4 @@
-//! Links as a page has them, and which of them its author lets us follow.
+//! The links of a page, and which of them may be followed.
 
 use meta::{Source, SourceKind, Warning};
 use robots::StatusClass;
@@ -25,7 +25,7 @@ pub struct FoundLink {
     pub rel_words: Vec<&'static str>,
     /// Anchor text; empty where it may not be kept.
     pub text: String,
-    /// The part of the page it stands in; none where it may not be kept.
+    /// Its part of the page; none if it may not be stored.
     pub position: Option<Position>,
     /// `hreflang` as written; none where it may not be kept.
     pub hreflang: Option<String>,
@@ -101,7 +101,7 @@ pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
 }
 
 /// The targets of `Refresh` header lines, as links like those of the meta form: against the URL of the response, whatever its
-/// content type. What the page names as well is left to the page.
+/// content type. What the page names too is taken from the page.
 pub(super) fn refresh_links(
     rules: &PageRules,
     url: &CrawlUrl,

@@ -1,4 +1,4 @@
-//! Foreign text as it is kept: clean, within the limits of the page, and with a word for each limit that cut something.
+//! Untrusted text as it is stored: sanitised, within the limits of the page, and with the name of each limit reached.
 
 use crate::clean::{clean, clean_within, within_without_controls, without_controls};
 use crate::extract::{ExtractLimits, LimitHit};
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_doesnt_fit_is_cut_or_left_out_and_says_so() {
+    fn what_doesnt_fit_is_truncated_or_omitted_and_reported() {
         let limits = limits();
         let mut kept = Kept::new(&limits);
         assert_eq!(kept.reference(&"ä".repeat(9)), "ää…");

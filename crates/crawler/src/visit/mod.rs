@@ -1,4 +1,4 @@
-//! The pipeline of one visit, one straight function: robots.txt, its verdict, one request, what the page says.
+//! The pipeline of one visit, one straight function: robots.txt, its verdict, one request, the page's directives.
 //!
 //! Nothing here changes the frontier or the store: a visit takes a permit and gives an [`Outcome`].
 
@@ -236,7 +236,7 @@ fn judge_url<F: Fetch, S: Store>(
         let reason = entry.record.reason.clone();
         let event = match (entry.record.good_copy, &lease.work) {
             (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
-            // It stands where another origin's robots.txt names it: the host has better to do than to wait for it.
+            // Another origin's robots.txt named it: the host has better to do than to wait for it.
             (None, Work::Sitemap(_)) => Event::Denied(RobotsEvidence { reason, ..RobotsEvidence::default() }),
             _ => Event::Wait(wait, reason),
         };
@@ -280,7 +280,7 @@ fn judge_url<F: Fetch, S: Store>(
     Ok(Judged::Page(Box::new(MayAsk { asked, half_rate, evidence, noindex, said })))
 }
 
-/// What is left of a gap that the host's last request didn't know of: a Request-rate that began to count since, a file that
+/// The rest of a delay that the host's last request didn't know of: a Request-rate that began to count since, a file that
 /// changed, or that of another port.
 fn rest<F, S>(context: &VisitContext<F, S>, asked: Option<Delay>, lease: &Lease) -> Option<Outcome> {
     let gap = asked.filter(|gap| gap.length <= context.max_crawl_delay)?;
@@ -370,7 +370,7 @@ async fn ask_file<F: Fetch, S: Store>(
     Ok(Outcome { request: requested, robots_url: None, asked, half_rate, held, event })
 }
 
-/// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex (spec 1.7).
+/// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex.
 fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
     if !matches!(entry.robots.dialect(), Dialect::Hardened | Dialect::Strictest) {
         return None;

@@ -1,4 +1,4 @@
-//! What a visit came to, as plain values: for the engine, which settles it.
+//! The outcome of a visit, as plain values, for the engine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub robots_url: Option<CrawlUrl>,
     /// The gap that the origin's robots.txt asks for.
     pub asked: Option<Delay>,
-    /// The usual rate is to be halved: a robots.txt that can't be had now is obeyed as last seen.
+    /// The usual rate is to be halved: an unreachable robots.txt is applied as last fetched.
     pub half_rate: bool,
     /// What this takes in memory, until it is committed.
     pub held: BacklogBytes,
@@ -100,7 +100,7 @@ pub enum Event {
     Refused(Vec<meta::consent::Statement>),
     /// The host has to wait.
     Wait(Delay, String),
-    /// As [`Event::Wait`], for an origin whose robots.txt never could be had: another one of the host may answer.
+    /// As [`Event::Wait`], for an origin whose robots.txt was never reachable: another one of the host may respond.
     NeverKnown(Delay, String),
     /// The host's addresses became known, in the order in which they are to be tried; the URL is still to be visited.
     Addresses(Vec<IpAddr>),
@@ -115,7 +115,7 @@ pub enum Event {
     Unanswered,
     /// No response came.
     Failed(FetchError, RobotsEvidence),
-    /// This machine had no means to ask, or no room for the answer: that says nothing about the site.
+    /// This machine had no resources for the request or its response: that says nothing about the site.
     Local(FetchError),
 }
 

@@ -1,4 +1,4 @@
-//! Reads one response: directives first, and of the content only what they let us keep. CPU work, no waiting.
+//! Reads one response: directives first, then only the content that they allow. CPU work, no waiting.
 
 use std::collections::BTreeMap;
 
@@ -262,7 +262,7 @@ fn text(
     (text, is_cut)
 }
 
-/// A warning in words. Where no text of the page may be kept it quotes what stands in a place that said something which
+/// A warning in words. Where no text of the page may be kept it quotes what is in a place that said something which
 /// took effect, and of other places tells the name alone.
 fn warned(warning: &Warning, because: &[DirectiveSource], keep_text: bool) -> String {
     let Warning { message, source } = warning;

@@ -1,6 +1,6 @@
-//! Where responses are read: how many at the same time, and how much of what they gave may wait to be committed.
+//! Bounds the reading of responses: how many at the same time, and how many bytes of results may wait to be committed.
 //!
-//! What a server sends is bounded in the fetcher, what is made of it here: links and archive records of all visits
+//! The fetcher bounds what a server sends, this module what is made of it: links and archive records of all visits
 //! together, from the moment they are made until they are on disk.
 
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
-/// Responses up to this size are read at once, whatever they hold: that takes milliseconds, and few bytes.
+/// Responses up to this size are read at once, whatever their content: that takes milliseconds, and few bytes.
 const SMALL: usize = 64 << 10;
 
 /// Responses over this size are read one after the other: as text and as links they take several times their size.
@@ -41,7 +41,7 @@ struct Backlog {
 pub struct BacklogBytes(Option<(Arc<Backlog>, usize)>);
 
 impl BacklogBytes {
-    /// Counts less from now on: what is left waits to be committed, what was made of it is gone.
+    /// Counts less from now on: the rest waits to be committed.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         if let Some((backlog, held)) = &mut self.0
             && *held > bytes
@@ -69,7 +69,7 @@ impl Default for ReadPool {
 }
 
 impl ReadPool {
-    /// A desk with so many places for responses of ordinary size.
+    /// A pool with so many places for responses of ordinary size.
     pub fn new(places: usize) -> Self {
         Self {
             small: Semaphore::new(2 * places),

@@ -1,4 +1,4 @@
-//! Reads a response again that stands in the archive, for a page whose record was lost.
+//! Reads an archived response again, for a page whose record was lost.
 
 use bytes::Bytes;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! Visits of a URL that was visited before: what is asked, and what becomes of the earlier record.
+//! Revisits: the conditional request, and what happens to the earlier record.
 
 use meta::{Cause, Effects};
 use robots::StatusClass;

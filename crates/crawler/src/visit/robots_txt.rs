@@ -1,4 +1,4 @@
-//! Asks for a robots.txt, hop by hop, where the target of a redirect may be asked for at all.
+//! Fetches a robots.txt, hop by hop, if the target of each redirect may be requested.
 
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ fn judge<F: Fetch, S: Store>(
     };
     if entry.deferred {
         let why = &entry.record.reason;
-        return Ok(Hop::Refuse(format!("redirect to {url}, whose host's robots.txt can't be had: {why}")));
+        return Ok(Hop::Refuse(format!("redirect to {url}, whose host's robots.txt is unreachable: {why}")));
     }
     let verdict = entry.robots.verdict(robots_fetch.url.path_and_query());
     if !verdict.allowed {

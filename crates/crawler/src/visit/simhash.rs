@@ -1,4 +1,5 @@
-//! A fingerprint of what a page says that similar pages nearly share (Charikar 2002: simhash; Manku and others 2007: pages whose 64-bit fingerprints
+//! A fingerprint of a page's text that is similar for similar pages (Charikar 2002: simhash; Manku and others 2007:
+//! pages whose 64-bit fingerprints
 //! differ in at most 3 bits are near duplicates).
 
 /// Bytes of a page that are looked at.

@@ -1,4 +1,4 @@
-//! Reads the answer to a request for a sitemap, off the async threads.
+//! Reads the response to a sitemap request, off the async threads.
 
 use std::sync::Arc;
 

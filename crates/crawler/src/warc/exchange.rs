@@ -14,7 +14,7 @@ pub enum Truncated {
 }
 
 impl Truncated {
-    /// Returns the word that stands in `WARC-Truncated`.
+    /// Returns the value of `WARC-Truncated`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Length => "length",

@@ -1,4 +1,4 @@
-//! HTTP heads as they are stored.
+//! HTTP heads as archived.
 
 use super::exchange::Exchange;
 

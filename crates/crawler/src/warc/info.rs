@@ -17,7 +17,7 @@ pub struct WarcInfo {
     pub from: Option<String>,
     /// Name of the crawl that the file is a part of (its id).
     pub is_part_of: String,
-    /// Start of this run: stands in file names.
+    /// Start of this run: part of file names.
     pub started_at: jiff::Timestamp,
 }
 

@@ -73,7 +73,7 @@ pub enum Error {
     },
     /// An append failed and the file could not be cut back either. [`WarcWriter::roll_back_to`] may be tried;
     /// until it succeeds nothing more is written.
-    #[error("{} ends with a torn record that could not be cut off", path.display())]
+    #[error("{} ends with a torn record that could not be removed", path.display())]
     Torn {
         /// The file.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! Reads archive files back: one record by its location, or all of a file, every check made.
+//! Reads archive files: one record by its location, or a whole file, with all checks.
 
 use super::{Error, Fault, Location, Record, Result, name};
 use flate2::bufread::GzDecoder;

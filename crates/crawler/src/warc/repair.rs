@@ -1,4 +1,4 @@
-//! Cuts off what a killed run appended and never committed.
+//! Truncates what a killed run appended but didn't commit.
 
 use super::sync::sync_dir;
 use super::{Error, Position, Result, name};

@@ -1,4 +1,4 @@
-//! Reads what is whole in a file that may be damaged anywhere, passing over the rest.
+//! Reads the intact records of a file that may be damaged anywhere, and skips the rest.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -17,7 +17,7 @@ pub struct Salvaged {
     pub lost: u64,
 }
 
-/// Gives every whole record of a file to `each`. Behind a damaged one the next gzip header that begins a whole record is looked
+/// Returns every whole record of a file to `each`. Behind a damaged one the next gzip header that begins a whole record is looked
 /// for. Memory: one record. Cost: the file, once where it is whole.
 ///
 /// # Errors

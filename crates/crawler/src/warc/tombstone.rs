@@ -1,7 +1,7 @@
-//! Takes a record out again: its place is overwritten by one that says so, of exactly the same length.
+//! Removes a record: it is overwritten with a tombstone of exactly the same length.
 //!
 //! Offsets in a finished file must not move, so an erased record keeps its place. The new member holds a `metadata`
-//! record with the URL, the time and the reason. What is left of the length is filled with blanks in the record's block,
+//! record with the URL, the time and the reason. The rest of the length is filled with blanks in the record's block,
 //! stored uncompressed, and in the comment field of the gzip header (RFC 1952 section 2.3.1). Readers see a whole member
 //! and a right record; the erased bytes are gone after the `fdatasync`. Doing it twice changes nothing.
 
@@ -21,7 +21,7 @@ const COMMENT_MOST: u64 = 30_000;
 /// Bytes of a stored block of deflate at the most (RFC 1951 section 3.2.4).
 const STORED_MOST: usize = 65_535;
 
-/// Overwrites the record at `place` by one that names `url` and says why the content is gone.
+/// Overwrites the record at `place` with one that names `url` and says why the content was removed.
 ///
 /// # Errors
 /// [`Error::Record`] where the place is too short for any record; [`Error::Io`]. Cost: one write of `place.length` bytes,
@@ -45,7 +45,7 @@ pub fn write_tombstone(
     let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::io("open", &path))?;
     let length = file.metadata().map_err(Error::io("read", &path))?.len();
     if length < place.offset + place.length {
-        // Cut off behind what was committed: there is nothing left to take out.
+        // Truncated after what was committed: there is nothing to remove.
         return Ok(());
     }
     file.seek(SeekFrom::Start(place.offset)).map_err(Error::io("write to", &path))?;
@@ -150,7 +150,7 @@ mod tests {
             assert_eq!(bytes.len() as u64, length + 12);
             assert!(bytes.starts_with(b"xxxxxxx") && bytes.ends_with(b"xxxxx"));
             let inner = &bytes[7..bytes.len() - 5];
-            assert!(!inner.windows(4).any(|four| four == b"xxxx"), "{length}: nothing of it is left");
+            assert!(!inner.windows(4).any(|four| four == b"xxxx"), "{length}: nothing of it remains");
             let record = read(dir.path(), &place).unwrap();
             assert_eq!((record.kind(), record.length), ("metadata", length));
             assert_eq!(record.field("WARC-Target-URI"), Some(url));

@@ -39,7 +39,7 @@ impl WarcWriter {
     /// Opens a directory for appending, making it where it is missing. Files get the number after the highest
     /// one there.
     ///
-    /// A file is left for a new one before it would grow beyond `max_file_size` bytes; one larger record
+    /// A new file is started before one would grow beyond `max_file_size` bytes; one larger record
     /// gets a file alone.
     pub fn open(dir: &Path, info: &WarcInfo, max_file_size: u64) -> Result<Self> {
         std::fs::create_dir_all(dir).map_err(Error::io("make", dir))?;
@@ -177,7 +177,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn what_can_be_neither_written_nor_cut_off_stops_the_writer_until_it_is_cut_off() {
+    fn a_failed_write_stops_the_writer_until_its_rest_is_truncated() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
         writer.append(&page(0)).unwrap();

@@ -126,7 +126,7 @@ const KEPT: [(&str, &str, &str); 20] = [
     ("nor does any within math within svg", "*/*", "<math><mi><svg></noembed><xmp>META"),
     ("a glyph is one of math, in its texts too", "text/html", "<math><mtext><mglyph><textarea/>META"),
     ("svg in an annotation is svg", "text/html", "<math><annotation-xml><svg><desc><p><![CDATA[x>META"),
-    ("sections stand right inside of a description", "text/html", "<svg><desc><![CDATA[><textarea>]]>META"),
+    ("sections are allowed inside of a description", "text/html", "<svg><desc><![CDATA[><textarea>]]>META"),
     ("but not in an element within it", "text/html", "<svg><desc><b><![CDATA[x>META"),
     ("and again after it", "text/html", "<svg><desc><b></b><![CDATA[><textarea>]]>META"),
     ("an annotation ends with its math", "text/html", "<math><annotation-xml></math><![CDATA[x>META"),
@@ -159,7 +159,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn what_other_parsers_find_is_obeyed() {
+fn directives_that_other_parsers_find_are_honoured() {
     let (first, cases) = (number("DIRECTIVE_SEED", 0), number("DIRECTIVE_CASES", CASES));
     let threads = thread::available_parallelism().map_or(2, |n| n.get() as u64);
     let tallies: Vec<Tally> = thread::scope(|scope| {

@@ -18,7 +18,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Says whether something is forbidden that `other` allows.
+    /// Returns whether something is forbidden that `other` allows.
     pub(crate) fn is_beyond(self, other: Found) -> bool {
         self.index && !other.index || self.archive && !other.archive || self.follow && !other.follow
     }

@@ -2,7 +2,7 @@
 
 use crate::pages::{Random, WORDS, addressee, content};
 
-/// What may stand before and after a directive.
+/// What may precede and follow a directive.
 const PIECES: &[&str] = &[
     "<html>",
     "<html lang=de>",
@@ -332,7 +332,7 @@ const FOREIGN: &[&str] = &[
     "<plaintext>",
 ];
 
-/// Gives the parts of a page.
+/// Returns the parts of a page.
 pub(crate) fn parts(random: &mut Random, speaks: bool, label: Option<&'static str>) -> Vec<String> {
     let mut parts = Vec::new();
     match random.below(6) {

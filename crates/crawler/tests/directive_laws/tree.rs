@@ -43,7 +43,7 @@ impl Node {
         attributes.iter().find(|a| a.name.ns == ns!() && &*a.name.local == name).map(|a| a.value.to_string())
     }
 
-    /// The root of the tree that it stands in.
+    /// The root of its tree.
     fn root(node: &Rc<Node>) -> Rc<Node> {
         let mut node = Rc::clone(node);
         loop {
@@ -61,7 +61,7 @@ struct Tree {
     elements: RefCell<Vec<Rc<Node>>>,
 }
 
-/// Gives the `<meta>` elements of a document, those in templates left out. Scripting is off.
+/// Returns the `<meta>` elements of a document, except those in templates. Scripting is off.
 pub(crate) fn metas(html: &str) -> Vec<Rc<Node>> {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let options = ParseOpts { tree_builder, ..ParseOpts::default() };

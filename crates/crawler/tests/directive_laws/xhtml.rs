@@ -72,7 +72,7 @@ const AROUND: &[(&str, &str)] = &[
     ("<Ptemplate>", "</Ptemplate>"),
 ];
 
-/// Gives the parts of a page.
+/// Returns the parts of a page.
 pub(crate) fn parts(random: &mut Random, speaks: bool, label: Option<&'static str>) -> Vec<String> {
     let prefix = random.of(&["", "", "", "h:", "html:"]);
     let fits = |piece: &str| {

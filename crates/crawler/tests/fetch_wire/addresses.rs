@@ -170,7 +170,7 @@ async fn a_booked_request_is_connected_to_its_address_alone() {
     );
     let error = bounded(&http, booked("127.0.0.77")).await.unwrap_err();
     assert_eq!((error.kind, error.connected), (ErrorKind::Connection, false), "{error}");
-    // The connection that was left to another address isn't used.
+    // The open connection to another address isn't used.
     assert_eq!(server.connections(), 1);
     for connections in [2, 2] {
         assert_eq!(bounded(&http, booked("127.0.0.1")).await.unwrap().remote, Some(server.addr));
@@ -181,7 +181,7 @@ async fn a_booked_request_is_connected_to_its_address_alone() {
 }
 
 #[tokio::test]
-async fn the_class_of_the_first_answer_is_told_and_no_rule_or_literal_sets_one() {
+async fn the_class_of_the_first_answer_is_reported_and_no_rule_or_literal_sets_one() {
     let server = echo().await;
     let port = server.addr.port();
     let rule = format!("a.test:127.0.0.1:{port}").parse().unwrap();

@@ -24,7 +24,7 @@ async fn page(bytes: Vec<u8>) -> Response {
 }
 
 #[tokio::test]
-async fn a_response_is_told_as_it_came() {
+async fn a_response_is_returned_as_received() {
     let seen = Arc::new(Mutex::new(String::new()));
     let heard = Arc::clone(&seen);
     let server = Server::start(move |mut conn| {

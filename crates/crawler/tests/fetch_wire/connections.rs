@@ -34,7 +34,7 @@ async fn a_kept_connection_that_the_server_closed_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_closes_on_sight_of_a_request_is_told_and_not_asked_again_at_once() {
+async fn an_idle_connection_that_closes_on_a_request_is_reported_and_not_retried_at_once() {
     for resets in [false, true] {
         let server = Server::start(move |mut conn| async move {
             conn.request().await;
@@ -97,7 +97,7 @@ async fn connections_have_a_life_span_and_a_number() {
 }
 
 #[tokio::test]
-async fn the_connection_of_an_origin_that_makes_room_for_another_closes() {
+async fn the_connection_of_an_evicted_origin_closes() {
     let (gone, mut is_gone) = tokio::sync::mpsc::unbounded_channel();
     let server = Server::start(move |mut conn| {
         let gone = gone.clone();

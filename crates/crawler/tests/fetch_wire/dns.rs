@@ -47,7 +47,7 @@ async fn name_server(says: impl Fn(&str, usize) -> Says + Send + 'static) -> (So
     (addr, questions)
 }
 
-/// The name in a query, and where its type stands.
+/// The name in a query, and the position of its type.
 fn question(query: &[u8]) -> (String, usize) {
     let (mut name, mut at) = (String::new(), 12);
     while query[at] != 0 {

@@ -159,7 +159,7 @@ async fn an_endless_header_section_ends() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_connection_error_from_before_anything_was_sent() {
+async fn a_refused_connection_is_an_error_from_before_anything_was_sent() {
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let http = HttpFetch::new(settings()).unwrap();
     let error =

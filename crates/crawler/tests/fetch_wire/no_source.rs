@@ -9,7 +9,7 @@ use crate::server::{Server, answer, bounded, request, settings};
 
 const INSIDE: &str = "CRAWL_TEST_INSIDE";
 
-/// Runs a test of this file once more, in a network namespace that a script sets up. False if there can be none here.
+/// Runs a test of this file again, in a network namespace that a script sets up. False if there can be none here.
 fn in_a_network(script: &str, test: &str) -> bool {
     let this = std::env::current_exe().unwrap();
     let enter = |script: &str| {

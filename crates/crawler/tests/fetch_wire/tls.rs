@@ -27,7 +27,7 @@ fn authority() -> Authority {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// How a server talks once TLS stands.
+/// How a server behaves once TLS is established.
 #[derive(Clone)]
 enum Behaviour {
     /// Answers "secret" over HTTP/1.1.

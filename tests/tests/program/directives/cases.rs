@@ -206,7 +206,7 @@ pub(super) const CASES: &[Case] = &[
         ],
     ),
     tag("unknown", "<meta name=robots content=indexnow>", "tbli", &[]),
-    // 4.1, 4.2: where tags stand and whom they address.
+    // 4.1, 4.2: where tags are and whom they address.
     tag("ours", "<meta name=SuperRobot content=noindex>", "li", &["noindex (meta superrobot: noindex)"]),
     tag("alias", "<meta name=newsbot content=noarchive>", "tli", &["noarchive (meta newsbot: noarchive)"]),
     tag("others", "<meta name=otherbot content=none><meta name=superrobots content=none>", "tbli", &[]),
@@ -363,7 +363,7 @@ pub(super) const CASES: &[Case] = &[
         line("plainnoindex", &[("X-Robots-Tag", "NoIndex")], "", &["noindex (header x-robots-tag: NoIndex)"]),
         Form::Plain,
     ),
-    // No page to a browser; what stands there restricts all the same.
+    // No page to a browser; its content restricts all the same.
     as_form(
         tag(
             "plaintag",

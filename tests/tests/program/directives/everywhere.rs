@@ -1,4 +1,4 @@
-//! A site with every directive, crawled; then each marker is looked for in every byte that the crawl left.
+//! A site with every directive, crawled; then each marker is looked for in every byte that the crawl wrote.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -21,9 +21,9 @@ const HOST: &str = "http://a.test";
 /// Parts of a page whose text is kept with its record and links.
 const TEXTS: [&str; 14] =
     ["title", "desc", "key", "og", "ogd", "tw", "twd", "ld", "lang", "hl", "murl", "field", "anchor", LINE];
-/// The part that stands in a header line, of pages alone.
+/// The part in a header line, only of pages.
 const LINE: &str = "line";
-/// Parts that stand in the body alone.
+/// Parts that are only in the body.
 const BODIES: [&str; 3] = ["body", "comment", "hidden"];
 /// Parts that are excerpts wherever they are shown.
 const EXCERPTS: [&str; 3] = ["desc", "ogd", "twd"];
@@ -132,12 +132,12 @@ fn crawled() -> (Scene, Output) {
 }
 
 #[test]
-fn every_directive_is_obeyed_down_to_the_last_byte() {
+fn every_directive_is_honoured_down_to_the_last_byte() {
     let (scene, run) = crawled();
     what_was_asked_for(&scene);
     what_the_records_say(&scene);
     what_is_in_the_archive(&scene);
-    what_stands_anywhere(&scene, &run);
+    found_anywhere(&scene, &run);
     what_page_check_tells(&scene);
 }
 
@@ -281,7 +281,7 @@ fn what_is_in_the_archive(scene: &Scene) {
 }
 
 /// Every file, every value of the database, every table in every form, everything that was said on the way.
-fn what_stands_anywhere(scene: &Scene, run: &Output) {
+fn found_anywhere(scene: &Scene, run: &Output) {
     let mut said = vec![("the run's talk".to_owned(), run.stdout.clone() + &run.stderr)];
     for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors"] {
         for form in ["jsonl", "csv"] {

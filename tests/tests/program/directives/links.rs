@@ -40,7 +40,7 @@ fn images_of_a_page_under_noimageindex_are_not_queued() {
     let expected = expected.iter().map(|path| format!("http://a.test{path}")).collect();
     assert_eq!(sorted(scene.server.pages()), sorted(expected));
 
-    // The tag or header line is told with each image, and in table links what became of it.
+    // Each image is listed with the tag or header line, and table links has its outcome.
     let skipped = scene.table("skipped");
     for (n, evidence) in
         [(1, "meta robots: noimageindex"), (3, "header x-robots-tag: superrobot: noimageindex")]
@@ -48,7 +48,7 @@ fn images_of_a_page_under_noimageindex_are_not_queued() {
         for path in images(n).iter().filter(|path| *path != "/img1") {
             let url = format!("http://a.test{path}");
             let row = skipped.iter().find(|row| row["url"] == url.as_str());
-            let row = row.unwrap_or_else(|| panic!("{url} isn't told as skipped"));
+            let row = row.unwrap_or_else(|| panic!("{url} isn't listed as skipped"));
             let reported = (row["reason"].as_str(), row["layer"].as_str());
             assert_eq!(reported, (Some("no_image_index"), Some("directive")), "{url}");
             assert!(row["detail"].as_str().is_some_and(|detail| detail.contains(evidence)), "{row}");
@@ -65,7 +65,7 @@ fn images_of_a_page_under_noimageindex_are_not_queued() {
 }
 
 #[test]
-fn without_resources_images_are_left_out_as_resources() {
+fn without_resources_images_are_skipped_as_resources() {
     let sites =
         Sites::new().page("a.test", "/", Answer::html(gallery("<meta name=robots content=noimageindex>", 1)));
     let scene = Scene::new(sites);

@@ -182,7 +182,7 @@ fn site() -> Sites {
     sites.page("a.test", "/", Answer::html(links))
 }
 
-/// All that a crawl left, and all that is told of it.
+/// All that a crawl wrote, and all that is printed about it.
 fn everything(scene: &Scene, said: &str) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![("the talk".to_owned(), said.as_bytes().to_vec())];
     for table in ["pages", "links", "skipped", "ledger", "errors"] {
@@ -215,7 +215,7 @@ fn row<'a>(rows: &'a [Value], url: &str) -> &'a Value {
 }
 
 #[test]
-fn directives_that_type_or_encoding_hide_are_obeyed() {
+fn directives_hidden_by_type_or_encoding_are_honoured() {
     let scene = Scene::new(site());
     let run = scene.crawl().args(["-vv"]).run();
     run.expect(0);
@@ -253,9 +253,9 @@ fn directives_that_type_or_encoding_hide_are_obeyed() {
         let free = format!("free-{name}");
         let page = row(&pages, &format!("{HOST}/w/{free}"));
         let form = utf_16_or_plain(*encode, &self::marker(&free));
-        let stands = everything.iter().any(|(_, bytes)| has(bytes, &form));
-        if page["indexed"] != true || page["archived"] != true || !stands {
-            wrong.push(format!("{free}: {page}, found {stands}"));
+        let is_there = everything.iter().any(|(_, bytes)| has(bytes, &form));
+        if page["indexed"] != true || page["archived"] != true || !is_there {
+            wrong.push(format!("{free}: {page}, found {is_there}"));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
@@ -273,7 +273,7 @@ fn directives_that_type_or_encoding_hide_are_obeyed() {
     ] {
         let found = page(name);
         assert_eq!(found["mime_type"], mime_type, "{name}");
-        // How XML is read is told elsewhere.
+        // How XML is read is reported elsewhere.
         let names: Vec<_> =
             found["readings"].as_array().into_iter().flatten().filter(|r| *r != "XML").collect();
         assert_eq!(names, readings, "{name}");
@@ -285,7 +285,7 @@ fn directives_that_type_or_encoding_hide_are_obeyed() {
         !["htmlplain", "plain", "nosniff", "json", "nonemark", "svg", "mail"].into_iter().any(links),
         "{asked:?}"
     );
-    // Asked afterwards, nothing is told that differs.
+    // Asked afterwards, the answer is the same.
     for name in ["plain", "kr", "be", "rss"] {
         let url = format!("{HOST}/w/{name}");
         let check = Crawl::new(["page", "check", "--json", "--from"]).args([&scene.out()]).args([&url]).run();
@@ -302,7 +302,7 @@ fn directives_that_type_or_encoding_hide_are_obeyed() {
     }
 }
 
-/// The marker as it stands in the archived body.
+/// The marker in the archived body.
 fn utf_16_or_plain(encode: Encode, marker: &str) -> Vec<u8> {
     let wide = encode("ab");
     if wide.len() > 2 && has(&wide, b"\0") { encode(marker) } else { marker.as_bytes().to_vec() }
@@ -314,7 +314,7 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory can be written")
 }
 
-/// Pages that forbid nothing that was read, and why they can't be told to be free.
+/// Pages that forbid nothing that was read, and why they aren't known to be free.
 fn unread() -> Vec<(&'static str, Answer, &'static str)> {
     let html: &[(&str, &str)] = &[("Content-Type", "text/html; charset=utf-8")];
     let noise: Vec<u8> =
@@ -326,7 +326,7 @@ fn unread() -> Vec<(&'static str, Answer, &'static str)> {
         (
             "late",
             answer(html, page("late", &format!("{style}{CLOSED}"))),
-            "head: a meta element stands beyond the first 524288 bytes",
+            "head: a meta element is beyond the first 524288 bytes",
         ),
         (
             "many",

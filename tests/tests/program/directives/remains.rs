@@ -23,7 +23,7 @@ enum Rest {
     Number,
 }
 
-/// A page: name, what stands in its head, its header lines, and what remains.
+/// A page: name, the content of its head, its header lines, and what remains.
 type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)], Rest);
 
 const CASES: &[Case] = &[
@@ -196,7 +196,7 @@ fn nothing_that_tells_of_the_content_remains_and_of_links_what_crawling_needs() 
     }
     what_was_asked_for(&scene);
     what_table_links_has(&scene);
-    what_is_told_of_links_that_are_not_listed(&scene);
+    output_about_unlisted_links(&scene);
     scene.assert_polite();
 }
 
@@ -269,7 +269,7 @@ fn what_table_links_has(scene: &Scene) {
     }
 }
 
-fn what_is_told_of_links_that_are_not_listed(scene: &Scene) {
+fn output_about_unlisted_links(scene: &Scene) {
     let (pages, ledger) = (scene.table("pages"), scene.table("ledger"));
     for case in CASES {
         let page = pages.iter().find(|page| page["url"] == url(case).as_str()).expect("a record");

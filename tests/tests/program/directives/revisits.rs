@@ -1,4 +1,5 @@
-//! Pages that turn noindex, or noindex and nofollow, at a later visit: what their links told goes, in every file; and by what a page
+//! Pages that turn noindex, or noindex and nofollow, at a later visit: what their links revealed is removed, in every
+//! file; and by what a page
 //! under noindex is asked for again.
 
 use serde_json::Value;
@@ -134,7 +135,7 @@ fn a_status_that_says_nothing_of_a_page_leaves_what_is_stored_of_it() {
 }
 
 #[test]
-fn a_part_that_nobody_asked_for_and_unchanged_where_nothing_is_stored_are_errors() {
+fn an_unrequested_part_and_unchanged_without_a_stored_page_are_errors() {
     let sites = Sites::new()
         .page("a.test", "/", front(&["part", "unchanged"]))
         .page("a.test", "/seen", Answer::html("s"))

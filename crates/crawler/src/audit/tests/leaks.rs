@@ -1,4 +1,4 @@
-//! What the words of a site keep out, doctored into the records: each leak is told.
+//! Content that a site's directives forbid, added to the records: each leak is reported.
 
 use meta::consent::{Claim, Consent, Signal, Statement};
 
@@ -11,7 +11,7 @@ fn said(word: &str) -> meta::DirectiveSource {
     meta::DirectiveSource { directive: word.to_owned(), source }
 }
 
-/// The second page under these directives, as the crawl would have left it, with two links.
+/// The second page under these directives, as the crawl would have stored it, with two links.
 fn closed(words: &[&str]) -> Records {
     let mut records = Records::kept();
     let followed = !words.contains(&"nofollow");
@@ -60,7 +60,7 @@ fn pages_that_were_closed_as_promised_pass() {
         let judged = report.checks.iter().find(|check| check.name == name).unwrap().judged;
         assert!(judged > 0, "{name} was judged");
     }
-    // What was found before the page was closed, and left out later for another reason, is no link of it any more.
+    // What was found before the page was closed, and skipped later for another reason, is no longer one of its links.
     let mut records = none();
     records.decisions.push(skipped(Layer::Robots));
     records.decisions.push(skipped(Layer::Trap));
@@ -263,7 +263,7 @@ impl Records {
 }
 
 #[test]
-fn each_leak_is_told_by_its_check() {
+fn each_leak_is_reported_by_its_check() {
     for (name, crawl, tamper, expected, words) in LEAKS {
         let mut records = crawl();
         tamper(&mut records);
@@ -271,6 +271,6 @@ fn each_leak_is_told_by_its_check() {
         assert_eq!(broken(&report), *expected, "{name}: {report:#?}");
         let is_reported =
             report.checks.iter().flat_map(|check| &check.first).any(|found| found.what.contains(words));
-        assert!(is_reported, "{name}: {words:?} isn't told: {report:#?}");
+        assert!(is_reported, "{name}: {words:?} isn't reported: {report:#?}");
     }
 }

@@ -276,7 +276,7 @@ fn forget(store: &MemoryStore, url: &str) {
     rewrite(store, |pages| pages.retain(|(record, _)| record.url != url));
 }
 
-/// Stores the pages once more, changed; the ledger says nothing of it.
+/// Stores the pages again, changed, without an entry in the ledger.
 fn rewrite(store: &MemoryStore, change: impl FnOnce(&mut Vec<(PageRecord, Vec<LinkRecord>)>)) {
     let pages: Vec<_> = scan_with_links(store).map(Result::unwrap).collect();
     let mut writes = vec![Write::remove(Tree::Meta, page_store::STATE)];

@@ -31,7 +31,7 @@ fn broken_with(requests: &[(&str, &str, f64)]) -> [Vec<&'static str>; 2] {
 }
 
 #[test]
-fn hosts_of_one_address_that_didnt_take_turns_are_told() {
+fn simultaneous_requests_to_one_address_are_reported() {
     let shared = vec!["shared_address"];
     let none: Vec<&str> = Vec::new();
     // At the same time, and sooner than the operator's delay of a second after the other's answer.
@@ -52,7 +52,7 @@ fn hosts_of_one_address_that_didnt_take_turns_are_told() {
 }
 
 #[test]
-fn a_robots_txt_that_was_taken_from_where_its_host_denies_it_is_told() {
+fn a_robots_txt_from_a_denied_redirect_target_is_reported() {
     // `/denied` and others of a.test were asked for as the robots.txt of b.test.
     let hop = |path: &str, second: f64| {
         let words = Evidence::from("robots.txt of http://b.test");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn records_that_do_not_fit_together_are_told() {
+fn inconsistent_records_are_reported() {
     assert_eq!(broken_by(|r| r.requests += 1), ["requests"]);
     assert_eq!(broken_by(|r| drop(r.decisions.pop())), ["accounts"]);
     assert_eq!(broken_by(|r| r.forgotten.push(format!("{SITE}/b"))), ["archive", "seals", "accounts"]);
@@ -41,7 +41,7 @@ fn what_a_repair_couldnt_save_is_lost_and_what_came_after_it_is_judged() {
         let record = RepairRecord { v: 1, at: at(second).wall, requests_lost };
         r.after.push(Write::put(Tree::Meta, RepairRecord::KEY, record.write().unwrap()));
     };
-    // The request for /b, how it was found, and why /denied was left out, are gone.
+    // The request for /b, how it was found, and why /denied was skipped, are gone.
     let damaged = |r: &mut Records| {
         r.decisions.truncate(3);
         r.pages[1].0 = page("/b", 6.0, None);
@@ -74,7 +74,7 @@ fn what_a_repair_couldnt_save_is_lost_and_what_came_after_it_is_judged() {
 }
 
 #[test]
-fn what_was_not_read_and_kept_all_the_same_is_told() {
+fn content_that_was_stored_unread_is_reported() {
     let unread = |part: &str| {
         broken_by(|r| {
             r.pages[1].0.unread.push(format!("{part}: it wasn't read"));

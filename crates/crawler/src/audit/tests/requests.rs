@@ -4,7 +4,7 @@ use super::*;
 use crate::record::RobotsAccess;
 
 #[test]
-fn each_rule_of_pace_that_is_broken_is_told() {
+fn each_violated_rule_of_pace_is_reported() {
     // Sent before the answer to the one before was complete.
     assert_eq!(broken_by(|r| r.asked("/", 6.05, 0.0)), ["overlap", "gap", "configured_delay", "site_delay"]);
     // Later than the operator's delay and the site's, earlier than the pause in force.
@@ -36,7 +36,7 @@ fn each_rule_of_pace_that_is_broken_is_told() {
 }
 
 #[test]
-fn each_rule_of_robots_txt_that_is_broken_is_told() {
+fn each_violated_rule_of_robots_txt_is_reported() {
     assert_eq!(broken_by(|r| r.asked("/denied", 9.0, 2.0)), ["denied"]);
     assert_eq!(broken_by(|r| r.robots[0].access = RobotsAccess::Defer), ["denied"]);
     assert_eq!(broken_by(|r| r.robots[0].fetched_at = at(5.0).wall), ["robots_known"]);

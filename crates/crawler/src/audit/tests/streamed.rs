@@ -138,7 +138,7 @@ impl Lists {
         self.runs.between(before.to, after.from).most
     }
 
-    /// Overlap, gap, configured delay, pauses, shared address: what was judged, and what was told.
+    /// Overlap, gap, configured delay, pauses, shared address: what was judged, and what was reported.
     fn judge(&self) -> [Check; 5] {
         let mut checks = ["overlap", "gap", "configured_delay", "pauses", "shared_address"]
             .map(|name| Check::new(name, ""));

@@ -1,4 +1,4 @@
-//! A crawl's output, changed afterwards in one way after the other: each shows, but for those that nobody can notice.
+//! A crawl's output, changed in one way after the other: each change is reported, except those that can't be detected.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -132,7 +132,7 @@ impl Output {
         values.flat_map(|value| crate::ledger::read(&value).unwrap().decisions).collect()
     }
 
-    /// Writes the whole ledger anew, with a chain that holds.
+    /// Rewrites the whole ledger, with a valid chain.
     pub(super) fn rewrite_ledger(&self, change: impl FnOnce(&mut Vec<Decision>)) {
         let mut entries = self.entries();
         change(&mut entries);
@@ -349,7 +349,7 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
     ),
     // Pages
     (
-        "page: its digest, and the ledger written anew",
+        "page: its digest, and the ledger rewritten",
         |o| reseal(o, "/", |record| record.digest = Some("blake3:2".to_owned())),
         "archived_digests",
     ),
@@ -424,7 +424,7 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
         |o| o.page("/", |_, links| links.push(link("/new", Queued))),
         "archived_links",
     ),
-    ("link: queued made left out", |o| o.page("/", |_, links| links[0].outcome = Pattern), "seals"),
+    ("link: queued changed to skipped", |o| o.page("/", |_, links| links[0].outcome = Pattern), "seals"),
     ("link: taken out", |o| o.page("/", |_, links| drop(links.remove(0))), "seals"),
     ("link: its text", |o| o.page("/", |_, links| "other".clone_into(&mut links[0].text)), "seals"),
     ("link: all of them blank, as of a withheld page", |o| o.page("/", |_, links| links.clear()), "seals"),
@@ -450,7 +450,7 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
         "archive",
     ),
     (
-        "archive: cut off",
+        "archive: truncated",
         |o| {
             let file = std::fs::OpenOptions::new().write(true).open(o.archive()).unwrap();
             file.set_len(o.place("/b").offset).unwrap();
@@ -503,9 +503,9 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
         },
         "ledger",
     ),
-    ("ledger: the last entry cut off", |o| o.entry(|entries| drop(entries.pop())), "ledger"),
+    ("ledger: the last entry removed", |o| o.entry(|entries| drop(entries.pop())), "ledger"),
     (
-        "ledger: written anew without its last entry, the head known",
+        "ledger: rewritten without its last entry, the head known",
         |o| {
             o.rules.head = Some(o.head().to_string());
             o.rewrite_ledger(|entries| drop(entries.pop()));
@@ -513,7 +513,7 @@ const DOCTORED: &[(&str, Tamper, &str)] = &[
         "head",
     ),
     (
-        "ledger: digests written anew for a changed page, the head known",
+        "ledger: digests rewritten for a changed page, the head known",
         |o| {
             o.rules.head = Some(o.head().to_string()[..16].to_owned());
             reseal(o, "/b", another_title);
@@ -564,7 +564,7 @@ fn another_title(record: &mut PageRecord) {
 /// What nobody can notice, and why; `docs/politeness.md` says the same.
 const UNNOTICED: &[(&str, Tamper, &str)] = &[
     (
-        "page changed and the whole ledger written anew",
+        "page changed and the whole ledger rewritten",
         |o| reseal(o, "/b", another_title),
         "nobody wrote the head down: the chain has no key",
     ),
@@ -614,7 +614,7 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
 }
 
 #[test]
-fn what_nobody_can_notice_is_listed_with_its_reason() {
+fn undetectable_changes_are_listed_with_their_reasons() {
     for (what, tamper, why) in UNNOTICED {
         let mut output = Output::new();
         tamper(&mut output);
@@ -645,7 +645,7 @@ fn records_of_a_version_without_digests_are_counted_and_not_broken() {
     assert_eq!(broken(&report), [""; 0], "{report:#?}");
     let seals = report.checks.iter().find(|check| check.name == "seals").unwrap();
     assert!(seals.unjudged.is_some());
-    // It is gone on with: what is new has digests.
+    // The crawl is resumed: what is new has digests.
     let output = Output::new();
     output.rewrite_ledger(|entries| {
         for entry in entries {

@@ -1,4 +1,4 @@
-//! How the system's allocator gives memory back.
+//! Makes the system's allocator return memory.
 //!
 //! That of glibc takes its settings from the environment, when a process begins. By default it keeps what large bodies
 //! took, once for each of up to eight heaps a processor: twice as much as is in use, with many hosts that send them.
@@ -9,10 +9,10 @@ use std::ffi::OsString;
 const SETTINGS: [(&str, &str); 3] =
     [("MALLOC_MMAP_THRESHOLD_", "1048576"), ("MALLOC_ARENA_MAX", "4"), ("MALLOC_TRIM_THRESHOLD_", "2097152")];
 
-/// Begins the program anew with these settings, in the same process: same id, same streams, same arguments.
+/// Re-executes the program with these settings, in the same process: same id, same streams, same arguments.
 ///
-/// Does nothing where one of them is set already, by this or by the user, and on systems without glibc. A system that
-/// doesn't let it goes on as it was.
+/// Does nothing if one of them is already set, by this or by the user, and on systems without glibc. If the system
+/// refuses, the process continues without them.
 pub(crate) fn reexec(arguments: impl Iterator<Item = OsString>) {
     if !cfg!(all(target_os = "linux", target_env = "gnu"))
         || SETTINGS.iter().any(|(name, _)| std::env::var_os(name).is_some())
@@ -25,6 +25,6 @@ pub(crate) fn reexec(arguments: impl Iterator<Item = OsString>) {
         let mut arguments = arguments;
         let (Ok(program), Some(name)) = (std::env::current_exe(), arguments.next()) else { return };
         let error = std::process::Command::new(program).arg0(name).args(arguments).envs(SETTINGS).exec();
-        tracing::debug!("the program can't begin anew: {error}");
+        tracing::debug!("can't re-execute the program: {error}");
     }
 }

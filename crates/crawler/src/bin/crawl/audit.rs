@@ -1,4 +1,4 @@
-//! `crawl audit`: a second reading of a crawl's output.
+//! `crawl audit`: verifies a crawl's output.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;

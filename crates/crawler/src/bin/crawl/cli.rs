@@ -1,4 +1,4 @@
-//! The command line as a whole: subcommands, options that every one of them takes, the bare form.
+//! The command line: subcommands, global options, and the form without a subcommand.
 
 use std::ffi::OsString;
 use std::io::Write;

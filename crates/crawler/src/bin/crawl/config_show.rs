@@ -1,4 +1,4 @@
-//! `crawl config show`: the settings in force and where each comes from.
+//! `crawl config show`: the effective settings and where each comes from.
 
 use clap::Args;
 use crawler::config::{Key, Loaded, ValueSource};

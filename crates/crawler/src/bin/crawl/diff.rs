@@ -1,4 +1,4 @@
-//! `crawl diff`: what differs between two crawls.
+//! `crawl diff`: compares two crawls.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and how an error is printed.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -62,7 +62,7 @@ pub(crate) fn no_crawl(dir: &Path) -> anyhow::Error {
     Stop::new(USAGE, DirError::NoCrawl(dir.to_owned()).to_string()).into()
 }
 
-/// Tells an error on stderr and gives its exit code. A reader of stdout that went away is no error.
+/// Prints an error on stderr and returns its exit code. A closed pipe on stdout is no error.
 pub(crate) fn report(error: &anyhow::Error, console: Console) -> i32 {
     let gone = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -100,7 +100,7 @@ pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<i32> {
     Ok(COMPLETE)
 }
 
-/// Turns a code into what the system is told.
+/// Converts a code for the system.
 pub(crate) fn status(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_cause_decides_the_code() {
-        let stop = || anyhow::Error::from(Stop::new(STORAGE, "no room left"));
+        let stop = || anyhow::Error::from(Stop::new(STORAGE, "no space"));
         assert_eq!(code(&stop()), STORAGE);
         assert_eq!(code(&stop().context("writing the archive")), STORAGE);
         assert_eq!(code(&anyhow::anyhow!("what?")), UNEXPECTED);

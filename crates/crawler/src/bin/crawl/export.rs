@@ -120,8 +120,8 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     }
     let job = Job { args, crawls };
     job.check_columns()?;
-    let left_out = match output.write(&job) {
-        Ok(left_out) => left_out,
+    let omitted = match output.write(&job) {
+        Ok(omitted) => omitted,
         // A reader that went away is no error.
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(ViewError::Write(error)) => {
@@ -130,7 +130,7 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         }
         Err(error) => return Err(show::view_error(&error)),
     };
-    show::report_omitted(Written { left_out, ..Written::default() }, console);
+    show::report_omitted(Written { omitted, ..Written::default() }, console);
     Ok(exit::COMPLETE)
 }
 

@@ -1,4 +1,4 @@
-//! `crawl search` and `crawl index`: finds pages by their words, and builds the index for that.
+//! `crawl search` and `crawl index`: full-text search, and its index.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -78,7 +78,7 @@ pub(crate) struct IndexArgs {
 /// Hits without `--limit`.
 const LIMIT: u32 = 10;
 
-/// Says whether this process is the one that reads a PDF file.
+/// Returns whether this process is the one that reads a PDF file.
 pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments.nth(1).is_some_and(|argument| argument == search::PDF_ARGUMENT) && arguments.next().is_none()
 }
@@ -282,7 +282,7 @@ mod tests {
         let plain = text(false, None);
         assert!(!plain.contains('\x1b'), "{plain:?}");
         assert!(plain.contains("a needle in a haystack\n"), "{plain}");
-        assert!(plain.ends_with("12 pages found, the best 1 are shown: --limit shows more\n"), "{plain}");
+        assert!(plain.ends_with("12 pages found, showing the best 1: use --limit for more\n"), "{plain}");
         assert!(text(false, Some(12)).contains("  a needle \n  in a \n  haystack\n"));
     }
 }

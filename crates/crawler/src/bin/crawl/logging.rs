@@ -1,4 +1,4 @@
-//! The log: on stderr what `-v` asks for, in the crawl's own directory as JSON lines.
+//! The log: on stderr as requested with `-v`, in the output directory as JSON lines.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -32,7 +32,7 @@ pub(crate) fn start(console: Console, file: Option<File>) {
     }
 }
 
-/// Gives the layer for people: one line an event, without colours, because what comes from the web stands in these lines.
+/// Returns the layer for people: one line per event, without colours, because these lines contain untrusted text.
 fn plain<S, W>(console: Console, writer: W) -> impl Layer<S> + use<S, W>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -80,7 +80,7 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Escaping<M> {
     }
 }
 
-/// Escapes each event; it comes in one piece. Such characters stand within strings only.
+/// Escapes each event; it comes in one piece. Such characters are only within strings.
 struct Escaped<W>(W);
 
 impl<W: io::Write> io::Write for Escaped<W> {

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     let code = match std::panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, console))) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error, console),
-        // The panic hook has told what and where.
+        // The panic hook has printed what and where.
         Err(_) => exit::UNEXPECTED,
     };
     exit::status(code)

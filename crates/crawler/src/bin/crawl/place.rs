@@ -1,4 +1,4 @@
-//! A crawl's directory and what is asked about it, in either order: the directory first, or last as in older versions.
+//! The two arguments DIR and URL in either order: the directory first, or last as in older versions.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::exit::{self, Stop};
 
 /// Which of two arguments is the directory of a crawl; the other one follows. The one that holds a crawl, else the one that is a
 /// directory, else the one that is no URL, else the one with a slash; where nothing tells them apart, the first. `usage` is the command's order; it is
-/// told where both are URLs.
+/// reported if both are URLs.
 pub(crate) fn directory_first<'a>(
     first: &'a str,
     second: &'a str,

@@ -1,4 +1,4 @@
-//! The state of a crawl while it runs: a live area on a terminal, a plain line every 10 seconds elsewhere.
+//! The state of a crawl while it runs: a live area on a terminal, otherwise a plain line every 10 seconds.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_two_units_and_not_beyond_a_year() {
+    fn times_have_two_units_and_end_at_a_year() {
         for (seconds, expected) in [
             (59, "59s"),
             (61, "1m 01s"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Record, load, units};
 use crawler::job::{Job, Rejudged};
+use crawler::quantity::count;
 
 use crate::crawling;
 use crate::exit::{self, Stop};
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     report_rejudged(job.rejudged(), console);
     if args.revisit.is_some() {
         let queued = job.revisit(args.revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
-        console.note(&format!("{queued} pages are due to be visited again"));
+        console.note(&format!("revisiting {}", count(queued, "page")));
     }
     crawling::crawl(job, console)
 }

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_classic_mistakes_are_told_in_line_order() {
+    fn the_classic_mistakes_are_reported_in_line_order() {
         let file = b"User-agent: *\nDisallow: /tmp/*\nDisallow: /a /b\n\nUser-agent: *\nAllow: /c\nCrawl-delay: 5 s\n";
         let kinds = |warnings: Vec<Warning>| -> Vec<_> {
             warnings.iter().map(|warning| format!("{} {}", warning.line, warning.kind.name())).collect()

@@ -58,7 +58,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Answers whether no option was given.
+    /// Returns whether no option was given.
     pub(crate) fn is_empty(&self) -> bool {
         self.config.is_none() && self.overrides().is_empty()
     }

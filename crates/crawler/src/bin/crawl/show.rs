@@ -189,9 +189,9 @@ fn show_table(
     if table == Table::Ledger && written.is_ok() {
         let verdict = view.verify_ledger().map_err(|error| view_error(&error))?;
         if verdict.intact {
-            console.note(&verdict.to_string())
+            console.note(&verdict.to_string());
         } else {
-            console.warning(&verdict.to_string())
+            console.warning(&verdict.to_string());
         }
     }
     finish(written.map(|written| {
@@ -277,10 +277,10 @@ pub(crate) fn check_noindex(include_noindex: bool, table: Option<Table>) -> anyh
 
 /// Reports how many rows were omitted.
 pub(crate) fn report_omitted(written: Written, console: Console) {
-    if written.left_out > 0 {
+    if written.omitted > 0 {
         console.note(&format!(
             "omitted links of pages under noindex: {}; --include-noindex includes them",
-            written.left_out
+            written.omitted
         ));
     }
 }

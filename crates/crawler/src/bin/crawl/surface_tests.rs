@@ -54,7 +54,7 @@ fn option(command: &Command, long: &str) -> Arg {
         .unwrap_or_else(|| panic!("no --{long}"))
 }
 
-/// Gives the text after `[default: `.
+/// Returns the text after `[default: `.
 fn stated_default(text: &str) -> Option<&str> {
     let (_, rest) = text.rsplit_once("[default: ")?;
     rest.split_once(']').map(|(stated, _)| stated)
@@ -66,7 +66,7 @@ fn the_command_line_is_sound() {
 }
 
 #[test]
-fn every_setting_with_an_option_stands_in_help_with_its_default() {
+fn every_setting_with_an_option_is_in_help_with_its_default() {
     let run = &commands()["crawl run"];
     let defaults = load(&CliOverrides::default(), [], None).unwrap();
     for key in KEYS {
@@ -235,7 +235,7 @@ fn the_document_holds_every_command_and_option_and_no_other() {
 }
 
 #[test]
-fn exit_codes_are_told_the_same_everywhere() {
+fn exit_codes_are_documented_the_same_everywhere() {
     let codes = [
         exit::COMPLETE,
         exit::UNEXPECTED,

@@ -1,4 +1,4 @@
-//! What is said to the user on stderr, and whether it is coloured.
+//! Messages to the user on stderr, and whether they are coloured.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -19,7 +19,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Answers whether a stream is coloured. `NO_COLOR` counts when it is set and not empty (no-color.org).
+    /// Returns whether a stream is coloured. `NO_COLOR` counts when it is set and not empty (no-color.org).
     pub(crate) fn allows(self, is_terminal: bool, no_color: Option<&OsString>) -> bool {
         match self {
             Self::Always => true,
@@ -46,12 +46,12 @@ impl Color {
     }
 }
 
-/// How the program talks: results go to stdout, this goes to stderr.
+/// Messages to the user, on stderr; results go to stdout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Console {
     /// Results and progress are JSON lines.
     pub(crate) json: bool,
-    /// Errors alone are told.
+    /// Only errors are printed.
     pub(crate) quiet: bool,
     /// 0 results and warnings, 1 what happens, 2 every decision.
     pub(crate) verbose: u8,
@@ -60,24 +60,24 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// Answers whether stderr is coloured.
+    /// Returns whether stderr is coloured.
     pub(crate) fn colors_stderr(self) -> bool {
         self.color.allows(io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_ref())
     }
 
-    /// Tells an error.
+    /// Prints an error.
     pub(crate) fn error(self, what: &str) {
         self.say("error", "\x1b[1;31m", what);
     }
 
-    /// Tells a warning, unless quiet.
+    /// Prints a warning, unless quiet.
     pub(crate) fn warning(self, what: &str) {
         if !self.quiet {
             self.say("warning", "\x1b[1;33m", what);
         }
     }
 
-    /// Tells what is done, unless quiet.
+    /// Prints a note, unless quiet.
     pub(crate) fn note(self, what: &str) {
         if !self.quiet {
             self.say("note", "\x1b[1m", what);
@@ -86,7 +86,7 @@ impl Console {
 
     fn say(self, label: &str, color: &str, what: &str) {
         let (on, off) = if self.colors_stderr() { (color, "\x1b[0m") } else { ("", "") };
-        // There is nobody left to tell when stderr itself can't be written.
+        // If stderr can't be written, there is nowhere to report it.
         drop(writeln!(io::stderr().lock(), "{on}{label}:{off} {}", clean(what)));
     }
 }

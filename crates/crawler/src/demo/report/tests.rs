@@ -10,7 +10,7 @@ fn said(term: &str, found: &str) -> Directive {
     Directive { term: term.to_owned(), found: found.to_owned() }
 }
 
-fn left(path: &str, line: u32, reason: &str) -> Row {
+fn skipped(path: &str, line: u32, reason: &str) -> Row {
     Row {
         url: format!("http://www.marys-antiques.com{path}"),
         line: Some(line),
@@ -21,7 +21,7 @@ fn left(path: &str, line: u32, reason: &str) -> Row {
 
 fn page(path: &str, line: Option<u32>, reason: &str) -> Row {
     let yes = Some(true);
-    Row { line, fetched: Some(200), indexed: yes, archived: yes, followed: yes, ..left(path, 0, reason) }
+    Row { line, fetched: Some(200), indexed: yes, archived: yes, followed: yes, ..skipped(path, 0, reason) }
 }
 
 /// Furniture-Finder at Mary's, by table 9-4, with pages of each fate.
@@ -32,9 +32,9 @@ fn finder() -> RobotReport {
         rows: vec![
             page("/", None, none),
             page("/index.html", None, none),
-            left("/private/payroll.xls", 10, "Disallow: /private"),
-            left("/private/suzy-stuff/taxes.txt", 10, "Disallow: /private"),
-            left("/dynamic/buy-stuff?id=3546", 9, "Disallow: /dynamic"),
+            skipped("/private/payroll.xls", 10, "Disallow: /private"),
+            skipped("/private/suzy-stuff/taxes.txt", 10, "Disallow: /private"),
+            skipped("/dynamic/buy-stuff?id=3546", 9, "Disallow: /dynamic"),
             page("/dynamic/check-inventory?kitchen", Some(8), "Allow: /dynamic/check-inventory"),
             Row {
                 indexed: Some(false),
@@ -65,36 +65,38 @@ www.marys-antiques.com: the six classic URLs
   --------------------------------  -------  ---------------------------------------
   /                                 fetched  no rule matches
   /index.html                       fetched  no rule matches
-  /private/payroll.xls              left     line 10: Disallow: /private
-  /private/suzy-stuff/taxes.txt     left     line 10: Disallow: /private
-  /dynamic/buy-stuff?id=3546        left     line 9: Disallow: /dynamic
+  /private/payroll.xls              skipped  line 10: Disallow: /private
+  /private/suzy-stuff/taxes.txt     skipped  line 10: Disallow: /private
+  /dynamic/buy-stuff?id=3546        skipped  line 9: Disallow: /dynamic
   /dynamic/check-inventory?kitchen  fetched  line 8: Allow: /dynamic/check-inventory
 
-www.marys-antiques.com: everything that it found
-  URL                                     indexed  archived  followed  because
-  --------------------------------  ----  -------  --------  --------  -----------------------------
-  /                                 200   yes      yes       yes
-  /dynamic/check-inventory?kitchen  200   yes      yes       yes
-  /harp.html                        404   -        -         -
-  /index.html                       200   yes      yes       yes
-  /valuation.txt                    200   no       no        yes       noindex (X-Robots-Tag),
-                                                                       noarchive (X-Robots-Tag for
-                                                                       Furniture-Finder)
-  /dynamic/buy-stuff?id=3546        left  -        -         -         line 9: Disallow: /dynamic
-  /private/payroll.xls              left  -        -         -         line 10: Disallow: /private
-  /private/suzy-stuff/taxes.txt     left  -        -         -         line 10: Disallow: /private
+www.marys-antiques.com: all URLs it found
+  URL                                        indexed  archived  followed  because
+  --------------------------------  -------  -------  --------  --------  --------------------------
+  /                                 200      yes      yes       yes
+  /dynamic/check-inventory?kitchen  200      yes      yes       yes
+  /harp.html                        404      -        -         -
+  /index.html                       200      yes      yes       yes
+  /valuation.txt                    200      no       no        yes       noindex (X-Robots-Tag),
+                                                                          noarchive (X-Robots-Tag
+                                                                          for Furniture-Finder)
+  /dynamic/buy-stuff?id=3546        skipped  -        -         -         line 9: Disallow: /dynamic
+  /private/payroll.xls              skipped  -        -         -         line 10: Disallow:
+                                                                          /private
+  /private/suzy-stuff/taxes.txt     skipped  -        -         -         line 10: Disallow:
+                                                                          /private
 
-8 URLs found: 5 fetched, 3 left. 3 pages indexed, 3 archived.
+8 URLs found: 5 fetched, 3 skipped. 3 pages indexed, 3 archived.
 
 ";
 
 #[test]
-fn a_robot_is_told_about_in_two_tables() {
+fn a_robot_has_two_tables() {
     assert_eq!(printed(&[finder()], false), EXPECTED);
 }
 
 #[test]
-fn several_robots_stand_side_by_side() {
+fn several_robots_are_side_by_side() {
     let mut nosy = finder();
     nosy.robot = "Nosy-Bot/1.0".to_owned();
     nosy.rows.retain(|row| !row.url.ends_with("/index.html"));
@@ -108,9 +110,9 @@ www.marys-antiques.com
   --------------------------------  --------------------  ------------
   /                                 fetched               fetched
   /index.html                       fetched               not found
-  /private/payroll.xls              left                  left
-  /private/suzy-stuff/taxes.txt     left                  left
-  /dynamic/buy-stuff?id=3546        left                  left
+  /private/payroll.xls              skipped               skipped
+  /private/suzy-stuff/taxes.txt     skipped               skipped
+  /dynamic/buy-stuff?id=3546        skipped               skipped
   /dynamic/check-inventory?kitchen  fetched               fetched
 ";
     assert_eq!(side, expected);
@@ -119,7 +121,7 @@ www.marys-antiques.com
 #[test]
 fn colour_only_marks_and_is_absent_where_it_is_not_wanted() {
     let (plain, coloured) = (printed(&[finder()], false), printed(&[finder()], true));
-    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mleft\x1b[0m"));
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mskipped\x1b[0m"));
     let mut stripped = coloured;
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m"] {
         stripped = stripped.replace(code, "");

@@ -52,7 +52,7 @@ pub struct SitePage {
 }
 
 impl SitePage {
-    /// An HTML page; `head` stands in its head behind the title.
+    /// An HTML page; `head` follows the title in its head.
     fn html(path: &'static str, title: &str, head: &str, body: &str) -> Self {
         let body = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

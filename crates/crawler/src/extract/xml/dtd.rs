@@ -1,4 +1,4 @@
-//! What a document type declaration says within the document itself: entities and default values of attributes.
+//! The internal subset of a document type declaration: entities and default values of attributes.
 //! Nothing external is ever loaded.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ const EXPANDED_BYTES: usize = 256 * 1024;
 /// References within references that are followed.
 pub(super) const DEPTH: usize = 16;
 
-/// An entity; none where its text stands outside of the document or can't be read.
+/// An entity; none if its text is outside of the document or can't be read.
 type Value = Option<Entity>;
 
 /// An attribute with its default value.
@@ -48,10 +48,10 @@ impl Dtd {
         }
     }
 
-    /// Takes a declaration in: what stands between `<!DOCTYPE` and its `>`. Says whether all of it could be read.
+    /// Reads a declaration: what is between `<!DOCTYPE` and its `>`. Returns whether all of it could be read.
     pub(super) fn read(&mut self, doctype: &str) -> bool {
         let mut at = 0;
-        // Public and system identifiers stand in quotes before the internal subset.
+        // Public and system identifiers are in quotes before the internal subset.
         while let Some(found) = doctype[at..].find(['"', '\'', '[']) {
             at += found + 1;
             if doctype[..at].ends_with('[') {
@@ -132,7 +132,7 @@ impl Dtd {
         kept.entry(name.into()).or_insert(value);
     }
 
-    /// Says whether a literal holds references to parameter entities: such are forbidden here.
+    /// Returns whether a literal holds references to parameter entities: such are forbidden here.
     fn names_parameter(&self, literal: &str) -> bool {
         let mut rest = literal;
         while let Some(at) = rest.find('%') {
@@ -168,13 +168,13 @@ impl Dtd {
         }
     }
 
-    /// Gives a default attribute of an element, by number.
+    /// Returns a default attribute of an element, by number.
     pub(super) fn default(&self, element: &str, number: usize) -> Option<(&str, Rc<str>)> {
         let (name, value) = self.defaults.get(element)?.get(number)?;
         Some((name, Rc::clone(value)))
     }
 
-    /// Says what a reference means.
+    /// Returns what a reference means.
     pub(super) fn meaning(&self, name: &str) -> Meaning {
         match entity::always_known(name) {
             Some(text) => Meaning::Text(text),
@@ -229,7 +229,7 @@ impl Dtd {
     }
 }
 
-/// Gives the name of the reference to a parameter entity with which a text begins.
+/// Returns the name of the reference to a parameter entity with which a text begins.
 fn parameter(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('%')?;
     let end = rest.bytes().position(|b| !is_name_part(b))?;
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cant_be_read_stays_as_written_and_is_told() {
+    fn unreadable_references_stay_as_written_and_are_reported() {
         for (doctype, raw) in [
             ("", "&b;"),
             (" a [<!ENTITY b SYSTEM 'http://e.example/b'>]", "&b;"),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_declarations_are_told() {
+    fn too_many_declarations_are_reported() {
         let many = "<!ATTLIST b c CDATA 'd'>".repeat(DECLARATIONS + 1);
         let mut dtd = Dtd::new();
         assert!(!dtd.read(&format!(" a [{many}]")));

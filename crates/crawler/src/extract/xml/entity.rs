@@ -1,4 +1,4 @@
-//! What references mean without a declaration.
+//! References that need no declaration.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ impl Entity {
     }
 }
 
-/// Tells what a reference stands for.
+/// What a reference stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// Plain text, whatever it looks like.
@@ -29,7 +29,7 @@ pub(super) enum Meaning {
     Unknown,
 }
 
-/// Gives the text of a reference to a character, or to one of the five entities that XML knows (XML 1.0, 4.1 and 4.6).
+/// Returns the text of a reference to a character, or to one of the five entities that XML knows (XML 1.0, 4.1 and 4.6).
 pub(super) fn always_known(name: &str) -> Option<String> {
     let text = match name {
         "lt" => "<",
@@ -50,7 +50,7 @@ pub(super) fn always_known(name: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Gives the text of an entity of HTML. Browsers know them where a document names a public identifier of XHTML; authors
+/// Returns the text of an entity of HTML. Browsers know them where a document names a public identifier of XHTML; authors
 /// use them without.
 pub(super) fn of_html(name: &str) -> Option<String> {
     let &(first, second) = NAMED_ENTITIES.get(&format!("{name};"))?;

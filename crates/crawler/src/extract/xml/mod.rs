@@ -52,9 +52,9 @@ struct XmlReader<'s, S> {
     templates: usize,
     /// The open element that holds raw text in HTML.
     raw: Option<Raw>,
-    /// Where the reference stands whose entity is being read.
+    /// The position of the reference whose entity is being read.
     included_at: Option<usize>,
-    /// The sink was told that something could not be read.
+    /// The sink was informed that something could not be read.
     is_unread: bool,
 }
 
@@ -90,7 +90,7 @@ impl<S: TagSink> XmlReader<'_, S> {
         }
     }
 
-    /// Tells the sink that a part of the document could not be read, in which directives may stand.
+    /// Informs the sink that a part of the document could not be read, which may have directives.
     fn unread(&mut self, what: &str, position: usize) {
         if !std::mem::replace(&mut self.is_unread, true) {
             self.sink.unread(what, position);
@@ -155,7 +155,7 @@ impl<S: TagSink> XmlReader<'_, S> {
         self.names.bind(prefix, is_whole.then_some(&*namespace), self.depth);
     }
 
-    /// Says where an element belongs, for the sink; nothing where it's none of its business.
+    /// Returns where an element belongs, for the sink; nothing where it's none of its business.
     fn namespace(&self, vocabulary: Vocabulary, kind: Kind) -> Option<Namespace> {
         let is_html = self.is_html == Some(true);
         match vocabulary {
@@ -181,7 +181,7 @@ impl<S: TagSink> XmlReader<'_, S> {
             self.start_known(tag, name, element, namespace, position);
         }
         if element.kind == Kind::Template && vocabulary == Vocabulary::Html && !tag.is_self_closing {
-            // What may be one isn't enough: its content would be left out.
+            // What may be one isn't enough: its content would be omitted.
             self.templates += 1;
         }
         if tag.is_self_closing {

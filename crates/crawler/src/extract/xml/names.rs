@@ -1,6 +1,6 @@
 //! Namespaces in XML 1.0: which prefix stands for which vocabulary.
 
-/// Nested declarations told apart; beyond them no name can be judged any more.
+/// Maximum nesting of declarations; beyond it no name can be resolved.
 const BINDINGS: usize = 100;
 
 /// Names what an element belongs to.
@@ -63,7 +63,7 @@ impl Namespaces {
         }
     }
 
-    /// Tells what an element of this prefix belongs to. A prefix that nobody declared may well mean HTML.
+    /// Returns what an element of this prefix belongs to. A prefix that nobody declared may well mean HTML.
     pub(super) fn vocabulary(&self, prefix: &str) -> Vocabulary {
         if self.is_over {
             return Vocabulary::MaybeHtml;

@@ -13,7 +13,7 @@ pub(super) enum Token<'a> {
     Reference(&'a str),
     CData(&'a str),
     Comment(&'a str),
-    /// What stands between `<!DOCTYPE` and its `>`.
+    /// What is between `<!DOCTYPE` and its `>`.
     Doctype(&'a str),
     Start(Tag<'a>),
     /// The name in an end tag.
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0, token_at: 0, is_missing: Missing::default() }
     }
 
-    /// Gives the byte offset of the token that was read last.
+    /// Returns the byte offset of the token that was read last.
     pub(super) fn position(&self) -> usize {
         self.token_at
     }
@@ -64,7 +64,7 @@ impl<'a> Scanner<'a> {
         Token::Text(&self.text[start..self.at])
     }
 
-    /// Reads a construct between `open`, at which the scanner stands, and `close`.
+    /// Reads a construct between `open`, the scanner's position, and `close`.
     fn enclosed(
         &mut self,
         open: usize,
@@ -180,7 +180,7 @@ impl<'a> Iterator for Scanner<'a> {
     }
 }
 
-/// Gives the name of the reference with which a text begins.
+/// Returns the name of the reference with which a text begins.
 pub(super) fn reference(text: &str) -> Option<&str> {
     let rest = text.strip_prefix('&')?;
     let end = rest.bytes().position(|b| !(is_name_part(b) || b == b'#'))?;
@@ -236,7 +236,7 @@ impl<'a> Attributes<'a> {
 impl<'a> Iterator for Attributes<'a> {
     type Item = (&'a str, &'a str);
 
-    /// Gives the next attribute; afterwards stands at the end of the tag: `/>`, `>`, `<`, or the end of the text.
+    /// Returns the next attribute; then the position is the end of the tag: `/>`, `>`, `<`, or the end of the text.
     fn next(&mut self) -> Option<(&'a str, &'a str)> {
         loop {
             self.take_until(|b| !b.is_ascii_whitespace());
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_goes_on_after_errors() {
+    fn reading_continues_after_errors() {
         for (text, expected) in [
             ("a < b<c>", vec![Token::Text("a "), Token::Text("<"), Token::Text(" b"), tag("c", "", false)]),
             ("<!--<c>", vec![Token::Text("<!--"), tag("c", "", false)]),

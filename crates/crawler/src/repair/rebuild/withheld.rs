@@ -1,4 +1,4 @@
-//! Pages whose authors keep their content out: what a repair may not bring back.
+//! Pages whose content may not be stored: what a repair must not restore.
 
 use meta::{Cause, Effect};
 
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redirect_that_stands_in_no_row_is_found_in_its_page_unless_it_was_left_out() {
+    fn a_redirect_without_a_row_is_found_in_its_page_unless_it_was_skipped() {
         let target = "http://a.test/target";
         let page = PageRecord {
             status: Some(302),

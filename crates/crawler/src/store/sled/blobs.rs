@@ -25,7 +25,7 @@ pub(super) struct Blobs {
 
 #[derive(Debug, Default)]
 struct State {
-    /// None until the first commit: what a process before this one left unsynced isn't known.
+    /// None until the first commit: what an earlier process didn't sync isn't known.
     dir: Option<File>,
     /// The files of the last look, sorted: 8 bytes each.
     known: Vec<i64>,
@@ -124,7 +124,7 @@ fn sync_file(dir: &Path, id: i64, unless: Option<u64>) -> io::Result<Option<u64>
 /// Whether [`sync_all`] does anything.
 const CAN_SYNC_ALL: bool = cfg!(target_os = "linux");
 
-/// Syncs the whole file system at once: what a process that was killed left unsynced, in thousands of files perhaps.
+/// Syncs the whole file system at once: what a killed process didn't sync, perhaps in thousands of files.
 #[cfg(target_os = "linux")]
 fn sync_all(dir: &File) -> io::Result<()> {
     rustix::fs::syncfs(dir).map_err(io::Error::from)

@@ -1,4 +1,4 @@
-//! sled panics on some damage. Here a panic becomes an error with sled's own words.
+//! sled panics on some damage. Here a panic becomes an error with sled's message.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Answers, within a panic hook, whether the panic is one of sled's that comes back as an error: nobody has to be told twice.
+/// Answers, within a panic hook, whether the panic is one of sled's that comes back as an error: it needn't be reported twice.
 pub fn is_caught() -> bool {
     let of_sled = || std::thread::current().name().is_some_and(|name| name.starts_with("sled"));
     GUARDED.with(Cell::get) || of_sled()
@@ -43,7 +43,7 @@ pub(super) fn guarded_io<T>(path: &Path, call: impl FnOnce() -> T) -> Result<T, 
     })
 }
 
-/// Bytes of entries for which one is asked for once more, so that sled drops what was read.
+/// Bytes of entries for which one is requested again, so that sled drops what was read.
 ///
 /// sled 0.34.7 keeps what it has read in 256 parts, by the page's number, and looks for what to drop in a part after 64 accesses to
 /// it (`lru.rs`). A scan accesses each leaf once: 16,384 leaves, some 400 MB, would come in before the first one goes. So it
@@ -90,7 +90,7 @@ impl Iterator for Guarded<'_> {
         match guarded(self.path, next) {
             Ok(pair) => pair.map(|(key, value)| Ok((key.to_vec(), value.to_vec()))),
             Err(error) => {
-                // Behind an unreadable node sled would give the same error for ever.
+                // Behind an unreadable node sled would give the same error forever.
                 self.pairs = None;
                 Some(Err(error))
             }

@@ -28,7 +28,7 @@ use super::{Pair, Store, StoreError, Tree, Write};
 /// than sled's default.
 pub const SEGMENT_SIZE: usize = 128 * 1024;
 
-/// What sled is told, in bytes. It counts about a third of what it uses.
+/// The cache size that sled gets, in bytes. It counts about a third of what it uses.
 const CACHE_CAPACITY: u64 = 16 * 1024 * 1024;
 
 /// The same for those who only read, mostly once and in order: one page in each of sled's 256 parts of the cache. sled counts a
@@ -47,7 +47,7 @@ const ENTRIES: &[u8] = b"entries";
 pub struct SledStore {
     open: Option<Open>,
     /// The file `db`: sled's `flush` hands pages to the kernel, `sync_all` on this file makes them survive a power cut.
-    /// Stands behind `open`, so that it is dropped after it.
+    /// Declared after `open`, so that it is dropped after it.
     file: DbFile,
     blobs: Blobs,
     seal: Seal,
@@ -67,7 +67,7 @@ struct Open {
 impl Drop for SledStore {
     fn drop(&mut self) {
         let open = self.open.take();
-        // What could be told was told by the commits; a damaged database may panic once more when it is let go.
+        // The commits have reported what there was; a damaged database may panic again when it is dropped.
         drop(guarded(&self.path, || {
             drop(open);
             Ok(())
@@ -76,7 +76,7 @@ impl Drop for SledStore {
 }
 
 /// sled's background threads may hold its lock for a moment longer than the last handle lives. Dropping a store waits
-/// for them, so that the next to open the directory isn't told that it is in use.
+/// for them, so that the next to open the directory doesn't find it in use.
 struct DbFile(File);
 
 impl Drop for DbFile {
@@ -121,12 +121,12 @@ impl SledStore {
         Ok(store)
     }
 
-    /// Opens an existing database; finishes what a crash left unfinished. One that lacks commits is refused.
+    /// Opens an existing database; finishes what a crash interrupted. One that lacks commits is refused.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
         if sealed.bytes > bytes(&path.join("db"), path)? {
-            // sled may have given room back, or somebody cut the file. To find out, a copy is opened: opening changes files.
+            // sled may have freed space, or somebody truncated the file. To find out, a copy is opened: opening changes files.
             let copy = Self::open_copy(path)?;
             copy.lacks(sealed)?.map_or(Ok(()), |lack| Err(damaged(path, &lack)))?;
         }
@@ -138,7 +138,7 @@ impl SledStore {
     }
 
     /// As [`SledStore::open`], to look at only: a copy that was made while the crawl ran may lack its last commits, which
-    /// is told in the log.
+    /// is logged.
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         expect_files(path)?;
         let sealed = Seal::read(path)?;
@@ -155,7 +155,7 @@ impl SledStore {
         Ok(store)
     }
 
-    /// Opens a copy of the database in a place that is removed with the store. Needs the room of the database.
+    /// Opens a copy of the database in a place that is removed with the store. Needs as much disk space as the database.
     fn open_copy(path: &Path) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { path: path.to_owned(), source };
         let place = tempfile::Builder::new().prefix("db.check").tempdir_in(path.parent().unwrap_or(path));
@@ -404,7 +404,7 @@ pub(crate) fn copy_database(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Removes snapshots that a crash cut off while they were written. sled fails to open with one of them present
+/// Removes snapshots that a crash interrupted while they were written. sled fails to open with one of them present
 /// (spacejam/sled issues 1527 and 1533); the log that they sum up is complete without them.
 fn remove_unfinished_snapshots(path: &Path) -> Result<(), StoreError> {
     let entries = match fs::read_dir(path) {

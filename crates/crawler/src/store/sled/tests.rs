@@ -12,7 +12,7 @@ fn sled_store_conforms() {
 }
 
 #[test]
-fn a_second_opener_is_told_so() {
+fn a_second_process_gets_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let first = SledStore::create(&path).unwrap();
@@ -149,7 +149,7 @@ fn a_record_that_went_missing_in_silence_ends_the_scan_with_an_error() {
 }
 
 #[test]
-fn the_system_is_told_in_its_own_words() {
+fn errors_of_the_system_keep_their_message() {
     let wrapped =
         std::io::Error::other("Os { code: 28, kind: StorageFull, message: \"No space left on device\" }");
     assert_eq!(plain(wrapped).kind(), std::io::ErrorKind::StorageFull);

@@ -1,4 +1,4 @@
-//! Keeps a call of sled from waiting for ever after a failed write.
+//! Keeps a call of sled from waiting forever after a failed write.
 //!
 //! sled 0.34.7 writes its buffers on threads of its own. Where such a write fails, `exit_reservation` records the error
 //! but doesn't wake the thread that waits in `flush` for the write. Each later call of `flush` finds the error and wakes

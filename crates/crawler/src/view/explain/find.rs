@@ -1,4 +1,4 @@
-//! How a URL was found: the way back over the pages, to a seed.
+//! How a URL was found: the path from a seed.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_ke
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
-/// Steps of a path that are told; a longer one begins with those next to the URL.
+/// Steps of a path that are listed; a longer one begins with those next to the URL.
 const STEPS: usize = 1000;
 
 /// One step on the way from a seed.

@@ -1,4 +1,4 @@
-//! The story of one URL: how it was found, each decision about it, what it came to, and what would change that.
+//! Explains one URL: how it was found, each decision about it, the outcome, and what would change that.
 
 mod find;
 mod now;
@@ -35,9 +35,9 @@ pub enum Fate {
     Failed,
     /// It waits.
     Queued,
-    /// It waits for a host that is left alone.
+    /// It is queued for a skipped host.
     Parked,
-    /// It was found, and left out.
+    /// It was found, and skipped.
     LeftOut,
     /// The crawl doesn't know it.
     Unseen,
@@ -78,7 +78,7 @@ pub struct Explanation {
 const HOPS: usize = 20;
 
 impl<S: Store> View<S> {
-    /// Tells the story of a URL. Reads the ledger once, unpacking what may speak of it.
+    /// Explains every decision about a URL. Reads the ledger once, unpacking entries that may be about it.
     pub fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;
         let queued = self.queued_url(url)?;
@@ -174,7 +174,7 @@ impl<S: Store> View<S> {
         Ok(found)
     }
 
-    /// True if there are links that are counted and stand nowhere.
+    /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
         let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
         for pair in self.store().scan(Tree::Ledger, &[]) {

@@ -1,4 +1,4 @@
-//! What robots.txt, the crawl's scope and the host's state say to a URL now, by what is stored.
+//! What the stored robots.txt, the crawl's scope and the host's state mean for a URL now.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct RobotsNow {
 }
 
 impl RobotsNow {
-    /// True where no usable answer could be had: pages wait until one can.
+    /// True if there was no usable response: pages wait until there is one.
     pub fn is_deferred(&self) -> bool {
         self.access == RobotsAccess::Defer
     }
@@ -80,7 +80,7 @@ pub struct HostNow {
     pub delay: f64,
     /// What set it.
     pub delay_reason: &'static str,
-    /// Why it is left alone.
+    /// Why it is skipped.
     pub parked: Option<String>,
 }
 
@@ -130,7 +130,7 @@ impl<S: Store> View<S> {
         }))
     }
 
-    /// Why a URL at this depth lies outside; none if it doesn't, or if nobody can tell.
+    /// Why a URL at this depth lies outside; none if it doesn't, or if that is unknown.
     pub(super) fn scope_now(
         &self,
         url: &CrawlUrl,

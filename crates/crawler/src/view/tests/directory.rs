@@ -50,7 +50,7 @@ fn made(root: &Path) -> (CrawlDir, SledStore) {
 }
 
 #[test]
-fn a_directory_in_use_is_told_so_and_its_copy_opens() {
+fn a_directory_in_use_is_an_error_and_its_copy_opens() {
     let top = tempfile::tempdir().unwrap();
     let root = top.path().join("out");
     let held = made(&root);
@@ -87,7 +87,7 @@ fn views_of_one_database_are_read_by_several_threads_and_hold_the_directory_toge
     for thread in started {
         let (other, pages) = thread.join().unwrap();
         assert_eq!(pages, all);
-        assert!(matches!(View::open(&root), Err(ViewError::InUse(_))), "the last view holds the directory");
+        assert!(matches!(View::open(&root), Err(ViewError::InUse(_))), "the last view keeps the lock");
         drop(other);
     }
     assert!(View::open(&root).is_ok());
@@ -110,7 +110,7 @@ fn nothing_is_made_where_no_crawl_is() {
 }
 
 #[test]
-fn an_unfinished_start_is_told_as_such() {
+fn an_unfinished_start_is_reported() {
     let top = tempfile::tempdir().unwrap();
     let root = top.path().join("out");
     let dir = CrawlDir::create(&root).unwrap();

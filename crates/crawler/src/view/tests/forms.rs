@@ -165,7 +165,7 @@ http://a.test/b                           plain                200  utf-8\n";
 }
 
 #[test]
-fn an_output_that_ends_is_told_as_such() {
+fn a_closed_output_is_reported() {
     struct Closed;
     impl std::io::Write for Closed {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

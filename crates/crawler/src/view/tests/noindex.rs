@@ -1,4 +1,4 @@
-//! Links of pages under noindex: left out unless asked for, and bare then, whatever is stored.
+//! Links of pages under noindex: omitted unless requested, and bare then, whatever is stored.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ fn noindex(url: &str) -> PageRecord {
 }
 
 #[test]
-fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for() {
+fn links_of_a_page_under_noindex_are_omitted_counted_and_bare_on_request() {
     let free = || page("http://a.test/free", Some(200));
     let before = Timestamp::UNIX_EPOCH;
     for (name, record) in [
@@ -36,14 +36,14 @@ fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for()
         for form in [TableFormat::Jsonl, TableFormat::Csv, TableFormat::Tabs, TableFormat::Aligned(200)] {
             let mut out = Vec::new();
             let written = write_table(&view, Table::Links, form, &mut out).unwrap();
-            assert_eq!((written.rows, written.left_out), (1, 1), "{name}");
+            assert_eq!((written.rows, written.omitted), (1, 1), "{name}");
             let text = String::from_utf8(out).unwrap();
             assert!(text.contains("http://a.test/free") && !text.contains("/closed"), "{name}: {text}");
         }
         let view = view.with_noindex(true);
         let mut out = Vec::new();
         let written = write_table(&view, Table::Links, TableFormat::Jsonl, &mut out).unwrap();
-        assert_eq!((written.rows, written.left_out), (2, 0), "{name}");
+        assert_eq!((written.rows, written.omitted), (2, 0), "{name}");
         let links = jsonl(&view, Table::Links);
         let closed = links.iter().find(|link| link["from"] == "http://a.test/closed").unwrap();
         let expected = json!({
@@ -57,14 +57,14 @@ fn links_of_a_page_under_noindex_are_left_out_counted_and_bare_where_asked_for()
 }
 
 #[test]
-fn links_of_a_page_under_noindex_and_nofollow_are_shown_to_nobody() {
+fn links_of_a_page_under_noindex_and_nofollow_are_never_shown() {
     let mut crawl = Crawl::new();
     linked(&mut crawl, PageRecord { followed: false, ..noindex("http://a.test/") });
     assert!(jsonl(&crawl.view().with_noindex(true), Table::Links).is_empty());
 }
 
 #[test]
-fn links_of_a_page_whose_record_is_lost_are_shown_to_nobody() {
+fn links_of_a_page_whose_record_is_lost_are_never_shown() {
     let mut crawl = Crawl::new();
     linked(&mut crawl, page("http://a.test/", Some(200)));
     crawl.commit();

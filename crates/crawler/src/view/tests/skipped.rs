@@ -11,7 +11,7 @@ fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_url_stands_once_with_its_last_reason_the_newest_first() {
+fn each_url_has_one_row_with_its_last_reason_the_newest_first() {
     let mut crawl = Crawl::new();
     crawl.decide("http://x.test/", "skipped", Layer::Scope, "other_path");
     crawl.decide("http://y.test/", "skipped", Layer::Scope, "other_host");
@@ -64,7 +64,7 @@ fn a_denial_or_failure_outweighs_what_later_links_say() {
 }
 
 #[test]
-fn urls_of_a_host_that_is_left_alone_are_left_out() {
+fn urls_of_a_skipped_host_are_skipped() {
     let mut crawl = Crawl::new();
     crawl.store_page(page("http://a.test/", Some(200)), Vec::new());
     crawl.queue("http://a.test/1", Priority::Link, Some("http://a.test/"));

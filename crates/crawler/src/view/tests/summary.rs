@@ -198,7 +198,7 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
         "Coverage: 2 hosts complete, 1 complete within limits, 0 incomplete",
         "  a.test is complete: nothing remains to be fetched; 1 URL failed",
         "      not fetched: 2 robots_txt, 1 nofollow_rel",
-        "  b.test is complete within limits (too deep): 5 URLs left out",
+        "  b.test is complete within limits (too deep): 5 URLs skipped",
         "  c.test is complete: nothing remains to be fetched; 1 URL failed",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
@@ -219,7 +219,7 @@ fn the_limit_that_ended_the_run_bounds_what_still_waits() {
             "running",
             None,
             Status::Incomplete,
-            "incomplete: 1 URL remains, the crawl was cut off or still runs",
+            "incomplete: 1 URL remains, the crawl is running or was killed",
         ),
     ] {
         let mut crawl = Crawl::new();

@@ -66,7 +66,7 @@ fn a_resumed_run_continues_in_a_file_of_its_own_and_drops_what_was_never_committ
 }
 
 #[test]
-fn where_nothing_was_committed_nothing_is_left() {
+fn without_a_commit_nothing_remains() {
     let dir = tempfile::tempdir().unwrap();
     assert_eq!(repair(&dir.path().join("none yet"), None).unwrap(), Repaired::default());
     archive(dir.path(), 1);

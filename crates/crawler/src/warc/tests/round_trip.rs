@@ -93,7 +93,7 @@ fn equal_exchanges_give_equal_bytes_and_any_difference_another_record_id() {
 }
 
 #[test]
-fn a_cut_off_body_says_why() {
+fn a_truncated_body_has_its_reason() {
     for (why, word) in
         [(Truncated::Length, "length"), (Truncated::Time, "time"), (Truncated::Disconnect, "disconnect")]
     {

@@ -1,5 +1,5 @@
-//! Where an export goes: standard output, a file, a directory of files, or a database. A file is written whole or not at all: as `FILE.part`,
-//! which gets its name at the end.
+//! Where an export goes: standard output, a file, a directory of files, or a database. A file is written atomically: as
+//! `FILE.part`, which is renamed at the end.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -69,14 +69,14 @@ impl Output {
         }
     }
 
-    /// Writes everything; gives the number of links that were left out.
+    /// Writes everything; returns the number of omitted links.
     pub(super) fn write(&self, job: &Job<'_>) -> Result<u64, ViewError> {
         match self {
             Self::Standard(table) => {
                 let mut out = BufWriter::new(io::stdout());
-                let written = job.write_table(*table, &mut out).and_then(|left_out| {
+                let written = job.write_table(*table, &mut out).and_then(|omitted| {
                     out.flush()?;
-                    Ok(left_out)
+                    Ok(omitted)
                 });
                 // What is still in the buffer has been written, or nobody wants it.
                 let (_, _) = out.into_parts();
@@ -95,12 +95,12 @@ impl Output {
                 } else {
                     Table::ALL.to_vec()
                 };
-                let mut left_out = 0;
+                let mut omitted = 0;
                 for table in tables {
                     let path = file_in(dir, table.name(), job.args.format);
-                    left_out = left_out.max(write_file(&path, |out| job.write_table(table, out))?);
+                    omitted = omitted.max(write_file(&path, |out| job.write_table(table, out))?);
                 }
-                Ok(left_out)
+                Ok(omitted)
             }
             Self::Database(path) => write_database(path, job),
         }
@@ -112,7 +112,7 @@ fn file_in(dir: &Path, name: &str, format: Format) -> PathBuf {
 }
 
 impl Job<'_> {
-    /// Writes one table, or graph; gives the number of links that were left out.
+    /// Writes one table, or graph; returns the number of omitted links.
     fn write_table(&self, table: Table, out: &mut (impl Write + Send)) -> Result<u64, ViewError> {
         let form = match self.args.format {
             Format::Csv if self.args.raw => TableFormat::RawCsv,
@@ -123,19 +123,19 @@ impl Job<'_> {
             Format::Parquet => return self.write_parquet(table, out),
             Format::Sqlite => return Err(not_built("sqlite")),
         };
-        Ok(write_rows(self.rows(table)?, form, out)?.left_out)
+        Ok(write_rows(self.rows(table)?, form, out)?.omitted)
     }
 
     fn write_graph(&self, table: Table, form: GraphFormat, out: &mut impl Write) -> Result<u64, ViewError> {
         let graph = if table == Table::Hosts { Graph::Hosts } else { Graph::Pages };
-        Ok(write_graph(&self.crawls, graph, form, out)?.left_out)
+        Ok(write_graph(&self.crawls, graph, form, out)?.omitted)
     }
 
     #[cfg(feature = "parquet")]
     fn write_parquet(&self, table: Table, out: &mut (impl Write + Send)) -> Result<u64, ViewError> {
         let mut rows = self.rows(table)?;
         crawler::tables::write_parquet(&mut rows, out)?;
-        Ok(rows.left_out())
+        Ok(rows.omitted())
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -159,16 +159,16 @@ fn write_database(path: &Path, job: &Job<'_>) -> Result<u64, ViewError> {
             _ => {}
         }
         let mut database = crawler::tables::SqliteOutput::create(part)?;
-        let mut left_out = 0;
+        let mut omitted = 0;
         for table in tables {
             let mut rows = job.rows(table)?;
             database.table(&mut rows)?;
-            left_out += rows.left_out();
+            omitted += rows.omitted();
         }
         add_texts(job, &mut database)?;
         database.finish()?;
         File::open(part)?.sync_all()?;
-        Ok(left_out)
+        Ok(omitted)
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::decide::Checked;
 
-/// Gives the answer with the fields that `docs/cli.md` names.
+/// Returns the answer with the fields that `docs/cli.md` names.
 pub(super) fn as_json(checked: &Checked) -> serde_json::Map<String, Value> {
     let d = &checked.directives;
     let because = d.because.iter().map(|b| json!({"directive": b.directive, "source": b.source.to_string()}));
@@ -53,7 +53,7 @@ pub(super) fn as_json(checked: &Checked) -> serde_json::Map<String, Value> {
     }
 }
 
-/// Gives the wish for a revisit in days: a whole number where it is one.
+/// Returns the wish for a revisit in days: a whole number where it is one.
 pub(super) fn revisit_days(directives: &Directives) -> Option<Value> {
     const DAY: u64 = 24 * 3600;
     let seconds = directives.revisit_after?.as_secs();

@@ -1,4 +1,4 @@
-//! Many pages, one JSON object a line.
+//! Many pages, one JSON object per line.
 
 use std::io::{BufRead, Write};
 

@@ -9,7 +9,7 @@ use meta::consent::{Statement, page_statements};
 use meta::{Agent, Dialect, Directives};
 use url::Url;
 
-/// Base of a page whose URL isn't known. Links that need it can't be told and are left out.
+/// Base of a page whose URL isn't known. Links that need it are omitted.
 const NOWHERE: &str = "http://url-unknown.invalid/";
 
 /// A page with what came along, and by whom it's read.
@@ -86,7 +86,7 @@ impl Check {
         types.chain(others.map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 
-    /// Adds the targets of `Refresh` header lines, as far as they can be told.
+    /// Adds the targets of `Refresh` header lines, as far as they can be resolved.
     fn refreshes(&self, base: Option<&Url>, links: &mut Vec<String>) {
         let fields = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("refresh"));
         let targets = fields.filter_map(|(_, value)| base?.join(&meta::Refresh::parse(value)?.url?).ok());

@@ -1,4 +1,4 @@
-//! A URL that a crawl visited: what it said then, and what the crawl did about it.
+//! A URL that a crawl visited: its directives then, and what the crawl did.
 
 use std::io::Write;
 use std::path::Path;
@@ -78,10 +78,7 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
     };
     let Some(visit) = view.visit(&url).map_err(|error| show::view_error(&error))? else {
         let dir = path_text(dir);
-        let what = format!(
-            "{dir} has no visit of {url}; `crawl explain {dir} {url}` says \
-             waits or was left out"
-        );
+        let what = format!("{dir} has no visit of {url}; `crawl explain {dir} {url}` says why");
         return Err(Stop::new(exit::USAGE, what).into());
     };
     let response = view.archived(&visit.record).unwrap_or_else(|error| {
@@ -230,7 +227,7 @@ fn as_json(visit: &StoredVisit, check: &Check, checked: &Checked, basis: Basis) 
     ]);
     answer.extend(answer::as_json(checked));
     if record.is_withheld() {
-        // Their number stands below; where they lead is told by table links alone, and there unasked neither.
+        // Their number follows below; their targets are only in table links, and there only on request.
         answer.insert("links".to_owned(), json!([]));
     }
     let visit = json!({

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_line_is_told_and_the_rest_is_answered() {
+    fn an_unreadable_line_is_reported_and_the_rest_is_answered() {
         let input = "{\n\n{\"id\":1}\n{\"id\":2,\"robots\":\"\",\"agent\":\"a\",\"url\":\"/\",\"dialect\":\"x\"}\n{\"id\":3,\"robots\":\"\",\"agent\":\"a\",\"url\":\"/\"}\n";
         let (got, clean) = answers(input);
         assert!(!clean);
