@@ -41,7 +41,7 @@ pub struct Totals {
     pub failed: u64,
     /// URLs that robots.txt or a limit kept from being requested.
     pub skipped: u64,
-    /// Bytes received in bodies, as sent.
+    /// Bytes of bodies received, as transferred.
     pub bytes: u64,
     /// Pages that may be indexed.
     pub indexed: u64,

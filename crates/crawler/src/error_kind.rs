@@ -1,8 +1,8 @@
-//! What can go wrong with one request, by kind.
+//! The kinds of failure of one request.
 
 use std::fmt;
 
-/// Says why a request has no usable response; its `Display` is the name in records and reports.
+/// Why a request has no usable response; its `Display` is the name in records and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     Parse,
     /// Every address of the host is closed to this crawl.
     BlockedAddress,
-    /// This machine has no file descriptor, port or memory left for a connection: the host isn't at fault, and the same
+    /// This machine is out of file descriptors, ports or memory for a connection: the host isn't at fault, and the same
     /// request may succeed in a moment, since idle connections are closed then.
     Local,
 }

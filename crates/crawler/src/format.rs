@@ -16,7 +16,7 @@ pub enum FormatError {
     /// The database has a form of another version.
     #[error(
         "the database has format {found}, and this version of crawl reads format {FORMAT}; {}",
-        if *.is_older { "`crawl repair DIR --out NEWDIR` makes a crawl of this format out of it" } else { "a newer version of crawl reads it" }
+        if *.is_older { "`crawl repair DIR --out NEWDIR` converts it" } else { "a newer version of crawl reads it" }
     )]
     Other {
         /// The form found.

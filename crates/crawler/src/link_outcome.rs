@@ -1,4 +1,4 @@
-//! What became of a link: queued, known already, or left out, and then by what.
+//! What became of a link: queued, known already, or skipped, and why.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum LinkOutcome {
     OtherHost,
     /// Outside the crawl's path prefixes.
     OtherPath,
-    /// Left out by `--include` or `--exclude`.
+    /// Excluded by `--include` or `--exclude`.
     Pattern,
     /// Deeper than `--max-depth`.
     TooDeep,

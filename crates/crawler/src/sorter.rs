@@ -111,7 +111,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Takes what another sorter holds.
+    /// Takes the records of another sorter.
     pub(crate) fn take_all(&mut self, mut other: Self) -> Result<(), SortError> {
         let places = std::mem::take(&mut other.places);
         for place in places {
@@ -126,7 +126,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Gives the records in order. Memory: a part of each run, and what stood in memory.
+    /// Returns the records in order. Memory: a part of each run, and what was in memory.
     pub(crate) fn sorted(mut self) -> Result<Sorted, SortError> {
         let dir = self.dir.clone();
         let error = |source| SortError { dir: dir.clone(), source };
@@ -201,7 +201,7 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
-    /// Reads what stands in files by a thread of its own, ahead of whoever asks for it: up to about 1 MB, and a record.
+    /// Reads the files in a thread of its own, ahead of the caller: up to about 1 MB, and a record.
     pub(crate) fn read_ahead(self) -> Result<Ahead, SortError> {
         if self.merged.runs.is_empty() {
             return Ok(Ahead::Here(self));
@@ -232,7 +232,7 @@ impl Sorted {
 
 /// Records that are read ahead.
 pub(crate) enum Ahead {
-    /// They stand in memory.
+    /// They are in memory.
     Here(Sorted),
     /// A thread reads them.
     Thread {

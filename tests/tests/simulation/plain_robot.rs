@@ -8,7 +8,7 @@ use std::time::Duration;
 use crawler::clock::Now;
 use crawler::fetch::{Fetch as _, FetchRequest, FetchResult, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
-use crawler::pace::{Delay, Why};
+use crawler::pace::{Delay, DelayReason};
 use crawler::store::MemoryStore;
 use crawler::url::{CrawlUrl, FingerprintKey};
 use tokio::time::{Instant, sleep_until};
@@ -187,7 +187,7 @@ fn may_follow(web: &Web, host: &str, to: &str) -> bool {
 fn permit() -> Permit {
     let store = Arc::new(MemoryStore::default());
     let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
-    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier =
         Frontier::open(&store, FrontierLimits::default(), gap, key, now).expect("a store in memory");
     let url = CrawlUrl::parse("http://a.test/").expect("a URL");

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Which source a value came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum ValueSource {
     /// Nobody set it.
     #[default]
     Default,
@@ -16,7 +16,7 @@ pub enum Origin {
     Cli,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Default => "default",
@@ -48,7 +48,7 @@ pub enum ConfigError {
         /// What is wrong, and what would be right.
         what: String,
         /// Which source gave it.
-        origin: Origin,
+        origin: ValueSource,
     },
 }
 
@@ -56,7 +56,7 @@ impl ConfigError {
     /// Returns the exit code of the program: 2 for a value of the command line, else 3.
     pub fn exit_code(&self) -> i32 {
         match self {
-            Self::Bad { origin: Origin::Cli, .. } => 2,
+            Self::Bad { origin: ValueSource::Cli, .. } => 2,
             _ => 3,
         }
     }

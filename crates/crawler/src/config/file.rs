@@ -12,7 +12,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-use super::error::{ConfigError, Origin};
+use super::error::{ConfigError, ValueSource};
 use super::keys::{EXTRACT_KEYS, KEYS, Key, nearest};
 use super::record::RECORD;
 use super::settings::Settings;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Value;
 
 use super::agent::{AgentError, Product};
-use super::error::{ConfigError, Origin};
+use super::error::{ConfigError, ValueSource};
 use super::file;
 use super::keys::{KEYS, Key, flat, nearest, table};
 use super::origin::Places;

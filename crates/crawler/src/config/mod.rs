@@ -23,7 +23,7 @@ mod validate;
 
 pub use agent::{AgentError, Contact, Product};
 pub use dns::{NameServer, NameServerError};
-pub use error::{ConfigError, Origin};
+pub use error::{ConfigError, ValueSource};
 pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, load};
 pub use reading::{PageSettings, SitemapSettings};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::error::{ConfigError, Origin};
+use super::error::{ConfigError, ValueSource};
 use super::keys::Key;
 
 /// Names the place where each key was set, for messages.
 pub(super) struct Places<'a> {
-    pub(super) origins: &'a BTreeMap<&'static str, Origin>,
+    pub(super) origins: &'a BTreeMap<&'static str, ValueSource>,
     pub(super) lines: &'a BTreeMap<&'static str, usize>,
     pub(super) file: String,
 }
@@ -18,9 +18,9 @@ impl Places<'_> {
     pub(super) fn refuse(&self, path: &'static str, what: impl fmt::Display) -> ConfigError {
         let origin = self.origins.get(path).copied().unwrap_or_default();
         let at = match (origin, Key::by_path(path)) {
-            (Origin::Cli, Some(Key { option: Some(option), .. })) => format!("--{option}"),
-            (Origin::Env, Some(key)) => key.variable().unwrap_or_default(),
-            (Origin::File, _) => match self.lines.get(path) {
+            (ValueSource::Cli, Some(Key { option: Some(option), .. })) => format!("--{option}"),
+            (ValueSource::Env, Some(key)) => key.variable().unwrap_or_default(),
+            (ValueSource::File, _) => match self.lines.get(path) {
                 Some(line) => format!("{}:{line}: {path}", self.file),
                 None => format!("{}: {path}", self.file),
             },

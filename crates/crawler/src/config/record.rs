@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{ConfigError, Origin};
+use super::error::{ConfigError, ValueSource};
 use super::keys::{KEYS, flat};
 use super::settings::Settings;
 use crate::record::RunSettings;

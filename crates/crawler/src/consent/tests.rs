@@ -342,7 +342,9 @@ fn a_thousand_lines_that_decide_alike_are_kept_as_their_few_claims() {
     let robots_txt =
         format!("User-agent: *\n{lines}Content-Signal: search=no\nContent-Usage: train-ai=n\nAllow: /\n");
     let site = Site::new(&[Purpose::Archive], &robots_txt, false);
-    let Before::Said(said) = site.before("/page", 1) else { panic!("no file matters to an archive") };
+    let Before::SiteStatements(said) = site.before("/page", 1) else {
+        panic!("no file matters to an archive")
+    };
     let lines: Vec<_> = said.robots.iter().map(|statement| statement.source.position).collect();
     assert_eq!(lines, [903, 2, 2, 902], "the first line of each claim, Content-Usage before Content-Signal");
     assert_eq!(

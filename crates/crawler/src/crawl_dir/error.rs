@@ -3,21 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Says why a directory can't be used, and what to do.
+/// Why a directory can't be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DirError {
     /// A crawl is there already.
-    #[error("{} already holds a crawl: go on with it by `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
+    #[error("{} already has a crawl: continue it with `crawl resume {}`, or choose another --out", .0.display(), .0.display())]
     HoldsCrawl(PathBuf),
     /// Something else is there.
-    #[error("{} holds a database without its crawl.toml; it isn't touched: choose another --out, put crawl.toml back, or `crawl repair {} --out NEWDIR` saves what can be read", .0.display(), .0.display())]
+    #[error("{} has a database but no crawl.toml, and wasn't changed: choose another --out, restore crawl.toml, or run `crawl repair {} --out NEWDIR` to save what can be read", .0.display(), .0.display())]
     NoSettings(PathBuf),
     /// No crawl is there.
-    #[error("{} holds no crawl; start one by `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
+    #[error("{} has no crawl; start one with `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
     NoCrawl(PathBuf),
     /// Another process works on it.
-    #[error("{} is in use by another crawl, or a program that reads it; wait for it to end, or stop it", .0.display())]
+    #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop it", .0.display())]
     InUse(PathBuf),
     /// The system refused.
     #[error("can't {action} {}", .path.display())]

@@ -24,7 +24,7 @@ use crate::store::{Store, StoreError, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::{SkippedRow, View, ViewError};
 
-/// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts begin anew.
+/// Pages whose new hosts are counted at once, 40 bytes each. Beyond them all counts start over.
 const PAGES_COUNTED: usize = 65_536;
 
 /// Rows between two looks at whether the crawl is to stop.

@@ -74,7 +74,7 @@ impl<'a> Claim<'a> {
     pub(super) fn new(budget: &'a BodyBudget, announced: Option<u64>, limit: u64, codings: usize) -> Self {
         let wire = announced.unwrap_or(limit).min(limit);
         let (copies, wait) = (codings.min(2) as u64, MemoryWait::default());
-        Self { rooms, wire, limit, copies, step: Step::Own, held: None, wait }
+        Self { budget, wire, limit, copies, tier: Tier::Own, held: None, wait }
     }
 
     /// Records in `wait` how long the claim waits.

@@ -111,7 +111,7 @@ mod tests {
         let mut request = FetchRequest::new(
             &Permit::of_a_test(),
             "http://a.example:81/p?q#f".parse().unwrap(),
-            Purpose::Robots,
+            RequestKind::Robots,
         );
         request.headers.push(("If-None-Match".to_owned(), "\"1\"".to_owned()));
         let text = written(&request.url, &identity().fields(&request));

@@ -32,13 +32,14 @@ async fn fetch_beside(taken: Duration, patience: Duration) -> FetchResult {
         ..FetchSettings::new("SuperRobot/1.0")
     })
     .unwrap();
-    let mut others = Claim::new(&fetch.rooms, None, u64::MAX, 0);
+    let mut others = Claim::new(&fetch.budget, None, u64::MAX, 0);
     others.wire(MIDDLE + 1).await;
     let freed = async {
         tokio::time::sleep(taken).await;
         drop(others);
     };
-    tokio::join!(fetch.fetch(FetchRequest::new(&Permit::of_a_test(), large_page(), Purpose::Page)), freed).0
+    tokio::join!(fetch.fetch(FetchRequest::new(&Permit::of_a_test(), large_page(), RequestKind::Page)), freed)
+        .0
 }
 
 #[tokio::test]

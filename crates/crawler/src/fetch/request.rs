@@ -37,12 +37,12 @@ impl RequestKind {
 /// One GET request. Made from a [`Permit`] and in no other way, so that none is sent that the frontier didn't lease:
 ///
 /// ```compile_fail
-/// use crawler::fetch::{FetchRequest, Purpose};
+/// use crawler::fetch::{FetchRequest, RequestKind};
 ///
 /// // A request can't be put together by hand.
 /// let request = FetchRequest {
 ///     url: "http://a.test/".parse().unwrap(),
-///     purpose: Purpose::Page,
+///     purpose: RequestKind::Page,
 ///     headers: Vec::new(),
 ///     class: Default::default(),
 ///     booked: None,
@@ -50,12 +50,12 @@ impl RequestKind {
 /// ```
 ///
 /// ```compile_fail,E0308
-/// use crawler::fetch::{FetchRequest, Purpose};
+/// use crawler::fetch::{FetchRequest, RequestKind};
 /// use crawler::frontier::Lease;
 ///
 /// // Nor from a lease, which may be copied.
 /// fn request(lease: &Lease) -> FetchRequest {
-///     FetchRequest::new(lease, lease.url.as_url().clone(), Purpose::Page)
+///     FetchRequest::new(lease, lease.url.as_url().clone(), RequestKind::Page)
 /// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]

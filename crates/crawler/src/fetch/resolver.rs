@@ -256,7 +256,8 @@ mod tests {
             ),
         ] {
             for nets in [&[][..], &["127.0.0.0/8"]] {
-                let request = FetchRequest::new(&Permit::of_a_test(), url.parse().unwrap(), RequestKind::Page);
+                let request =
+                    FetchRequest::new(&Permit::of_a_test(), url.parse().unwrap(), RequestKind::Page);
                 let aim = Aim::of(&request, &request.url);
                 let host = request.url.host_str().unwrap();
                 let found = resolver(rules, nets).look_up(host, &aim).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::{OwnSeeds, Purpose, ResolveRule};
+use super::{OwnSeeds, RequestKind, ResolveRule};
 
 /// How requests are made, and every limit on what comes back.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -55,7 +55,7 @@ pub struct HostCounts {
     pub requests: u64,
     /// Visits that ended with a page record of status 2xx.
     pub pages: u64,
-    /// Bytes received in bodies, as sent.
+    /// Bytes of bodies received, as transferred.
     pub bytes: u64,
     /// Failed visits.
     pub errors: u64,
@@ -63,7 +63,7 @@ pub struct HostCounts {
     pub skipped: u64,
     /// Requests that robots.txt cost.
     pub robots_requests: u64,
-    /// The slowest answer, in milliseconds.
+    /// The slowest response, in milliseconds.
     pub slowest_ms: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct HostRecord {
     pub delay_ms: u64,
     /// What set the gap.
     pub delay_reason: DelayReason,
-    /// How robots.txt was last answered.
+    /// The result of the last request for robots.txt.
     pub robots_status: Option<String>,
     /// Set if the host is skipped for the rest of this crawl.
     pub parked: Option<String>,

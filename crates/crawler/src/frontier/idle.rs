@@ -15,7 +15,7 @@ use super::overlay::Overlay;
 use super::queue::Queue;
 use crate::clock::{Boot, Now};
 use crate::ids::HostId;
-use crate::pace::Why;
+use crate::pace::DelayReason;
 use crate::store::{Store, StoreError, Tree};
 
 /// Bytes of fresh URLs and fingerprints that are stored with a host's record; a host with more gets chunks and blocks.

@@ -103,7 +103,7 @@ impl IdleHost {
         urls && seen.is_none_or(|(first, all)| first + all.len() as u64 <= self.record.seen.count)
     }
 
-    /// Why the host is left alone, once it is.
+    /// Why the host is skipped, once it is.
     pub(super) fn parked(&self) -> String {
         let full = || format!("max-pages-per-host {}", self.record.counts.pages);
         self.record.parked.clone().unwrap_or_else(full)

@@ -16,7 +16,7 @@ pub struct QueuedUrl {
     pub path: Box<str>,
     /// Links from a seed.
     pub depth: u32,
-    /// Tries so far.
+    /// Attempts so far.
     pub tries: u8,
     /// Redirects that led here, in a row.
     pub redirects: u8,

@@ -60,7 +60,7 @@ use crate::clock::{Clock, Now};
 pub use crate::ids::{HostId, Via};
 use crate::pace::Delay;
 use crate::store::{Store, StoreError, Tree};
-use crate::trap::{Held, TrapSettings};
+use crate::trap::{BudgetExceeded, TrapSettings};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 /// When a host looks again whether its sitemap may be fetched.

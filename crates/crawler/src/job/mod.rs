@@ -46,7 +46,7 @@ use crate::view::{self, View};
 use crate::visit::{PageRules, VisitContext};
 use crate::warc::WarcInfo;
 
-/// Says why a crawl couldn't start, go on or end well.
+/// Why a crawl couldn't start, go on or end well.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -93,7 +93,7 @@ pub enum JobError {
     #[error(transparent)]
     Search(#[from] crate::search::SearchError),
     /// The full-text index of an earlier run, which this one doesn't keep, can't be removed.
-    #[error("the full-text index in {} can't be removed, and would go on showing what is withdrawn", .dir.display())]
+    #[error("the full-text index in {} can't be removed, and would still show withdrawn content", .dir.display())]
     Index {
         /// The crawl's directory.
         dir: std::path::PathBuf,

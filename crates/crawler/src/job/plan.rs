@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules,
-    queue_seeds, robots_cache,
+    CrawlDir, JobError, Prepared, consent_cache, engine_settings, origin_cache, page_rules, queue_seeds,
+    robots_cache,
 };
 use crate::clock::{Clock, wall};
 use crate::commit::Committer;

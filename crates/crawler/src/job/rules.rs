@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::url::FingerprintKey;
 use crate::visit::{PageRules, ReadPool};
 
-/// What the engine is told.
+/// The settings of the engine.
 pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
     let pace = &settings.pace;
     let limits = &settings.limits;

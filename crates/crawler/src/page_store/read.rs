@@ -85,7 +85,7 @@ impl Entry {
         serde_json::from_slice(&self.record).map_err(|error| form(Tree::Pages, &error))
     }
 
-    /// The URL of the page. What stands behind it in the record isn't read.
+    /// The URL of the page. The record isn't read beyond it.
     pub(crate) fn url(&self) -> Result<String, StoreError> {
         let mut url = None;
         let mut record = serde_json::Deserializer::from_slice(&self.record);

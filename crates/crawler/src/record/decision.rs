@@ -95,7 +95,7 @@ pub struct Decision {
     pub layer: Layer,
     /// Why.
     pub reason: Reason,
-    /// The line, tag, limit or figure that said so.
+    /// The line, tag, limit or number that decided.
     #[serde(skip_serializing_if = "Evidence::is_empty")]
     pub evidence: Evidence,
     /// The page that the URL was found on.

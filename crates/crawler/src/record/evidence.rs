@@ -43,7 +43,7 @@ pub struct Evidence {
     /// The robots.txt version that was in force before, and the one that is in force now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<Versions>,
-    /// Where it leads.
+    /// The target of a redirect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Time since the run began when this was entered, on a clock that never jumps, in whole microseconds: of pauses, answers for
@@ -76,7 +76,7 @@ pub struct RequestMade {
     pub bytes: u64,
     /// The gap that had to lie between the end of the host's last answer and `started`, in whole microseconds.
     pub gap: Duration,
-    /// The rule that had set the gap: a name as in [`DelayReason`](crate::pace::Why).
+    /// The rule that had set the gap: a name as in [`DelayReason`](crate::pace::DelayReason).
     pub gap_reason: Cow<'static, str>,
     /// The IP address that was asked, where that is known.
     pub address: Option<IpAddr>,
@@ -105,7 +105,7 @@ pub struct LimitReached {
 pub struct PauseSet {
     /// How long, from the end of the last answer, in whole microseconds.
     pub length: Duration,
-    /// The rule: a name as in [`DelayReason`](crate::pace::Why).
+    /// The rule: a name as in [`DelayReason`](crate::pace::DelayReason).
     pub reason: Cow<'static, str>,
 }
 
@@ -178,7 +178,7 @@ impl RequestMade {
         Self { address, ..self }
     }
 
-    /// When the answer was complete.
+    /// When the response was complete.
     pub fn ended(&self) -> Timestamp {
         let took = SignedDuration::try_from(self.took).unwrap_or_default();
         self.started.checked_add(took).unwrap_or(Timestamp::MAX)

@@ -26,7 +26,7 @@ pub(crate) use self::decision::A_SEED;
 pub use self::decision::{Decision, Layer};
 pub(crate) use self::due::{due_key, read_due_key};
 pub use self::effects::EffectsTaken;
-pub use self::evidence::{DirectiveSaid, Evidence, LimitReached, PauseSet, RequestMade, Versions};
+pub use self::evidence::{DirectiveEvidence, Evidence, LimitReached, PauseSet, RequestMade, Versions};
 pub(crate) use self::link::unpack_links;
 pub use self::link::{LinkRecord, decode_links, encode_links};
 pub use self::page::{About, Archived, PageRecord, Withdrawn};

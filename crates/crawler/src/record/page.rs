@@ -159,7 +159,7 @@ pub struct PageRecord {
     /// What wasn't read and may have held directives: `body: ...` or `head: ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
-    /// Tries that the visit took.
+    /// Attempts of the visit.
     pub tries: u8,
     /// What else the page says of itself.
     #[serde(default, skip_serializing_if = "About::is_empty")]
@@ -182,7 +182,7 @@ pub struct PageRecord {
     /// What else the site says to uses of the page, each with its place, raw text and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consent: Vec<Statement>,
-    /// The declared purposes that the page may serve.
+    /// The declared purposes for which the page may be used.
     #[serde(default)]
     pub serves: Vec<Purpose>,
     /// Captures of earlier visits that are still in the archive.

@@ -58,7 +58,7 @@ pub struct RobotsRecord {
     pub v: u32,
     /// Scheme, host and port.
     pub origin: String,
-    /// When the answer was complete.
+    /// When the response was complete.
     pub fetched_at: Timestamp,
     /// The final status; none if there was no response.
     pub status: Option<u16>,
@@ -77,7 +77,7 @@ pub struct RobotsRecord {
     /// The body in base64 where it isn't: JSON makes six bytes of a control character.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
-    /// The URLs asked, where it was redirected.
+    /// The URLs requested, if it was redirected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<String>,
     /// Response header lines, as text.

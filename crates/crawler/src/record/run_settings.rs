@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::url::CrawlUrl;
 
-/// Key in tree `meta`: the digest of the settings by which everything that was left out was judged last.
+/// Key in tree `meta`: the digest of the settings by which all skipped URLs were judged last.
 pub(crate) const JUDGED_BY: &str = "judged_by";
 
 /// Digests of what a run was started with; part of the entry that begins it.

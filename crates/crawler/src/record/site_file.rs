@@ -36,7 +36,7 @@ pub struct SiteFileRecord {
     pub file: SiteFile,
     /// The URL that gave the answer.
     pub url: String,
-    /// When the answer was complete.
+    /// When the response was complete.
     pub fetched_at: Timestamp,
     /// Until when it holds.
     pub expires: Timestamp,

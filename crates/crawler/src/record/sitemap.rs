@@ -78,7 +78,7 @@ pub struct SitemapRecord {
     pub nesting: u8,
     /// Redirects that led to it, in a row.
     pub redirects: u8,
-    /// Tries so far.
+    /// Attempts so far.
     pub tries: u8,
     /// What became of it.
     pub state: SitemapState,

@@ -1,6 +1,6 @@
 //! Judges a URL by itself: its depth, the length of its path, repetitions in it.
 
-use super::{Budget, Held, TrapSettings};
+use super::{Budget, BudgetExceeded, TrapSettings};
 use crate::url::CrawlUrl;
 
 /// Longest run of segments that is looked for as a repetition.

@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::key::Keys;
-use super::{Budget, Held, TrapSettings};
+use super::{Budget, BudgetExceeded, TrapSettings};
 
 /// Marks remembered of a group.
 const MARKS: usize = 8;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units;
 
-/// Where a space of URLs without end ends. What is held back stands in the ledger with the budget that says so.
+/// Budgets for infinite URL spaces. URLs beyond a budget are in the ledger, with the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrapSettings {
@@ -14,7 +14,7 @@ pub struct TrapSettings {
     /// Segments of a path. Default: 32.
     #[serde(with = "units::limit")]
     pub segments: Option<u32>,
-    /// How often the same segment or run of segments may stand one after the other in a path; a segment may stand there
+    /// How often the same segment or run of segments may be repeated in a row in a path; a segment may occur
     /// twice as often altogether. Default: 3.
     #[serde(with = "units::limit")]
     pub repeats: Option<u32>,

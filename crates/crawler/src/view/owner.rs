@@ -44,9 +44,9 @@ pub struct OwnerReport {
     pub overlaps: u64,
     /// Requests for robots.txt.
     pub robots_requests: u64,
-    /// Answers with status 2xx but 206.
+    /// Responses with status 2xx except 206.
     pub pages: u64,
-    /// Bytes received in bodies, as sent.
+    /// Bytes of bodies received, as transferred.
     pub bytes: u64,
     /// The pauses between the end of an answer and the next request of the same run; none without a ledger, or after one request.
     pub gaps: Option<Gaps>,

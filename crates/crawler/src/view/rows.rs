@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
     /// A single row.
     pub fn one(table: Table, columns: Vec<Column>, row: Vec<Value>) -> Self {
         let rows = Source::Values(Box::new(std::iter::once(Ok(row))));
-        Self { table, columns, stream: rows, left_out: Rc::default() }
+        Self { table, columns, stream: rows, omitted: Rc::default() }
     }
 
     /// Rows of a table that were sorted.

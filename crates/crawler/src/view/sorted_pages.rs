@@ -20,7 +20,7 @@ const MOST_THREADS: usize = 4;
 /// Bytes of records that a thread takes at a time.
 const BATCH: usize = 128 << 10;
 
-/// Bits of a page's number; in front of them stands that of its crawl.
+/// Bits of a page's number; above them is that of its crawl.
 const NUMBER_BITS: u32 = 40;
 
 /// The rows of table `pages` of crawls, each with what brings its rows under these columns: by host, then URL, then crawl, then as stored.

@@ -52,7 +52,7 @@ pub struct Summary {
     pub complete: bool,
     /// What was sent and received over all runs, and how many URLs are stored, failed or were skipped, each counted once.
     pub totals: Totals,
-    /// URLs that wait.
+    /// URLs in the queue.
     pub queued: u64,
     /// Answered URLs by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -97,13 +97,13 @@ pub struct Summary {
 pub struct HostSummary {
     /// Its name.
     pub host: String,
-    /// Answers with status 2xx but 206.
+    /// Responses with status 2xx except 206.
     pub pages: u64,
     /// Requests, robots.txt included.
     pub requests: u64,
     /// Failed visits.
     pub errors: u64,
-    /// URLs that wait.
+    /// URLs in the queue.
     pub queued: u64,
     /// The gap between two requests, in seconds.
     pub delay: f64,

@@ -34,7 +34,7 @@ pub enum Value {
     },
 }
 
-/// A value whose texts stand elsewhere. Its serialised form is that of [`Value`].
+/// A value that borrows its texts. Its serialised form is that of [`Value`].
 #[cfg(feature = "parquet")]
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub(crate) enum ValueRef<'a> {

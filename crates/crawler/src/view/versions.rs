@@ -30,7 +30,7 @@ pub struct Answer {
     pub number: usize,
     /// Scheme, host and port.
     pub origin: String,
-    /// When the answer was complete.
+    /// When the response was complete.
     pub fetched_at: Moment,
     /// The final status.
     pub status: Option<u16>,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::desk::Held;
+use super::read_pool::BacklogBytes;
 use super::visited::Visited;
 use crate::clock::Now;
 use crate::encoded::Size;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::Requested;
-use super::page::{self, Page};
+use super::page::{self, PageContext};
 use super::rules::PageRules;
 use super::visited::Visited;
 use crate::clock::Now;

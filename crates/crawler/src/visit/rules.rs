@@ -2,7 +2,7 @@
 
 use meta::consent::Policy;
 
-use super::desk::Desk;
+use super::read_pool::ReadPool;
 use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
 use crate::sitemap::SitemapLimits;
 use crate::url::FingerprintKey;
@@ -11,7 +11,7 @@ use crate::url::FingerprintKey;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent settings")]
 pub struct PageRules {
-    /// Whose directives bind us.
+    /// The robot whose directives apply.
     pub agent: meta::Agent,
     /// How directives are resolved.
     pub dialect: meta::Dialect,
@@ -36,5 +36,5 @@ pub struct PageRules {
     /// The crawl's fingerprint key.
     pub key: FingerprintKey,
     /// Where they are read.
-    pub desk: Desk,
+    pub read_pool: ReadPool,
 }

@@ -9,7 +9,7 @@ use crate::record::{Archived, PageRecord};
 use crate::warc::Encoded;
 
 /// Bytes that a link takes until it is committed, beside its texts: as found, as its record, and as the entry of one that isn't
-/// queued, with its evidence and the room that a growing list of entries takes.
+/// queued, with its evidence and the unused capacity of a growing list of entries.
 const LINK: usize = 2_000;
 
 /// A response, read.
@@ -41,7 +41,7 @@ impl Visited {
     /// About how many bytes this takes in memory, until it is committed.
     ///
     /// What the record and each link take is measured by encoding them: a field that is added counts by itself. The record
-    /// counts once more, since the entries of the ledger about a page repeat parts of it.
+    /// counts twice, since the entries of the ledger about a page repeat parts of it.
     pub(super) fn bytes_held(&self) -> usize {
         let record = Size::of(&self.record);
         let link = |link: &FoundLink| LINK + 3 * packed_size(link) + self.record.url.len();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_link_counts_for_what_it_takes() {
-        // A list that grows holds room for twice its entries, and for half of them once more while it is moved.
+        // A list that grows has capacity for twice its entries, and for half of them again while it is moved.
         let entries = 2 * size_of::<Decision>() + size_of::<Decision>() / 2;
         let taken = size_of::<FoundLink>() + size_of::<LinkRecord>() + entries;
         assert!(LINK >= taken, "{taken}");

@@ -199,7 +199,7 @@ async fn a_name_that_changes_its_class_isnt_followed_whatever_is_open() {
     // Every request has a connection of its own, as after its life span.
     let http = http(dns, FetchSettings { allow_net: nets, connection_life: Duration::ZERO, ..closed() });
     let ask = |host: &str, class: &Arc<OnceLock<AddressClass>>| {
-        let mut request = request(&format!("http://{host}:{port}/"), Purpose::Page);
+        let mut request = request(&format!("http://{host}:{port}/"), RequestKind::Page);
         request.class = Arc::clone(class);
         request
     };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crawler::clock::Now;
 use crawler::fetch::{Fetch, FetchRequest, FetchResult, FetchSettings, HttpFetch, RequestKind};
 use crawler::frontier::{Frontier, FrontierLimits, Permit, Priority, QueuedUrl};
-use crawler::pace::{Delay, Why};
+use crawler::pace::{Delay, DelayReason};
 use crawler::store::MemoryStore;
 use crawler::url::{CrawlUrl, FingerprintKey};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -108,7 +108,7 @@ pub(crate) fn request(url: &str, purpose: RequestKind) -> FetchRequest {
 fn permit() -> Permit {
     let store = Arc::new(MemoryStore::default());
     let (now, key) = (Now::of_day(jiff::Timestamp::UNIX_EPOCH), FingerprintKey([7; 32]));
-    let gap = Delay { length: Duration::ZERO, why: Why::Configured };
+    let gap = Delay { length: Duration::ZERO, why: DelayReason::Configured };
     let mut frontier = Frontier::open(&store, FrontierLimits::default(), gap, key, now).unwrap();
     let url = CrawlUrl::parse("http://a.test/").unwrap();
     let id = frontier.host_id(url.host()).unwrap();

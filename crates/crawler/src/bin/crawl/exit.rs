@@ -71,11 +71,11 @@ pub(crate) fn report(error: &anyhow::Error, console: Console) -> i32 {
         return COMPLETE;
     }
     // With its causes, on one line.
-    talk.error(&format!("{error:#}"));
+    console.error(&format!("{error:#}"));
     code(error)
 }
 
-/// Gives the exit code of an error: that of the first cause that has one.
+/// Returns the exit code of an error: that of the first cause that has one.
 fn code(error: &anyhow::Error) -> i32 {
     let of = |cause: &(dyn std::error::Error + 'static)| {
         let stop = cause.downcast_ref::<Stop>().map(|stop| stop.code);

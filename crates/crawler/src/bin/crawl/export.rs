@@ -13,7 +13,7 @@ use meta::consent::Purpose;
 use self::output::Output;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
-use crate::terminal::Talk;
+use crate::terminal::Console;
 use crate::{show, table_name};
 
 /// Options of `export`.

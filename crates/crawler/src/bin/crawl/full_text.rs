@@ -128,7 +128,7 @@ fn catch_up(dir: &Path, now: Timestamp, console: Console) {
             console.note("a crawl is running in this directory; its latest pages may not be found yet");
         }
         Err(error) => {
-            talk.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
+            console.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
         }
         Ok(held) => {
             let take_up = || -> anyhow::Result<Built> {

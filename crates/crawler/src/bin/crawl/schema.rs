@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use crawler::view::{Table, write_schema_json, write_schema_markdown, write_schema_text};
 
-use crate::terminal::Talk;
+use crate::terminal::Console;
 use crate::{exit, table_name};
 
 /// Options of `schema`.

@@ -7,23 +7,23 @@ use crawler::view::Table;
 /// A table of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TableName {
-    /// What was answered, one row a URL
+    /// URLs that were fetched
     Pages,
-    /// What links where, and what became of each link
+    /// Links between pages, and what was done with each
     Links,
-    /// What each host was asked, how fast, and why so
+    /// Hosts: requests, delay, and what sets the delay
     Hosts,
     /// Every version of every robots.txt
     Robots,
-    /// What is still to be fetched
+    /// URLs still to be fetched
     Queue,
-    /// What was left out, and why
+    /// URLs that were skipped, and why
     Skipped,
-    /// Every decision in its order
+    /// Every decision, in order
     Ledger,
-    /// What failed, and how
+    /// Failed visits, and how they failed
     Errors,
-    /// What says the same as another page, or nearly
+    /// Pages with the same or nearly the same content
     Duplicates,
 }
 

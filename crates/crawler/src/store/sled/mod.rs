@@ -82,7 +82,7 @@ struct DbFile(File);
 impl Drop for DbFile {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a store is dropped at the end of a run, when nothing else is left to do"
+        reason = "a store is dropped at the end of a run, when nothing else remains to be done"
     )]
     fn drop(&mut self) {
         let (_never, pause) = std::sync::mpsc::channel::<()>();

@@ -70,7 +70,7 @@ impl Hints {
 pub struct HostNow {
     /// Its name.
     pub host: String,
-    /// URLs that wait.
+    /// URLs in the queue.
     pub queued: u64,
     /// The earliest time of its next request.
     pub next_at: Moment,

@@ -82,7 +82,8 @@ pub(super) fn run(asked: &Asked<'_>, console: Console, out: &mut dyn Write) -> a
         return Err(Stop::new(exit::USAGE, what).into());
     };
     let response = view.archived(&visit.record).unwrap_or_else(|error| {
-        console.warning(&format!("the archive can't be read, using the page record: {}", with_causes(&error)));
+        console
+            .warning(&format!("the archive can't be read, using the page record: {}", with_causes(&error)));
         None
     });
     let check = Check {
