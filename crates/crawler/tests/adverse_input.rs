@@ -57,9 +57,9 @@ fn each_refusal_has_its_message_and_its_code_and_leaves_nothing_behind() {
         ([&seed[..], &["--agent", "SuperRobot/1.0\r\nX-Y: z"]].concat(), 2, "the character '\\r'"),
         ([&["--seed", "missing"][..], &agent].concat(), 4, "can't read the seed file missing: No such file"),
         ([&["--seed", "folder"][..], &agent].concat(), 4, "folder is a directory"),
-        ([&["--seed", "empty"][..], &agent].concat(), 4, "empty holds no URL"),
-        ([&["--seed", "comments"][..], &agent].concat(), 4, "comments holds no URL"),
-        ([&["--seed", "-"][..], &agent].concat(), 4, "- holds no URL"),
+        ([&["--seed", "empty"][..], &agent].concat(), 4, "the seed file empty has no URL"),
+        ([&["--seed", "comments"][..], &agent].concat(), 4, "the seed file comments has no URL"),
+        ([&["--seed", "-"][..], &agent].concat(), 4, "the seed file - has no URL"),
         (
             [&["--seed", "words"][..], &agent].concat(),
             4,

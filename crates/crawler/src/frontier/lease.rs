@@ -17,10 +17,10 @@ use crate::url::CrawlUrl;
 /// The right to make one request to one host. Can't be copied or made elsewhere; ends in [`Frontier::settle`](super::Frontier::settle).
 ///
 /// ```
-/// # use crawler::{fetch::{FetchRequest, Purpose}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
+/// # use crawler::{fetch::{FetchRequest, RequestKind}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
 /// fn ends(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
 ///     let url = permit.lease().url.as_url().clone();
-///     let _request = FetchRequest::new(&permit, url, Purpose::Page);
+///     let _request = FetchRequest::new(&permit, url, RequestKind::Page);
 ///     frontier.settle(permit, settlement);
 /// }
 /// ```
@@ -36,11 +36,11 @@ use crate::url::CrawlUrl;
 /// ```
 ///
 /// ```compile_fail,E0382
-/// # use crawler::{fetch::{FetchRequest, Purpose}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
+/// # use crawler::{fetch::{FetchRequest, RequestKind}, frontier::{Frontier, Permit, Settlement}, store::MemoryStore};
 /// fn late(frontier: &mut Frontier<MemoryStore>, permit: Permit, settlement: Settlement) {
 ///     let url = permit.lease().url.as_url().clone();
 ///     frontier.settle(permit, settlement);
-///     let _request = FetchRequest::new(&permit, url, Purpose::Page);
+///     let _request = FetchRequest::new(&permit, url, RequestKind::Page);
 /// }
 /// ```
 ///

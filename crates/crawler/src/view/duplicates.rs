@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::open::{View, ViewError};
-use super::order::{RowSorter, host_of};
 use super::pages::simhash_text;
 use super::row::row;
+use super::row_sorter::{RowSorter, host_of};
 use super::value::Value;
 use crate::page_store;
 use crate::record::PageRecord;

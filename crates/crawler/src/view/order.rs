@@ -1,17 +1,14 @@
 //! The order in which tables are exported: host, then URL, so that two exports can be compared line by line; one crawl or several.
 
-use std::borrow::Cow;
-
 use super::Table;
-use super::cell::{Field, Kind};
+use super::cell::Kind;
 use super::open::{View, ViewError};
 use super::row::Column;
+use super::row_sorter::{RowSorter, write_key};
 use super::rows::{RowStream, Rows};
 use super::sorted_pages::sorted_pages;
-use super::value::Value;
-#[cfg(feature = "parquet")]
-use super::value::ValueRef;
-use crate::sorter::{Ahead, SortError, Sorter};
+use super::widening::Widening;
+use crate::sorter::Sorter;
 use crate::store::Store;
 
 /// The column that names the crawl where several are written into one table.
@@ -27,110 +24,6 @@ fn ordered_by(table: Table) -> Option<(&'static str, &'static str)> {
         Table::Queue | Table::Skipped | Table::Errors => Some(("host", "url")),
         Table::Ledger | Table::Duplicates => None,
     }
-}
-
-/// The host of a URL or origin as the crawl writes them, normalised and without user information; a name is one itself.
-pub(crate) fn host_of(url: &str) -> &str {
-    let Some((_, rest)) = url.split_once("://") else { return url };
-    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
-    match authority.rfind(':') {
-        Some(colon) if !authority[colon..].contains(']') => &authority[..colon],
-        _ => authority,
-    }
-}
-
-/// Sorts rows by keys in temporary files; rows with the same key stay in their order.
-pub(crate) struct RowSorter {
-    sorter: Sorter,
-    count: u64,
-    record: Vec<u8>,
-}
-
-impl RowSorter {
-    pub(crate) fn new(sorter: Sorter) -> Self {
-        Self { sorter, count: 0, record: Vec::new() }
-    }
-
-    pub(crate) fn push(&mut self, key: &[u8], row: &[Value]) -> Result<(), ViewError> {
-        self.count += 1;
-        self.push_at(key, self.count - 1, row)
-    }
-
-    /// Takes a row with its place among those of the same key.
-    pub(super) fn push_at(&mut self, key: &[u8], place: u64, row: &[Value]) -> Result<(), ViewError> {
-        self.record.clear();
-        self.record.extend_from_slice(key);
-        self.record.extend_from_slice(&place.to_be_bytes());
-        let length = self.record.len() as u32;
-        let record =
-            postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(|error| form(&error))?;
-        self.record = record;
-        self.record.extend_from_slice(&length.to_le_bytes());
-        Ok(self.sorter.push(&self.record)?)
-    }
-
-    /// Takes the rows of another sorter.
-    pub(super) fn take_all(&mut self, other: Self) -> Result<(), SortError> {
-        self.sorter.take_all(other.sorter)
-    }
-
-    pub(crate) fn sorted(self) -> Result<impl Iterator<Item = Result<Vec<Value>, ViewError>>, SortError> {
-        Ok(self.rows()?.map(|row| row?.values()))
-    }
-
-    /// The rows in order, as they were packed.
-    pub(super) fn rows(self) -> Result<SortedRows, SortError> {
-        Ok(SortedRows(self.sorter.sorted()?.read_ahead()?))
-    }
-}
-
-/// Rows in order.
-pub(super) struct SortedRows(Ahead);
-
-impl Iterator for SortedRows {
-    type Item = Result<SortedRow, ViewError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.map(SortedRow).map_err(ViewError::Sort))
-    }
-}
-
-/// A row as it was packed, behind its key: see [`RowSorter::push_at`].
-pub(super) struct SortedRow(Vec<u8>);
-
-impl SortedRow {
-    fn packed(&self) -> Result<&[u8], ViewError> {
-        let split = self.0.split_last_chunk::<4>();
-        let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
-        row.ok_or_else(|| form(&postcard::Error::DeserializeUnexpectedEnd))
-    }
-
-    pub(super) fn values(&self) -> Result<Vec<Value>, ViewError> {
-        postcard::from_bytes(self.packed()?).map_err(|error| form(&error))
-    }
-
-    /// Gives each value to a function.
-    #[cfg(feature = "parquet")]
-    pub(super) fn each(
-        &self,
-        mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
-    ) -> Result<(), ViewError> {
-        let (count, mut rest) =
-            postcard::take_from_bytes::<usize>(self.packed()?).map_err(|error| form(&error))?;
-        for _ in 0..count {
-            let value;
-            (value, rest) = postcard::take_from_bytes(rest).map_err(|error| form(&error))?;
-            take(value)?;
-        }
-        Ok(())
-    }
-}
-
-/// What was sorted comes back as it was given, or the disk is at fault.
-fn form(error: &postcard::Error) -> ViewError {
-    ViewError::Write(std::io::Error::other(format!(
-        "a temporary file holds another row than was written: {error}"
-    )))
 }
 
 impl<S: Store> View<S> {
@@ -214,39 +107,6 @@ fn all_columns<'a>(of_streams: impl Iterator<Item = &'a Column>) -> Vec<Column> 
     columns
 }
 
-/// Brings the rows of a crawl under the columns of several, the first of which names it.
-pub(super) struct Widening {
-    name: String,
-    /// For each column behind the first: its place in the crawl's rows, whether a text becomes a list there, and whether it is a list.
-    places: Vec<(Option<usize>, bool, bool)>,
-}
-
-impl Widening {
-    fn new(name: &str, own: &[Column], columns: &[Column]) -> Self {
-        let place = |column: &Column| {
-            let place = own.iter().position(|known| known.name == column.name);
-            let becomes_list = place.is_some_and(|place| own[place].kind != column.kind);
-            (place, becomes_list, column.kind == Kind::List)
-        };
-        Self { name: name.to_owned(), places: columns.iter().skip(1).map(place).collect() }
-    }
-
-    pub(super) fn of(&self, mut row: Vec<Value>) -> Vec<Value> {
-        let mut wide = Vec::with_capacity(self.places.len() + 1);
-        wide.push(Value::Text(Cow::Owned(self.name.clone())));
-        wide.extend(self.places.iter().map(|(place, becomes_list, is_list)| match place {
-            Some(place) => match std::mem::replace(&mut row[*place], Value::Null) {
-                Value::Text(text) if *becomes_list => vec![text.into_owned()].into_value(),
-                Value::Null if *becomes_list => Value::empty_list(),
-                value => value,
-            },
-            None if *is_list => Value::empty_list(),
-            None => Value::Null,
-        }));
-        wide
-    }
-}
-
 /// Rows with the name of their crawl, under the columns of all crawls.
 fn named<'a>(name: &str, rows: Rows<'a>, columns: &[Column]) -> Rows<'a> {
     let widening = Widening::new(name, rows.columns(), columns);
@@ -282,13 +142,4 @@ pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Row
     let rows = Rows::sorted(first.table(), columns, by_key.rows()?);
     rows.set_omitted(omitted);
     Ok(rows)
-}
-
-/// The key that the rows of a host and URL are sorted by.
-pub(super) fn write_key(key: &mut Vec<u8>, host: &str, url: &str) {
-    key.clear();
-    key.extend_from_slice(host_of(host).as_bytes());
-    key.push(0);
-    key.extend_from_slice(url.as_bytes());
-    key.push(0);
 }

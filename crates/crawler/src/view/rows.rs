@@ -11,9 +11,9 @@ use super::Table;
 use super::cell::{Field, Kind};
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
-use super::order::SortedRows;
 use super::pages::{PageRow, page_row};
 use super::row::{Column, Row};
+use super::row_sorter::SortedRows;
 use super::runs::all_runs;
 use super::value::Value;
 #[cfg(feature = "parquet")]

@@ -8,9 +8,10 @@ use std::thread;
 use super::Table;
 use super::lookup::PageUrls;
 use super::open::{View, ViewError};
-use super::order::{RowSorter, Widening, write_key};
 use super::row::Column;
+use super::row_sorter::{RowSorter, write_key};
 use super::rows::{Rows, with_fields};
+use super::widening::Widening;
 use crate::page_store::{self, StoredPage};
 use crate::store::Store;
 

@@ -13,7 +13,7 @@ enum TableName {
     Links,
     /// Hosts: requests, delay, and what sets the delay
     Hosts,
-    /// Every version of every robots.txt
+    /// Versions of robots.txt
     Robots,
     /// URLs still to be fetched
     Queue,
