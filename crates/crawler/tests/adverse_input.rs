@@ -76,7 +76,7 @@ fn each_refusal_has_its_message_and_its_code_and_leaves_nothing_behind() {
         (with(&["--resolve", "a.test"]), 2, "--resolve: \"a.test\" isn't HOST:ADDR"),
         (with(&["--resolve-file", "missing"]), 2, "--resolve-file: can't read missing"),
         (with(&["--allow-net", "10.0.0.0/99"]), 2, "--allow-net: "),
-        (with(&["--concurrency", "0"]), 2, "--concurrency: 0 is too little"),
+        (with(&["--concurrency", "0"]), 2, "--concurrency: 0 is too small"),
         (with(&["--config", "missing.toml"]), 3, "can't read the config file missing.toml"),
         (
             with(&["--config", "unknown.toml"]),
@@ -170,5 +170,5 @@ fn a_hundred_thousand_bad_lines_are_summarised() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     let said = stderr(&output);
-    assert!(said.contains("99980 more bad lines") && said.lines().count() < 30, "{said}");
+    assert!(said.contains("99980 more invalid lines") && said.lines().count() < 30, "{said}");
 }
