@@ -78,7 +78,7 @@ fn violations_have_their_own_exit_code() {
     std::fs::write(&settings, text.replace("SuperRobot/1.0", "OtherBot/1.0")).unwrap();
     let output = scene.look("audit", &[]);
     output.expect(14);
-    assert!(output.stdout.contains("denied: no URL is asked for"), "{output}");
+    assert!(output.stdout.contains("denied: no URL is requested that"), "{output}");
     assert!(output.stdout.contains("line 6: Disallow: /"), "{output}");
     assert!(output.stdout.contains("agent.product isn't what run 1 was started with"), "{output}");
     std::fs::write(&settings, text).unwrap();
@@ -170,7 +170,7 @@ fn what_cant_be_derived_again_is_counted_with_its_reason() {
     assert_eq!(digests, json!({"duplicate": 1, "missing": 5, "noarchive": 1}));
     // Neither the redirect nor the 404 has any.
     assert_eq!(links, json!({"duplicate": 1, "missing": 3, "noarchive": 1, "noindex": 1, "unread": 1}));
-    assert!(text.contains("the directives of 9, digests of 7 and links of 7 pages.\n"), "{text}");
+    assert!(text.contains("directives of 9 pages, digests of 7 pages, links of 7 pages.\n"), "{text}");
     // As well as without the directory.
     std::fs::remove_dir(scene.out().join("warc")).unwrap();
     let (without, _) = not_derived(&scene, 14);

@@ -209,14 +209,14 @@ fn options_of_export_that_do_not_go_together_are_refused() {
     std::fs::create_dir(&dir).unwrap();
     let dir = dir.to_str().unwrap();
     for (options, words) in [
-        (&["--format", "csv"][..], "--table TABLE, or -o DIRECTORY"),
+        (&["--format", "csv"][..], "--table TABLE is required, or -o DIRECTORY"),
         (&["--format", "sqlite"], "-o FILE.sqlite"),
         (&["--format", "sqlite", "-o", dir], "needs a file"),
         (&["--format", "graphml", "--table", "links"], "--table pages or --table hosts"),
-        (&["--format", "jsonl", "--raw", "--table", "pages"], "--format csv alone"),
+        (&["--format", "jsonl", "--raw", "--table", "pages"], "--raw requires --format csv"),
         (&["--format", "csv", "--table", "pages", "--columns", "url,titel"], "did you mean \"title\"?"),
-        (&["--format", "csv", "-o", dir, "--columns", "url"], "--columns goes with --table"),
-        (&["--format", "csv", "-o", "/dev/null"], "names a file"),
+        (&["--format", "csv", "-o", dir, "--columns", "url"], "--columns requires --table"),
+        (&["--format", "csv", "-o", "/dev/null"], "-o is a file"),
     ] {
         let output = scene.look("export", options);
         assert!(output.expect(2).stderr.contains(words), "{options:?}: {}", output.stderr);
@@ -264,7 +264,7 @@ fn diff_tells_what_is_different_by_its_exit_code() {
     let output = diff(&one.out(), &two.out());
     assert_eq!(
         output.expect(0).stdout,
-        "pages: 0 added, 0 gone, 0 changed, 3 the same\nrobots.txt: 0 added, 0 gone, 0 changed, 1 the same\n"
+        "pages: 0 added, 0 removed, 0 changed, 3 unchanged\nrobots.txt: 0 added, 0 removed, 0 changed, 1 unchanged\n"
     );
     let other =
         Scene::new(Sites::new().page("a.test", "/", Answer::html("<title>other</title><a href=/two>t</a>")));

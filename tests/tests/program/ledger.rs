@@ -102,7 +102,7 @@ fn explain_tells_every_fate_and_its_reason() {
         ("http://else.test/", 1, "left_out", "its host is outside the scope"),
         ("/never/met", 0, "unseen", "the stored robots.txt would allow it"),
         ("/private/never/met", 1, "unseen", "robots.txt would deny it: line 2: Disallow: /private/"),
-        ("http://stranger.test/", 1, "unseen", "outside the crawl (other host)"),
+        ("http://stranger.test/", 1, "unseen", "it is outside the scope (other host)"),
     ] {
         let story = story(&scene, path, code);
         assert_eq!(story["fate"], fate, "{path}: {story}");

@@ -145,7 +145,10 @@ fn hosts_that_a_crawl_would_skip_are_neither_fetchable_nor_in_the_duration() {
     }
     assert_eq!(host(&none, "a.test")["origins"][0]["skipped"], 2);
     let text = plan(&scene, &options[..2]).expect(4).stdout.clone();
-    assert!(text.contains("0 may be fetched, 2 may not, 2 on skipped hosts, 2 undetermined"), "{text}");
+    assert!(
+        text.contains("0 of the known URLs may be fetched, 2 may not, 2 on skipped hosts, 2 undetermined"),
+        "{text}"
+    );
     assert!(text.contains("3 hosts would be skipped"), "{text}");
 
     // The window opens in eleven hours at the earliest, in twelve at the latest.

@@ -182,7 +182,10 @@ fn a_resume_keeps_the_class_of_a_names_first_answer() {
     resume.expect(0);
     assert_eq!(server.pages().len(), 1, "{resume}");
     let words = crawled.blocked(&format!("http://moved.test:{port}/1"));
-    assert!(words.contains("10.0.0.1, a private address") && words.contains("was loopback"), "{words}");
+    assert!(
+        words.contains("10.0.0.1, a private address") && words.contains("first resolved to loopback"),
+        "{words}"
+    );
     crawled.assert_clean();
 }
 

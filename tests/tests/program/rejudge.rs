@@ -306,7 +306,7 @@ fn what_a_changed_setting_excluded_is_fetched_and_nothing_else_again() {
         }
         let resumed = scene.resume().args(case.second).run();
         assert!(matches!(resumed.code, Some(0 | 10)), "{reason}: {resumed}");
-        assert!(resumed.stderr.contains("judged again"), "{reason}: {resumed}");
+        assert!(resumed.stderr.contains("checking skipped URLs again"), "{reason}: {resumed}");
         let pages = asked(&scene);
         assert_eq!(pages.get(url), Some(&1), "{reason}: {pages:?}");
         assert!(pages.values().all(|count| *count == 1), "{reason}: {pages:?}");
@@ -321,7 +321,7 @@ fn what_a_changed_setting_excluded_is_fetched_and_nothing_else_again() {
 
         let before = scene.server.count();
         let again = scene.resume().args(case.second).run();
-        assert!(!again.stderr.contains("judged again"), "{reason}: {again}");
+        assert!(!again.stderr.contains("checking skipped URLs again"), "{reason}: {again}");
         assert_eq!(scene.server.count(), before, "{reason}: nothing is new");
         assert_eq!(admitted(&scene).len(), entered.len(), "{reason}");
     }
@@ -364,7 +364,7 @@ fn a_resume_says_what_a_ledger_that_was_off_cannot_tell() {
     let scene = Scene::new(chain());
     scene.crawl().args(["--max-depth", "1", "--ledger", "off"]).run();
     let resumed = scene.resume().args(["--max-depth", "2"]).run();
-    assert!(resumed.stderr.contains("a run with --ledger off kept no record"), "{resumed}");
+    assert!(resumed.stderr.contains("a run with --ledger off has no record"), "{resumed}");
     assert!(!asked(&scene).contains_key("http://a.test/two"));
     let same = scene.resume().args(["--max-depth", "2"]).run();
     assert!(!same.stderr.contains("--ledger off"), "{same}");

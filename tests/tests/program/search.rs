@@ -208,7 +208,7 @@ fn a_sqlite_database_finds_pages_by_their_texts_and_shows_none() {
         assert_eq!(number(&export(options), tables), 0, "{options:?}");
     }
     let refused = scene.look("export", &["--table", "pages", "--format", "csv", "--no-text"]);
-    assert!(refused.expect(2).stderr.contains("--format sqlite alone"), "{refused}");
+    assert!(refused.expect(2).stderr.contains("--no-text requires --format sqlite"), "{refused}");
 
     // Of two crawls, each text goes to the row of its own.
     let other = Scene::new(Sites::new().page("a.test", "/index", page("mother", "")).page(

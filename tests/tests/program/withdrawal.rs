@@ -79,7 +79,7 @@ fn a_page_that_turns_noindex_or_noarchive_leaves_every_file_within_the_run() {
 
     let output = revisit(&scene);
     output.expect(0);
-    assert!(output.stderr.contains("8 pages are due"), "{output}");
+    assert!(output.stderr.contains("revisiting 8 pages"), "{output}");
     let asked = scene.server.log();
     let unchanged = asked.iter().filter(|hit| hit.url().ends_with("/unchanged")).count();
     let wish = asked.iter().filter(|hit| hit.url().ends_with("/wish")).count();

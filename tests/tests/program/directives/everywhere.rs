@@ -190,7 +190,9 @@ fn what_the_records_say(scene: &Scene) {
         });
         check("consent", consent, sorted(case.consent.iter().map(|&c| c.into()).collect()).into());
         let warnings = page["directive_warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let warned = warnings.into_iter().any(|warning| warning.contains("out of form"));
+        let warned = warnings
+            .into_iter()
+            .any(|warning| ["out of form", "non-standard"].iter().any(|words| warning.contains(words)));
         check("a warning", warned.into(), out_of_form::is_warned(case).into());
         check("status", page["status"].clone(), case.status.into());
         check("indexed", page["indexed"].clone(), case.is_indexed().into());

@@ -236,7 +236,7 @@ fn what_table_links_has(scene: &Scene) {
         "the same rows, behind a header"
     );
     for command in [&["pages", "--include-noindex"][..], &["--include-noindex"]] {
-        assert!(scene.look("show", command).expect(2).stderr.contains("table links alone"));
+        assert!(scene.look("show", command).expect(2).stderr.contains("requires table links"));
     }
     scene.look("export", &["--table", "ledger", "--format", "csv", "--include-noindex"]).expect(2);
     let (usual, all) = (usual.json(), all.json());
