@@ -208,7 +208,7 @@ fn settings_that_are_lost_come_back_from_the_database() {
         .args(["--out".as_ref(), out.as_os_str()])
         .run();
     fault_row("crawl.toml missing: repair", &output, 0);
-    assert!(output.stdout.contains("put back"), "{output}");
+    assert!(output.stdout.contains("was restored from the database"), "{output}");
     let log = scene.server.count();
     resume(&out).args(["--max-pages", "none", "--delay", "0s"]).run().expect(0);
     assert_eq!(pages(&out), all());
