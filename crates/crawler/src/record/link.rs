@@ -26,49 +26,27 @@ pub struct LinkRecord {
     pub hreflang: Option<String>,
 }
 
-const FORM: u8 = 2;
-
-/// Form 1, which knew neither position nor `hreflang`.
-#[derive(Serialize, Deserialize)]
-struct FirstForm {
-    to: String,
-    kind: String,
-    rel: String,
-    text: String,
-    nofollow: bool,
-    outcome: LinkOutcome,
-}
-
-impl From<FirstForm> for LinkRecord {
-    fn from(link: FirstForm) -> Self {
-        let FirstForm { to, kind, rel, text, nofollow, outcome } = link;
-        Self { to, kind, rel, text, nofollow, outcome, position: None, hreflang: None }
-    }
-}
+/// The first byte of encoded links.
+const FORMAT: u8 = 2;
 
 /// A page's links in bytes; none for none.
 pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
-    postcard::to_extend(links, vec![FORM]).map_err(|error| RecordError::new(&error))
+    postcard::to_extend(links, vec![FORMAT]).map_err(|error| RecordError::new(&error))
 }
 
 /// Reads what [`encode_links`] wrote.
 pub fn decode_links(bytes: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
     match bytes.split_first() {
         None => Ok(Vec::new()),
-        Some((&FORM, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
-        Some((1, rest)) => {
-            let links: Vec<FirstForm> =
-                postcard::from_bytes(rest).map_err(|error| RecordError::new(&error))?;
-            Ok(links.into_iter().map(LinkRecord::from).collect())
-        }
+        Some((&FORMAT, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
         _ => Err(RecordError::new(&"links with an unsupported format version")),
     }
 }
 
-/// Unpacks a page's links as databases of form 1 hold them: compressed, one value a page.
+/// Unpacks a page's links as databases of format 1 have them: compressed, one value per page.
 pub(crate) fn unpack_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
     decode_links(&crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?)
 }
@@ -78,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_come_back_and_those_of_the_first_form_without_what_it_didnt_know() {
+    fn encoded_links_are_read_as_they_were() {
         let link = LinkRecord {
             to: "http://a.test/x".to_owned(),
             kind: "a".to_owned(),
@@ -93,12 +71,9 @@ mod tests {
         assert_eq!(decode_links(&bytes).unwrap(), std::slice::from_ref(&link));
         assert_eq!(decode_links(&encode_links(&[]).unwrap()).unwrap(), []);
 
-        let LinkRecord { to, kind, rel, text, nofollow, outcome, .. } = link.clone();
-        let first = [FirstForm { to, kind, rel, text, nofollow, outcome }];
-        let mut plain = vec![1];
-        plain.extend(postcard::to_stdvec(&first[..]).unwrap());
-        let read = unpack_links(&crate::packed::pack(plain)).unwrap();
-        assert_eq!(read, [LinkRecord { position: None, hreflang: None, ..link }]);
-        assert!(decode_links(&[3, 0]).is_err());
+        assert_eq!(unpack_links(&crate::packed::pack(bytes)).unwrap(), [link]);
+        for unsupported in [1, 3] {
+            assert!(decode_links(&[unsupported, 0]).is_err());
+        }
     }
 }
