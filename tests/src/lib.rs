@@ -6,7 +6,6 @@ pub mod hostile;
 pub mod name_server;
 pub mod oracle;
 pub mod output_dir;
-pub mod pace_oracle;
 pub mod program;
 pub mod random;
 pub mod request_log;

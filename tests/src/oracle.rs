@@ -3,20 +3,15 @@
 //! The oracle knows nothing of the crawler: no types, no code, no events. What a log entry tells (rules, `Retry-After`, status)
 //! is what the web answered, so that a crawler can't talk itself out of a violation.
 
-use std::collections::{BTreeMap, HashMap};
+mod pace;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
+pub use self::pace::{Promise, Strict};
 use crate::request_log::{Lesson, Request, RequestKind};
-
-/// What the crawl had promised.
-#[derive(Clone, Copy, Debug)]
-pub struct Promise {
-    /// The configured delay between the end of a response and the next request to the same host.
-    pub delay: Duration,
-    /// How much the clocks of a real server are off; nothing in a simulation.
-    pub slack: Duration,
-}
+use crate::rules::Rules;
 
 /// The rule of docs/ARCHITECTURE.md that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,21 +52,11 @@ const DAY: Duration = Duration::from_hours(24);
 /// How long a host stays closed when its robots.txt is unreachable, before an older copy may be used.
 const CLOSED_WITHOUT_ANSWER: Duration = Duration::from_hours(12);
 const OLDEST_COPY: Duration = Duration::from_hours(30 * 24);
-/// `Retry-After` beyond this is cut to this.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
 /// Returns every violation in a log, in the order of the requests.
 pub fn judge(log: &[Request], promise: Promise) -> Vec<Violation> {
-    let mut hosts: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
-    for request in log {
-        hosts.entry(&request.host).or_default().push(request);
-    }
     let lessons = Lessons::of(log);
-    let mut found = Vec::new();
-    for requests in hosts.values_mut() {
-        requests.sort_by_key(|request| (request.start, request.end));
-        judge_pace(requests, &lessons, promise, &mut found);
-    }
+    let mut found = pace::judge(log, &lessons, promise);
     for request in log.iter().filter(|request| request.purpose == RequestKind::Page) {
         found.extend(judge_robots(request, &lessons));
     }
@@ -87,44 +72,6 @@ pub fn assert_polite(log: &[Request], promise: Promise) {
     let found = judge(log, promise);
     let text: Vec<String> = found.iter().take(20).map(ToString::to_string).collect();
     assert!(found.is_empty(), "{} violations in {} requests:\n{}", found.len(), log.len(), text.join("\n"));
-}
-
-/// I1 and I2 on the requests of one host.
-fn judge_pace(requests: &[&Request], lessons: &Lessons<'_>, promise: Promise, found: &mut Vec<Violation>) {
-    let mut latest: Option<&Request> = None;
-    let mut pause: Option<(Duration, &Request)> = None;
-    for &later in requests {
-        let mut report = |invariant, earlier: &Request, because| {
-            let earlier = Some(earlier.clone());
-            found.push(Violation { invariant, earlier, later: later.clone(), because });
-        };
-        if let Some(earlier) = latest {
-            let delay = lessons.crawl_delay(later).map_or(promise.delay, |asked| asked.max(promise.delay));
-            if later.start + promise.slack < earlier.end {
-                report(Invariant::I1, earlier, format!("two requests in flight at {}", later.host));
-            } else if later.start + promise.slack < earlier.end + delay {
-                report(Invariant::I2, earlier, format!("gap under {} s", delay.as_secs_f64()));
-            }
-        }
-        if let Some((until, earlier)) = pause
-            && later.start + promise.slack < until
-        {
-            report(Invariant::I2, earlier, "Retry-After not waited for".to_owned());
-        }
-        if latest.is_none_or(|request| request.end < later.end) {
-            latest = Some(later);
-        }
-        if let Some(until) = pause_end(later)
-            && pause.is_none_or(|(before, _)| before < until)
-        {
-            pause = Some((until, later));
-        }
-    }
-}
-
-/// When the whole host may be asked again: `Retry-After` on any URL, with any status, pauses it.
-fn pause_end(request: &Request) -> Option<Duration> {
-    Some(request.end + request.retry_after?.min(LONGEST_RETRY_AFTER))
 }
 
 /// I3, I4 and I5 on one page request.
@@ -194,18 +141,17 @@ impl<'a> Lessons<'a> {
         &lessons[..lessons.partition_point(|(lesson, _)| lesson.end <= request.start)]
     }
 
-    /// The `Crawl-delay` that was known when a request started.
-    fn crawl_delay(&self, request: &Request) -> Option<Duration> {
-        self.before(request).iter().rev().find_map(|(_, lesson)| lesson.rules.as_ref())?.crawl_delay
+    /// The rules that were known when a request started.
+    fn rules(&self, request: &Request) -> Option<&'a Rules> {
+        self.before(request).iter().rev().find_map(|(_, lesson)| lesson.rules.as_ref())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Rules;
 
-    const PROMISE: Promise = Promise { delay: Duration::from_secs(1), slack: Duration::ZERO };
+    const PROMISE: Promise = Promise::delay(Duration::from_secs(1));
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -282,8 +228,6 @@ mod tests {
     #[test]
     fn i2_a_gap_of_a_millisecond_too_little_is_seen() {
         assert_eq!(broken(&[robots(0, 100, Some(Rules::default())), page(1099, 1200, "/")]), [Invariant::I2]);
-        let slack = Promise { slack: ms(2), ..PROMISE };
-        assert!(judge(&[robots(0, 100, Some(Rules::default())), page(1099, 1200, "/")], slack).is_empty());
     }
 
     #[test]

@@ -209,7 +209,7 @@ fn directory_of(crawled: &Crawled) -> &Path {
 /// Checks that the canary was crawled whole, politely, and as fast as its delay allows.
 fn canary_pace(plan: &Plan, canary: &Server, wrong: &mut Vec<String>) -> String {
     let log = canary.log();
-    assert_polite(&log, Promise { delay: plan.delay, slack: Duration::ZERO });
+    assert_polite(&log, Promise::delay(plan.delay));
     let mut starts: Vec<_> = log.iter().map(|request| request.start).collect();
     starts.sort();
     let (Some(first), Some(last)) = (starts.first(), starts.last()) else {

@@ -99,7 +99,7 @@ fn a_crawl_of_dripping_servers_stops_in_ten_seconds_and_resumes_later() {
     pages.sort();
     pages.dedup();
     assert_eq!((pages.len(), count), (40, 40));
-    assert_polite(&canary.log(), Promise { delay: Duration::from_millis(100), slack: Duration::ZERO });
+    assert_polite(&canary.log(), Promise::delay(Duration::from_millis(100)));
     for scenario in &SILENT {
         let errors = Crawl::new([Path::new("show"), &path("out"), Path::new("errors")]).run();
         assert!(errors.stdout.contains(&format!("{}/\ttimeout", scenario.origin())), "{errors}");

@@ -18,7 +18,7 @@ fn as_one(scene: &Scene) -> Vec<Request> {
     scene.server.log().into_iter().map(|request| Request { host: "all".into(), ..request }).collect()
 }
 
-const PROMISE: Promise = Promise { delay: DELAY, slack: Duration::ZERO };
+const PROMISE: Promise = Promise::delay(DELAY);
 
 #[test]
 fn hosts_on_one_address_share_a_slot_and_a_gap_where_asked_for() {
@@ -45,7 +45,7 @@ fn a_hundred_and_fifty_names_on_one_address_are_hosts_of_their_own_unless_asked_
     let run = scene.crawl_every("1s").run();
     run.expect(0);
     assert_eq!(scene.server.pages().len(), 2 * NAMES);
-    let promise = Promise { delay: Duration::from_secs(1), slack: Duration::ZERO };
+    let promise = Promise::delay(Duration::from_secs(1));
     let found = judge(&scene.server.log(), promise);
     assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
     // Three requests and two gaps for each; one after the other they would take seven minutes.
@@ -78,7 +78,7 @@ fn quotas_and_addresses_hold_over_a_kill() {
     for _ in 0..3 {
         killed(scene.resume().args(scene.server.resolve()).start());
     }
-    let promise = Promise { delay: Duration::from_millis(300), slack: Duration::ZERO };
+    let promise = Promise::delay(Duration::from_millis(300));
     let found = judge(&as_one(&scene), promise);
     assert!(found.is_empty(), "{} violations, first {}", found.len(), found[0]);
     let mut starts: Vec<Duration> = scene.server.log().iter().map(|request| request.start).collect();

@@ -74,7 +74,7 @@ impl Scene {
 
     /// Judges the server's log.
     pub(crate) fn assert_polite(&self) {
-        assert_polite(&self.server.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+        assert_polite(&self.server.log(), Promise::delay(DELAY));
     }
 }
 

@@ -9,8 +9,7 @@ use crawler::clock::Clock;
 use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
-use whole_program::oracle::{self, Promise};
-use whole_program::pace_oracle::{self, Pace};
+use whole_program::oracle::{self, Promise, Strict};
 use whole_program::request_log::RequestKind;
 use whole_program::rules::Rules;
 use whole_program::simweb::{Failure, Later, SimWeb};
@@ -18,8 +17,10 @@ use whole_program::simweb::{Failure, Later, SimWeb};
 use crate::crawl::{Crawl, DELAY};
 use crate::hours::{site, web};
 
-const PACE: Pace =
-    Pace { delay: DELAY, adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO };
+const PROMISE: Promise = Promise {
+    delay: DELAY,
+    strict: Some(Strict { adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO }),
+};
 
 const DAY: i64 = 24 * 3600;
 
@@ -69,9 +70,7 @@ async fn crawl(jumps: &[i64], rebooted: bool) {
     }
     assert!(restarts >= 5, "{restarts} restarts");
     let log = sim.log();
-    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
-    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
-    wrong.extend(pace_oracle::judge(&log, PACE));
+    let mut wrong: Vec<String> = oracle::judge(&log, PROMISE).iter().map(ToString::to_string).collect();
     wrong.extend(crawl.audit(None));
     let first = wrong[..wrong.len().min(9)].join("\n");
     assert!(wrong.is_empty(), "{jumps:?}, rebooted {rebooted}: {} wrong:\n{first}", wrong.len());
@@ -118,8 +117,8 @@ async fn crawl_through(after: u64, jump: i64) -> BTreeMap<String, Vec<Duration>>
     assert_eq!(summary.end, End::Complete, "{after} {jump}");
     let log = sim.log();
     // Among other things: no page by a file that is older than its lifetime, or after a failure within 12 h.
-    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
-    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
+    let mut wrong: Vec<String> =
+        oracle::judge(&log, Promise::delay(DELAY)).iter().map(ToString::to_string).collect();
     wrong.extend(crawl.audit(None));
     assert!(wrong.is_empty(), "{after} {jump}: {}", wrong[..wrong.len().min(9)].join("\n"));
     assert_eq!(sim.page_counts().len(), 100, "{after} {jump}");

@@ -73,7 +73,7 @@ async fn crawl(seed: u64, step: u64, lands: bool, archive: bool) -> usize {
     let broken = 2 * counts.len();
     let again: usize = counts.values().map(|count| count - 1).sum();
     assert!(again <= 3 * deaths + failures + broken, "seed {seed}: {again} again after {deaths} deaths");
-    assert_polite(&remembered(sim.log(), &forgotten), Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&remembered(sim.log(), &forgotten), Promise::delay(DELAY));
     deaths
 }
 

@@ -146,7 +146,7 @@ async fn crawl_through_failures(seed: u64) -> usize {
     archived.sort();
     archived.dedup();
     assert_eq!(archived.len(), all, "seed {seed}: a response is in the archive twice");
-    assert_polite(&remembered(sim.log(), &forgotten), Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&remembered(sim.log(), &forgotten), Promise::delay(DELAY));
     failures
 }
 
@@ -178,7 +178,7 @@ async fn crawl_through_jumps(seed: u64, jumps: &[(u64, i64)]) {
     setter.abort();
     assert_eq!(summary.end, End::Complete, "seed {seed}");
     // Nothing is hurried, and nothing waits for a time that has gone away: an outage of robots.txt is over within hours.
-    assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&sim.log(), Promise::delay(DELAY));
     assert!(sim.now() < Duration::from_hours(24), "seed {seed}: stalled for {:?}", sim.now());
     let asked: BTreeSet<String> = sim.page_counts().into_keys().collect();
     let missing: Vec<_> =

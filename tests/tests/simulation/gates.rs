@@ -19,7 +19,7 @@ async fn crawl(adjust: fn(EngineSettings) -> EngineSettings) -> (Vec<Request>, u
     crawl.adjust = adjust;
     let summary = crawl.run(None).await.expect("the crawl ends");
     let mut log = sim.log();
-    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&log, Promise::delay(DELAY));
     log.sort_by_key(|request| request.start);
     let decisions = crawl.decisions.lock().expect("nobody panicked");
     let paused = decisions.iter().filter(|decision| decision.decision == Decided::Paused);

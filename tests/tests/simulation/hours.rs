@@ -8,8 +8,7 @@ use std::time::Duration;
 use crawler::commit::CommitError;
 use crawler::engine::End;
 use crawler::store::{CrashStore, MemoryStore, StoreError};
-use whole_program::oracle::{self, Promise};
-use whole_program::pace_oracle::{self, Pace};
+use whole_program::oracle::{self, Promise, Strict};
 use whole_program::random::Random;
 use whole_program::request_log::{Request, RequestKind};
 use whole_program::rules::Rules;
@@ -20,8 +19,10 @@ use whole_program::simweb::{
 use crate::crawl::{Crawl, DELAY};
 
 /// The simulated day begins at midnight.
-const PACE: Pace =
-    Pace { delay: DELAY, adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO };
+const PROMISE: Promise = Promise {
+    delay: DELAY,
+    strict: Some(Strict { adaptive: 5, longest_adaptive: Duration::from_secs(30), began: Duration::ZERO }),
+};
 
 /// How many times each test runs, with other jitter, latencies and restarts each time; `WHOLE_PROGRAM_SEEDS` sets another
 /// number.
@@ -202,9 +203,7 @@ async fn hours(web: &Web, seed: u64, commits: u64) -> Hours {
             );
         }
     }
-    let promise = Promise { delay: DELAY, slack: Duration::ZERO };
-    let mut wrong: Vec<String> = oracle::judge(&log, promise).iter().map(ToString::to_string).collect();
-    wrong.extend(pace_oracle::judge(&log, PACE));
+    let mut wrong: Vec<String> = oracle::judge(&log, PROMISE).iter().map(ToString::to_string).collect();
     wrong.extend(crawl.audit(None));
     let first = wrong[..wrong.len().min(9)].join("\n");
     assert!(wrong.is_empty(), "seed {seed}: {} in {} requests:\n{first}", wrong.len(), log.len());

@@ -54,7 +54,7 @@ async fn a_panic_costs_only_its_url_and_is_reported() {
     assert_eq!((summary.end, summary.totals.failed), (End::Complete, 1));
     let asked: Vec<_> = sim.log().into_iter().map(|request| request.path).collect();
     assert_eq!(asked, ["/robots.txt", "/", "/1", "/2", "/3"]);
-    assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&sim.log(), Promise::delay(DELAY));
     let decisions = crawl.decisions.lock().unwrap().clone();
     let found: Vec<_> = decisions.iter().filter(|decision| decision.decision == Decided::Failed).collect();
     assert_eq!(found.len(), 1, "{found:?}");

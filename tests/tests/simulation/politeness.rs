@@ -36,7 +36,7 @@ async fn crawl(seed: u64, size: Size) -> Vec<String> {
         other => wrong.push(format!("seed {seed}: ended with {other:?}")),
     }
     let log = sim.log();
-    for violation in judge(&log, Promise { delay: DELAY, slack: Duration::ZERO }) {
+    for violation in judge(&log, Promise::delay(DELAY)) {
         wrong.push(format!("seed {seed}: {violation}"));
     }
     let counts = sim.page_counts();
@@ -133,7 +133,7 @@ async fn two_hosts_whose_robots_redirect_to_each_other_are_skipped_and_delay_nob
     let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
     crawl.run(None).await.expect("the crawl ends well");
     let log = sim.log();
-    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&log, Promise::delay(DELAY));
     let pages = |host: &str| log.iter().filter(|r| r.host == host && r.purpose == RequestKind::Page).count();
     assert_eq!(hosts.map(pages), [0, 0, 20]);
     // Neither is asked for the other's file: what its own file says to that is where nobody may look before.
@@ -179,7 +179,7 @@ async fn a_crawl_delay_holds_for_the_hops_of_the_next_robots_too() {
         let crawl = Crawl::new(&sim, Arc::new(MemoryStore::default()));
         assert_eq!(crawl.run(None).await.expect("the crawl ends well").end, End::Complete);
         let log = sim.log();
-        assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+        assert_polite(&log, Promise::delay(DELAY));
         // Both files are asked for again after ten minutes, with every hop.
         let robots = log.iter().filter(|request| request.purpose == RequestKind::Robots);
         assert!(robots.count() >= 6, "{to}");

@@ -78,7 +78,7 @@ async fn a_changed_robots_re_judges_what_is_queued() {
     let sim = site(&folders, first, vec![Later::Rules(second.clone())]);
     let (log, decisions) = crawl(&sim, 120, true).await;
     // The general oracle knows which file binds which request, and the delay that the second one asks for.
-    assert_polite(&log, Promise { delay: DELAY, slack: Duration::ZERO });
+    assert_polite(&log, Promise::delay(DELAY));
     let changed =
         log.iter().find(|request| request.lesson.as_ref().is_some_and(|l| l.rules.as_ref() == Some(&second)));
     let changed = changed.expect("the file was asked for again").end;

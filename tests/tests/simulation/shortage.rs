@@ -67,7 +67,7 @@ async fn a_shortage_that_passes_costs_time_and_one_entry_a_pause() {
         assert_eq!(summary.end, End::Complete, "seed {seed}");
         let asked: BTreeSet<String> = sim.page_counts().into_keys().collect();
         assert_eq!(asked, truth.requested, "seed {seed}");
-        assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+        assert_polite(&sim.log(), Promise::delay(DELAY));
         let found = local(&crawl);
         assert!((1..=2).contains(&found.len()), "seed {seed}: {found:#?}");
         assert!(found.iter().all(|entry| entry.decision == Decided::Paused), "seed {seed}: {found:#?}");
@@ -139,7 +139,7 @@ async fn a_shortage_that_lasts_ends_the_run_and_leaves_the_rest_queued() {
         let asked = but_it(sim.page_counts().into_keys().collect());
         assert_eq!(asked, but_it(without(web, &failed[0])), "seed {seed}");
         assert_eq!(failed_as_local(&*crawl.store), failed, "seed {seed}");
-        assert_polite(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+        assert_polite(&sim.log(), Promise::delay(DELAY));
         let audit = crawl.audit(None);
         assert!(audit.is_empty(), "seed {seed}: {audit:#?}");
     }

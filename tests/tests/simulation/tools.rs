@@ -19,7 +19,7 @@ async fn crawls(fault: Fault) -> (BTreeSet<Invariant>, bool) {
         let web = generate(seed, Size::default());
         let sim = SimWeb::new(web.clone());
         PlainRobot::new(&sim, fault, DELAY).crawl().await;
-        let found = judge(&sim.log(), Promise { delay: DELAY, slack: Duration::ZERO });
+        let found = judge(&sim.log(), Promise::delay(DELAY));
         if let (Fault::Nothing, Some(violation)) = (fault, found.first()) {
             panic!("seed {seed}: {violation}");
         }
