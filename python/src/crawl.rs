@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crawler::search::{Found, Request as Query, Search, is_behind, parse_since, parse_until};
 use crawler::url::CrawlUrl;
 use crawler::view::{Table as Name, TableFormat, ViewError, write_rows};
+use jiff::Timestamp;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::exceptions::{PyLookupError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
