@@ -493,7 +493,6 @@ impl Crawl {
     /// How many pages have these words: a dict of `total`, `host` and `language`, of which the last two count the 20 with most of them, the most
     /// frequent first. Options as of `search`.
     #[pyo3(signature = (query, *, host=None, lang=None, since=None, until=None))]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn search_counts<'py>(
         &self,
         py: Python<'py>,
