@@ -301,8 +301,9 @@ impl<'a> Iterator for Words<'a> {
             b'(' => (Word::Group, text.find(')')? + 1),
             b'>' => return None,
             _ => {
-                let end = text[1..].find([' ', '\t', '\n', '\r', '\x0c', '"', '\'', '(', '>']);
-                let end = end.map_or(text.len(), |end| end + 1);
+                let start = text.chars().next().map_or(0, char::len_utf8);
+                let end = text[start..].find([' ', '\t', '\n', '\r', '\x0c', '"', '\'', '(', '>']);
+                let end = end.map_or(text.len(), |end| start + end);
                 (Word::Name(&text[..end]), end)
             }
         };
@@ -378,10 +379,11 @@ mod tests {
         let mut dtd = Dtd::new();
         let whole = dtd.read(
             " a [<!ATTLIST b c CDATA 'd' e (f|g) \"f\" h ID #IMPLIED i NOTATION (j) #FIXED 'k'>\
-             <!ATTLIST b l NMTOKENS #REQUIRED m CDATA '&n;'>]",
+             <!ATTLIST b l NMTOKENS #REQUIRED m CDATA '&n;'><!ATTLIST é ü CDATA 'o'>]",
         );
         let all: Vec<_> = (0..).map_while(|n| dtd.default("b", n)).map(|(a, v)| format!("{a}={v}")).collect();
         assert_eq!((whole, all.join(" ")), (true, "c=d e=f i=k m=&n;".to_owned()));
+        assert_eq!(dtd.default("é", 0), Some(("ü", Rc::from("o"))));
     }
 
     #[test]
