@@ -36,6 +36,11 @@ pub struct FoundLink {
 }
 
 impl FoundLink {
+    /// Whether it is the target of a redirect.
+    pub fn is_redirect(&self) -> bool {
+        self.kind == "redirect"
+    }
+
     /// The link as it is stored, with what became of it.
     pub fn record(&self, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {

@@ -1,8 +1,9 @@
-//! The pipeline of one visit, one straight function: robots.txt, its verdict, one request, the page's directives.
+//! The pipeline of one visit, one straight function: clearance by robots.txt and consent, one request, the page's directives.
 //!
 //! Nothing here changes the frontier or the store: a visit takes a permit and gives an [`Outcome`].
 
 mod ask;
+mod clearance;
 mod found;
 mod kept;
 mod outcome;
@@ -17,6 +18,8 @@ mod sitemap;
 mod visited;
 
 use self::ask::{Answered, ask};
+pub(crate) use self::clearance::evidence;
+use self::clearance::{Clearance, MayAsk, clearance};
 pub use self::found::FoundLink;
 pub use self::outcome::{Event, Outcome, Requested, SiteFileAnswer, SitemapRead};
 use self::page::PageContext;
@@ -31,24 +34,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use robots::{Dialect, IntervalReason, Verdict};
-
-use crate::clean::clean_within;
-use crate::clock::{Clock, Now};
-use crate::consent::{self, Before, ConsentCache, SiteStatements};
+use crate::clock::Clock;
+use crate::consent::{self, ConsentCache};
 use crate::encoded::Size;
 use crate::fetch::{ErrorKind, Fetch, FetchError, FetchRequest, RequestKind, Response};
-use crate::frontier::{Lease, Permit, RobotsFetch, Work};
+use crate::frontier::{Lease, Permit, Work};
 use crate::origin_cache::OriginCache;
-use crate::pace::{Delay, DelayReason};
+use crate::pace::Delay;
 use crate::page_store;
-use crate::record::{PageRecord, RobotsEvidence, SiteFile};
-use crate::robots_cache::{Entry, Known, RobotsCache};
+use crate::record::{PageRecord, SiteFile};
+use crate::robots_cache::{Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::CrawlUrl;
-
-/// Bytes kept of a line of robots.txt as evidence. Its record has the whole of it.
-const LINE_BYTES: usize = 2_048;
 
 /// What every visit of a crawl shares.
 #[derive(Debug)]
@@ -92,30 +89,6 @@ pub async fn judge<F: Fetch, S: Store>(
 /// Bytes of robots.txt and consent files that are read in passing; more of them are read off the async threads, in turn.
 const IN_PASSING: usize = 16 << 10;
 
-/// What is known before anything is asked for.
-enum Judged {
-    /// Nothing is asked for.
-    Over(Box<Outcome>),
-    /// robots.txt comes first.
-    Robots(RobotsFetch),
-    /// A sitemap may be asked for.
-    Sitemap { asked: Option<Delay>, half_rate: bool, evidence: RobotsEvidence },
-    /// A consent file comes first.
-    File { asked: Option<Delay>, half_rate: bool, file: SiteFile, url: CrawlUrl },
-    /// The page may be asked for.
-    Page(Box<MayAsk>),
-}
-
-/// What the rules say of a page that may be asked for, without the rules: they may be large, and nobody holds them while a server
-/// takes its time.
-struct MayAsk {
-    asked: Option<Delay>,
-    half_rate: bool,
-    evidence: RobotsEvidence,
-    noindex: Option<meta::DirectiveSource>,
-    said: SiteStatements,
-}
-
 async fn attempt<F: Fetch, S: Store>(
     context: &Arc<VisitContext<F, S>>,
     permit: &Permit,
@@ -129,23 +102,23 @@ async fn attempt<F: Fetch, S: Store>(
     };
     let origin = lease.url.origin();
     let unread = context.robots.unread(&origin)? + context.consent.unread(&origin)?;
-    let judged = if unread > IN_PASSING {
+    let cleared = if unread > IN_PASSING {
         let _place = context.pages.read_pool.place(unread).await;
         let (context, lease) = (Arc::clone(context), lease.clone());
-        reading(unread, move || judge_url(&context, &lease, only_judge)).await?
+        reading(unread, move || clearance(&context, &lease, only_judge)).await?
     } else {
-        judge_url(context, lease, only_judge)?
+        clearance(context, lease, only_judge)?
     };
-    let may_ask = match judged {
-        Judged::Over(outcome) => return Ok(*outcome),
-        Judged::Robots(robots_fetch) => return ask_robots(context, permit, robots_fetch).await,
-        Judged::Sitemap { asked, half_rate, evidence } => {
+    let may_ask = match cleared {
+        Clearance::Over(outcome) => return Ok(*outcome),
+        Clearance::Robots(robots_fetch) => return ask_robots(context, permit, robots_fetch).await,
+        Clearance::Sitemap { asked, half_rate, evidence } => {
             return Ok(ask_sitemap(context, half_rate, permit, asked, evidence).await);
         }
-        Judged::File { asked, half_rate, file, url } => {
+        Clearance::File { asked, half_rate, file, url } => {
             return ask_file(context, permit, half_rate, asked, file, &url).await;
         }
-        Judged::Page(may_ask) => *may_ask,
+        Clearance::Page(may_ask) => *may_ask,
     };
     let MayAsk { asked, half_rate, evidence, noindex, said } = may_ask;
     let Some(item) = item else { return Ok(without_request(asked, Event::Unanswered)) };
@@ -208,87 +181,6 @@ async fn reading<T: Send + 'static>(
             Err(_) => Err(StoreError::Stopped),
         },
     }
-}
-
-/// Judges a URL by the rules that are known.
-fn judge_url<F: Fetch, S: Store>(
-    context: &VisitContext<F, S>,
-    lease: &Lease,
-    only_judge: bool,
-) -> Result<Judged, StoreError> {
-    let now = context.clock.now();
-    let over = |asked, event| Ok(Judged::Over(Box::new(without_request(asked, event))));
-
-    // Layer one: robots.txt. Its freshness is judged now, at the moment of sending.
-    let origin = lease.url.origin();
-    let entry = match context.robots.lookup(&origin, now)? {
-        Known::Fresh(entry) => entry,
-        // The file that was in force binds the request for the next one.
-        Known::Stale(entry) if let Some(wait) = rest(context, asked_gap(&entry, now), lease) => {
-            return Ok(Judged::Over(Box::new(wait)));
-        }
-        Known::Stale(_) | Known::Missing => {
-            let url = robots_txt::robots_url(&origin)?;
-            return Ok(Judged::Robots(RobotsFetch { origin, url, hops: Vec::new(), judged: false }));
-        }
-    };
-    if entry.deferred {
-        let wait = Delay { length: entry.remaining(now), why: DelayReason::RobotsUnreachable };
-        let reason = entry.record.reason.clone();
-        let event = match (entry.record.good_copy, &lease.work) {
-            (None, Work::Visit(_)) => Event::NeverKnown(wait, reason),
-            // Another origin's robots.txt named it: the host has better to do than to wait for it.
-            (None, Work::Sitemap(_)) => Event::Denied(RobotsEvidence { reason, ..RobotsEvidence::default() }),
-            _ => Event::Wait(wait, reason),
-        };
-        return over(None, event);
-    }
-    let verdict = entry.robots.verdict(lease.url.path_and_query());
-    let evidence = evidence(&verdict, &entry);
-    if !verdict.allowed {
-        return over(None, Event::Denied(evidence));
-    }
-    let is_page = matches!(lease.work, Work::Visit(_));
-    let asked = asked_gap(&entry, now);
-    if only_judge && is_page {
-        return over(asked, Event::Judged(evidence));
-    }
-    if let Some(gap) = asked.filter(|gap| gap.length > context.max_crawl_delay) {
-        return over(None, Event::TooSlow(gap));
-    }
-    if let Some(length) = entry.robots.timing().visit_wait(now.wall).filter(|wait| !wait.is_zero()) {
-        let wait = Delay { length, why: DelayReason::VisitTime };
-        return over(asked, Event::Wait(wait, "Visit-time".to_owned()));
-    }
-
-    if let Some(wait) = rest(context, asked, lease) {
-        return Ok(Judged::Over(Box::new(wait)));
-    }
-    let half_rate = entry.half_rate;
-    if !is_page {
-        return Ok(Judged::Sitemap { asked, half_rate, evidence });
-    }
-
-    // Consent, as far as it is known before the page: robots.txt and the site's files.
-    let said = match context.consent.before(&entry, &lease.url, now.wall)? {
-        Before::Ask(file, url) => return Ok(Judged::File { asked, half_rate, file, url }),
-        Before::SiteStatements(said) => said,
-    };
-    if !context.consent.policy().may_fetch(said.before()) {
-        return over(asked, Event::Refused(said.before().cloned().collect()));
-    }
-    let noindex = noindex(&entry, &lease.url);
-    Ok(Judged::Page(Box::new(MayAsk { asked, half_rate, evidence, noindex, said })))
-}
-
-/// The rest of a delay that the host's last request didn't know of: a Request-rate that began to count since, a file that
-/// changed, or that of another port.
-fn rest<F, S>(context: &VisitContext<F, S>, asked: Option<Delay>, lease: &Lease) -> Option<Outcome> {
-    let gap = asked.filter(|gap| gap.length <= context.max_crawl_delay)?;
-    let rested = lease.rested?;
-    let length = gap.length.checked_sub(rested).filter(|left| !left.is_zero())?;
-    let words = format!("{} s", gap.length.as_secs_f64());
-    Some(without_request(asked, Event::Wait(Delay { length, why: gap.why }, words)))
 }
 
 async fn read<F: Fetch, S: Store>(
@@ -371,16 +263,6 @@ async fn ask_file<F: Fetch, S: Store>(
     Ok(Outcome { request: requested, robots_url: None, asked, half_rate, held, event })
 }
 
-/// The `Noindex` line of robots.txt that covers a URL: the careful dialects take it for a page's noindex.
-fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
-    if !matches!(entry.robots.dialect(), Dialect::Hardened | Dialect::Strictest) {
-        return None;
-    }
-    let line = entry.robots.signals().noindex(url.path_and_query())?;
-    let source = meta::Source::new(meta::SourceKind::RobotsTxt, line, "Noindex", url.path_and_query());
-    Some(meta::DirectiveSource { directive: "noindex".to_owned(), source })
-}
-
 /// Looks up where the host of a permit is, without asking it anything.
 pub async fn look_up<F: Fetch, S: Store>(context: &Arc<VisitContext<F, S>>, permit: &Permit) -> Outcome {
     let request = FetchRequest::new(permit, permit.lease().url.as_url().clone(), RequestKind::Page);
@@ -413,29 +295,4 @@ fn local(error: FetchError, request: Option<Requested>, asked: Option<Delay>, ha
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
     Outcome { request: None, robots_url: None, asked, half_rate: false, held: BacklogBytes::default(), event }
-}
-
-fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
-    entry.robots.timing().interval(now.wall).map(|interval| {
-        let why = match interval.reason {
-            IntervalReason::RequestRate => DelayReason::RequestRate,
-            IntervalReason::CrawlDelay => DelayReason::CrawlDelay,
-        };
-        Delay { length: interval.every, why }
-    })
-}
-
-pub(crate) fn evidence(verdict: &Verdict, entry: &Entry) -> RobotsEvidence {
-    RobotsEvidence {
-        line: verdict.line,
-        rule: verdict.rule.as_deref().map(|rule| clean_within(rule, LINE_BYTES).0),
-        group: verdict.group.as_deref().map(|group| clean_within(group, LINE_BYTES).0),
-        dialect: verdict.dialect,
-        reason: verdict.reason.to_string(),
-        digest: rules_digest(entry),
-    }
-}
-
-fn rules_digest(entry: &Entry) -> Option<String> {
-    entry.record.access.has_rules().then(|| entry.digest.clone()).flatten()
 }

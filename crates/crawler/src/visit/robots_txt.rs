@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::ask::{Answered, ask};
+use super::clearance::{asked_gap, evidence, rest, robots_url};
 use super::{
-    BacklogBytes, Event, Outcome, Requested, VisitContext, asked_gap, local, reading, rest, unanswered,
-    without_request,
+    BacklogBytes, Event, Outcome, Requested, VisitContext, local, reading, unanswered, without_request,
 };
 use crate::clean::clean_to;
 use crate::clock::Now;
@@ -14,7 +14,7 @@ use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, RobotsStep};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Store, StoreError};
 use crate::url::{CrawlUrl, Origin};
 
 /// Where a robots.txt lies that may be asked for whatever the rules say.
@@ -174,7 +174,7 @@ fn judge<F: Fetch, S: Store>(
     }
     let verdict = entry.robots.verdict(robots_fetch.url.path_and_query());
     if !verdict.allowed {
-        let evidence = super::evidence(&verdict, &entry);
+        let evidence = evidence(&verdict, &entry);
         return Ok(Hop::Refuse(format!("redirect to {url}, which its host's robots.txt denies: {evidence}")));
     }
     let asked = asked_gap(&entry, now);
@@ -220,12 +220,6 @@ fn refusal<F: Fetch, S: Store>(
     now: Now,
 ) -> Result<Arc<Entry>, StoreError> {
     context.robots.refused(robots_fetch, reason, now)
-}
-
-pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {
-    origin
-        .robots_url()
-        .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })
 }
 
 fn clean_url(url: &CrawlUrl) -> String {
