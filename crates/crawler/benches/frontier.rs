@@ -70,10 +70,7 @@ fn frontier(criterion: &mut Criterion) {
             |frontier| {
                 while let Some(permit) = frontier.lease(NOW).expect("lease") {
                     let not_before = Duration::ZERO;
-                    frontier.settle(
-                        permit,
-                        Settlement { done: true, asked: false, again: None, not_before, wait: NO_GAP },
-                    );
+                    frontier.settle(permit, Settlement::finished(not_before, NO_GAP));
                 }
             },
             BatchSize::LargeInput,

@@ -18,7 +18,9 @@ use std::time::Duration;
 use crawler::clock::{Clock, Now};
 use crawler::commit::{Batch, Committer, SettledPage, Totals};
 use crawler::config::{Record, Settings, to_toml};
-use crawler::frontier::{Frontier, FrontierLimits, Priority, QueuedUrl, Settlement, Via, Work};
+use crawler::frontier::{
+    Frontier, FrontierLimits, HostCounts, HostDelta, Priority, QueuedUrl, Settlement, Via, Work,
+};
 use crawler::job::{CrawlDir, FORMAT};
 use crawler::pace::{Delay, DelayReason};
 use crawler::record::{
@@ -267,11 +269,10 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             warc: encoded,
             text: None,
         });
-        let (_, counts) = frontier.pace_and_counts(lease.host);
-        counts.pages += 1;
-        counts.requests += 1;
+        let counts = HostCounts { pages: 1, requests: 1, ..HostCounts::default() };
+        let host = HostDelta { counts, ..HostDelta::default() };
         let not_before = ended.mono + GAP.length + Duration::from_millis(1);
-        frontier.settle(permit, Settlement { done: true, asked: false, again: None, not_before, wait: GAP });
+        frontier.settle(permit, Settlement { host, ..Settlement::finished(not_before, GAP) });
         if totals.pages.is_multiple_of(batch) || totals.pages == pages {
             let (generation, writes) = frontier.cut(now)?;
             let batch = std::mem::take(&mut crawl);

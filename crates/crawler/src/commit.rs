@@ -51,6 +51,24 @@ pub struct Totals {
     pub runs: u64,
 }
 
+impl Totals {
+    /// Adds what one visit counted.
+    pub fn add(&mut self, more: &Self) {
+        let Self { requests, pages, redirects, unchanged, failed, skipped, bytes, indexed, archived, runs } =
+            more;
+        self.requests += requests;
+        self.pages += pages;
+        self.redirects += redirects;
+        self.unchanged += unchanged;
+        self.failed += failed;
+        self.skipped += skipped;
+        self.bytes += bytes;
+        self.indexed += indexed;
+        self.archived += archived;
+        self.runs += runs;
+    }
+}
+
 /// A settled visit with its page.
 #[derive(Debug)]
 pub struct SettledPage {

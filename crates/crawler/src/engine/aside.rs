@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Engine;
-use super::gap::Gap;
 use crate::clock::Now;
 use crate::fetch::Fetch;
-use crate::frontier::{HostId, Lease, Permit, QueuedUrl};
+use crate::frontier::{HostId, Lease, QueuedUrl};
 use crate::origin_cache::Kind;
 use crate::pace::DelayReason;
 use crate::record::{Decided, Evidence, Layer};
@@ -37,8 +36,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Whether a URL of an origin whose robots.txt was never reachable goes to the end of the queue: the host has pages of
     /// another origin, and more in its queue than such URLs.
     pub(super) fn stands_aside(&mut self, lease: &Lease) -> bool {
-        let (_, counts) = self.frontier.pace_and_counts(lease.host);
-        if counts.pages == 0 {
+        if lease.state.counts.pages == 0 {
             return false;
         }
         let most = self.frontier.queued_of(lease.host).min(IN_A_ROW);
@@ -52,8 +50,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Puts it there. `gap` is what the host waits for anyhow.
-    pub(super) fn set_aside(&mut self, permit: Permit, item: QueuedUrl, why: &str, gap: Gap, now: Now) {
-        let lease = permit.lease().clone();
+    pub(super) fn set_aside(&mut self, lease: &Lease, item: QueuedUrl, why: &str, now: Now) {
         let origin = lease.url.origin().to_string();
         let caches = &self.context.caches;
         if caches.get::<()>(Kind::SetAside, &origin).is_none() {
@@ -62,7 +59,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 format!("{origin}: {why}; its URLs are queued behind those of the host's other origins");
             let evidence = Evidence::from(words);
             self.decided(
-                &lease,
+                lease,
                 now,
                 Decided::PutBack,
                 Layer::Robots,
@@ -70,7 +67,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 evidence,
             );
         }
-        self.give_back(permit, true, None, gap);
         self.frontier.requeue(lease.host, item);
     }
 }

@@ -1,9 +1,6 @@
 //! The engine's entries in the ledger: each request once, the results of robots.txt and directives, starts and ends.
 
-use jiff::Timestamp;
-use meta::{Cause, Effect, Effects};
-use robots::StatusClass;
-
+use super::settlement::{Entered, about, whose};
 use super::{End, Engine, Summary};
 use crate::clock::Now;
 use crate::commit::CommitError;
@@ -11,14 +8,14 @@ use crate::config::LedgerLevel;
 use crate::encoded::packed_size;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Lease, QueuedUrl, RobotsFetch, Via, Work};
+use crate::frontier::{Lease, QueuedUrl, Via, Work};
 use crate::record::{
-    Decided, Decision, EffectsTaken, EndRecord, Evidence, Layer, LinkOutcome, PageRecord, PlainReason,
-    RUN_END, Reason, RequestMade, RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key,
+    Decided, Decision, EndRecord, Evidence, Layer, LinkOutcome, PlainReason, RUN_END, Reason, RequestMade,
+    RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
-use crate::visit::{Requested, Visited};
+use crate::url::CrawlUrl;
 
 /// URLs of pages that others were found on, remembered.
 const URLS_REMEMBERED: usize = 512;
@@ -30,12 +27,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if has_clock && decision.evidence.robots.is_none() {
             decision.evidence = decision.evidence.with_clock(self.clock.now().mono);
         }
-        (self.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
+        (self.reports.listener)(CrawlEvent::Decided(Box::new(decision.clone())));
         if self.settings.ledger == LedgerLevel::Off {
             return;
         }
         self.touch(packed_size(&decision));
-        self.batch.decisions.push(decision);
+        self.group.batch.decisions.push(decision);
     }
 
     /// Enters a decision about a lease's URL.
@@ -48,11 +45,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         reason: impl Into<Reason>,
         evidence: impl Into<Evidence>,
     ) {
+        let decision = about(lease, now, decision, layer, reason, evidence.into());
+        self.enter(lease, Entered { decision, has_via: true });
+    }
+
+    /// Enters what settling a visit decided.
+    pub(super) fn enter(&mut self, lease: &Lease, entry: Entered) {
         let via = match &lease.work {
-            Work::Visit(QueuedUrl { via: Some(via), .. }) => self.url_of(*via),
+            Work::Visit(QueuedUrl { via: Some(via), .. }) if entry.has_via => self.url_of(*via),
             _ => None,
         };
-        self.decide(Decision { via, ..about(lease, now, decision, layer, reason, evidence.into()) });
+        self.decide(Decision { via, ..entry.decision });
     }
 
     /// The URL of a page that was stored before.
@@ -72,91 +75,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.urls.insert(via, url.as_str().into());
         Some(url)
-    }
-
-    /// The request of the visit that is being settled, with the gap that it had to keep; its entry is to take it.
-    pub(super) fn note_request(&mut self, lease: &Lease, request: Option<Requested>) {
-        let gap = self.frontier.waited(lease.host);
-        self.pending_request = request.map(|Requested { started, ended, bytes, status, address, .. }| {
-            RequestMade::new(started, ended, status, bytes, gap).with_address(address)
-        });
-    }
-
-    /// Enters a request that no other entry took.
-    pub(super) fn enter_request(&mut self, lease: &Lease, now: Now) {
-        if let Some(request) = self.pending_request.take() {
-            let evidence = Evidence::default().with_request(Some(request));
-            let entry = match self.made_for.take() {
-                Some(url) => {
-                    let entry =
-                        about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsTxt, evidence);
-                    Decision { url: url.to_string(), ..entry }
-                }
-                None => about(lease, now, Decided::Asked, Layer::Fetch, PlainReason::Request, evidence),
-            };
-            self.decide(entry);
-        }
-    }
-
-    /// Enters an ordinary gap; `full` alone.
-    pub(super) fn enter_gap(&mut self, lease: &Lease, now: Now, delay: crate::pace::Delay) {
-        if self.settings.ledger == LedgerLevel::Full {
-            let name = self.frontier.name(lease.host).to_owned();
-            let entry = about(lease, now, Decided::Waits, Layer::Pace, delay.why, delay.into());
-            self.decide(Decision { url: name, ..entry });
-        }
-    }
-
-    /// Enters what became of a page: the visit itself, and each thing that its directives forbid.
-    pub(super) fn enter_page(&mut self, lease: &Lease, visited: &Visited, now: Now) {
-        if self.settings.ledger == LedgerLevel::Off {
-            return;
-        }
-        let record = &visited.record;
-        let PageRecord { indexed, archived, followed, .. } = *record;
-        let status = visited.status.unwrap_or_default();
-        let is_page = matches!(StatusClass::of(status), StatusClass::Success | StatusClass::NotModified);
-        let evidence = Evidence {
-            request: self.pending_request.take(),
-            robots: Some(record.robots.clone()),
-            effects: is_page.then_some(EffectsTaken { indexed, archived, followed }),
-            to: record.redirect.clone(),
-            ..Evidence::default()
-        };
-        let entry = about(lease, now, Decided::Fetched, Layer::Fetch, Reason::Http(status), evidence);
-        self.decide(entry);
-        let archive = self.context.pages.archive;
-        let Effects { store_text, store_body, enqueue_links } = &visited.effects;
-        let expects_body = is_page && archive && record.duplicate_of.is_none();
-        for (taken, decision, effect, expected) in [
-            (indexed, Decided::NotIndexed, store_text, is_page),
-            (archived, Decided::NotArchived, store_body, expects_body),
-            (followed, Decided::NotFollowed, enqueue_links, is_page),
-        ] {
-            if !taken && let Some((layer, reason, evidence)) = cause(visited, effect, expected) {
-                let entry = about(lease, now, decision, layer, reason, evidence);
-                self.decide(entry);
-            }
-        }
-        self.enter_unlisted(lease.url.host().to_owned(), record, now.wall);
-    }
-
-    /// Enters how many links of a page are on record nowhere, since it allows neither to index nor to follow.
-    pub(super) fn enter_unlisted(&mut self, host: String, record: &PageRecord, at: Timestamp) {
-        let count = record.unlisted_links();
-        if count == 0 {
-            return;
-        }
-        self.decide(Decision {
-            at,
-            url: record.url.clone(),
-            host,
-            decision: Decided::NotListed,
-            layer: Layer::Directive,
-            reason: PlainReason::None.into(),
-            evidence: format!("{count} {}", if count == 1 { "link" } else { "links" }).into(),
-            via: None,
-        });
     }
 
     /// Enters the outcome of a link that isn't skipped; only with `full`.
@@ -180,24 +98,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters an answer to a request for robots.txt, and whether the rules changed by it.
     pub(super) fn enter_robots(
         &mut self,
-        lease: &Lease,
         record: &RobotsRecord,
         host: &str,
         digest: Option<&String>,
+        lease: &Lease,
+        request: Option<(RequestMade, CrawlUrl)>,
     ) -> Result<(), CommitError> {
         if self.settings.ledger == LedgerLevel::Off {
             return Ok(());
         }
         let now = Now { wall: record.fetched_at, mono: std::time::Duration::ZERO };
-        let request = self.pending_request.take();
-        let url = self.made_for.take().unwrap_or_else(|| lease.url.clone());
-        let is_own = url.origin().to_string() == record.origin;
-        let (own, elsewhere) = if is_own { (request, None) } else { (None, request) };
-        if let Some(request) = elsewhere {
-            let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
-            let entry =
-                about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
-            self.decide(Decision { url: url.to_string(), ..entry });
+        let mut own = None;
+        if let Some((request, url)) = request {
+            if url.origin().to_string() == record.origin {
+                own = Some(request);
+            } else {
+                let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
+                let entry =
+                    about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
+                self.decide(Decision { url: url.to_string(), ..entry });
+            }
         }
         let about_origin = |decision: Decided, reason: Reason, evidence: Evidence| Decision {
             at: record.fetched_at,
@@ -223,16 +143,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.decide(about_origin(Decided::RobotsChanged, PlainReason::OtherVersion.into(), evidence));
         }
         Ok(())
-    }
-
-    /// Enters a hop of a robots.txt that redirects.
-    pub(super) fn enter_robots_hop(&mut self, lease: &Lease, robots_fetch: &RobotsFetch, now: Now) {
-        let evidence = Evidence { to: Some(robots_fetch.url.to_string()), ..Evidence::default() };
-        let words = whose(&robots_fetch.origin.to_string());
-        let evidence = evidence.with_words(words).with_request(self.pending_request.take());
-        let entry = about(lease, now, Decided::Redirected, Layer::Robots, PlainReason::RobotsTxt, evidence);
-        let url = robots_fetch.hops.last().cloned().unwrap_or_else(|| lease.url.to_string());
-        self.decide(Decision { url, ..entry });
     }
 
     /// Enters a request that was interrupted: it may have reached its host.
@@ -303,54 +213,4 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.put(Tree::Meta, RUN_END.into(), serde_json::to_vec(record)?);
         Ok(())
     }
-}
-
-/// Whose robots.txt a request to another place was for.
-fn whose(origin: &str) -> String {
-    format!("robots.txt of {origin}")
-}
-
-fn about(
-    lease: &Lease,
-    now: Now,
-    decision: Decided,
-    layer: Layer,
-    reason: impl Into<Reason>,
-    evidence: Evidence,
-) -> Decision {
-    Decision {
-        at: now.wall,
-        url: lease.url.to_string(),
-        host: lease.url.host().to_owned(),
-        decision,
-        layer,
-        reason: reason.into(),
-        evidence,
-        via: None,
-    }
-}
-
-/// What forbids something, as an entry says it. None where nothing does and nothing is `expected` to.
-fn cause(visited: &Visited, effect: &Effect, expected: bool) -> Option<(Layer, Reason, Evidence)> {
-    match effect.cause() {
-        Some(Cause::Directive(because)) => {
-            let word = because.directive.split([':', '=', ' ']).next().unwrap_or_default();
-            Some((Layer::Directive, word.into(), Evidence::directive(because)))
-        }
-        Some(Cause::Consent) => Some(consent(visited)),
-        Some(Cause::Unstated) | None if !expected => None,
-        // It was refused at an earlier visit, of which the record is kept.
-        Some(Cause::Unstated) | None if visited.record.serves.is_empty() => Some(consent(visited)),
-        Some(Cause::Unstated) | None => {
-            let said = visited.record.directives.iter().map(|said| said.source.to_string());
-            let words = said.collect::<Vec<_>>().join("; ");
-            Some((Layer::Directive, PlainReason::Directive.into(), Evidence::from(words)))
-        }
-    }
-}
-
-fn consent(visited: &Visited) -> (Layer, Reason, Evidence) {
-    let silence = || "no declared purpose is permitted by silence".to_owned();
-    let words = visited.denials.clone().unwrap_or_else(silence);
-    (Layer::Consent, PlainReason::Consent.into(), words.into())
 }

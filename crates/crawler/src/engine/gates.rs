@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Engine;
-use super::address::Turn;
-use super::gap::Gap;
+use super::address::{Addresses, Turn};
+use super::quota::Quotas;
+use super::shortage::Shortage;
 use crate::clock::Now;
 use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, Permit, Work};
@@ -14,14 +15,31 @@ use crate::record::{Decided, Layer};
 use crate::store::Store;
 use crate::visit::Requested;
 
+/// What delays a ready host besides its own delay.
+pub(super) struct Gates {
+    pub(super) quotas: Quotas,
+    /// A wait for a quota that isn't in the ledger yet, and those that are.
+    quota_wait: Option<DelayReason>,
+    quotas_entered: Vec<DelayReason>,
+    addresses: Option<Addresses>,
+    pub(super) shortage: Shortage,
+}
+
+impl Gates {
+    pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>) -> Self {
+        let (quota_wait, quotas_entered) = (None, Vec::new());
+        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default() }
+    }
+}
+
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Whether the quotas let one more request start now.
     pub(super) fn quota_lets(&mut self, now: Now) -> bool {
-        let lets = self.quotas.admit(now);
-        if let Some((_, why)) = self.quotas.until()
+        let lets = self.gates.quotas.admit(now);
+        if let Some((_, why)) = self.gates.quotas.until()
             && self.frontier.next_ready().is_some_and(|at| at <= now.mono)
         {
-            self.quota_wait = Some(why);
+            self.gates.quota_wait = Some(why);
         }
         lets
     }
@@ -29,12 +47,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A permit goes out: the request counts, and the first wait for each quota is entered.
     pub(super) fn leased_by_quota(&mut self, lease: &Lease, to_look_up: bool, now: Now) {
         if !to_look_up {
-            self.quotas.used(lease.host, lease.token, now);
+            self.gates.quotas.used(lease.host, lease.token, now);
         }
-        if let Some(why) = self.quota_wait.take()
-            && !self.quota_told.contains(&why)
+        if let Some(why) = self.gates.quota_wait.take()
+            && !self.gates.quotas_entered.contains(&why)
         {
-            self.quota_told.push(why);
+            self.gates.quotas_entered.push(why);
             let most = match why {
                 DelayReason::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
                 _ => self.settings.max_bandwidth.map(|most| most.to_string()),
@@ -47,7 +65,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Lets a permit through if its host's address is free. The second value says that the address isn't known yet. None: the
     /// host waits.
     pub(super) fn turn(&mut self, mut permit: Permit, now: Now) -> Option<(Permit, bool)> {
-        let Some(addresses) = &mut self.addresses else { return Some((permit, false)) };
+        let Some(addresses) = &mut self.gates.addresses else { return Some((permit, false)) };
         let host = permit.lease().host;
         match addresses.turn(host, now) {
             Turn::Now(booking) => {
@@ -66,10 +84,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// A visit is over: the quotas count it, and the next host of its address has its turn.
     pub(super) fn pass_gates(&mut self, lease: &Lease, request: Option<&Requested>) {
         match request {
-            Some(request) => self.quotas.received(request.bytes, request.ended),
-            None => self.quotas.unused(lease.host, lease.token),
+            Some(request) => self.gates.quotas.received(request.bytes, request.ended),
+            None => self.gates.quotas.unused(lease.host, lease.token),
         }
-        let Some(addresses) = &mut self.addresses else { return };
+        let Some(addresses) = &mut self.gates.addresses else { return };
         if request.is_some_and(|request| request.unreached) {
             addresses.unreached(lease.host);
         }
@@ -88,7 +106,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Returns the hosts their turn that wait behind one which doesn't come.
     pub(super) fn pass_overdue(&mut self, now: Now) {
-        let Some(addresses) = &mut self.addresses else { return };
+        let Some(addresses) = &mut self.gates.addresses else { return };
         for next in addresses.overdue(now, |host| self.frontier.has_work(host)) {
             self.frontier.wait(
                 next,
@@ -99,12 +117,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// A host's addresses became known: the host is ready as before.
-    pub(super) fn located(&mut self, permit: Permit, found: Vec<IpAddr>, gap: Gap) {
+    pub(super) fn located(&mut self, host: HostId, found: Vec<IpAddr>) {
         let now = self.clock.now();
-        let next = self.addresses.as_mut().and_then(|all| all.know(permit.lease().host, found, now));
+        let next = self.gates.addresses.as_mut().and_then(|all| all.know(host, found, now));
         self.call(next);
-        let (not_before, wait) = gap.wait();
-        self.put_back(permit, not_before, wait);
     }
 
     /// Returns a permit back as if it had never been out: a robots fetch, too, is still to be done.

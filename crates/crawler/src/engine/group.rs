@@ -15,6 +15,25 @@ use crate::store::{Store, StoreError, Tree};
 const GROUP_BYTES: usize = 256 * 1024;
 pub(super) const GROUP_TIME: Duration = Duration::from_millis(50);
 
+/// What waits to be committed, and who commits it.
+pub(super) struct Group<S> {
+    /// None while it commits.
+    committer: Option<Committer<S>>,
+    pub(super) batch: Batch,
+    /// About how many bytes wait, encoded.
+    pub(super) bytes: usize,
+    /// When the first of it came; none where nothing waits.
+    pub(super) since: Option<Duration>,
+    /// The totals that are on record.
+    pub(super) durable: Totals,
+}
+
+impl<S> Group<S> {
+    pub(super) fn new(committer: Committer<S>, durable: Totals) -> Self {
+        Self { committer: Some(committer), batch: Batch::default(), bytes: 0, since: None, durable }
+    }
+}
+
 /// A commit that is over.
 pub(super) struct Committing<S> {
     committer: Committer<S>,
@@ -35,8 +54,8 @@ impl<S: Store> Committing<S> {
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn batch_due(&self, now: Now) -> bool {
-        self.batch_since.is_some_and(|since| {
-            self.batch_bytes + self.frontier.pending_bytes() >= GROUP_BYTES
+        self.group.since.is_some_and(|since| {
+            self.group.bytes + self.frontier.pending_bytes() >= GROUP_BYTES
                 || self.frontier.waits_for_commit()
                 || now.mono >= since + GROUP_TIME
         })
@@ -44,16 +63,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Marks that there is something to commit, of about so many bytes as encoded.
     pub(super) fn touch(&mut self, bytes: usize) {
-        self.batch_bytes += bytes;
-        if self.batch_since.is_none() {
-            self.batch_since = Some(self.clock.now().mono);
+        self.group.bytes += bytes;
+        if self.group.since.is_none() {
+            self.group.since = Some(self.clock.now().mono);
         }
     }
 
     /// As [`Engine::touch`], but the commit doesn't wait for company: a kill shall not make us forget a pause that a site
     /// asked for.
     pub(super) fn flush_soon(&mut self) {
-        self.batch_since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
+        self.group.since = Some(self.clock.now().mono.saturating_sub(GROUP_TIME));
     }
 
     pub(super) fn start_commit(
@@ -69,17 +88,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Takes everything that waits into a commit, which is still to be written.
     pub(super) fn begin_commit(&mut self, now: Now) -> Result<Option<Committing<S>>, CommitError> {
-        let Some(committer) = self.committer.take() else { return Ok(None) };
-        if let Some(record) = self.quotas.record(now, self.clock.boot()) {
+        let Some(committer) = self.group.committer.take() else { return Ok(None) };
+        if let Some(record) = self.gates.quotas.record(now, self.clock.boot()) {
             self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
         }
         let (generation, writes) = self.frontier.cut(now)?;
-        let mut batch = std::mem::take(&mut self.batch);
+        let mut batch = std::mem::take(&mut self.group.batch);
         batch.generation = generation;
         batch.writes = writes;
         batch.totals = self.totals;
-        self.batch_bytes = 0;
-        self.batch_since = None;
+        self.group.bytes = 0;
+        self.group.since = None;
         let totals = batch.totals;
         Ok(Some(Committing { committer, generation, totals, batch: Some(batch), result: Ok(()) }))
     }
@@ -89,12 +108,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         done: Result<Committing<S>, tokio::task::JoinError>,
     ) -> Result<(), CommitError> {
         let done = done.map_err(|_| CommitError::Store(StoreError::Stopped))?;
-        self.committer = Some(done.committer);
+        self.group.committer = Some(done.committer);
         done.result?;
         self.frontier.committed(done.generation);
-        self.durable = done.totals;
-        self.done.commits += 1;
-        (self.listener)(CrawlEvent::Committed(done.totals));
+        self.group.durable = done.totals;
+        self.reports.done.commits += 1;
+        (self.reports.listener)(CrawlEvent::Committed(done.totals));
         Ok(())
     }
 }

@@ -4,12 +4,24 @@ use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Lease, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, FingerprintSet, Lease, Priority, QueuedUrl, Via};
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
+use crate::scope::Scope;
 use crate::store::{Store, Tree};
-use crate::trap::BudgetExceeded;
+use crate::trap::{BudgetExceeded, Domains};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{FoundLink, Visited};
+
+/// What belongs to the crawl.
+pub(super) struct Bounds {
+    pub(super) scope: Scope,
+    /// URLs that a redirect from a seed brought into the scope.
+    pub(super) added: Vec<String>,
+    /// How many hosts the registered domains have.
+    pub(super) domains: Domains,
+    /// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
+    pub(super) skips: FingerprintSet,
+}
 
 /// What became of a link, or why it is held back.
 pub(super) enum Judged {
@@ -30,20 +42,23 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         item: &QueuedUrl,
         page: Fingerprint,
         visited: &Visited,
+        refused: Option<LinkOutcome>,
         now: Now,
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
         let mut records = Vec::with_capacity(visited.links.len());
-        self.domains.begin_page(0);
+        self.bounds.domains.begin_page(0);
         for link in &visited.links {
-            let (outcome, held) = match &link.target {
-                Ok((url, fingerprint)) => {
+            let skip = link.skip.or(refused.filter(|_| link.is_redirect()));
+            let (outcome, held) = match (&link.target, skip) {
+                (Err(_), _) => (LinkOutcome::NotHttp, None),
+                (Ok(_), Some(outcome)) => (outcome, None),
+                (Ok((url, fingerprint)), None) => {
                     match self.admit_link(lease, item, via, link, url, *fingerprint)? {
                         Judged::Known(outcome) => (outcome, None),
                         Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(url))),
                     }
                 }
-                Err(_) => (LinkOutcome::NotHttp, None),
             };
             if outcome.is_skip() {
                 self.skip_link(lease, &visited.record, link, outcome, held, now);
@@ -64,26 +79,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         url: &CrawlUrl,
         fingerprint: Fingerprint,
     ) -> Result<Judged, CommitError> {
-        if let Some(outcome) = link.skip {
-            return Ok(outcome.into());
-        }
-        let redirect = link.kind == "redirect";
+        let redirect = link.is_redirect();
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
         let mut queued = QueuedUrl::link(url, depth, Some(via));
         if redirect {
             queued.redirects = item.redirects.saturating_add(1);
             queued.seed = item.seed;
-            if self.closes_a_loop(lease, item, fingerprint)? {
-                return Ok(LinkOutcome::RedirectLoop.into());
-            }
-            if u32::from(queued.redirects) > self.settings.max_redirects {
-                return Ok(LinkOutcome::TooManyRedirects.into());
-            }
             if item.seed {
                 self.widen_scope(url, depth)?;
             }
         }
-        if let Some(outcome) = self.scope.judge(url, depth) {
+        if let Some(outcome) = self.bounds.scope.judge(url, depth) {
             return Ok(outcome.into());
         }
         let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
@@ -101,9 +107,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Where a seed redirects to belongs to the crawl as the seed does.
     pub(super) fn widen_scope(&mut self, url: &CrawlUrl, depth: u32) -> Result<(), CommitError> {
-        if self.scope.judge(url, depth).is_some() && self.scope.add_seed(url) {
-            self.scope_added.push(url.to_string());
-            let added = ScopeAdded { urls: self.scope_added.clone() };
+        if self.bounds.scope.judge(url, depth).is_some() && self.bounds.scope.add_seed(url) {
+            self.bounds.added.push(url.to_string());
+            let added = ScopeAdded { urls: self.bounds.added.clone() };
             self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
         }
         Ok(())
@@ -111,10 +117,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// True the first time that a URL is skipped for a reason, as far as that is remembered.
     pub(super) fn is_new_skip(&mut self, mark: Fingerprint, outcome: LinkOutcome) -> bool {
-        if self.skips.len() >= super::SKIPS_REMEMBERED {
-            self.skips.clear();
+        if self.bounds.skips.len() >= super::SKIPS_REMEMBERED {
+            self.bounds.skips.clear();
         }
-        self.skips.insert(Fingerprint(mark.0 ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        self.bounds.skips.insert(Fingerprint(mark.0 ^ (outcome as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
     }
 
     /// Enters a URL that was found and isn't queued, once for each URL and reason as far as memory reaches.

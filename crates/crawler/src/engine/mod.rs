@@ -2,11 +2,9 @@
 
 mod address;
 mod aside;
-mod consent;
 mod duplicate;
 mod entries;
 mod failure;
-mod gap;
 mod gates;
 mod group;
 mod links;
@@ -18,6 +16,7 @@ mod redirect;
 mod rejudge;
 mod settings;
 mod settle;
+mod settlement;
 mod shortage;
 mod sitemaps;
 mod traps;
@@ -32,18 +31,19 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
-use self::group::{Committing, GROUP_TIME};
-use self::progress::{Done, Pages};
+use self::gates::Gates;
+use self::group::{Committing, GROUP_TIME, Group};
+use self::links::Bounds;
+use self::progress::Reports;
 use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
 use crate::clock::{Clock, Now};
-use crate::commit::{Batch, CommitError, Committer, Totals};
+use crate::commit::{CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Frontier, HostId, Lease, Opening, Permit, Via};
+use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, Opening, Permit, Via};
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
-use crate::record::RequestMade;
 use crate::scope::Scope;
 use crate::store::{Store, StoreError, Tree};
 use crate::trap::Domains;
@@ -66,40 +66,27 @@ pub type Listener = Box<dyn FnMut(CrawlEvent) + Send>;
 /// One crawl.
 pub struct Engine<F, S> {
     settings: EngineSettings,
+    rules: settlement::Rules,
     context: Arc<VisitContext<F, S>>,
     frontier: Frontier<S>,
-    scope: Scope,
+    /// What belongs to the crawl: scope, and budgets over several hosts.
+    bounds: Bounds,
+    /// What delays a ready host besides its own delay.
+    gates: Gates,
+    /// What waits to be committed.
+    group: Group<S>,
+    reports: Reports,
     key: FingerprintKey,
     clock: Clock,
-    committer: Option<Committer<S>>,
-    batch: Batch,
-    batch_bytes: usize,
-    batch_since: Option<Duration>,
+    /// Everything settled, committed or not.
     totals: Totals,
-    durable: Totals,
-    skips: crate::frontier::FingerprintSet,
-    domains: Domains,
     /// Sitemaps known, by host.
     sitemaps: HashMap<HostId, usize>,
-    scope_added: Vec<String>,
     jitter: Jitter,
-    listener: Listener,
-    pages: Pages,
     /// The earliest date at which a stored page becomes unavailable.
     next_due: Option<jiff::Timestamp>,
-    /// The request of the visit that is being settled, until an entry of the ledger has taken it.
-    pending_request: Option<RequestMade>,
-    /// The robots.txt that it was for, if it was for one.
-    made_for: Option<CrawlUrl>,
     end_entered: bool,
-    quotas: Quotas,
-    /// A wait for a quota that isn't in the ledger yet, and those that are.
-    quota_wait: Option<DelayReason>,
-    quota_told: Vec<DelayReason>,
-    addresses: Option<Addresses>,
     asides: aside::Asides,
-    shortage: shortage::Shortage,
-    done: Done,
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
     /// The pages that URLs were found on lately.
@@ -127,6 +114,39 @@ pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
 }
 
 type Visit = (Permit, Result<Outcome, StoreError>);
+
+/// What is under way while the loop runs.
+struct Run<S> {
+    visits: JoinSet<Visit>,
+    /// The leases of the visits, for those that end without an outcome.
+    leases: HashMap<tokio::task::Id, Lease>,
+    committing: Option<JoinHandle<Committing<S>>>,
+    /// Why the run ends, once nothing new is begun.
+    stopping: Option<End>,
+    /// What is in flight then is aborted.
+    drain_until: Duration,
+    next_tick: Duration,
+}
+
+impl<S> Default for Run<S> {
+    fn default() -> Self {
+        Self {
+            visits: JoinSet::new(),
+            leases: HashMap::new(),
+            committing: None,
+            stopping: None,
+            drain_until: Duration::MAX,
+            next_tick: Duration::ZERO,
+        }
+    }
+}
+
+impl<S> Run<S> {
+    /// Nothing is under way.
+    fn is_quiet(&self) -> bool {
+        self.visits.is_empty() && self.committing.is_none()
+    }
+}
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes up the crawl that the store holds; an empty store is a new one.
@@ -180,37 +200,32 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier.park_full(most)?;
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
+        let rules = settlement::Rules {
+            pace: settings.pace,
+            retries: settings.retries,
+            max_crawl_delay: context.max_crawl_delay,
+            max_pages_per_host: settings.max_pages_per_host,
+            local_patience: settings.local_patience,
+            ledger: settings.ledger,
+            archive: context.pages.archive,
+        };
         Ok(Self {
             settings,
+            rules,
             context,
             frontier,
-            scope,
+            bounds: Bounds { scope, added: added.urls, domains, skips: FingerprintSet::default() },
+            gates: Gates::new(quotas, addresses),
+            group: Group::new(committer, totals),
+            reports: Reports::new(listener),
             key,
             clock,
-            committer: Some(committer),
-            batch: Batch::default(),
-            batch_bytes: 0,
-            batch_since: None,
             totals,
-            durable: totals,
-            skips: crate::frontier::FingerprintSet::default(),
-            domains,
             sitemaps,
-            scope_added: added.urls,
             jitter,
-            listener,
-            pages: Pages::default(),
             next_due: Some(jiff::Timestamp::MIN),
-            pending_request: None,
-            made_for: None,
             end_entered: false,
-            quotas,
-            quota_wait: None,
-            quota_told: Vec::new(),
-            addresses,
             asides: aside::Asides::default(),
-            shortage: shortage::Shortage::default(),
-            done: Done::default(),
             pauses: None,
             urls: HashMap::new(),
             skipped_urls: None,
@@ -220,18 +235,49 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Crawls until nothing remains, a limit is reached, or `stop` says so. Everything settled is durable when it
     /// returns, after an error too as far as it was acknowledged.
     pub async fn run(&mut self, mut stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
-        let mut visits: JoinSet<Visit> = JoinSet::new();
-        let mut running: HashMap<tokio::task::Id, Lease> = HashMap::new();
-        let mut committing: Option<JoinHandle<Committing<S>>> = None;
-        let mut stopping: Option<End> = None;
-        let mut drain_until = Duration::MAX;
-        let mut next_tick = Duration::ZERO;
-        // The run is on record before its first request: a process that dies at once leaves hosts that the next one rests.
+        self.start(&stop).await?;
+        let mut run = Run::default();
+        loop {
+            let now = self.clock.now();
+            self.heed(*stop.borrow(), &mut run, now).await?;
+            self.spawn_visits(&mut run, now)?;
+            self.enter_held(now)?;
+            self.tick_if_due(&mut run, now)?;
+            self.drop_noted(run.is_quiet());
+            let over = run.visits.is_empty() && (run.stopping.is_some() || self.nothing_to_do(now));
+            self.commit_if_due(&mut run, over, now)?;
+            if over && run.committing.is_none() && self.group.since.is_none() {
+                match self.finish(run.stopping.clone(), now)? {
+                    Some(summary) => return Ok(summary),
+                    None => continue,
+                }
+            }
+            let wake = self.wake(&run);
+            self.report_step(now, wake, run.committing.is_some());
+            tokio::select! {
+                Some(done) = run.visits.join_next_with_id() => {
+                    self.on_visit_done(done, &mut run.leases)?;
+                    while let Some(done) = run.visits.try_join_next_with_id() {
+                        self.on_visit_done(done, &mut run.leases)?;
+                    }
+                }
+                done = finished(&mut run.committing) => {
+                    run.committing = None;
+                    self.committed(done)?;
+                }
+                () = sleep_until(self.clock, wake.min(run.next_tick)) => {}
+                Ok(()) = stop.changed() => {}
+            }
+        }
+    }
+
+    /// Puts the run on record before its first request: a process that dies at once leaves hosts that the next one rests.
+    async fn start(&mut self, stop: &watch::Receiver<Stop>) -> Result<(), CommitError> {
         let now = self.clock.now();
         let run = self.settings.run.as_ref().map(|(run, _)| run.clone());
         self.enter_start(now)?;
         if let Some(run) = run {
-            self.rejudge(&run, &stop)?;
+            self.rejudge(&run, stop)?;
         }
         if self.nothing_to_do(now) {
             // Start and end in one commit: a crawl that is through doesn't need to live for two.
@@ -243,99 +289,88 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let done = commit.await;
             self.committed(done)?;
         }
-        loop {
-            let now = self.clock.now();
-            let asked = *stop.borrow();
-            if asked == Stop::Now || (stopping.is_some() && now.mono >= drain_until) {
-                visits.abort_all();
-                while let Some(done) = visits.join_next_with_id().await {
-                    self.on_visit_done(done, &mut running)?;
-                }
-                self.release_aborted(&mut running);
-                drain_until = Duration::MAX;
-                if asked == Stop::Now {
-                    stopping = Some(End::Forced);
-                }
-            } else if asked == Stop::Drain && stopping.is_none() {
-                stopping = Some(End::Interrupted);
-                drain_until = now.mono + DRAIN;
-            } else if stopping.is_none()
-                && let Some(limit) = self.limit_reached(now)
-            {
-                stopping = Some(End::Limit(limit));
-                drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
-            }
-            while stopping.is_none() && self.may_ask(visits.len(), now) {
-                let Some(permit) = self.frontier.lease(now)? else { break };
-                let Some(permit) = self.still_in_scope(permit, now)? else { continue };
-                let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
-                self.leased_by_quota(permit.lease(), to_look_up, now);
-                self.shortage.leased(permit.lease());
-                self.done.begun += 1;
-                let lease = permit.lease().clone();
-                self.end_entered = false;
-                let context = Arc::clone(&self.context);
-                let only_judge = self.settings.plan;
-                let task = visits.spawn(async move {
-                    let outcome = if to_look_up {
-                        Ok(visit::look_up(&context, &permit).await)
-                    } else if only_judge {
-                        visit::judge(&context, &permit).await
-                    } else {
-                        visit::visit(&context, &permit).await
-                    };
-                    (permit, outcome)
-                });
-                running.insert(task.id(), lease);
-            }
-            self.enter_held(now)?;
-            if now.mono >= next_tick {
-                next_tick = now.mono + Duration::from_secs(1);
-                self.tick(now);
-                self.pass_overdue(now);
-                self.withdraw_due(now)?;
-            }
-            self.drop_noted(visits.is_empty() && committing.is_none());
-            let over = visits.is_empty() && (stopping.is_some() || self.nothing_to_do(now));
-            let due = self.batch_due(now) || over && self.batch_since.is_some();
-            if committing.is_none()
-                && due
-                && let Some(commit) = self.start_commit(now)?
-            {
-                committing = Some(commit);
-            }
-            if over && committing.is_none() && self.batch_since.is_none() {
-                let end = match &stopping {
-                    Some(end) => end.clone(),
-                    None => self.parked()?.unwrap_or(End::Complete),
-                };
-                let summary = self.summary(end, now)?;
-                if self.enter_end(&summary, now)? {
-                    continue;
-                }
-                return Ok(summary);
-            }
+        Ok(())
+    }
 
-            let may_lease = stopping.is_none() && self.has_capacity(visits.len());
-            let drained = if stopping.is_some() { drain_until } else { Duration::MAX };
-            let wake = self.wake(may_lease, committing.is_none()).min(drained);
-            self.tell_step(now, wake, committing.is_some());
-            let wake = wake.min(next_tick);
-            tokio::select! {
-                Some(done) = visits.join_next_with_id() => {
-                    self.on_visit_done(done, &mut running)?;
-                    while let Some(done) = visits.try_join_next_with_id() {
-                        self.on_visit_done(done, &mut running)?;
-                    }
-                }
-                done = finished(&mut committing) => {
-                    committing = None;
-                    self.committed(done)?;
-                }
-                () = sleep_until(self.clock, wake) => {}
-                Ok(()) = stop.changed() => {}
+    /// Does what the crawl is asked to do, or what a limit asks for: what is in flight is finished, or aborted.
+    async fn heed(&mut self, asked: Stop, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+        if asked == Stop::Now || (run.stopping.is_some() && now.mono >= run.drain_until) {
+            run.visits.abort_all();
+            while let Some(done) = run.visits.join_next_with_id().await {
+                self.on_visit_done(done, &mut run.leases)?;
             }
+            self.release_aborted(&mut run.leases);
+            run.drain_until = Duration::MAX;
+            if asked == Stop::Now {
+                run.stopping = Some(End::Forced);
+            }
+        } else if asked == Stop::Drain && run.stopping.is_none() {
+            run.stopping = Some(End::Interrupted);
+            run.drain_until = now.mono + DRAIN;
+        } else if run.stopping.is_none()
+            && let Some(limit) = self.limit_reached(now)
+        {
+            run.stopping = Some(End::Limit(limit));
+            run.drain_until = now.mono + DRAIN.max(Duration::from_secs(30));
         }
+        Ok(())
+    }
+
+    /// Leases what is ready, and spawns a visit for each permit.
+    fn spawn_visits(&mut self, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+        while run.stopping.is_none() && self.may_ask(run.visits.len(), now) {
+            let Some(permit) = self.frontier.lease(now)? else { break };
+            let Some(permit) = self.still_in_scope(permit, now)? else { continue };
+            let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
+            self.leased_by_quota(permit.lease(), to_look_up, now);
+            self.gates.shortage.leased(permit.lease());
+            self.reports.done.begun += 1;
+            self.end_entered = false;
+            let lease = permit.lease().clone();
+            let context = Arc::clone(&self.context);
+            let only_judge = self.settings.plan;
+            let task = run.visits.spawn(async move {
+                let outcome = if to_look_up {
+                    Ok(visit::look_up(&context, &permit).await)
+                } else if only_judge {
+                    visit::judge(&context, &permit).await
+                } else {
+                    visit::visit(&context, &permit).await
+                };
+                (permit, outcome)
+            });
+            run.leases.insert(task.id(), lease);
+        }
+        Ok(())
+    }
+
+    /// Once a second: progress, hosts whose turn doesn't come, and pages whose date has come.
+    fn tick_if_due(&mut self, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+        if now.mono >= run.next_tick {
+            run.next_tick = now.mono + Duration::from_secs(1);
+            self.tick(now);
+            self.pass_overdue(now);
+            self.withdraw_due(now)?;
+        }
+        Ok(())
+    }
+
+    fn commit_if_due(&mut self, run: &mut Run<S>, over: bool, now: Now) -> Result<(), CommitError> {
+        let due = self.batch_due(now) || over && self.group.since.is_some();
+        if run.committing.is_none() && due {
+            run.committing = self.start_commit(now)?;
+        }
+        Ok(())
+    }
+
+    /// The summary of a run whose end is on record; none where that is still to be committed.
+    fn finish(&mut self, stopping: Option<End>, now: Now) -> Result<Option<Summary>, CommitError> {
+        let end = match stopping {
+            Some(end) => end,
+            None => self.parked()?.unwrap_or(End::Complete),
+        };
+        let summary = self.summary(end, now)?;
+        Ok(if self.enter_end(&summary, now)? { None } else { Some(summary) })
     }
 
     /// True if no host is ready, nor will be soon enough to wait for it.
@@ -346,44 +381,46 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Whether one more visit may start now, as far as that doesn't hang on its host.
     fn may_ask(&mut self, in_flight: usize, now: Now) -> bool {
-        self.has_capacity(in_flight) && self.shortage.lets(now.mono) && self.quota_lets(now)
+        self.has_capacity(in_flight) && self.gates.shortage.lets(now.mono) && self.quota_lets(now)
     }
 
     /// Whether one more visit may start: each of those in flight may bring a page and its bytes.
     fn has_capacity(&self, in_flight: usize) -> bool {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
         in_flight < concurrency
-            && self.batch_bytes < PENDING_BYTES
+            && self.group.bytes < PENDING_BYTES
             && self.context.pages.read_pool.has_capacity()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
     }
 
     /// When the loop has to look again, if nothing happens before.
-    fn wake(&mut self, may_lease: bool, may_commit: bool) -> Duration {
+    fn wake(&mut self, run: &Run<S>) -> Duration {
+        let may_lease = run.stopping.is_none() && self.has_capacity(run.visits.len());
         let ready = if may_lease { self.frontier.next_ready() } else { None };
-        let held = [self.quotas.until().map(|(until, _)| until), self.shortage.until()];
+        let held = [self.gates.quotas.until().map(|(until, _)| until), self.gates.shortage.until()];
         let ready = ready.map(|at| held.into_iter().flatten().fold(at, Duration::max));
-        let due = self.batch_since.filter(|_| may_commit).map(|since| since + GROUP_TIME);
-        ready.into_iter().chain(due).min().unwrap_or(Duration::MAX)
+        let due = self.group.since.filter(|_| run.committing.is_none()).map(|since| since + GROUP_TIME);
+        let drained = run.stopping.as_ref().map(|_| run.drain_until);
+        ready.into_iter().chain(due).chain(drained).min().unwrap_or(Duration::MAX)
     }
 
     fn on_visit_done(
         &mut self,
         done: Result<(tokio::task::Id, Visit), tokio::task::JoinError>,
-        running: &mut HashMap<tokio::task::Id, Lease>,
+        leases: &mut HashMap<tokio::task::Id, Lease>,
     ) -> Result<(), CommitError> {
         match done {
             Ok((id, (permit, outcome))) => {
-                running.remove(&id);
+                leases.remove(&id);
                 self.settle(permit, outcome?)?;
                 Ok(self.frontier.put_away_hosts(self.clock.now())?)
             }
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => {
-                self.done.over += 1;
-                self.done.fruitful += 1;
+                self.reports.done.over += 1;
+                self.reports.done.fruitful += 1;
                 // A panic in a visit is a bug of ours; it costs this URL, and nothing else.
-                if let Some(lease) = running.remove(&error.id()) {
+                if let Some(lease) = leases.remove(&error.id()) {
                     self.settle_panicked(&lease)?;
                 }
                 Ok(())
@@ -400,7 +437,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             .or_else(|| over("max-bytes", max_bytes, self.totals.bytes))
             .or_else(|| {
                 let patience = self.settings.local_patience.as_secs_f64();
-                let is_over = self.shortage.is_over() && self.frontier.counts().queued > 0;
+                let is_over = self.gates.shortage.is_over() && self.frontier.counts().queued > 0;
                 is_over.then(|| format!("local-patience {patience}s"))
             })
             .or_else(|| {

@@ -6,7 +6,7 @@ use super::links::layer_of;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Permit, Work};
+use crate::frontier::{Permit, Settlement, Work};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
@@ -20,7 +20,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
         let lease = permit.lease();
         let (outcome, held) = match &lease.work {
-            Work::Visit(item) => match self.scope.judge(&lease.url, item.depth) {
+            Work::Visit(item) => match self.bounds.scope.judge(&lease.url, item.depth) {
                 Some(outcome) => (outcome, None),
                 None if item.seed => return Ok(Some(permit)),
                 None => match by_form(&self.settings.traps, &lease.url, item.depth) {
@@ -28,7 +28,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     None => return Ok(Some(permit)),
                 },
             },
-            Work::Sitemap(_) if !self.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
+            Work::Sitemap(_) if !self.bounds.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
             Work::Sitemap(_) | Work::RobotsFetch(_) => return Ok(Some(permit)),
         };
         let lease = lease.clone();
@@ -52,8 +52,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.decided(&lease, now, Decided::Skipped, layer_of(outcome), outcome, evidence);
             }
         }
-        let gap = self.gap_without_request(lease.host);
-        self.give_back(permit, true, None, gap);
+        let (not_before, wait) = lease.state.standing_wait();
+        self.frontier.settle(permit, Settlement::finished(not_before, wait));
         Ok(None)
     }
 }

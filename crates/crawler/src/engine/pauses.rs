@@ -49,7 +49,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Drops what is noted where all of it is on record: nothing is under way, and nothing waits to be committed.
     pub(super) fn drop_noted(&self, is_quiet: bool) {
-        if let Some(pauses) = self.pauses.as_ref().filter(|_| is_quiet && self.batch_since.is_none()) {
+        if let Some(pauses) = self.pauses.as_ref().filter(|_| is_quiet && self.group.since.is_none()) {
             pauses.clear();
         }
     }

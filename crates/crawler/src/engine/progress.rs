@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, Listener};
 use crate::clock::Now;
 use crate::event::{CrawlEvent, Progress, Step};
 use crate::fetch::Fetch;
@@ -16,7 +16,7 @@ const WINDOW: usize = 10;
 
 /// Durable pages at the last ticks.
 #[derive(Debug, Default)]
-pub(super) struct Pages(VecDeque<(Duration, u64)>);
+struct Pages(VecDeque<(Duration, u64)>);
 
 impl Pages {
     fn rate(&mut self, now: Duration, pages: u64) -> f64 {
@@ -58,12 +58,26 @@ impl Done {
     }
 }
 
+/// What is reported of the run while it goes on.
+pub(super) struct Reports {
+    pub(super) listener: Listener,
+    /// For the rate.
+    pages: Pages,
+    pub(super) done: Done,
+}
+
+impl Reports {
+    pub(super) fn new(listener: Listener) -> Self {
+        Self { listener, pages: Pages::default(), done: Done::default() }
+    }
+}
+
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Returns what the loop waits for.
-    pub(super) fn tell_step(&mut self, now: Now, until: Duration, is_committing: bool) {
-        let Done { begun, over, fruitful, commits } = self.done;
+    /// Reports what the loop waits for.
+    pub(super) fn report_step(&mut self, now: Now, until: Duration, is_committing: bool) {
+        let Done { begun, over, fruitful, commits } = self.reports.done;
         let until = (until < Duration::MAX).then_some(until);
-        (self.listener)(CrawlEvent::Step(Step {
+        (self.reports.listener)(CrawlEvent::Step(Step {
             at: now.mono,
             until,
             begun,
@@ -79,8 +93,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let mut slowest = None;
         // Skipped hosts keep their URLs, but the crawl doesn't wait for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
-            let shortage = self.shortage.until().map(|_| DelayReason::LocalShortage);
-            let held = shortage.or(self.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());
+            let shortage = self.gates.shortage.until().map(|_| DelayReason::LocalShortage);
+            let held =
+                shortage.or(self.gates.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());
             if let Some(why) = held.or((host.left > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;
             }
@@ -97,9 +112,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
         let counts = self.frontier.counts();
-        let pages_per_second = self.pages.rate(now.mono, self.durable.pages);
-        (self.listener)(CrawlEvent::Progress(Progress {
-            totals: self.durable,
+        let pages_per_second = self.reports.pages.rate(now.mono, self.group.durable.pages);
+        (self.reports.listener)(CrawlEvent::Progress(Progress {
+            totals: self.group.durable,
             queued: counts.queued,
             in_flight: counts.in_flight,
             hosts: counts.hosts,

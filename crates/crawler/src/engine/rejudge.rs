@@ -118,13 +118,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let now = self.clock.now();
         let page = way.item.via;
         let have = page.and_then(|page| known.new_hosts.get(&page)).copied();
-        self.domains.begin_page(have.unwrap_or_default());
+        self.bounds.domains.begin_page(have.unwrap_or_default());
         let judged = self.admit_again(&url, way, before, row.detail.as_deref() == Some(WAS_QUEUED))?;
-        if let Some(page) = page.filter(|_| self.domains.of_page() > 0) {
+        if let Some(page) = page.filter(|_| self.bounds.domains.of_page() > 0) {
             if known.new_hosts.len() >= PAGES_COUNTED {
                 known.new_hosts.clear();
             }
-            known.new_hosts.insert(page, self.domains.of_page());
+            known.new_hosts.insert(page, self.bounds.domains.of_page());
         }
         let decision = match judged {
             Now::Known => return Ok(()),
@@ -277,7 +277,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.widen_scope(url, item.depth)?;
             }
         }
-        if let Some(outcome) = self.scope.judge(url, item.depth) {
+        if let Some(outcome) = self.bounds.scope.judge(url, item.depth) {
             return Ok(Now::LeftOut(outcome, None));
         }
         let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));

@@ -6,17 +6,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::Engine;
-use super::gap::Gap;
-use crate::clock::Now;
-use crate::commit::CommitError;
-use crate::fetch::{ErrorKind, Fetch, FetchError};
-use crate::frontier::{HostId, Lease, Permit, Work};
-use crate::pace::{Delay, DelayReason};
-use crate::record::{Decided, Evidence, Layer, RobotsEvidence};
-use crate::store::Store;
+use super::settlement::Shortfall;
+use crate::frontier::{HostId, Lease};
 use crate::url::CrawlUrl;
-use crate::visit::{BacklogBytes, Event, Outcome, Requested};
 
 /// The first pause; doubled with each try in vain.
 const FIRST: Duration = Duration::from_secs(1);
@@ -48,17 +40,6 @@ struct Waiting {
     url: CrawlUrl,
     since: Duration,
     tries: u32,
-}
-
-/// What follows from a request that this machine couldn't make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Verdict {
-    /// The crawl's pause began with it.
-    begins: bool,
-    /// Its URL was patient for long enough.
-    gives_up: bool,
-    /// How long its host waits.
-    wait: Duration,
 }
 
 impl Shortage {
@@ -101,13 +82,13 @@ impl Shortage {
     }
 
     /// A request couldn't be made, or (`asked`) there was no memory for its answer since then.
-    fn failed(
+    pub(super) fn failed(
         &mut self,
         lease: &Lease,
         asked: Option<Duration>,
         patience: Duration,
         now: Duration,
-    ) -> Verdict {
+    ) -> Shortfall {
         let first = || Waiting { url: lease.url.clone(), since: asked.unwrap_or(now), tries: 0 };
         let waiting = self.waiting.entry(lease.host).or_insert_with(first);
         if waiting.url != lease.url {
@@ -116,7 +97,7 @@ impl Shortage {
         let end = waiting.since.saturating_add(patience);
         let wait = doubled(waiting.tries).min(end.saturating_sub(now));
         waiting.tries += 1;
-        let mut verdict = Verdict { begins: false, gives_up: now >= end, wait };
+        let mut verdict = Shortfall { begins: false, gives_up: now >= end, wait };
         if asked.is_some() {
             // A connection could be made.
             self.pause = None;
@@ -154,78 +135,12 @@ fn doubled(tries: u32) -> Duration {
     FIRST.saturating_mul(1 << tries.min(16)).min(MOST)
 }
 
-impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Takes in a visit that this machine itself couldn't make.
-    pub(super) fn local(
-        &mut self,
-        permit: Permit,
-        error: &FetchError,
-        request: Option<Requested>,
-        gap: Gap,
-        now: Now,
-    ) -> Result<(), CommitError> {
-        let lease = permit.lease().clone();
-        let patience = self.settings.local_patience;
-        let Verdict { begins, gives_up, wait } =
-            self.shortage.failed(&lease, request.map(|request| request.started.mono), patience, now.mono);
-        let wait = Delay { length: wait, why: DelayReason::LocalShortage };
-        let ended = request.map_or(now, |request| request.ended);
-        // A URL that fails has an entry of its own.
-        let fails = gives_up && !matches!(lease.work, Work::RobotsFetch(_));
-        if request.is_some() && !fails {
-            let words = format!("{}; retrying for at most {}s", error.detail, patience.as_secs_f64());
-            let evidence = Evidence::from(wait).with_words(words).with_request(self.pending_request.take());
-            self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, evidence);
-        } else if request.is_none() && begins {
-            let words = format!(
-                "{}; no requests until a connection can be opened, for at most {}s",
-                error.detail,
-                patience.as_secs_f64()
-            );
-            self.decided(&lease, now, Decided::Paused, Layer::Fetch, ErrorKind::Local, words);
-        }
-        match &lease.work {
-            Work::Visit(item) if gives_up => {
-                self.give_up(&lease, item, error, RobotsEvidence::default(), ended);
-                self.give_back(permit, true, None, gap);
-            }
-            Work::Sitemap(sitemap) if gives_up => {
-                let event = Event::Failed(error.clone(), RobotsEvidence::default());
-                let outcome = Outcome {
-                    request,
-                    robots_url: None,
-                    asked: None,
-                    half_rate: false,
-                    held: BacklogBytes::default(),
-                    event,
-                };
-                self.sitemap_over(permit, (**sitemap).clone(), outcome, gap)?;
-            }
-            Work::Visit(_) | Work::Sitemap(_) => {
-                self.give_back(permit, false, None, gap.or_later(ended, wait));
-            }
-            Work::RobotsFetch(robots_fetch) => {
-                // Another origin's robots.txt stays to be asked for: its pages wait.
-                let wait = if gives_up {
-                    Delay { length: self.settings.pace.max_backoff, why: DelayReason::BackOff }
-                } else {
-                    wait
-                };
-                let robots_fetch = robots_fetch.clone();
-                self.give_back(permit, false, None, gap.or_later(ended, wait));
-                self.frontier.send(lease.host, robots_fetch);
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::frontier::QueuedUrl;
+    use crate::frontier::{HostState, QueuedUrl, Work};
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -236,7 +151,8 @@ mod tests {
     fn lease(host: u32, token: u64) -> Lease {
         let url = CrawlUrl::parse(&format!("http://h{host}.test/")).unwrap();
         let work = Work::Visit(QueuedUrl::link(&url, 0, None));
-        Lease { host: HostId(host), token, url, work, rested: None, class: Arc::default(), booking: None }
+        let (class, state) = (Arc::default(), HostState::of_a_test());
+        Lease { host: HostId(host), token, url, work, rested: None, class, booking: None, state }
     }
 
     #[test]
@@ -268,7 +184,7 @@ mod tests {
         let mut tries = 0;
         // Others get connections all the time: no memory for this one's response.
         loop {
-            let Verdict { begins, gives_up, wait } =
+            let Shortfall { begins, gives_up, wait } =
                 shortage.failed(&lease(0, tries), Some(now), PATIENCE, now);
             assert!(!begins && shortage.lets(now));
             if gives_up {

@@ -3,32 +3,25 @@
 
 use std::collections::HashMap;
 
-use robots::StatusClass;
-
 use super::Engine;
-use super::gap::Gap;
 use super::links::Judged;
+use super::settlement::asked_for;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Frontier, HostId, Lease, Permit, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, Frontier, HostId, Lease, Priority, QueuedUrl, Via};
 use crate::record::{
-    Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RobotsEvidence, SitemapFound,
-    SitemapRecord, SitemapState, link_key,
+    Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
+    SitemapFound, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
 use crate::sitemap::{Fault, Sitemap, SitemapFormat};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{Event, Outcome, SitemapRead};
+use crate::visit::{Event, SitemapRead};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
 pub(super) const DEPTH: u32 = 1;
-
-/// True for outcomes that say something about the sitemap itself; the others are about its host.
-pub(super) fn is_end(event: &Event) -> bool {
-    matches!(event, Event::Denied(_) | Event::Sitemap(_) | Event::Failed(..))
-}
 
 /// Takes up the sitemaps that wait, and counts all by host.
 pub(super) fn restore<S: Store>(frontier: &mut Frontier<S>) -> Result<HashMap<HostId, usize>, CommitError> {
@@ -93,7 +86,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn queue_sitemap(&mut self, url: &CrawlUrl, record: SitemapRecord) -> Result<(), CommitError> {
-        if !self.scope.has_host(url) {
+        if !self.bounds.scope.has_host(url) {
             let from = Evidence::from(record.from);
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, LinkOutcome::OtherHost, from);
             return Ok(());
@@ -159,28 +152,28 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Takes in what became of a sitemap.
+    /// Takes in what became of a sitemap. `again` says that it is to be tried once more.
     pub(super) fn sitemap_over(
         &mut self,
-        permit: Permit,
+        lease: &Lease,
         record: SitemapRecord,
-        outcome: Outcome,
-        mut gap: Gap,
+        event: Event,
+        again: bool,
+        request: Option<(RequestMade, CrawlUrl)>,
     ) -> Result<(), CommitError> {
-        let lease = permit.lease().clone();
         let now = self.clock.now();
-        let ended = outcome.request.map_or(now, |request| request.ended);
-        let key = link_key(lease.host, lease.url.fingerprint(&self.key));
+        let fingerprint = lease.url.fingerprint(&self.key);
+        let key = link_key(lease.host, fingerprint);
         // Another robots.txt may have named it since it was leased.
         let mut record = match self.frontier.get(Tree::Sitemaps, &key)? {
             Some(value) => SitemapRecord { tries: record.tries, ..SitemapRecord::read(&value)? },
             None => record,
         };
-        record.at = ended.wall;
+        let request = request.map(|(request, _)| request);
+        record.at = request.as_ref().map_or(now.wall, RequestMade::ended);
         record.tries = record.tries.saturating_add(1);
-        let mut again = false;
         let mut robots = None;
-        match outcome.event {
+        match event {
             Event::Denied(evidence) => {
                 record.state = SitemapState::Denied;
                 record.detail = Some(evidence.to_string());
@@ -192,34 +185,27 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 record.status = error.status;
                 record.state = SitemapState::Failed;
                 record.detail = Some(error.to_string());
-                gap = self.gap_after_failure(&lease, &error, outcome.request, gap, now);
-                again =
-                    super::failure::may_pass(error.kind) && u32::from(record.tries) <= self.settings.retries;
             }
             Event::Sitemap(read) => {
-                if let Some(pause) = self.pause_after(&lease, read.status, outcome.request, now) {
-                    gap = gap.or_later(ended, pause);
-                }
                 robots = Some(read.robots.clone());
                 record.status = Some(read.status);
                 record.bytes = read.bytes;
-                again = StatusClass::of(read.status).may_pass()
-                    && u32::from(record.tries) <= self.settings.retries;
-                self.sitemap_answered(&lease, &mut record, *read, now)?;
+                self.sitemap_answered(lease, &mut record, *read, now)?;
             }
             _ => {}
         }
         self.touch(512);
         if again {
             record.state = SitemapState::Waits;
-            self.enter_request(&lease, now);
+            if let Some(request) = request {
+                self.decide(asked_for(lease, now, request, None));
+            }
         } else {
-            self.enter_sitemap(&lease, &record, robots, now);
+            self.enter_sitemap(lease, &record, robots, request, now);
         }
         self.frontier.put(Tree::Sitemaps, key, record.write()?);
-        self.give_back(permit, true, None, gap);
         if again {
-            self.frontier.send_sitemap(lease.host, lease.url.fingerprint(&self.key));
+            self.frontier.send_sitemap(lease.host, fingerprint);
         }
         Ok(())
     }
@@ -282,7 +268,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return self.queue_children(record, sitemap, now);
         }
         let via = Via { host: lease.host, page: lease.url.fingerprint(&self.key) };
-        self.domains.begin_page(0);
+        self.bounds.domains.begin_page(0);
         for entry in sitemap.urls {
             let fingerprint = entry.url.fingerprint(&self.key);
             match self.admit_from_sitemap(lease, record, via, &entry.url, fingerprint)? {
@@ -334,7 +320,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if !is_own && !record.speaks_for.iter().any(|host| host == url.host()) {
             return Ok(LinkOutcome::SitemapHost.into());
         }
-        if let Some(outcome) = self.scope.judge(url, DEPTH) {
+        if let Some(outcome) = self.bounds.scope.judge(url, DEPTH) {
             return Ok(outcome.into());
         }
         let queued = QueuedUrl::link(url, DEPTH, Some(via));
@@ -408,6 +394,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         lease: &Lease,
         record: &SitemapRecord,
         robots: Option<RobotsEvidence>,
+        request: Option<RequestMade>,
         now: Now,
     ) {
         if record.state == SitemapState::Denied {
@@ -424,7 +411,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let reason = record.form.as_deref().filter(|_| record.state == SitemapState::Read);
         let evidence = Evidence::from(Some(words).filter(|words| !words.is_empty()));
-        let evidence = Evidence { robots, ..evidence.with_request(self.pending_request.take()) };
+        let evidence = Evidence { robots, ..evidence.with_request(request) };
         self.decide(Decision {
             at: now.wall,
             url: lease.url.to_string(),

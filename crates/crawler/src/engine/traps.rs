@@ -31,11 +31,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(Ok(host));
         }
         if !queued.seed
-            && let Some(held) = self.domains.judge(&self.settings.traps, url.host())
+            && let Some(held) = self.bounds.domains.judge(&self.settings.traps, url.host())
         {
             return Ok(Err(held));
         }
-        self.domains.add(url.host());
+        self.bounds.domains.add(url.host());
         self.frontier.host_id(url.host()).map(Ok)
     }
 

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 
 use super::Engine;
+use super::settlement::unlisted;
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::fetch::Fetch;
@@ -42,8 +43,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             evidence: withdrawn.because.clone().into(),
             via: None,
         });
-        self.batch.scrub = true;
-        self.batch.withdrawals.extend(captures.into_iter().map(|place| Withdrawal {
+        self.group.batch.scrub = true;
+        self.group.batch.withdrawals.extend(captures.into_iter().map(|place| Withdrawal {
             v: 1,
             url: record.url.clone(),
             place,
@@ -68,14 +69,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if !keeps_links {
             let told_more =
                 |before: &PageRecord| !before.is_withheld() || before.lists_links() && !record.lists_links();
-            self.batch.scrub |=
+            self.group.batch.scrub |=
                 record.visits_before > 0 && self.stored_page(host, page).is_some_and(|page| told_more(&page));
             return false;
         }
         let links = page_store::links_of(self.frontier.store(), host, page).unwrap_or_default();
         let mut left = if record.lists_links() { links.clone() } else { Vec::new() };
         withhold_links(&mut left);
-        self.batch.scrub |= left != links;
+        self.group.batch.scrub |= left != links;
         true
     }
 
@@ -111,7 +112,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let captures = record.withdraw(nothing, now.wall, because);
         self.withdraw_captures(host, page, &record, captures);
         let blanks_links = self.withholds_links(host, page, &record, true);
-        self.enter_unlisted(self.frontier.name(host).to_owned(), &record, now.wall);
+        if let Some(entry) = unlisted(self.frontier.name(host).to_owned(), &record, now.wall) {
+            self.decide(entry);
+        }
         let links = Vec::new();
         let settled = SettledPage {
             host,
@@ -123,7 +126,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             warc: None,
             text: None,
         };
-        self.batch.pages.push(settled);
+        self.group.batch.pages.push(settled);
     }
 
     /// Takes out what has become unavailable by now.
@@ -144,7 +147,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         for (key, host, page) in due {
             self.touch(1024);
-            self.batch.removes.push(Write::remove(Tree::Due, key));
+            self.group.batch.removes.push(Write::remove(Tree::Due, key));
             let Some(record) = self.stored_page(host, page) else { continue };
             if !record.is_unavailable(now.wall) || !record.holds_content() {
                 continue;

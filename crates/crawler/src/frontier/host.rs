@@ -11,6 +11,7 @@ use super::error::form;
 use super::item::QueuedUrl;
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
+use super::state::{HostCounts, HostDelta, HostState};
 use crate::address::AddressClass;
 use crate::clock::{Boot, Now};
 use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
@@ -45,26 +46,6 @@ pub struct RobotsFetch {
     pub hops: Vec<String>,
     /// The robots.txt of the URL's own host was asked for before it, which may have to judge it.
     pub judged: bool,
-}
-
-/// What the crawl counted of a host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HostCounts {
-    /// Requests sent, robots.txt included.
-    pub requests: u64,
-    /// Visits that ended with a page record of status 2xx.
-    pub pages: u64,
-    /// Bytes of bodies received, as transferred.
-    pub bytes: u64,
-    /// Failed visits.
-    pub errors: u64,
-    /// URLs that were denied or given up.
-    pub skipped: u64,
-    /// Requests that robots.txt cost.
-    pub robots_requests: u64,
-    /// The slowest response, in milliseconds.
-    pub slowest_ms: u64,
 }
 
 /// A host as stored; JSON.
@@ -127,8 +108,6 @@ pub(crate) struct Host {
     /// When the last request of this process ended.
     pub(crate) last_end: Option<Duration>,
     pub(crate) gap: Delay,
-    /// The wait that was over when the lease in force was given out.
-    pub(crate) waited: Delay,
     pub(crate) pace: HostPace,
     pub(crate) counts: HostCounts,
     pub(crate) robots_status: Option<Box<str>>,
@@ -192,7 +171,6 @@ impl Host {
             wait: Delay { length: Duration::ZERO, why: DelayReason::Configured },
             last_end: None,
             gap,
-            waited: Delay { length: Duration::ZERO, why: DelayReason::Configured },
             pace: HostPace::default(),
             counts: HostCounts::default(),
             robots_status: None,
@@ -307,6 +285,39 @@ impl Host {
     /// The whole URL of what waits here.
     pub(crate) fn url_of(&self, item: &QueuedUrl) -> Result<CrawlUrl, StoreError> {
         item.url(&self.name).map_err(|error| form(Tree::Queue, &error))
+    }
+
+    /// What settling a visit to it has to know.
+    pub(crate) fn state(&self) -> HostState {
+        let Self { pace, counts, gap, wait, not_before, .. } = *self;
+        HostState { pace, counts, gap, waited: wait, not_before }
+    }
+
+    /// Takes in what a visit changed. `before` is the state that its lease was given out with: where a robots.txt that lies at
+    /// another host has raised the gap since, the longer one counts.
+    pub(crate) fn change(&mut self, delta: HostDelta, before: &HostState) {
+        let HostDelta { pace, counts, gap, parked } = delta;
+        self.pace = pace.unwrap_or(self.pace);
+        self.counts.add(&counts);
+        let raised = Some(self.gap).filter(|raised| *raised != before.gap);
+        self.gap = gap.unwrap_or(self.gap);
+        if let Some(raised) = raised {
+            self.wait_at_least(raised.or_longer(self.gap));
+        }
+        if let Some(reason) = parked {
+            self.parked = Some(reason.into());
+        }
+    }
+
+    /// Makes this the usual gap, and keeps it from the last request on.
+    pub(crate) fn wait_at_least(&mut self, gap: Delay) {
+        let last = self.not_before.saturating_sub(self.wait.length);
+        let at = last.saturating_add(gap.length);
+        if at > self.not_before {
+            self.not_before = at;
+            self.wait = gap;
+        }
+        self.gap = gap;
     }
 
     pub(crate) fn queue(&mut self, priority: Priority) -> &mut Queue {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::host::RobotsFetch;
 use super::item::QueuedUrl;
+use super::state::{HostDelta, HostState};
 use crate::address::{AddressClass, Booked};
 use crate::ids::HostId;
 use crate::pace::{Delay, DelayReason};
@@ -89,6 +90,8 @@ pub struct Lease {
     pub class: Arc<OnceLock<AddressClass>>,
     /// Where the host is booked, if hosts of one address take turns.
     pub booking: Option<Booking>,
+    /// The host as it was when the lease was given out.
+    pub state: HostState,
 }
 
 /// Where a host is booked, and whether there is another address to try.
@@ -125,6 +128,26 @@ pub struct Settlement {
     pub not_before: Duration,
     /// Why, and how long the wait is.
     pub wait: Delay,
+    /// What changes of the host beside its wait.
+    pub host: HostDelta,
+}
+
+impl Settlement {
+    /// The URL stays at the head of its queue, and the host waits until `not_before` (monotonic). No request was made.
+    pub fn untouched(not_before: Duration, wait: Delay) -> Self {
+        Self { done: false, asked: false, again: None, not_before, wait, host: HostDelta::default() }
+    }
+
+    /// The URL is off its queue, and the host waits until `not_before` (monotonic). No request was made.
+    pub fn finished(not_before: Duration, wait: Delay) -> Self {
+        Self { done: true, ..Self::untouched(not_before, wait) }
+    }
+
+    /// The same after a request.
+    #[must_use]
+    pub fn after_request(self) -> Self {
+        Self { asked: true, ..self }
+    }
 }
 
 /// Whether [`Frontier::settle`](super::Frontier::settle) did something.
@@ -191,6 +214,7 @@ impl Permit {
             rested: None,
             class: Arc::default(),
             booking: None,
+            state: HostState::of_a_test(),
         })
     }
 }

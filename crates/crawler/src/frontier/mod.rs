@@ -23,6 +23,7 @@ mod read;
 mod rebuild;
 mod seen;
 mod sitemaps;
+mod state;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ mod trap_tests;
 mod traps;
 mod waits;
 
-pub use self::host::{HostCounts, HostRecord, Priority, RobotsFetch};
+pub use self::host::{HostRecord, Priority, RobotsFetch};
 pub use self::item::QueuedUrl;
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
@@ -42,6 +43,7 @@ pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
 pub(crate) use self::rebuild::{block_hosts, chunk_urls, journal_names, journal_urls};
 pub(crate) use self::seen::FingerprintSet;
 pub use self::seen::SeenEnds;
+pub use self::state::{HostCounts, HostDelta, HostState};
 pub use self::stored::{stored_host, stored_hosts};
 
 use std::cmp::Reverse;
@@ -375,7 +377,6 @@ impl<S: Store> Frontier<S> {
             }
             self.tokens += 1;
             host.token = self.tokens;
-            host.waited = host.wait;
             let rested = host.last_end.map(|end| now.mono.saturating_sub(end));
             if let Some(robots_fetch) = host.robots_fetches.pop_front() {
                 host.leased = Some(Leased::RobotsFetch);
@@ -403,7 +404,8 @@ impl<S: Store> Frontier<S> {
         self.in_flight += 1;
         let host = &self.hosts[id];
         let class = Arc::clone(&host.class);
-        Permit(Lease { host: id, token: host.token, url, work, rested, class, booking: None })
+        let state = host.state();
+        Permit(Lease { host: id, token: host.token, url, work, rested, class, booking: None, state })
     }
 
     /// The URL that the host's next visit is for.
@@ -507,13 +509,14 @@ impl<S: Store> Frontier<S> {
         let host = self.host_mut(id);
         host.not_before = settlement.not_before;
         host.wait = settlement.wait;
+        host.change(settlement.host, &lease.state);
         self.schedule(id);
         Completion::Applied
     }
 
     /// Returns a lease back untouched: the URL stays at the head of its queue, the host waits until `not_before`.
     pub fn release(&mut self, permit: Permit, not_before: Duration, wait: Delay) -> Completion {
-        self.settle(permit, Settlement { done: false, asked: false, again: None, not_before, wait })
+        self.settle(permit, Settlement::untouched(not_before, wait))
     }
 
     /// True while the lease is in force.

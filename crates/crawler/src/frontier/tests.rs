@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicI64;
 use proptest::prelude::*;
 
 use super::*;
-use crate::pace::{DelayReason, as_the_site_sees};
+use crate::pace::{DelayReason, HostPace, as_the_site_sees};
 use crate::record::{SitemapFound, SitemapRecord, link_key};
 use crate::store::{MemoryStore, Write};
 
@@ -58,7 +58,7 @@ fn commit_at(frontier: &mut Frontier<MemoryStore>, now: Now) {
 
 fn settle(frontier: &mut Frontier<MemoryStore>, permit: Permit, done: bool, again: Option<QueuedUrl>) {
     let settlement =
-        Settlement { done, asked: false, again, not_before: Duration::ZERO, wait: delay(Duration::ZERO) };
+        Settlement { done, again, ..Settlement::untouched(Duration::ZERO, delay(Duration::ZERO)) };
     assert_eq!(frontier.settle(permit, settlement), Completion::Applied);
 }
 
@@ -174,7 +174,7 @@ fn one_lease_a_host_and_none_before_its_time() {
     assert!(frontier.lease(now(2_000)).unwrap().is_none(), "both hosts are leased");
     let gap = delay(Duration::from_secs(10));
     let not_before = Duration::from_secs(2_010);
-    frontier.settle(first, Settlement { done: true, asked: false, again: None, not_before, wait: gap });
+    frontier.settle(first, Settlement::finished(not_before, gap));
     assert!(frontier.lease(now(2_009)).unwrap().is_none());
     assert_eq!(frontier.next_ready(), Some(not_before));
     assert!(frontier.lease(now(2_010)).unwrap().is_some());
@@ -190,13 +190,7 @@ fn a_settled_lease_is_fenced() {
     assert!(frontier.is_current(&lease));
     settle(&mut frontier, permit, false, None);
     assert!(!frontier.is_current(&lease));
-    let again = Settlement {
-        done: true,
-        asked: false,
-        again: None,
-        not_before: Duration::ZERO,
-        wait: delay(Duration::ZERO),
-    };
+    let again = Settlement::finished(Duration::ZERO, delay(Duration::ZERO));
     assert_eq!(frontier.complete(&lease, again), Completion::Fenced);
     assert_eq!(frontier.counts().queued, 1);
 }
@@ -209,15 +203,9 @@ fn a_leased_url_is_leased_again_after_a_crash_and_its_host_waits_its_gap() {
     offer(&mut frontier, &url(1, 2), true);
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     let host = permit.lease().host;
-    frontier.pace_and_counts(host).1.requests = 1;
+    frontier.counts_mut(host).requests = 1;
     frontier.set_gap(host, delay(Duration::from_secs(7)));
-    let settlement = Settlement {
-        done: true,
-        asked: false,
-        again: None,
-        not_before: Duration::from_secs(2_007),
-        wait: delay(Duration::from_secs(7)),
-    };
+    let settlement = Settlement::finished(Duration::from_secs(2_007), delay(Duration::from_secs(7)));
     frontier.settle(permit, settlement);
     commit(&mut frontier);
     let leased = frontier.lease(now(2_007)).unwrap().unwrap().lease().url.clone();
@@ -262,7 +250,7 @@ async fn a_jump_of_the_wall_clock_makes_no_wait_longer_or_shorter_than_its_gap()
         let mut frontier = open_in(&store, clock);
         offer(&mut frontier, &url(1, 1), true);
         let host = frontier.host_id("h1.example").unwrap();
-        frontier.pace_and_counts(host).1.requests = 1;
+        frontier.counts_mut(host).requests = 1;
         frontier.set_gap(host, delay(Duration::from_secs(5)));
         frontier.wait(host, Duration::from_secs(60), delay(Duration::from_secs(60)));
         commit_at(&mut frontier, clock.now());
@@ -383,13 +371,7 @@ fn a_host_isnt_asked_again_before_its_answer_is_durable() {
         offer(&mut frontier, &url(1, n), true);
     }
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
-    let answered = Settlement {
-        done: true,
-        asked: true,
-        again: None,
-        not_before: Duration::ZERO,
-        wait: delay(Duration::ZERO),
-    };
+    let answered = Settlement::finished(Duration::ZERO, delay(Duration::ZERO)).after_request();
     frontier.settle(permit, answered);
     assert!(frontier.lease(now(2_000)).unwrap().is_none());
     assert!(frontier.waits_for_commit());
@@ -534,10 +516,10 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
     let permit = frontier.lease(now(2_000)).unwrap().unwrap();
     let host = permit.lease().host;
     frontier.set_gap(host, delay(Duration::from_secs(60)));
-    frontier.pace_and_counts(host).1.requests = 1;
+    frontier.counts_mut(host).requests = 1;
     let pause = Delay { length: Duration::from_millis(60_500), why: DelayReason::RetryAfter };
     let not_before = Duration::from_millis(2_060_500);
-    frontier.settle(permit, Settlement { done: true, asked: true, again: None, not_before, wait: pause });
+    frontier.settle(permit, Settlement::finished(not_before, pause).after_request());
     for n in 2..50 {
         offer(&mut frontier, &host_url(n), false);
         commit(&mut frontier);
@@ -550,12 +532,12 @@ fn a_host_that_is_put_away_keeps_its_wait_its_pace_and_when_it_was_asked() {
     }
     let permit = frontier.lease(now(2_061)).unwrap().unwrap();
     assert_eq!(permit.lease().host, host);
-    assert_eq!(frontier.waited(host).why, DelayReason::RetryAfter);
+    assert_eq!(frontier.state(host).waited.why, DelayReason::RetryAfter);
     assert_eq!(frontier.gap(host).length, Duration::from_secs(60));
     let rested = permit.lease().rested.unwrap();
     let least = Duration::from_secs(61) - Duration::from_millis(2);
     assert!((least..=Duration::from_secs(61)).contains(&rested), "{rested:?}");
-    assert_eq!(frontier.pace_and_counts(host).1.requests, 1);
+    assert_eq!(frontier.counts_mut(host).requests, 1);
 }
 
 #[test]
@@ -590,4 +572,48 @@ fn a_host_with_many_urls_is_put_away_in_chunks_and_a_skipped_one_stays_skipped()
         settle(&mut again, permit, true, None);
     }
     assert_eq!(pages, 200);
+}
+
+#[test]
+fn a_settlement_changes_its_host_and_a_gap_that_was_raised_meanwhile_stays() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 8);
+    offer(&mut frontier, &url(1, 1), true);
+    offer(&mut frontier, &url(1, 2), true);
+    let secs = Duration::from_secs;
+    let permit = frontier.lease(now(1_000)).unwrap().unwrap();
+    let id = permit.lease().host;
+    assert_eq!(permit.lease().state, frontier.state(id), "a copy of what the host was like");
+    let pace = HostPace { pushbacks: 2, ..HostPace::default() };
+    let counts = HostCounts { requests: 1, bytes: 10, slowest_ms: 300, ..HostCounts::default() };
+    let gap = delay(secs(2));
+    let host = HostDelta { pace: Some(pace), counts, gap: Some(gap), parked: None };
+    let settlement = Settlement { host, ..Settlement::untouched(secs(1_002), gap).after_request() };
+    frontier.settle(permit, settlement);
+    let state = frontier.state(id);
+    assert_eq!((state.pace, state.counts, state.gap, state.not_before), (pace, counts, gap, secs(1_002)));
+    commit(&mut frontier);
+
+    // While it is asked, another host's answer to a hop of its robots.txt asks for 30 s.
+    let permit = frontier.lease(now(1_002)).unwrap().unwrap();
+    frontier.hold_visits(id);
+    frontier.release_visits(id, Delay { length: secs(30), why: DelayReason::CrawlDelay });
+    let more = HostCounts { requests: 1, bytes: 5, slowest_ms: 200, ..HostCounts::default() };
+    let host = HostDelta { counts: more, gap: Some(gap), ..HostDelta::default() };
+    frontier.settle(permit, Settlement { host, ..Settlement::finished(secs(1_005), gap).after_request() });
+    let state = frontier.state(id);
+    assert_eq!((state.counts.requests, state.counts.bytes, state.counts.slowest_ms), (2, 15, 300));
+    assert_eq!((state.pace, state.gap.length, state.not_before), (pace, secs(30), secs(1_033)));
+    commit(&mut frontier);
+
+    let permit = frontier.lease(now(1_033)).unwrap().unwrap();
+    let lease = permit.lease().clone();
+    let host = HostDelta { parked: Some("max-pages-per-host 1".to_owned()), ..HostDelta::default() };
+    let wait = delay(Duration::ZERO);
+    frontier.settle(permit, Settlement { host, ..Settlement::untouched(Duration::ZERO, wait) });
+    assert!(frontier.lease(now(9_000)).unwrap().is_none(), "it is skipped");
+    let host = HostDelta { counts: more, ..HostDelta::default() };
+    let late = Settlement { host, ..Settlement::untouched(Duration::ZERO, wait) };
+    assert_eq!(frontier.complete(&lease, late), Completion::Fenced);
+    assert_eq!(frontier.state(id).counts.requests, 2, "what is fenced counts nothing");
 }

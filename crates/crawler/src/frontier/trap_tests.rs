@@ -40,7 +40,7 @@ fn take(frontier: &mut Frontier<MemoryStore>) -> Option<CrawlUrl> {
     let permit = frontier.lease(now()).unwrap()?;
     let url = permit.lease().url.clone();
     let wait = Delay { length: Duration::ZERO, why: DelayReason::Configured };
-    let done = Settlement { done: true, asked: false, again: None, not_before: Duration::ZERO, wait };
+    let done = Settlement::finished(Duration::ZERO, wait);
     frontier.settle(permit, done);
     Some(url)
 }

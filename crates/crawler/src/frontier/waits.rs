@@ -4,11 +4,14 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::Frontier;
-use super::host::{Host, HostCounts};
+use super::host::Host;
 use super::lease::Waiting;
+#[cfg(test)]
+use super::state::HostCounts;
+use super::state::HostState;
 use crate::clock::Now;
 use crate::ids::HostId;
-use crate::pace::{Delay, DelayReason, HostPace};
+use crate::pace::{Delay, DelayReason};
 use crate::store::{Store, StoreError};
 
 /// When a host may be asked, in nanoseconds of the monotonic clock: half the size of a [`Duration`], once for each host.
@@ -67,12 +70,7 @@ impl<S: Store> Frontier<S> {
             return;
         }
         let gap = gap.or_longer(host.gap);
-        let last = host.not_before.saturating_sub(host.gap.length);
-        if last.saturating_add(gap.length) > host.not_before {
-            host.not_before = last.saturating_add(gap.length);
-            host.wait = gap;
-        }
-        host.gap = gap;
+        host.wait_at_least(gap);
         self.schedule_if_idle(id);
     }
 
@@ -116,25 +114,26 @@ impl<S: Store> Frontier<S> {
         &self.hosts[id].name
     }
 
-    /// The host's state of pace and its counters, to be changed by the engine.
-    pub fn pace_and_counts(&mut self, id: HostId) -> (&mut HostPace, &mut HostCounts) {
-        let host = self.host_mut(id);
-        (&mut host.pace, &mut host.counts)
-    }
-
-    /// Sets the gap in force between two requests to a host.
-    pub fn set_gap(&mut self, id: HostId, gap: Delay) {
-        self.host_mut(id).gap = gap;
-    }
-
     /// The gap in force.
     pub fn gap(&self, id: HostId) -> Delay {
         self.hosts[id].gap
     }
 
-    /// The wait that a lease in force, or the last one, had to sit out.
-    pub fn waited(&self, id: HostId) -> Delay {
-        self.hosts[id].waited
+    /// What settling a visit to the host has to know of it.
+    pub fn state(&self, id: HostId) -> HostState {
+        self.hosts[id].state()
+    }
+
+    /// The host's counters, to be set by a test.
+    #[cfg(test)]
+    pub(crate) fn counts_mut(&mut self, id: HostId) -> &mut HostCounts {
+        &mut self.host_mut(id).counts
+    }
+
+    /// Sets the gap in force, in a test.
+    #[cfg(test)]
+    pub(crate) fn set_gap(&mut self, id: HostId, gap: Delay) {
+        self.host_mut(id).gap = gap;
     }
 
     /// When the host may be asked again.

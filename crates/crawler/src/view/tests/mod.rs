@@ -103,7 +103,7 @@ impl Crawl {
         let text = permit.lease().url.to_string();
         let wait = Delay { length: Duration::ZERO, why: DelayReason::Configured };
         let not_before = Duration::ZERO;
-        self.frontier.settle(permit, Settlement { done: true, asked: false, again: None, not_before, wait });
+        self.frontier.settle(permit, Settlement::finished(not_before, wait));
         Some(text)
     }
 
@@ -293,7 +293,7 @@ fn crawl() -> Crawl {
     crawl.decide("http://b.test/slow", "failed", Layer::Fetch, "timeout");
     crawl.batch.robots.push(std::sync::Arc::new(robots("http://a.test", 1, "rules")));
     let host = crawl.host("http://a.test/");
-    let (_, counts) = crawl.frontier.pace_and_counts(host);
+    let counts = crawl.frontier.counts_mut(host);
     *counts = crate::frontier::HostCounts {
         requests: 3,
         pages: 1,

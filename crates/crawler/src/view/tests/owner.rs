@@ -19,7 +19,7 @@ fn ask(crawl: &mut Crawl, path: &str, (start, took, gap): (u64, u64, u64)) {
     };
     enter(crawl, path, "fetched", Layer::Fetch, started, Some(request));
     let host = crawl.host("http://a.test/");
-    let (_, counts) = crawl.frontier.pace_and_counts(host);
+    let counts = crawl.frontier.counts_mut(host);
     counts.requests += 1;
 }
 
@@ -116,7 +116,7 @@ fn a_pause_shorter_than_asked_is_counted() {
 fn what_is_not_on_record_is_not_said() {
     let (mut crawl, _) = report(&[("/1", (0, 100, 0)), ("/2", (2_000, 100, 1_000))]);
     let host = crawl.host("http://a.test/");
-    crawl.frontier.pace_and_counts(host).1.requests += 5;
+    crawl.frontier.counts_mut(host).requests += 5;
     deny(&mut crawl, "/private", 4_000);
     let part = text(&mut crawl);
     assert_says(&part, NEVER, false);
@@ -133,7 +133,7 @@ fn what_is_not_on_record_is_not_said() {
 
     let mut silent = Crawl::new();
     let host = silent.host("http://a.test/");
-    silent.frontier.pace_and_counts(host).1.requests = 3;
+    silent.frontier.counts_mut(host).requests = 3;
     let nothing = text(&mut silent);
     assert_says(&nothing, NEVER, false);
     assert_says(

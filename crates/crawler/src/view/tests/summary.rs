@@ -168,7 +168,7 @@ fn each_host_tells_how_many_urls_each_reason_holds_back() {
     while crawl.take().is_some() {}
     for (host, pages, errors) in [("a", 3, 1), ("b", 2, 0), ("c", 0, 1)] {
         let id = crawl.host(&format!("http://{host}.test/"));
-        let (_, counts) = crawl.frontier.pace_and_counts(id);
+        let counts = crawl.frontier.counts_mut(id);
         (counts.pages, counts.errors) = (pages, errors);
     }
     crawl.decide("http://a.test/private", "skipped", Layer::Robots, "robots_txt");
