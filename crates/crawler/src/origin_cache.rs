@@ -64,6 +64,8 @@ struct Entries {
     lists: [LruCache<Box<str>, Slot, RandomState>; KINDS],
     /// Of all entries.
     bytes: usize,
+    /// What is kept elsewhere, and counts for the same budget.
+    elsewhere: usize,
     /// Counts uses.
     clock: u64,
 }
@@ -82,7 +84,7 @@ impl OriginCache {
     /// An empty cache with this budget in bytes.
     pub fn new(budget: u64) -> Self {
         let lists = std::array::from_fn(|_| LruCache::unbounded_with_hasher(RandomState::new()));
-        let held = Entries { lists, bytes: 0, clock: 0 };
+        let held = Entries { lists, bytes: 0, elsewhere: 0, clock: 0 };
         Self { budget: usize::try_from(budget).unwrap_or(usize::MAX), held: Mutex::new(held) }
     }
 
@@ -106,10 +108,11 @@ impl OriginCache {
         held.clock += 1;
         let slot = Slot { value, bytes, used: held.clock };
         let mut dropped: Vec<Slot> = held.remove(kind, name).into_iter().collect();
-        if bytes <= self.budget {
+        let budget = self.budget_beside(held.elsewhere);
+        if bytes <= budget {
             held.bytes += bytes;
             held.lists[kind as usize].put(name.into(), slot);
-            held.shrink(self.budget, &mut dropped);
+            held.shrink(budget, &mut dropped);
         } else {
             dropped.push(slot);
         }
@@ -133,6 +136,21 @@ impl OriginCache {
         }
         drop(held);
         drop(dropped);
+    }
+
+    /// Counts bytes that are kept elsewhere for the same budget: the trap counters of hosts in memory. A quarter of the budget
+    /// stays for the entries here.
+    pub fn count_elsewhere(&self, bytes: usize) {
+        let mut dropped = Vec::new();
+        let mut held = self.lock();
+        held.elsewhere = bytes;
+        held.shrink(self.budget_beside(bytes), &mut dropped);
+        drop(held);
+        drop(dropped);
+    }
+
+    fn budget_beside(&self, elsewhere: usize) -> usize {
+        self.budget.saturating_sub(elsewhere).max(self.budget / 4)
     }
 
     /// The budget in bytes.
@@ -239,6 +257,26 @@ mod tests {
         assert!(cache.bytes() > cache.budget() - 30_000, "and is made use of: {}", cache.bytes());
         let entries: usize = kinds.iter().map(|kind| cache.len(*kind)).sum();
         assert!((1_000..3_000).contains(&entries), "{entries}");
+    }
+
+    #[test]
+    fn what_is_kept_elsewhere_takes_its_part_of_the_budget_and_leaves_a_quarter() {
+        let cache = OriginCache::new(8 * (OVERHEAD as u64 + 1_000));
+        let budget = cache.budget();
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let fill = || names.map(|name| cache.keep(Kind::Robots, name, Arc::new(1_u32), 900));
+        fill();
+        assert_eq!(cache.len(Kind::Robots), 8);
+        cache.count_elsewhere(budget / 2);
+        assert!(!has(&cache, Kind::Robots, "d") && has(&cache, Kind::Robots, "e"));
+        assert!(cache.bytes() + budget / 2 <= budget);
+        fill();
+        assert_eq!(cache.len(Kind::Robots), 4, "what comes later has no more");
+        cache.count_elsewhere(10 * budget);
+        assert_eq!(cache.len(Kind::Robots), 2);
+        cache.count_elsewhere(0);
+        fill();
+        assert_eq!(cache.len(Kind::Robots), 8);
     }
 
     proptest! {

@@ -344,13 +344,16 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Once a second: progress, hosts whose turn doesn't come, and pages whose date has come.
+    /// Once a second: progress, hosts whose turn doesn't come, pages whose date has come, and the memory of trap counters.
     fn tick_if_due(&mut self, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
         if now.mono >= run.next_tick {
             run.next_tick = now.mono + Duration::from_secs(1);
             self.tick(now);
             self.pass_overdue(now);
             self.withdraw_due(now)?;
+            let caches = &self.context.caches;
+            let counters = self.frontier.limit_trap_counters(caches.budget() / 4 * 3, now)?;
+            caches.count_elsewhere(counters);
         }
         Ok(())
     }

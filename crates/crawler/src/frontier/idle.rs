@@ -119,9 +119,36 @@ impl<S: Store> Frontier<S> {
             return Ok(());
         }
         let most = self.limits.hosts_in_memory / 8 * 7;
-        let mut taken = Vec::new();
+        self.put_away_least_used(now, |in_memory, _| in_memory > most)?;
+        Ok(())
+    }
+
+    /// Bytes of the trap counters of hosts in memory. Cost: one step for each of these hosts.
+    pub fn trap_counter_bytes(&self) -> usize {
+        self.hosts.iter().map(|(_, host)| host.groups.bytes()).sum()
+    }
+
+    /// Puts hosts away that weren't used lately where trap counters take more than `most` bytes, and gives what they take then. A
+    /// host that is in use keeps its counters: a few kilobytes at most. To be called once in a while: it looks at all hosts.
+    pub fn limit_trap_counters(&mut self, most: usize, now: Now) -> Result<usize, StoreError> {
+        let bytes = self.trap_counter_bytes();
+        if bytes <= most {
+            return Ok(bytes);
+        }
+        let freed = self.put_away_least_used(now, |_, freed| bytes.saturating_sub(freed) > most / 8 * 7)?;
+        Ok(bytes.saturating_sub(freed))
+    }
+
+    /// Puts hosts at rest away, those first that weren't used for longest, while `goes_on` says so of the hosts in memory and of the
+    /// bytes of trap counters that were freed. Gives the latter.
+    fn put_away_least_used(
+        &mut self,
+        now: Now,
+        goes_on: impl Fn(usize, usize) -> bool,
+    ) -> Result<usize, StoreError> {
+        let (mut taken, mut freed) = (Vec::new(), 0);
         for _ in 0..self.hosts.in_memory() {
-            if self.hosts.in_memory() <= most {
+            if !goes_on(self.hosts.in_memory(), freed) {
                 break;
             }
             let Some(id) = self.hosts.rotate() else { break };
@@ -133,9 +160,11 @@ impl<S: Store> Frontier<S> {
                 self.seal(id, true)?;
             }
             let Some(host) = self.hosts.take_rotated() else { break };
+            freed += host.1.groups.bytes();
             taken.push(host);
         }
-        self.put_away(taken, now)
+        self.put_away(taken, now)?;
+        Ok(freed)
     }
 
     /// Writes hosts that were taken out of memory into their blocks.

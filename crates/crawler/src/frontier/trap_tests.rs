@@ -114,3 +114,33 @@ fn queued_urls_are_held_back_once_their_group_repeats_itself() {
     commit(&mut frontier);
     assert_eq!(store.scan(Tree::Queue, &[]).count(), 0, "an empty queue leaves no chunk");
 }
+
+#[test]
+fn counters_over_their_memory_leave_it_with_hosts_at_rest_and_come_back_whole() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = open(&store, 9_999);
+    for host in 0..100 {
+        for n in 0..40 {
+            let url = CrawlUrl::parse(&format!("http://h{host}.test/cal{n}?month={host}")).unwrap();
+            let id = frontier.host_id(url.host()).unwrap();
+            let item = QueuedUrl::link(&url, 1, None);
+            frontier.admit(id, url.fingerprint(&KEY), item, Priority::Link, true).unwrap();
+        }
+    }
+    commit(&mut frontier);
+    let bytes = frontier.trap_counter_bytes();
+    assert!(bytes > 100 * 40 * 40, "{bytes}");
+    assert_eq!(frontier.limit_trap_counters(bytes, now()).unwrap(), bytes, "that much may stay");
+    let kept: Vec<_> = frontier.hosts.iter().map(|(id, host)| (id, format!("{:?}", host.groups))).collect();
+    assert_eq!(kept.len(), 100);
+    // All were used since they were last looked at: the first look takes none.
+    frontier.limit_trap_counters(bytes / 2, now()).unwrap();
+    let remaining = frontier.limit_trap_counters(bytes / 2, now()).unwrap();
+    assert_eq!(remaining, frontier.trap_counter_bytes());
+    assert!(remaining <= bytes / 2 && remaining > bytes / 4, "{remaining} of {bytes}");
+    commit(&mut frontier);
+    for (id, groups) in kept {
+        frontier.load(id).unwrap();
+        assert_eq!(format!("{:?}", frontier.hosts[id].groups), groups, "what was put away is read again");
+    }
+}

@@ -103,6 +103,13 @@ impl Groups {
         stored(&self.folders)
     }
 
+    /// Bytes in memory beside its own size.
+    pub(crate) fn bytes(&self) -> usize {
+        let marked = self.groups.iter().chain(&self.folders).filter(|group| group.marks.is_some()).count();
+        let groups = self.groups.capacity() + self.folders.capacity();
+        groups * size_of::<Group>() + marked * size_of::<[u32; MARKS]>()
+    }
+
     /// Forgets what isn't stored: the host is at rest.
     pub(crate) fn shrink(&mut self) {
         for groups in [&mut self.groups, &mut self.folders] {
