@@ -3,6 +3,9 @@
 
 use std::error::Error;
 
+/// Why something failed, of any type: the `source` of an error.
+pub type Cause = Box<dyn Error + Send + Sync>;
+
 /// An error with all its causes on one line: what the program prints behind `error:`.
 pub fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -21,11 +24,14 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::audit::AuditError;
     use crate::crawl_dir::DirError;
     use crate::job::JobError;
+    use crate::record::{RobotsRecord, SiteFileRecord};
     use crate::scope::Scope;
     use crate::sorter::SortError;
-    use crate::store::StoreError;
+    use crate::store::{StoreError, Tree};
+    use crate::view::ViewError;
     use crate::{config, warc};
 
     #[test]
@@ -54,5 +60,32 @@ mod tests {
         let pattern = Scope::new(config::ScopeMode::Any, &["(".to_owned()], &[], None, 9).unwrap_err();
         let text = with_causes(&pattern);
         assert!(text.starts_with("--include: ") && text.matches("unclosed group").count() == 1, "{text}");
+    }
+    #[test]
+    fn damaged_bytes_are_reported_with_what_the_decoder_says() {
+        // Nine bytes, packed by zstd, of which nothing is right.
+        let packed = [1, 0, 0, 0, 9, 0xff, 0xff, 0xff];
+        let unpacked = || crate::packed::unpack(&packed).unwrap_err();
+        let decoder = unpacked().source().expect("the decoder gives a reason").to_string();
+        // A value of one page whose records are these bytes: see docs/storage.md.
+        let block = [&[2, 1][..], &[0; 13], &packed].concat();
+        let tree = Tree::Pages.name();
+        let errors: Vec<Box<dyn Error>> = vec![
+            Box::new(RobotsRecord::read(&packed).unwrap_err()),
+            Box::new(SiteFileRecord::read(&packed).unwrap_err()),
+            Box::new(crate::page_store::entries(&[0; 8], &block).unwrap_err()),
+            Box::new(StoreError::Unreadable { tree, source: unpacked().into() }),
+            Box::new(ViewError::Record { tree, source: unpacked().into() }),
+            Box::new(AuditError::Record { tree, source: unpacked().into() }),
+            #[cfg(feature = "search")]
+            Box::new(crate::search::SearchError::Index(unpacked().into())),
+        ];
+        for error in errors {
+            let text = with_causes(&*error);
+            assert_eq!(text.matches(&decoder).count(), 1, "{text}");
+            assert!(text.ends_with(&format!("packed value can't be decompressed: {decoder}")), "{text}");
+        }
+        let json = RobotsRecord::read(b"\0{").unwrap_err();
+        assert!(with_causes(&json).starts_with("unreadable record: EOF while parsing"), "{json:?}");
     }
 }

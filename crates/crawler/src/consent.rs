@@ -281,7 +281,7 @@ impl<S: Store> ConsentCache<S> {
         let prefix = SiteFileRecord::prefix(origin, file);
         let Some((_, value)) = self.store.last(Tree::SiteFiles, &prefix)? else { return Ok(None) };
         let record = SiteFileRecord::read(&value)
-            .map_err(|error| StoreError::Form { tree: Tree::SiteFiles.name(), detail: error.to_string() })?;
+            .map_err(|error| StoreError::Unreadable { tree: Tree::SiteFiles.name(), source: error.into() })?;
         Ok(Some(self.read(&record)))
     }
 

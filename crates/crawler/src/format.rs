@@ -43,9 +43,9 @@ pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, FormatError> {
         return Err(FormatError::Other { found, is_older });
     }
     let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();
-    let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Form {
+    let key = <[u8; 32]>::try_from(key).map_err(|_| StoreError::Unreadable {
         tree: Tree::Meta.name(),
-        detail: "the fingerprint key is missing".to_owned(),
+        source: "the fingerprint key is missing".into(),
     })?;
     Ok(FingerprintKey(key))
 }

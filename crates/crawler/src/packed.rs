@@ -40,9 +40,19 @@ fn compress(plain: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What is wrong with a packed value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("packed value: {0}")]
-pub struct UnpackError(String);
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnpackError {
+    /// Its first byte is none that this version writes.
+    #[error("packed value with an unsupported format version")]
+    Version,
+    /// It claims to be longer than any value.
+    #[error("packed value claims {0} bytes")]
+    TooLong(usize),
+    /// Its compressed bytes are damaged.
+    #[error("packed value can't be decompressed")]
+    Damaged(#[source] std::io::Error),
+}
 
 /// Unpacks a value.
 pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, UnpackError> {
@@ -51,11 +61,11 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, UnpackError> {
         [1, a, b, c, d, rest @ ..] => {
             let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
             if length > MOST {
-                return Err(UnpackError(format!("claims {length} bytes")));
+                return Err(UnpackError::TooLong(length));
             }
-            decompress(rest, length).map_err(|error| UnpackError(error.to_string()))
+            decompress(rest, length).map_err(UnpackError::Damaged)
         }
-        _ => Err(UnpackError("unknown form".to_owned())),
+        _ => Err(UnpackError::Version),
     }
 }
 
@@ -89,7 +99,7 @@ mod tests {
             let packed = pack(plain.clone());
             assert_eq!(packed.len() < plain.len(), length >= 1024);
             assert_eq!(unpacked_len(&packed), plain.len());
-            assert_eq!(unpack(&packed), Ok(plain));
+            assert_eq!(unpack(&packed).unwrap(), plain);
             // A damaged value doesn't spoil the next one of its thread.
             if packed[0] == 1 {
                 assert!(unpack(&packed[..packed.len() / 2]).is_err());

@@ -175,7 +175,7 @@ impl<S: Store> RobotsCache<S> {
             return Ok(None);
         };
         let record = RobotsRecord::read(&value)
-            .map_err(|error| StoreError::Form { tree: Tree::Robots.name(), detail: error.to_string() })?;
+            .map_err(|error| StoreError::Unreadable { tree: Tree::Robots.name(), source: error.into() })?;
         Ok(Some(Arc::new(record)))
     }
 

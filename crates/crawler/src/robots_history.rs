@@ -59,7 +59,7 @@ fn of(version: &RobotsRecord) -> InForce {
 
 fn read(value: &[u8]) -> Result<RobotsRecord, StoreError> {
     RobotsRecord::read(value)
-        .map_err(|error| StoreError::Form { tree: Tree::Robots.name(), detail: error.to_string() })
+        .map_err(|error| StoreError::Unreadable { tree: Tree::Robots.name(), source: error.into() })
 }
 
 /// The rules at the end of these versions, as a robot reads them, and the version they come from; none if there is none.

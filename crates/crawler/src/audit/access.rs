@@ -23,8 +23,7 @@ pub(super) fn judge<S: Store>(store: &S, rules: &AuditRules) -> Result<Check, Au
         "each robots.txt response was used as its status, headers and body allow, and not for longer",
     );
     for pair in store.scan(Tree::Robots, &[]) {
-        let record =
-            RobotsRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+        let record = RobotsRecord::read(&pair?.1).map_err(AuditError::record(Tree::Robots))?;
         check.case();
         let faults = [body(&record), access(&record, rules), lifetime(&record)];
         for what in faults.into_iter().filter_map(Result::err) {

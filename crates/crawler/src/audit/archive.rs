@@ -219,7 +219,7 @@ fn place_key(file: &str, offset: u64) -> Vec<u8> {
 }
 
 fn read_place(bytes: &[u8]) -> Result<Place, AuditError> {
-    postcard::from_bytes(bytes).map_err(|error| AuditError::record(Tree::Pages)(&error))
+    postcard::from_bytes(bytes).map_err(AuditError::record(Tree::Pages))
 }
 
 fn judge_response(
@@ -444,15 +444,14 @@ fn places<S: Store>(
                 has_links,
             });
             let place = Place { url: record.url.clone(), length: capture.length, may, archived, last };
-            let place =
-                postcard::to_stdvec(&place).map_err(|error| AuditError::record(Tree::Pages)(&error))?;
+            let place = postcard::to_stdvec(&place).map_err(AuditError::record(Tree::Pages))?;
             places.push_parts(&[&place_key(&capture.file, capture.offset), &[CAPTURE], &place])?;
         }
     }
     for pair in store.scan(Tree::Withdrawn, &[]) {
         let (_, value) = pair?;
         let withdrawal: Withdrawal =
-            serde_json::from_slice(&value).map_err(|error| AuditError::record(Tree::Withdrawn)(&error))?;
+            serde_json::from_slice(&value).map_err(AuditError::record(Tree::Withdrawn))?;
         let place = withdrawal.place;
         places.push_parts(&[&place_key(&place.file, place.offset), &[WITHDRAWN]])?;
     }

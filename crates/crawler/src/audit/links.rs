@@ -75,8 +75,7 @@ pub(super) fn judge<S: Store>(
         }
     }
     for pair in store.scan(Tree::Sitemaps, &[]) {
-        let record =
-            SitemapRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Sitemaps)(&error))?;
+        let record = SitemapRecord::read(&pair?.1).map_err(AuditError::record(Tree::Sitemaps))?;
         if let Ok(url) = CrawlUrl::parse(&record.url)
             && record.urls > 0
         {

@@ -35,6 +35,7 @@ use jiff::Timestamp;
 use meta::consent::Policy;
 use serde::Serialize;
 
+use crate::causes::Cause;
 use crate::config::Settings;
 use crate::extract::ExtractLimits;
 use crate::ledger;
@@ -215,18 +216,18 @@ pub enum AuditError {
     #[error(transparent)]
     Sort(#[from] SortError),
     /// A record can't be read.
-    #[error("a record of tree `{tree}` can't be read: {detail}")]
+    #[error("a record of tree `{tree}` can't be read")]
     Record {
         /// The tree.
         tree: &'static str,
         /// What is wrong.
-        detail: String,
+        source: Cause,
     },
 }
 
 impl AuditError {
-    fn record(tree: Tree) -> impl Fn(&dyn std::fmt::Display) -> Self {
-        move |detail| Self::Record { tree: tree.name(), detail: detail.to_string() }
+    fn record<E: Into<Cause>>(tree: Tree) -> impl Fn(E) -> Self {
+        move |cause| Self::Record { tree: tree.name(), source: cause.into() }
     }
 }
 
@@ -250,7 +251,7 @@ pub fn audit_step_by_step<S: Store>(
     let read = requests::read(store, rules)?;
     let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
     let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
-    let repair = repair.map_err(|error| AuditError::record(Tree::Meta)(&error))?;
+    let repair = repair.map_err(AuditError::record(Tree::Meta))?;
     let runs = settings::runs(store)?;
     checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
     checks.push(requests::complete(store, &read.log, repair.as_ref())?);

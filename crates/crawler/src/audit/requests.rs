@@ -263,11 +263,11 @@ impl Reading {
 }
 
 fn packed<T: Serialize>(value: &T) -> Result<Vec<u8>, AuditError> {
-    postcard::to_stdvec(value).map_err(|error| AuditError::record(Tree::Ledger)(&error))
+    postcard::to_stdvec(value).map_err(AuditError::record(Tree::Ledger))
 }
 
 fn unpacked<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, AuditError> {
-    postcard::from_bytes(bytes).map_err(|error| AuditError::record(Tree::Ledger)(&error))
+    postcard::from_bytes(bytes).map_err(AuditError::record(Tree::Ledger))
 }
 
 /// A host's name as the beginning of a key: in the order of names, and none is the beginning of another.
@@ -334,7 +334,7 @@ fn machine(address: IpAddr) -> IpAddr {
 
 /// Reads what follows the sort key: place, both moments, the rest.
 fn read_request(bytes: &[u8]) -> Result<Asked, AuditError> {
-    let bad = || AuditError::record(Tree::Ledger)(&"a request was sorted badly");
+    let bad = || AuditError::record(Tree::Ledger)("a request was sorted badly");
     let (place, bytes) = bytes.split_at_checked(Place::BYTES).ok_or_else(bad)?;
     let (from, bytes) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
     let (to, rest) = bytes.split_at_checked(Moment::BYTES).ok_or_else(bad)?;
@@ -373,7 +373,7 @@ impl Iterator for Hosts {
                 Some(&PAUSE) => {
                     let rest: PauseRest = unpacked(rest.get(Place::BYTES..).unwrap_or_default())?;
                     let at = Timestamp::new(rest.seconds, rest.nanos);
-                    let at = at.map_err(|error| AuditError::record(Tree::Ledger)(&error))?;
+                    let at = at.map_err(AuditError::record(Tree::Ledger))?;
                     let PauseRest { run, clock, length, reason, .. } = rest;
                     Entry::Pause(Pause { run, clock, at, length, reason })
                 }
@@ -455,7 +455,7 @@ fn delay_of(words: &str) -> Option<Duration> {
 fn totals<S: Store>(store: &S) -> Result<Totals, AuditError> {
     let value = store.get(Tree::Meta, b"totals")?;
     let totals = value.map(|value| serde_json::from_slice(&value)).transpose();
-    Ok(totals.map_err(|error| AuditError::record(Tree::Meta)(&error))?.unwrap_or_default())
+    Ok(totals.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default())
 }
 
 /// Every request that was counted is on record.

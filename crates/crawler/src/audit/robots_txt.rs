@@ -122,8 +122,7 @@ impl<S: Store> Versions<'_, S> {
         let mut retries = Vec::new();
         for pair in self.store.scan(Tree::Robots, &RobotsRecord::prefix(&name)) {
             let (key, value) = pair?;
-            let record =
-                RobotsRecord::read(&value).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+            let record = RobotsRecord::read(&value).map_err(AuditError::record(Tree::Robots))?;
             let moment = self.log.answered(&name, record.fetched_at)?;
             let pushes_back = matches!(record.status, Some(429 | 503)) && record.hops.is_empty();
             let lines = record.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
@@ -197,7 +196,7 @@ impl<S: Store> Versions<'_, S> {
         let Some(value) = self.store.get(Tree::Robots, key)? else {
             return Ok(Robots::deny_all("no copy"));
         };
-        let record = RobotsRecord::read(&value).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+        let record = RobotsRecord::read(&value).map_err(AuditError::record(Tree::Robots))?;
         let name = asked.origin.as_ref().map(ToString::to_string);
         Ok(Robots::parse(&record.bytes(), &self.rules.agent, &self.rules.options, name.as_deref()))
     }

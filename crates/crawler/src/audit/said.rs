@@ -45,8 +45,7 @@ impl<'a, S: Store> RobotsStatements<'a, S> {
         let mut signals = RobotsSignals::default();
         let mut good: Option<RobotsRecord> = None;
         for pair in self.store.scan(Tree::Robots, &RobotsRecord::prefix(origin)) {
-            let record =
-                RobotsRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Robots)(&error))?;
+            let record = RobotsRecord::read(&pair?.1).map_err(AuditError::record(Tree::Robots))?;
             let is_this = RobotsRecord::key_of(origin, at) == record.key();
             if record.access == RobotsAccess::Rules {
                 good = Some(record);

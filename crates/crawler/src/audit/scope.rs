@@ -281,8 +281,7 @@ impl<'a> Reading<'a> {
             self.sorter.push_parts(&[&print, &[PAGE, is_error], &record.depth.to_be_bytes()])?;
         }
         for pair in store.scan(Tree::Sitemaps, &[]) {
-            let record =
-                SitemapRecord::read(&pair?.1).map_err(|error| AuditError::record(Tree::Sitemaps)(&error))?;
+            let record = SitemapRecord::read(&pair?.1).map_err(AuditError::record(Tree::Sitemaps))?;
             if let Ok(url) = CrawlUrl::parse(&record.url) {
                 let print = self.print(&url);
                 self.sorter.push_parts(&[&print, &[SITEMAP]])?;

@@ -130,8 +130,7 @@ fn judge_pages<S: Store>(
     for page in scan_with_links(store) {
         let page = page?;
         let url = Seal::of(page.record()?.url.as_bytes()).0;
-        let links =
-            Seal::of_links(&page.links()?).map_err(|error| AuditError::record(Tree::Links)(&error))?;
+        let links = Seal::of_links(&page.links()?).map_err(AuditError::record(Tree::Links))?;
         let record = Seal::of(page.json()).0;
         sorter.push_parts(&[&url, &[FOUND], &page.number.to_be_bytes(), &record, &links.0])?;
     }

@@ -37,7 +37,7 @@ impl RobotsStatements {
         }
         let record = store.get(Tree::Robots, &key)?.map(|value| RobotsRecord::read(&value)).transpose();
         let record = record
-            .map_err(|error| StoreError::Form { tree: Tree::Robots.name(), detail: error.to_string() })?;
+            .map_err(|error| StoreError::Unreadable { tree: Tree::Robots.name(), source: error.into() })?;
         let lines = record.and_then(|record| record.consent_lines).unwrap_or_default();
         let signals = Arc::new(RobotsSignals::new(&lines));
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

@@ -181,8 +181,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         for url in &added.urls {
             let detail = |error| format!("scope_added: {url}: {error}");
-            let url = CrawlUrl::parse(url)
-                .map_err(|error| StoreError::Form { tree: Tree::Meta.name(), detail: detail(error) })?;
+            let url = CrawlUrl::parse(url).map_err(|error| StoreError::Unreadable {
+                tree: Tree::Meta.name(),
+                source: detail(error).into(),
+            })?;
             scope.add_seed(&url);
         }
         let jitter = Jitter::new(settings.jitter);

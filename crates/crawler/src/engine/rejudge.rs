@@ -316,6 +316,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 fn unreadable(error: ViewError) -> CommitError {
     match error {
         ViewError::Store(error) => error.into(),
-        error => StoreError::Form { tree: Tree::Ledger.name(), detail: error.message() }.into(),
+        error => StoreError::Unreadable { tree: Tree::Ledger.name(), source: error.into() }.into(),
     }
 }

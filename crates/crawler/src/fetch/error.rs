@@ -1,5 +1,6 @@
 //! The kinds of failure of one request.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::FieldLines;
@@ -61,9 +62,17 @@ pub enum SetupError {
         /// The value as given.
         value: String,
     },
-    /// The system's trust store or `SSL_CERT_FILE` can't be used.
-    #[error("no certificate authorities: {0}")]
-    TrustStore(String),
+    /// The file that `SSL_CERT_FILE` names can't be read.
+    #[error("can't read the certificate authorities of SSL_CERT_FILE {}", path.display())]
+    TrustStore {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// The versions of TLS aren't available.
+    #[error("TLS can't be set up")]
+    Tls(#[from] rustls::Error),
     /// The HTTP client can't be built.
     #[error("the HTTP client can't be built")]
     Client(#[from] reqwest::Error),

@@ -157,7 +157,7 @@ impl HttpFetch {
             let mut outgoing = reqwest::Request::new(Method::GET, url.clone());
             *outgoing.headers_mut() = fields.clone();
             let client = self.clients.get(&origin_of(url), aim.booked);
-            let client = client.map_err(|error| FetchError::new(ErrorKind::Local, &error.to_string()))?;
+            let client = client.map_err(|error| FetchError::new(ErrorKind::Local, &with_causes(&error)))?;
             let dial = Arc::new(Dial::new(aim));
             progress.dial = Some(Arc::clone(&dial));
             let error = match dial.watch(client.execute(outgoing)).await {

@@ -35,12 +35,14 @@ pub(super) enum LookupError {
     Timeout(Duration),
     #[error("the name had no address when it was last looked up")]
     NotBooked,
-    #[error("no name server is known: {0}")]
-    NoServer(String),
+    #[error("no name server is known: /etc/resolv.conf can't be used")]
+    NoServer(#[source] Arc<NetError>),
     #[error("the name server can't be asked")]
     System(#[source] io::Error),
-    #[error("{0}")]
-    Other(String),
+    #[error("the name server answers {0}")]
+    Refused(ResponseCode),
+    #[error("the name can't be looked up")]
+    Other(#[source] NetError),
 }
 
 /// Asks the name servers of the system, or those that the settings name.
@@ -81,7 +83,7 @@ impl From<Nothing> for LookupError {
 struct Current {
     resolver: TokioResolver,
     /// Why there is no name server.
-    without_server: Option<String>,
+    without_server: Option<Arc<NetError>>,
     read: Instant,
 }
 
@@ -116,12 +118,12 @@ impl Names {
                 Ok(addresses)
             }
             Ok(Err(error)) => Err(match (&current.without_server, error) {
-                (Some(why), _) => LookupError::NoServer(why.clone()),
+                (Some(why), _) => LookupError::NoServer(Arc::clone(why)),
                 (None, error) => {
                     if let Some((nothing, until)) = nothing(&error) {
                         self.keep(host, &current, Err(nothing), until);
                     }
-                    self.why(&error)
+                    self.why(error)
                 }
             }),
             Err(_) => Err(LookupError::Timeout(self.deadline)),
@@ -138,19 +140,19 @@ impl Names {
         self.kept.keep(Kind::Addresses, host, Arc::new(Answer { found, until }), bytes);
     }
 
-    fn why(&self, error: &NetError) -> LookupError {
+    fn why(&self, error: NetError) -> LookupError {
         match error {
             NetError::Timeout => LookupError::Timeout(self.deadline),
             NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
                 ResponseCode::NXDomain => LookupError::NoName,
                 ResponseCode::NoError => LookupError::NoAddress,
-                code => LookupError::Other(format!("the name server answers {code}")),
+                code => LookupError::Refused(code),
             },
             NetError::Io(error) => LookupError::System(match error.raw_os_error() {
                 Some(code) => io::Error::from_raw_os_error(code),
                 None => io::Error::new(error.kind(), error.to_string()),
             }),
-            error => LookupError::Other(error.to_string()),
+            error => LookupError::Other(error),
         }
     }
 
@@ -170,7 +172,7 @@ impl Names {
         let mut without_server = None;
         let (config, mut options) = if self.servers.is_empty() {
             (self.system)().unwrap_or_else(|error| {
-                without_server = Some(format!("/etc/resolv.conf: {error}"));
+                without_server = Some(Arc::new(error));
                 (ResolverConfig::from_parts(None, Vec::new(), Vec::new()), ResolverOpts::default())
             })
         } else {
@@ -185,7 +187,7 @@ impl Names {
         options.max_active_requests = 4_096;
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
-        let resolver = builder.build().map_err(|error| LookupError::Other(error.to_string()))?;
+        let resolver = builder.build().map_err(LookupError::Other)?;
         Ok(Current { resolver, without_server, read: instant() })
     }
 }

@@ -15,8 +15,7 @@ use super::SetupError;
 pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
     if let Some(file) = std::env::var_os("SSL_CERT_FILE") {
         // Asked here, since the directory of `SSL_CERT_DIR` would hide the failure.
-        std::fs::File::open(&file)
-            .map_err(|error| SetupError::TrustStore(format!("SSL_CERT_FILE {}: {error}", file.display())))?;
+        std::fs::File::open(&file).map_err(|source| SetupError::TrustStore { path: file.into(), source })?;
     }
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -28,8 +27,7 @@ pub(super) fn tls_config() -> Result<ClientConfig, SetupError> {
     tracing::debug!(added, ignored, "certificate authorities");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| SetupError::TrustStore(error.to_string()))?
+        .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

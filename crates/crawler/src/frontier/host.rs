@@ -284,7 +284,7 @@ impl Host {
 
     /// The whole URL of what waits here.
     pub(crate) fn url_of(&self, item: &QueuedUrl) -> Result<CrawlUrl, StoreError> {
-        item.url(&self.name).map_err(|error| form(Tree::Queue, &error))
+        item.url(&self.name).map_err(|error| form(Tree::Queue, error))
     }
 
     /// What settling a visit to it has to know.

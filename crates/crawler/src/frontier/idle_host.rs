@@ -45,13 +45,13 @@ pub(super) fn block_of(id: HostId) -> u32 {
 
 /// Reads the value of a block.
 pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
-    let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, &error))?;
-    postcard::from_bytes(&plain).map_err(|error| form(Tree::IdleHosts, &error))
+    let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, error))?;
+    postcard::from_bytes(&plain).map_err(|error| form(Tree::IdleHosts, error))
 }
 
 /// Writes the value of a block.
 pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
-    let plain = postcard::to_stdvec(hosts).map_err(|error| form(Tree::IdleHosts, &error))?;
+    let plain = postcard::to_stdvec(hosts).map_err(|error| form(Tree::IdleHosts, error))?;
     Ok(crate::packed::pack(plain))
 }
 

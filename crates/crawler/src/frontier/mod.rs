@@ -208,7 +208,7 @@ impl<S: Store> Frontier<S> {
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
             let record: HostRecord =
-                serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
+                serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, error))?;
             let id = host_id(&key)?;
             ends.push((id, record.queues.map(|ends| ends.tail), record.seen.count));
             if !frontier.hosts.is_idle(id) {
@@ -453,7 +453,7 @@ impl<S: Store> Frontier<S> {
                 NextUrl::Chunk(number) => self.load_chunk(id, Priority::Untested, number)?,
                 NextUrl::Here(item) => {
                     let done = host.queue(Priority::Untested).advance();
-                    let url = item.url(&host.name).map_err(|error| form(Tree::Queue, &error))?;
+                    let url = item.url(&host.name).map_err(|error| form(Tree::Queue, error))?;
                     self.drop_chunk(id, Priority::Untested, done);
                     self.mark(id);
                     self.queued -= 1;

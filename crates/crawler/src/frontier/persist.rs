@@ -61,12 +61,12 @@ impl<S: Store> Frontier<S> {
         value: &[u8],
         names: &mut dyn FnMut(&str),
     ) -> Result<(), StoreError> {
-        let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, &error))?;
+        let number = <[u8; 8]>::try_from(key).map_err(|error| form(Tree::Journal, error))?;
         let number = u64::from_be_bytes(number);
         self.journal.push((number, value.len()));
         self.journal_next = number + 1;
         let parts: Vec<JournalPart> =
-            postcard::from_bytes(value).map_err(|error| form(Tree::Journal, &error))?;
+            postcard::from_bytes(value).map_err(|error| form(Tree::Journal, error))?;
         for part in parts {
             if self.hosts.is_idle(part.host) {
                 if self.idle(part.host)?.covers(&part.queues, part.seen.as_ref()) {
@@ -133,7 +133,7 @@ impl<S: Store> Frontier<S> {
             }
             host.stored = StoredAs::Record;
             let record =
-                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, &error))?;
+                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, error))?;
             self.view.put(Tree::Hosts, id.key().to_vec(), record);
         }
         Ok(self.view.cut())
@@ -193,7 +193,7 @@ impl<S: Store> Frontier<S> {
                 parts.push(JournalPart { host: id, new, queues, seen });
             }
         }
-        let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, &error))?;
+        let value = postcard::to_stdvec(&parts).map_err(|error| form(Tree::Journal, error))?;
         self.journal.push((self.journal_next, value.len()));
         self.view.put(Tree::Journal, self.journal_next.to_be_bytes().to_vec(), value);
         self.journal_next += 1;
@@ -345,7 +345,7 @@ fn seen_key(id: HostId, number: u64) -> Vec<u8> {
 
 fn pack(chunk: &Chunk) -> Result<Vec<u8>, StoreError> {
     debug_assert!(chunk.urls.len() as u64 <= CHUNK);
-    let packed = postcard::to_stdvec(chunk).map_err(|error| form(Tree::Queue, &error))?;
+    let packed = postcard::to_stdvec(chunk).map_err(|error| form(Tree::Queue, error))?;
     Ok(crate::packed::pack(packed))
 }
 
@@ -356,8 +356,8 @@ pub(super) fn read_chunk<S: Store>(
     number: u64,
 ) -> Result<Option<Chunk>, StoreError> {
     let Some(value) = view.get(Tree::Queue, &queue_key(id, priority, number))? else { return Ok(None) };
-    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
-    postcard::from_bytes(&bytes).map(Some).map_err(|error| form(Tree::Queue, &error))
+    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, error))?;
+    postcard::from_bytes(&bytes).map(Some).map_err(|error| form(Tree::Queue, error))
 }
 
 fn pack_block(block: &[u64]) -> Vec<u8> {

@@ -136,12 +136,12 @@ fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
     for pair in store.scan(Tree::Journal, &[]) {
         let (_, value) = pair?;
         let parts: Vec<JournalPart> =
-            postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, &error))?;
+            postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, error))?;
         for JournalPart { host, queues, .. } in parts {
             if let std::collections::hash_map::Entry::Vacant(slot) = ends.entry(host) {
                 slot.insert(if let Some(value) = store.get(Tree::Hosts, &host.key())? {
                     let record: HostRecord =
-                        serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, &error))?;
+                        serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, error))?;
                     record.queues.map(|ends| ends.sealed.max(ends.head))
                 } else {
                     // A block holds all that the journal held when the host was put away.
@@ -167,9 +167,9 @@ fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
 fn read_chunk<S: Store>(store: &S, id: HostId, priority: Priority, number: u64) -> Result<Chunk, StoreError> {
     let value = store.get(Tree::Queue, &queue_key(id, priority, number))?;
     let value =
-        value.ok_or_else(|| form(Tree::Queue, &format!("chunk {number} of host {} is missing", id.0)))?;
-    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, &error))?;
-    postcard::from_bytes(&bytes).map_err(|error| form(Tree::Queue, &error))
+        value.ok_or_else(|| form(Tree::Queue, format!("chunk {number} of host {} is missing", id.0)))?;
+    let bytes = crate::packed::unpack(&value).map_err(|error| form(Tree::Queue, error))?;
+    postcard::from_bytes(&bytes).map_err(|error| form(Tree::Queue, error))
 }
 
 /// The block of hosts that was read last.

@@ -43,7 +43,7 @@ impl<S: Store> Frontier<S> {
             let Some(fingerprint) = host.sitemaps.front().copied() else { return Ok(None) };
             let value = self.view.get(Tree::Sitemaps, &link_key(id, fingerprint))?;
             let record = value.map(|value| SitemapRecord::read(&value)).transpose();
-            let record = record.map_err(|error| form(Tree::Sitemaps, &error))?;
+            let record = record.map_err(|error| form(Tree::Sitemaps, error))?;
             let waiting = record.filter(|record| record.state == SitemapState::Waits);
             let ready = waiting.and_then(|record| Some((CrawlUrl::parse(&record.url).ok()?, record)));
             let host = &mut self.hosts[id];

@@ -91,7 +91,7 @@ fn of_idle(host: IdleHost) -> Stored {
 }
 
 fn read_record(value: &[u8]) -> Result<HostRecord, StoreError> {
-    serde_json::from_slice(value).map_err(|error| form(Tree::Hosts, &error))
+    serde_json::from_slice(value).map_err(|error| form(Tree::Hosts, error))
 }
 
 /// What the journal says of a host. A journal of 8 MB names a hundred thousand, whose records would take 100 MB.
@@ -119,7 +119,7 @@ fn journal_hosts<S: Store>(store: &S) -> Result<BTreeMap<HostId, JournalHost>, S
     for pair in store.scan(Tree::Journal, &[]) {
         let (_, value) = pair?;
         let parts: Vec<JournalPart> =
-            postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, &error))?;
+            postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, error))?;
         for part in parts {
             if let Some(new) = part.new {
                 hosts.entry(part.host).or_insert(JournalHost { new, tails: [0; 3], seen: 0 });
@@ -139,6 +139,6 @@ fn journal_hosts<S: Store>(store: &S) -> Result<BTreeMap<HostId, JournalHost>, S
 }
 
 pub(super) fn host_id(key: &[u8]) -> Result<HostId, StoreError> {
-    let bytes = <[u8; 4]>::try_from(key).map_err(|error| form(Tree::Hosts, &error))?;
+    let bytes = <[u8; 4]>::try_from(key).map_err(|error| form(Tree::Hosts, error))?;
     Ok(HostId(u32::from_be_bytes(bytes)))
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Bad, Head, block};
+use crate::causes::Cause;
 use crate::record::Decision;
 use crate::record::evidence::whole_micros;
 use crate::store::{Store, StoreError, Tree, Write};
@@ -56,12 +57,12 @@ impl Ledger {
         let first = Head::first(&crawl_id);
         let Some(value) = store.get(Tree::Meta, STATE.as_bytes())? else {
             if store.last(Tree::Ledger, &[])?.is_some() {
-                return Err(form("the ledger has entries, but no head"));
+                return Err(unreadable("the ledger has entries, but no head"));
             }
             let state = State { count: 0, head: first, loose: 0 };
             return Ok(Self { state, before: first, loose: Vec::new(), values: Vec::new() });
         };
-        let state: State = serde_json::from_slice(&value).map_err(|error| form(&error.to_string()))?;
+        let state: State = serde_json::from_slice(&value).map_err(unreadable)?;
         let fresh = Self {
             state: State { loose: state.count, ..state },
             before: state.head,
@@ -159,6 +160,6 @@ fn put(first: u64, value: Vec<u8>) -> Write {
     Write::put(Tree::Ledger, first.to_be_bytes(), value)
 }
 
-fn form(detail: &str) -> StoreError {
-    StoreError::Form { tree: Tree::Ledger.name(), detail: detail.to_owned() }
+fn unreadable(cause: impl Into<Cause>) -> StoreError {
+    StoreError::Unreadable { tree: Tree::Ledger.name(), source: cause.into() }
 }

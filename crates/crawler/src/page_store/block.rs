@@ -1,5 +1,6 @@
 //! The values of trees `pages` and `links`.
 
+use crate::causes::Cause;
 use crate::frontier::HostId;
 use crate::packed::{pack, unpack};
 use crate::url::Fingerprint;
@@ -49,11 +50,11 @@ pub(super) struct PageKey {
 
 /// A value can't be read.
 #[derive(Debug, thiserror::Error)]
-#[error("a block of records is damaged: {0}")]
-pub(super) struct Bad(String);
+#[error("a block of records is damaged")]
+pub(super) struct Bad(#[source] Cause);
 
-fn bad(detail: &str) -> Bad {
-    Bad(detail.to_owned())
+fn bad(cause: impl Into<Cause>) -> Bad {
+    Bad(cause.into())
 }
 
 /// Packs records; their links, where they have any, go into tree `links`.
@@ -95,9 +96,9 @@ pub(super) fn heads(value: &[u8]) -> Result<Vec<PageKey>, Bad> {
 fn open(value: &[u8]) -> Result<(u8, Vec<PageKey>, &[u8]), Bad> {
     let (form, mut rest) = value.split_first().ok_or_else(|| bad("it is empty"))?;
     if !matches!(*form, APART | TOGETHER) {
-        return Err(bad(&format!("form {form}")));
+        return Err(bad(format!("unsupported format version {form}")));
     }
-    let count = usize::try_from(take_number(&mut rest)?).map_err(|error| bad(&error.to_string()))?;
+    let count = usize::try_from(take_number(&mut rest)?).map_err(bad)?;
     let bytes = count.checked_mul(HEAD).ok_or_else(|| bad("its count"))?;
     let (heads, packed) = rest.split_at_checked(bytes).ok_or_else(|| bad("it is cut"))?;
     let head = |bytes: &[u8]| PageKey {
@@ -115,7 +116,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
 /// The records of a value.
 pub(super) fn read(value: &[u8]) -> Result<Vec<Entry>, Bad> {
     let (form, heads, packed) = open(value)?;
-    let plain = unpack(packed).map_err(|error| bad(&error.to_string()))?;
+    let plain = unpack(packed).map_err(bad)?;
     let mut rest = plain.as_slice();
     let mut entries = Vec::with_capacity(heads.len());
     for PageKey { host, page, has_links } in heads {
@@ -151,7 +152,7 @@ pub(super) fn write_links<'a>(first: u64, pages: impl IntoIterator<Item = (u64, 
 pub(super) fn read_links(first: u64, value: &[u8]) -> Result<Vec<(u64, Vec<u8>)>, Bad> {
     let (form, mut rest) = value.split_first().ok_or_else(|| bad("it is empty"))?;
     if *form != APART {
-        return Err(bad(&format!("form {form}")));
+        return Err(bad(format!("unsupported format version {form}")));
     }
     let count = take_number(&mut rest)?;
     let mut pages = Vec::new();
@@ -159,7 +160,7 @@ pub(super) fn read_links(first: u64, value: &[u8]) -> Result<Vec<(u64, Vec<u8>)>
         let page = first.checked_add(take_number(&mut rest)?).ok_or_else(|| bad("a number"))?;
         pages.push((page, Vec::new()));
     }
-    let plain = unpack(rest).map_err(|error| bad(&error.to_string()))?;
+    let plain = unpack(rest).map_err(bad)?;
     let mut rest = plain.as_slice();
     for (_, links) in &mut pages {
         *links = take(&mut rest)?.to_vec();
@@ -173,7 +174,7 @@ fn push(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 fn take<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Bad> {
-    let length = usize::try_from(take_number(rest)?).map_err(|error| bad(&error.to_string()))?;
+    let length = usize::try_from(take_number(rest)?).map_err(bad)?;
     let (bytes, behind) = rest.split_at_checked(length).ok_or_else(|| bad("it is cut"))?;
     *rest = behind;
     Ok(bytes)

@@ -5,7 +5,7 @@
 //! of the eight buckets below it gets one run. So an entry is written once a level, and nothing is ever read to be written
 //! again. Key: level u8, the bucket's bits u64 (the others 0), number of the run u64. Value: fingerprint u64, number u40.
 
-use super::{State, form};
+use super::{State, unreadable};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 
@@ -150,7 +150,7 @@ fn check(value: &[u8]) -> Result<(), StoreError> {
     if value.len().is_multiple_of(ENTRY) {
         Ok(())
     } else {
-        Err(form(Tree::PageIndex, &format!("a run of {} bytes", value.len())))
+        Err(unreadable(Tree::PageIndex, format!("a run of {} bytes", value.len())))
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) use self::write::{Change, NewLinks};
 
 use serde::{Deserialize, Serialize};
 
+use crate::causes::Cause;
 use crate::store::{Store, StoreError, Tree};
 
 /// Key of the state in tree `meta`.
@@ -46,7 +47,7 @@ impl State {
     /// The state of a store; that of an empty one where nothing was stored yet.
     pub fn read<S: Store>(store: &S) -> Result<Self, StoreError> {
         match store.get(Tree::Meta, STATE.as_bytes())? {
-            Some(value) => serde_json::from_slice(&value).map_err(|error| form(Tree::Meta, &error)),
+            Some(value) => serde_json::from_slice(&value).map_err(|error| unreadable(Tree::Meta, error)),
             None => Ok(Self::default()),
         }
     }
@@ -58,18 +59,14 @@ pub(crate) fn number_key(number: u64) -> [u8; 8] {
 }
 
 fn number_of_key(tree: Tree, key: &[u8]) -> Result<u64, StoreError> {
-    let number = <[u8; 8]>::try_from(key).map(u64::from_be_bytes).map_err(|error| form(tree, &error))?;
-    if number < index::NUMBERS { Ok(number) } else { Err(form(tree, &format!("a key of {number}"))) }
+    let number = <[u8; 8]>::try_from(key).map(u64::from_be_bytes).map_err(|error| unreadable(tree, error))?;
+    if number < index::NUMBERS { Ok(number) } else { Err(unreadable(tree, format!("a key of {number}"))) }
 }
 
-fn form(tree: Tree, detail: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Form { tree: tree.name(), detail: detail.to_string() }
+fn unreadable(tree: Tree, cause: impl Into<Cause>) -> StoreError {
+    StoreError::Unreadable { tree: tree.name(), source: cause.into() }
 }
 
 fn lost(tree: Tree, detail: impl Into<String>) -> StoreError {
     StoreError::Lost { tree: tree.name(), detail: detail.into() }
-}
-
-fn damaged(tree: Tree, error: &dyn std::fmt::Display) -> StoreError {
-    lost(tree, format!("readable records ({error})"))
 }

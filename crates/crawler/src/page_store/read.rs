@@ -1,7 +1,7 @@
 //! Finds the record of one page.
 
 use super::block::{self, Entry, Links};
-use super::{State, damaged, form, index, lost, number_key, number_of_key};
+use super::{State, index, lost, number_key, number_of_key, unreadable};
 use crate::frontier::HostId;
 use crate::record::{LinkRecord, PageRecord, decode_links};
 use crate::store::{Store, StoreError, Tree};
@@ -76,13 +76,13 @@ pub(crate) fn links_of_number<S: Store>(
             &apart
         }
     };
-    decode_links(bytes).map_err(|error| damaged(Tree::Links, &error))
+    decode_links(bytes).map_err(|error| unreadable(Tree::Links, error))
 }
 
 impl Entry {
     /// The record, or a part of it.
     pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, StoreError> {
-        serde_json::from_slice(&self.record).map_err(|error| form(Tree::Pages, &error))
+        serde_json::from_slice(&self.record).map_err(|error| unreadable(Tree::Pages, error))
     }
 
     /// The URL of the page. The record isn't read beyond it.
@@ -92,8 +92,8 @@ impl Entry {
         let read = serde::Deserializer::deserialize_map(&mut record, FirstUrl(&mut url));
         match (url, read) {
             (Some(url), _) => Ok(url),
-            (None, Err(error)) => Err(form(Tree::Pages, &error)),
-            (None, Ok(())) => Err(form(Tree::Pages, &"no URL")),
+            (None, Err(error)) => Err(unreadable(Tree::Pages, error)),
+            (None, Ok(())) => Err(unreadable(Tree::Pages, "no URL")),
         }
     }
 }
@@ -131,10 +131,10 @@ fn among_the_last<S: Store>(
     while below >= indexed {
         let Some((key, value)) = store.floor(Tree::Pages, &number_key(below))? else { break };
         let first = number_of_key(Tree::Pages, &key)?;
-        let heads = block::heads(&value).map_err(|error| damaged(Tree::Pages, &error))?;
+        let heads = block::heads(&value).map_err(|error| unreadable(Tree::Pages, error))?;
         let place = heads.iter().rposition(|head| head.host == host && head.page == page);
         if let Some(place) = place {
-            let entries = block::read(&value).map_err(|error| damaged(Tree::Pages, &error))?;
+            let entries = block::read(&value).map_err(|error| unreadable(Tree::Pages, error))?;
             return Ok(Some((first, entries, place)));
         }
         let Some(next) = first.checked_sub(1) else { break };
@@ -148,7 +148,7 @@ pub(super) fn block_at<S: Store>(store: &S, number: u64) -> Result<(u64, Vec<Ent
     let missing = || lost(Tree::Pages, format!("the record of page {number}"));
     let (key, value) = store.floor(Tree::Pages, &number_key(number))?.ok_or_else(missing)?;
     let first = number_of_key(Tree::Pages, &key)?;
-    let entries = block::read(&value).map_err(|error| damaged(Tree::Pages, &error))?;
+    let entries = block::read(&value).map_err(|error| unreadable(Tree::Pages, error))?;
     if number - first < entries.len() as u64 { Ok((first, entries)) } else { Err(missing()) }
 }
 
@@ -177,7 +177,7 @@ pub(super) fn links_block_at<S: Store>(
 ) -> Result<Option<(u64, LinkBlock)>, StoreError> {
     let Some((key, value)) = store.floor(Tree::Links, &number_key(number))? else { return Ok(None) };
     let first = number_of_key(Tree::Links, &key)?;
-    let pages = block::read_links(first, &value).map_err(|error| damaged(Tree::Links, &error))?;
+    let pages = block::read_links(first, &value).map_err(|error| unreadable(Tree::Links, error))?;
     Ok(Some((first, pages)))
 }
 
@@ -190,6 +190,6 @@ fn links_at<S: Store>(store: &S, number: u64) -> Result<Vec<u8>, StoreError> {
 /// The entries of a value of tree `pages`, by their numbers.
 pub(crate) fn entries(key: &[u8], value: &[u8]) -> Result<Vec<(u64, Entry)>, StoreError> {
     let first = number_of_key(Tree::Pages, key)?;
-    let entries = block::read(value).map_err(|error| damaged(Tree::Pages, &error))?;
+    let entries = block::read(value).map_err(|error| unreadable(Tree::Pages, error))?;
     Ok((first..).zip(entries).collect())
 }

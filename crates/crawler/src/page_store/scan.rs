@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::block::{self, Links};
-use super::{State, damaged, form, lost, number_of_key};
+use super::{State, lost, number_of_key, unreadable};
 use crate::frontier::HostId;
 use crate::record::{LinkRecord, PageRecord, decode_links};
 use crate::store::{Pair, Store, StoreError, Tree};
@@ -30,7 +30,7 @@ impl StoredPage {
 
     /// The record, or a part of it.
     pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, StoreError> {
-        serde_json::from_slice(&self.record).map_err(|error| form(Tree::Pages, &error))
+        serde_json::from_slice(&self.record).map_err(|error| unreadable(Tree::Pages, error))
     }
 
     /// The record as it is stored: JSON.
@@ -40,7 +40,7 @@ impl StoredPage {
 
     /// The links; none by [`scan`].
     pub fn links(&self) -> Result<Vec<LinkRecord>, StoreError> {
-        decode_links(&self.links).map_err(|error| damaged(Tree::Links, &error))
+        decode_links(&self.links).map_err(|error| unreadable(Tree::Links, error))
     }
 }
 
@@ -88,7 +88,7 @@ impl<'a> PageScan<'a> {
 
     fn read_value(&mut self, (key, value): &Pair) -> Result<(), StoreError> {
         let first = number_of_key(Tree::Pages, key)?;
-        let entries = block::read(value).map_err(|error| damaged(Tree::Pages, &error))?;
+        let entries = block::read(value).map_err(|error| unreadable(Tree::Pages, error))?;
         self.missing += first.saturating_sub(self.next);
         self.next = first + entries.len() as u64;
         for (number, entry) in (first..).zip(entries) {
@@ -168,7 +168,7 @@ impl LinkScan<'_> {
         let read = self.pairs.next()?.and_then(|(key, value)| {
             let first = number_of_key(Tree::Links, &key)?;
             self.ready =
-                block::read_links(first, &value).map_err(|error| damaged(Tree::Links, &error))?.into();
+                block::read_links(first, &value).map_err(|error| unreadable(Tree::Links, error))?.into();
             Ok(())
         });
         Some(read)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::block::{self, Entry, Links};
 use super::index::{self, Bucket};
 use super::read::LinkBlock;
-use super::{STATE, State, damaged, form, lost, number_key, read};
+use super::{STATE, State, lost, number_key, read, unreadable};
 use crate::frontier::HostId;
 use crate::record::{decode_links, encode_links, withhold_links};
 use crate::store::{Store, StoreError, Tree, Write};
@@ -152,7 +152,7 @@ impl PageWriter {
             }
         }
         self.enter(store, &mut writes)?;
-        let state = serde_json::to_vec(&self.state).map_err(|error| form(Tree::Meta, &error))?;
+        let state = serde_json::to_vec(&self.state).map_err(|error| unreadable(Tree::Meta, error))?;
         writes.push(Write::put(Tree::Meta, STATE, state));
         Ok(writes)
     }
@@ -179,7 +179,7 @@ impl PageWriter {
         let Change { host, page, record, links } = change;
         let number = self.state.count;
         if number >= index::NUMBERS {
-            return Err(form(Tree::Pages, &"there are too many pages"));
+            return Err(unreadable(Tree::Pages, "there are too many pages"));
         }
         let links = match links {
             NewLinks::Are(links) => links,
@@ -304,7 +304,7 @@ impl Entry {
 impl NewLinks {
     /// The new links, encoded; none where they stay. `old` gives those that are stored.
     fn after(self, old: impl FnOnce() -> Result<Vec<u8>, StoreError>) -> Result<Option<Vec<u8>>, StoreError> {
-        let error = |error| damaged(Tree::Links, &error);
+        let error = |error| unreadable(Tree::Links, error);
         match self {
             Self::Are(links) => Ok(Some(links)),
             Self::Stay => Ok(None),

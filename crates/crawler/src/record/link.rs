@@ -34,21 +34,21 @@ pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
-    postcard::to_extend(links, vec![FORMAT]).map_err(|error| RecordError::new(&error))
+    postcard::to_extend(links, vec![FORMAT]).map_err(RecordError::from)
 }
 
 /// Reads what [`encode_links`] wrote.
 pub fn decode_links(bytes: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
     match bytes.split_first() {
         None => Ok(Vec::new()),
-        Some((&FORMAT, rest)) => postcard::from_bytes(rest).map_err(|error| RecordError::new(&error)),
-        _ => Err(RecordError::new(&"links with an unsupported format version")),
+        Some((&FORMAT, rest)) => postcard::from_bytes(rest).map_err(RecordError::from),
+        _ => Err(RecordError::LinksVersion),
     }
 }
 
 /// Unpacks a page's links as databases of format 1 have them: compressed, one value per page.
 pub(crate) fn unpack_links(value: &[u8]) -> Result<Vec<LinkRecord>, RecordError> {
-    decode_links(&crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?)
+    decode_links(&crate::packed::unpack(value)?)
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ pub(crate) use self::words::in_words;
 
 use crate::ids::HostId;
 pub use crate::link_outcome::LinkOutcome;
+use crate::packed::UnpackError;
 use crate::url::Fingerprint;
 
 /// Key of what is entered by its URL: host id, fingerprint.
@@ -61,11 +62,18 @@ pub fn link_key(host: HostId, page: Fingerprint) -> Vec<u8> {
 
 /// What is wrong with a stored record.
 #[derive(Debug, thiserror::Error)]
-#[error("unreadable record: {0}")]
-pub struct RecordError(String);
-
-impl RecordError {
-    pub(crate) fn new(error: &dyn std::fmt::Display) -> Self {
-        Self(error.to_string())
-    }
+#[non_exhaustive]
+pub enum RecordError {
+    /// It can't be unpacked.
+    #[error("unreadable record")]
+    Packed(#[from] UnpackError),
+    /// Its JSON can't be read or written.
+    #[error("unreadable record")]
+    Json(#[from] serde_json::Error),
+    /// A page's links can't be read or written.
+    #[error("unreadable links")]
+    Links(#[from] postcard::Error),
+    /// A page's links were written by another version.
+    #[error("links with an unsupported format version")]
+    LinksVersion,
 }

@@ -22,11 +22,11 @@ impl RepairRecord {
 
     /// Packs the record.
     pub fn write(&self) -> Result<Vec<u8>, RecordError> {
-        serde_json::to_vec(self).map_err(|error| RecordError::new(&error))
+        serde_json::to_vec(self).map_err(RecordError::from)
     }
 
     /// Unpacks a record.
     pub fn read(value: &[u8]) -> Result<Self, RecordError> {
-        serde_json::from_slice(value).map_err(|error| RecordError::new(&error))
+        serde_json::from_slice(value).map_err(RecordError::from)
     }
 }

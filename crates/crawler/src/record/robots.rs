@@ -194,13 +194,13 @@ impl RobotsRecord {
 
     /// Packs the record.
     pub fn write(&self) -> Result<Vec<u8>, RecordError> {
-        serde_json::to_vec(self).map(crate::packed::pack).map_err(|error| RecordError::new(&error))
+        serde_json::to_vec(self).map(crate::packed::pack).map_err(RecordError::from)
     }
 
     /// Unpacks a record.
     pub fn read(value: &[u8]) -> Result<Self, RecordError> {
-        let plain = crate::packed::unpack(value).map_err(|error| RecordError::new(&error))?;
-        serde_json::from_slice(&plain).map_err(|error| RecordError::new(&error))
+        let plain = crate::packed::unpack(value)?;
+        serde_json::from_slice(&plain).map_err(RecordError::from)
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn entries<S: Store>(
 ) -> impl Iterator<Item = Result<(u64, Vec<DuePage>), StoreError>> + '_ {
     store.scan(Tree::Meta, PREFIX).map(|pair| {
         let (key, value) = pair?;
-        let damaged = |detail: &str| StoreError::Form { tree: Tree::Meta.name(), detail: detail.to_owned() };
+        let damaged = |what: &str| StoreError::Unreadable { tree: Tree::Meta.name(), source: what.into() };
         let number = key.get(PREFIX.len()..).and_then(|number| <[u8; 8]>::try_from(number).ok());
         let number = number.map(u64::from_be_bytes).ok_or_else(|| damaged("a key of the index"))?;
         let (pages, rest) = value.as_chunks::<12>();

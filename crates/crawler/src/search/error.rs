@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::causes::with_causes;
+use crate::causes::{Cause, with_causes};
 use crate::store::StoreError;
 
 /// Why the full-text index can't be read or written.
@@ -22,8 +22,8 @@ pub enum SearchError {
     #[error("{0}")]
     Query(String),
     /// The index itself, in tantivy's words.
-    #[error("the full-text index can't be read or written: {0}; `crawl index DIR` rebuilds it")]
-    Index(String),
+    #[error("the full-text index can't be read or written; `crawl index DIR` rebuilds it")]
+    Index(#[source] Cause),
     /// A file of it.
     #[error("can't {action} {}", .path.display())]
     Io {
@@ -61,8 +61,8 @@ impl SearchError {
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
         Self::Index(match error {
-            tantivy::TantivyError::ErrorInThread(_) => "a file of it couldn't be written".to_owned(),
-            error => error.to_string(),
+            tantivy::TantivyError::ErrorInThread(_) => "a file of it couldn't be written".into(),
+            error => error.into(),
         })
     }
 }
@@ -70,6 +70,6 @@ impl From<tantivy::TantivyError> for SearchError {
 /// Of tantivy's files.
 impl From<std::io::Error> for SearchError {
     fn from(error: std::io::Error) -> Self {
-        Self::Index(error.to_string())
+        Self::Index(error.into())
     }
 }

@@ -15,6 +15,8 @@ pub use self::sled::{SEGMENT_SIZE, SledStore, is_caught};
 
 use std::path::PathBuf;
 
+use crate::causes::Cause;
+
 /// The trees of a crawl's database. `docs/storage.md` gives their keys and values to the byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tree {
@@ -244,15 +246,15 @@ pub enum StoreError {
         /// What is missing.
         detail: String,
     },
-    /// A record has a form that this version doesn't know.
+    /// A record is damaged, or has a format version that isn't supported.
     #[error(
-        "record in tree `{tree}` has an unsupported format version ({detail}); it was written by another version of crawl"
+        "a record in tree `{tree}` is damaged or was written by another version of crawl; run `crawl repair DIR --out NEWDIR` to save what can be read"
     )]
-    Form {
+    Unreadable {
         /// The tree's name.
         tree: &'static str,
         /// What was found.
-        detail: String,
+        source: Cause,
     },
     /// An earlier commit failed; see [`Store::commit`].
     #[error("the database refuses writes after an earlier error")]

@@ -89,12 +89,12 @@ impl<S: Store> View<S> {
         urls: &PageUrls,
     ) -> Result<Option<ErrorRow>, ViewError> {
         let host = &stored.host.host;
-        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, error))?;
         let origin = url.origin().to_string();
         if last.as_ref().is_none_or(|(known, _)| *known != origin) {
             let value = self.store().last(Tree::Robots, &RobotsRecord::prefix(&origin))?;
             let record = value.map(|(_, value)| RobotsRecord::read(&value)).transpose();
-            let record = record.map_err(|error| ViewError::record(Tree::Robots, &error))?;
+            let record = record.map_err(|error| ViewError::record(Tree::Robots, error))?;
             *last = Some((origin, record));
         }
         let Some((_, Some(record))) = last else { return Ok(None) };

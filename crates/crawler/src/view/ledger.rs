@@ -59,8 +59,8 @@ impl<S: Store> View<S> {
 
 pub(super) fn decisions((key, value): &Pair) -> Result<(u64, Vec<Decision>), ViewError> {
     let first =
-        <[u8; 8]>::try_from(key.as_slice()).map_err(|error| ViewError::record(Tree::Ledger, &error))?;
-    let block = ledger::read(value).map_err(|error| ViewError::record(Tree::Ledger, &error))?;
+        <[u8; 8]>::try_from(key.as_slice()).map_err(|error| ViewError::record(Tree::Ledger, error))?;
+    let block = ledger::read(value).map_err(|error| ViewError::record(Tree::Ledger, error))?;
     Ok((u64::from_be_bytes(first), block.decisions))
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use meta::consent::Purpose;
 
 use super::host_ids::HostIds;
-use crate::causes::with_causes;
+use crate::causes::{Cause, with_causes};
 use crate::clock::Clock;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
@@ -44,12 +44,12 @@ pub enum ViewError {
     #[error(transparent)]
     Form(FormatError),
     /// A record can't be read.
-    #[error("a record of tree `{tree}` can't be read: {detail}")]
+    #[error("a record of tree `{tree}` can't be read")]
     Record {
         /// The tree's name.
         tree: &'static str,
         /// What is wrong with it.
-        detail: String,
+        source: Cause,
     },
     /// What has to be sorted can't be.
     #[error(transparent)]
@@ -60,12 +60,12 @@ pub enum ViewError {
 }
 
 impl ViewError {
-    pub(super) fn record(tree: Tree, detail: &dyn std::fmt::Display) -> Self {
-        Self::Record { tree: tree.name(), detail: detail.to_string() }
+    pub(super) fn record(tree: Tree, cause: impl Into<Cause>) -> Self {
+        Self::Record { tree: tree.name(), source: cause.into() }
     }
 
     pub(super) fn packed(tree: Tree) -> impl Fn(RecordError) -> Self {
-        move |error| Self::record(tree, &error)
+        move |error| Self::record(tree, error)
     }
 }
 

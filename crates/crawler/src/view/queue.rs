@@ -40,7 +40,7 @@ impl<S: Store> View<S> {
         let rows = stored.into_iter().flatten().map(move |stored| {
             let stored = stored?;
             let host = &stored.host;
-            let url = stored.url.url(&host.host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+            let url = stored.url.url(&host.host).map_err(|error| ViewError::record(Tree::Queue, error))?;
             Ok(QueueRow {
                 url: url.to_string(),
                 depth: stored.url.depth,

@@ -29,8 +29,7 @@ impl RowSorter {
         self.record.extend_from_slice(key);
         self.record.extend_from_slice(&place.to_be_bytes());
         let length = self.record.len() as u32;
-        let record =
-            postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(|error| form(&error))?;
+        let record = postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(other_row)?;
         self.record = record;
         self.record.extend_from_slice(&length.to_le_bytes());
         Ok(self.sorter.push(&self.record)?)
@@ -69,11 +68,11 @@ impl SortedRow {
     fn packed(&self) -> Result<&[u8], ViewError> {
         let split = self.0.split_last_chunk::<4>();
         let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
-        row.ok_or_else(|| form(&postcard::Error::DeserializeUnexpectedEnd))
+        row.ok_or_else(|| other_row(postcard::Error::DeserializeUnexpectedEnd))
     }
 
     pub(super) fn values(&self) -> Result<Vec<Value>, ViewError> {
-        postcard::from_bytes(self.packed()?).map_err(|error| form(&error))
+        postcard::from_bytes(self.packed()?).map_err(other_row)
     }
 
     /// Gives each value to a function.
@@ -82,11 +81,10 @@ impl SortedRow {
         &self,
         mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
     ) -> Result<(), ViewError> {
-        let (count, mut rest) =
-            postcard::take_from_bytes::<usize>(self.packed()?).map_err(|error| form(&error))?;
+        let (count, mut rest) = postcard::take_from_bytes::<usize>(self.packed()?).map_err(other_row)?;
         for _ in 0..count {
             let value;
-            (value, rest) = postcard::take_from_bytes(rest).map_err(|error| form(&error))?;
+            (value, rest) = postcard::take_from_bytes(rest).map_err(other_row)?;
             take(value)?;
         }
         Ok(())
@@ -94,10 +92,12 @@ impl SortedRow {
 }
 
 /// What was sorted comes back as it was given, or the disk is at fault.
-fn form(error: &postcard::Error) -> ViewError {
-    ViewError::Write(std::io::Error::other(format!(
-        "a temporary file holds another row than was written: {error}"
-    )))
+#[derive(Debug, thiserror::Error)]
+#[error("a temporary file holds another row than was written")]
+struct OtherRow(#[from] postcard::Error);
+
+fn other_row(error: postcard::Error) -> ViewError {
+    ViewError::Write(std::io::Error::other(OtherRow(error)))
 }
 
 /// The host of a URL or origin as the crawl writes them, normalised and without user information; a name is one itself.

@@ -67,7 +67,7 @@ impl<S: Store> View<S> {
         for stored in stored_queue(self.store())? {
             let stored = stored?;
             let url =
-                stored.url.url(&stored.host.host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+                stored.url.url(&stored.host.host).map_err(|error| ViewError::record(Tree::Queue, error))?;
             let mark = url.fingerprint(self.key()).0.to_be_bytes();
             met.push_parts(&[&mark, &[Met::QUEUED]])?;
             if stored.host.parked.is_some() {
@@ -292,7 +292,7 @@ impl<S: Store> ParkedUrls<'_, S> {
         if self.next != Some(place) {
             return Ok(None);
         }
-        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, &error))?;
+        let url = stored.url.url(host).map_err(|error| ViewError::record(Tree::Queue, error))?;
         Ok(Some(SkippedRow {
             url: url.to_string(),
             reason: PlainReason::Parked.into(),

@@ -140,7 +140,7 @@ impl<S: Store> View<S> {
         };
         let totals: Totals = match self.store().get(Tree::Meta, b"totals")? {
             Some(value) => {
-                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, &error))?
+                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, error))?
             }
             None => Totals::default(),
         };

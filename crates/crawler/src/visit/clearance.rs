@@ -169,5 +169,5 @@ fn rules_digest(entry: &Entry) -> Option<String> {
 pub(super) fn robots_url(origin: &Origin) -> Result<CrawlUrl, StoreError> {
     origin
         .robots_url()
-        .map_err(|error| StoreError::Form { tree: Tree::Queue.name(), detail: error.to_string() })
+        .map_err(|error| StoreError::Unreadable { tree: Tree::Queue.name(), source: error.into() })
 }

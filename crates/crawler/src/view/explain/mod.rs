@@ -159,7 +159,7 @@ impl<S: Store> View<S> {
         let mut found = Vec::new();
         for pair in self.store().scan(Tree::Ledger, &[]) {
             let pair = pair?;
-            let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
+            let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, error);
             let mut speaks = false;
             for url in spellings {
                 speaks = speaks || ledger::may_mention(&pair.1, url).map_err(bad)?;
@@ -176,7 +176,7 @@ impl<S: Store> View<S> {
 
     /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
-        let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, &error);
+        let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, error);
         for pair in self.store().scan(Tree::Ledger, &[]) {
             let pair = pair?;
             if ledger::may_say(&pair.1, Decided::NotListed.as_str()).map_err(bad)?

@@ -181,11 +181,11 @@ impl<S: Store> View<S> {
         let mut seeds = read_record(&dir.settings()).map(|record| record.seeds).unwrap_or_default();
         if let Some(value) = self.store().get(Tree::Meta, b"scope_added")? {
             let added: Added =
-                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, &error))?;
+                serde_json::from_slice(&value).map_err(|error| ViewError::record(Tree::Meta, error))?;
             seeds.extend(added.urls);
         }
         for seed in &seeds {
-            let seed = CrawlUrl::parse(seed).map_err(|error| ViewError::record(Tree::Meta, &error))?;
+            let seed = CrawlUrl::parse(seed).map_err(|error| ViewError::record(Tree::Meta, error))?;
             scope.add_seed(&seed);
         }
         Ok(Some(scope))
