@@ -44,7 +44,7 @@ pub struct Noted {
 
 impl Noted {
     /// The rest of the pause. All of it, if it is unknown how much time has passed.
-    pub fn left(&self, now: Option<Boot>) -> Delay {
+    pub fn remaining(&self, now: Option<Boot>) -> Delay {
         let passed = now.and_then(|now| now.since(self.boot)).unwrap_or_default();
         Delay { length: Duration::from_millis(self.wait_ms).saturating_sub(passed), why: self.why }
     }
@@ -141,7 +141,7 @@ impl PauseLog {
         let now = self.clock.boot();
         let part = self.path.with_extension("part");
         let mut kept = BufWriter::new(File::create(&part)?);
-        for noted in self.read()?.filter(|noted| !noted.left(now).length.is_zero()) {
+        for noted in self.read()?.filter(|noted| !noted.remaining(now).length.is_zero()) {
             serde_json::to_writer(&mut kept, &noted)?;
             kept.write_all(b"\n")?;
         }
@@ -217,13 +217,13 @@ mod tests {
         let log = PauseLog::open(top.path(), clock).unwrap();
         log.note("d.test", 404, Some(secs(9)));
         let noted: Vec<_> = log.noted().unwrap().collect();
-        let left: Vec<_> = noted
+        let remaining: Vec<_> = noted
             .iter()
-            .map(|noted| (noted.host.as_str(), noted.left(clock.boot()).length.as_secs_f64().round()))
+            .map(|noted| (noted.host.as_str(), noted.remaining(clock.boot()).length.as_secs_f64().round()))
             .collect();
-        assert_eq!(left, [("a.test", 3_580.0), ("b.test", 40.0), ("d.test", 9.0)]);
+        assert_eq!(remaining, [("a.test", 3_580.0), ("b.test", 40.0), ("d.test", 9.0)]);
         let rebooted = clock.next_process(true).boot();
-        assert_eq!(noted[0].left(rebooted).length, secs(3_600), "unknown: all of it");
+        assert_eq!(noted[0].remaining(rebooted).length, secs(3_600), "unknown: all of it");
         log.clear();
         assert!(!top.path().join(FILE).exists() && log.noted().unwrap().next().is_none());
         log.note("e.test", 429, None);

@@ -90,7 +90,7 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
                 "static" => DocumentState::Static,
                 "dynamic" => DocumentState::Dynamic,
                 _ if says_dynamic(content) => {
-                    directives.warnings.push(Warning::new("document state out of form, obeyed", source()));
+                    directives.warnings.push(Warning::new("malformed document state, applied", source()));
                     DocumentState::Dynamic
                 }
                 _ => return directives.warnings.push(Warning::new("not a document state", source())),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dynamic_page_is_one_in_a_value_out_of_form_too() {
+    fn a_dynamic_page_is_one_in_a_value_malformed_too() {
         for content in ["dynamic.", "static, dynamic", "\u{200b}DYNAMIC|x", "ｄｙｎａｍｉｃ", "state=dynamic"]
         {
             let read = read("document-state", content);

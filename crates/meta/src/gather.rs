@@ -111,7 +111,7 @@ impl<'a> Gathered<'a> {
                 && (trim(word) == "*" || addresses(trim(word), agent, dialect))
             {
                 is_listed = true;
-                return self.warn("agent scope out of form, taken for us", word, place);
+                return self.warn("malformed agent scope, applied to this robot", word, place);
             }
             let is_ours = match scope {
                 Scope::All => true,
@@ -137,7 +137,7 @@ impl<'a> Gathered<'a> {
     fn read_restrictions(&mut self, place: Place<'a>) {
         read_content(place.text, &mut |found| {
             if is_restriction(&found) {
-                self.warn("name out of form, taken for us", place.name, place);
+                self.warn("malformed name, applied to this robot", place.name, place);
                 self.take(&found, place);
             }
         });
@@ -149,7 +149,7 @@ impl<'a> Gathered<'a> {
         read_content(place.text, &mut |found| {
             let allows =
                 |term| matches!(term, Term::All | Term::Index | Term::Follow | Term::Archive | Term::Snippet);
-            if let Found::Term(term) | Found::OutOfForm(term) = found
+            if let Found::Term(term) | Found::Malformed(term) = found
                 && !allows(term)
             {
                 self.say(term, place);
@@ -173,13 +173,13 @@ impl<'a> Gathered<'a> {
     fn take(&mut self, found: &Found<'_>, place: Place<'a>) {
         match *found {
             Found::Term(term) => self.say(term, place),
-            Found::OutOfForm(term) => {
+            Found::Malformed(term) => {
                 self.say(term, place);
-                self.warn("directive out of form, obeyed", &term.to_string(), place);
+                self.warn("malformed directive, applied", &term.to_string(), place);
             }
             Found::BadValue(text) => self.warn("the value can't be used", text, place),
             Found::Unknown(text) => self.warn("no known directive", text, place),
-            Found::BadScope(text) => self.warn("agent scope out of form, taken for everybody", text, place),
+            Found::BadScope(text) => self.warn("malformed agent scope, applied to every robot", text, place),
             Found::Cut => self.warn("too long: of its end only restrictions were read", "", place),
         }
     }
@@ -217,7 +217,7 @@ impl<'a> Gathered<'a> {
 }
 
 fn is_restriction(found: &Found<'_>) -> bool {
-    matches!(found, Found::Term(term) | Found::OutOfForm(term) if term.restricts())
+    matches!(found, Found::Term(term) | Found::Malformed(term) if term.restricts())
 }
 
 /// Tells whether a tag or scope of this name is for us, ignoring case.

@@ -38,7 +38,7 @@ pub struct Scoped {
 pub fn parse_header_line(name: &str, value: &str) -> Vec<Scoped> {
     let mut read = Vec::new();
     read_header_line(name, value, &mut |scope, found| {
-        if let Found::Term(term) | Found::OutOfForm(term) = found {
+        if let Found::Term(term) | Found::Malformed(term) = found {
             read.push(Scoped { scope: scope.clone(), term });
         }
     });

@@ -13,7 +13,7 @@ mod fold;
 mod gather;
 mod header;
 mod link;
-mod out_of_form;
+mod malformed;
 mod refresh;
 mod resolve;
 

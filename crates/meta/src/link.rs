@@ -13,7 +13,7 @@ pub struct RelEffects {
     pub noreferrer: bool,
     /// A word that counts was read from a value that isn't words split at blanks (`nofollow,noopener`).
     #[serde(default)]
-    pub out_of_form: bool,
+    pub malformed: bool,
 }
 
 /// The keyword of a `rel` that keeps a link out of the queue.
@@ -65,8 +65,8 @@ pub fn link_rel(rel: &str) -> RelEffects {
         effects.noreferrer |= word.eq_ignore_ascii_case("noreferrer");
     }
     if effects.nofollow.is_none() && !is_plain(rel) {
-        let read = out_of_form(rel);
-        effects.out_of_form = read.nofollow.is_some() || read.noreferrer && !effects.noreferrer;
+        let read = malformed(rel);
+        effects.malformed = read.nofollow.is_some() || read.noreferrer && !effects.noreferrer;
         effects.nofollow = read.nofollow;
         effects.noreferrer |= read.noreferrer;
     }
@@ -83,7 +83,7 @@ fn is_plain(rel: &str) -> bool {
 
 /// Reads the words of a value that isn't split at blanks. A word with hyphens is one: `no-follow` is `nofollow`, and
 /// `nofollow-not` is not.
-fn out_of_form(rel: &str) -> RelEffects {
+fn malformed(rel: &str) -> RelEffects {
     let mut effects = RelEffects::default();
     let mut read = |word: &str| match word {
         "nofollow" => effects.nofollow = effects.nofollow.or(Some(NoFollow::NoFollow)),
@@ -210,8 +210,8 @@ mod tests {
             assert_eq!((effects.may_queue(), effects.noreferrer), (may_queue, noreferrer), "{rel}");
         }
         assert_eq!(link_rel("ugc nofollow").nofollow, Some(NoFollow::Ugc));
-        assert!(link_rel("ugc,nofollow").out_of_form && link_rel("no follow").out_of_form);
-        assert!(!link_rel("nofollow noopener").out_of_form && !link_rel("a,b").out_of_form);
+        assert!(link_rel("ugc,nofollow").malformed && link_rel("no follow").malformed);
+        assert!(!link_rel("nofollow noopener").malformed && !link_rel("a,b").malformed);
     }
 
     #[test]

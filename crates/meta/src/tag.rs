@@ -50,7 +50,7 @@ impl MetaTag {
 pub fn parse_content(content: &str) -> Vec<Term> {
     let mut terms = Vec::new();
     read_content(content, &mut |found| {
-        if let Found::Term(term) | Found::OutOfForm(term) = found {
+        if let Found::Term(term) | Found::Malformed(term) = found {
             terms.push(term);
         }
     });

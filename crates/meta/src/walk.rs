@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::term::Term;
-use crate::{Scope, out_of_form, parse_date};
+use crate::{Scope, malformed, parse_date};
 
 /// Bytes of one value that are read as a list. (Google's successor field asks for at least 8 KiB.)
 pub(crate) const VALUE_LIMIT: usize = 64 * 1024;
@@ -20,7 +20,7 @@ pub(crate) enum Found<'a> {
     /// A term.
     Term(Term),
     /// A term that restricts, in a piece that is no list of terms.
-    OutOfForm(Term),
+    Malformed(Term),
     /// A term whose value or date can't be used.
     BadValue(&'a str),
     /// Something that is no term.
@@ -64,18 +64,18 @@ pub(crate) fn walk<'a>(value: &'a str, form: Form, found: &mut dyn FnMut(&Scope,
             if let Some((date, length)) = date(&rest[value_at..], form.separators) {
                 found(&scope, Found::Term(Term::UnavailableAfter(date)));
                 next = value_at + length;
-            } else if let Some((date, length)) = out_of_form::date(&rest[value_at..]) {
-                found(&scope, Found::OutOfForm(Term::UnavailableAfter(date)));
+            } else if let Some((date, length)) = malformed::date(&rest[value_at..]) {
+                found(&scope, Found::Malformed(Term::UnavailableAfter(date)));
                 next = value_at + length;
             } else {
                 found(&scope, Found::BadValue(piece));
-                read_out_of_form(&piece[colon..], form, &mut scope, found);
+                read_malformed(&piece[colon..], form, &mut scope, found);
             }
         } else {
             read_piece(piece, form, &mut scope, found);
         }
         let mut chars = rest[next..].chars();
-        // A date that was read out of form may end before a separator.
+        // A malformed date may end before a separator.
         if next >= end && chars.next().is_none() {
             break;
         }
@@ -134,10 +134,10 @@ fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn
     let (name, colon) = split_name(piece, b":");
     if let (Some(term), Some(_)) = (Term::from_word(name), colon) {
         // What follows a prohibition is a remark; what follows a permission may take it back.
-        if is_for_one && (!term.allows() || out_of_form::restrictions(piece).is_empty()) {
+        if is_for_one && (!term.allows() || malformed::restrictions(piece).is_empty()) {
             return found(scope, Found::Term(term));
         }
-        return read_out_of_form(piece, form, scope, found);
+        return read_malformed(piece, form, scope, found);
     }
     if let Some(term) = Term::from_word(piece) {
         return found(scope, Found::Term(term));
@@ -145,7 +145,7 @@ fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn
     let read = |word| pair(word).or_else(|| Term::from_word(trim(word)).map(Found::Term));
     let is_known = |word| matches!(read(word), Some(Found::Term(_)));
     let is_list = piece.split_whitespace().all(is_known);
-    let hidden = if is_list { Vec::new() } else { out_of_form::restrictions(piece) };
+    let hidden = if is_list { Vec::new() } else { malformed::restrictions(piece) };
     let is_plain = |term: &Term| piece.split_whitespace().any(|word| read(word) == Some(Found::Term(*term)));
     let is_understood = is_list || is_for_one && hidden.iter().all(is_plain);
     for word in piece.split_whitespace() {
@@ -156,12 +156,12 @@ fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn
         }
     }
     if !is_understood {
-        read_out_of_form(piece, form, scope, found);
+        read_malformed(piece, form, scope, found);
     }
 }
 
 /// Reads what restricts in a piece that is no list of terms. After a second name, it is unclear which robot the rest addresses.
-fn read_out_of_form<'a>(
+fn read_malformed<'a>(
     piece: &'a str,
     form: Form,
     scope: &mut Scope,
@@ -178,8 +178,8 @@ fn read_out_of_form<'a>(
 }
 
 fn say_restrictions<'a>(text: &str, scope: &Scope, found: &mut dyn FnMut(&Scope, Found<'a>)) {
-    for term in out_of_form::restrictions(text) {
-        found(scope, Found::OutOfForm(term));
+    for term in malformed::restrictions(text) {
+        found(scope, Found::Malformed(term));
     }
 }
 
@@ -242,7 +242,7 @@ fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Opened, usize)> {
     let (name, after) = split_name(piece, openers);
     let after = after?;
     let name = trim(name);
-    if Term::is_name(name) || !out_of_form::restrictions(name).is_empty() {
+    if Term::is_name(name) || !malformed::restrictions(name).is_empty() {
         return None;
     }
     let is_part = |part: &str| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));

@@ -183,7 +183,7 @@ fn what_robots_txt_forbids_a_new_crawl_reads_again() {
     let denies = || Answer::robots(Rules::default().deny("/x"));
     let scene = Scene::new(site("x").page("a.test", "/robots.txt", denies()));
     scene.crawl().run();
-    assert_eq!(fate(&scene, X), "left_out");
+    assert_eq!(fate(&scene, X), "skipped");
     let answer = says(&scene, X, "the site: a robots.txt that allows it, then a new crawl");
     assert!(answer.contains("robots.txt denies it: line 2"), "{answer}");
     assert!(!has(&new_crawl(&scene, "http://a.test/", &[]), X));
@@ -213,7 +213,7 @@ fn links_that_forbid_to_be_followed_need_other_pages_or_a_seed() {
         let scene = Scene::new(site("x"));
         scene.server.change("a.test", "/", html(&front));
         scene.crawl().run();
-        assert_eq!(fate(&scene, X), "left_out");
+        assert_eq!(fate(&scene, X), "skipped");
         says(&scene, X, words);
         says(&scene, X, "the URL in the seed file of a new crawl");
         assert!(has(&new_crawl(&scene, X, &[]), X));
@@ -342,7 +342,7 @@ fn another_purpose_that_the_site_permits_is_served() {
     let scene = Scene::new(site("x").page("a.test", "/robots.txt", denies));
     scene.crawl().args(["--purpose", "ai-train"]).run();
     let url = "http://a.test/";
-    assert_eq!(fate(&scene, url), "left_out");
+    assert_eq!(fate(&scene, url), "skipped");
     says(&scene, url, "a new crawl with another --purpose that the site permits");
     assert!(has(&new_crawl(&scene, url, &["--purpose", "search"]), url));
 }

@@ -66,7 +66,7 @@ fn a_plan_asks_for_robots_and_sitemaps_alone() {
         (&json!(5), &json!(4), &json!(0))
     );
     let a = host(&plan_made, "a.test");
-    assert_eq!((&a["delay"], &a["left"]), (&json!(2.0), &Value::Null));
+    assert_eq!((&a["delay"], &a["skip_reason"]), (&json!(2.0), &Value::Null));
     assert!(a["delay_from"].as_str().unwrap().starts_with("Crawl-delay, line "), "{a}");
     // Four pages, robots.txt, two sitemaps that aren't denied: six gaps.
     assert_eq!((&a["requests"], &a["least_duration"]), (&json!(7), &json!(12.0)));
@@ -139,7 +139,7 @@ fn hosts_that_a_crawl_would_skip_are_neither_fetchable_nor_in_the_duration() {
         ("forbidden.test", "robots.txt closes the whole site: "),
     ] {
         let host = host(&none, name);
-        assert!(host["left"].as_str().unwrap().starts_with(why), "{host}");
+        assert!(host["skip_reason"].as_str().unwrap().starts_with(why), "{host}");
         let counts = ["allowed", "requests", "least_duration"].map(|name| host[name].clone());
         assert_eq!(counts, [json!(0), json!(1), json!(0.0)], "{host}");
     }

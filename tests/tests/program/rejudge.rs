@@ -296,7 +296,7 @@ fn what_a_changed_setting_excluded_is_fetched_and_nothing_else_again() {
         let skipped = scene.table("skipped");
         assert!(skipped.iter().any(|row| row["url"] == url && row["reason"] == reason), "{url}: {skipped:?}");
         let story = explain(&scene, url, 1);
-        assert_eq!(story["fate"], "left_out", "{url}");
+        assert_eq!(story["fate"], "skipped", "{url}");
         let change = story["change"].to_string();
         assert!(change.contains(case.says), "{reason}: {change}");
         assert!(!asked(&scene).contains_key(url));

@@ -179,8 +179,8 @@ async fn hours(web: &Web, seed: u64, commits: u64) -> Hours {
                 }
                 // A window closed before the last of its pages. No run waits until the next day, and one that begins then goes on.
                 let waits = |(_, why, _): &(String, String, u64)| why.contains("visit-time");
-                assert!(summary.left.iter().all(waits), "seed {seed}: {:?}", summary.left);
-                assert!(days.elapsed() < Duration::from_hours(48), "seed {seed}: {:?}", summary.left);
+                assert!(summary.remaining.iter().all(waits), "seed {seed}: {:?}", summary.remaining);
+                assert!(days.elapsed() < Duration::from_hours(48), "seed {seed}: {:?}", summary.remaining);
                 pass(Duration::from_hours(1)).await;
             }
             Err(CommitError::Store(StoreError::Crash(_) | StoreError::Stopped)) => {

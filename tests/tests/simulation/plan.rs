@@ -161,10 +161,10 @@ fn compare(host: &HostPlan, done: &Done, known: impl Fn(&str) -> bool, wrong: &m
     let blocked = host.origins.iter().flat_map(|origin| &origin.blocked_by);
     let blocked: BTreeMap<_, _> = blocked.map(|by| ((by.line, by.rule.clone()), by.count)).collect();
     // A crawl that waits for no such gap doesn't come to judge the host's URLs.
-    if !host.left.as_ref().is_some_and(|why| why.contains("is over max-crawl-delay")) {
+    if !host.skip_reason.as_ref().is_some_and(|why| why.contains("is over max-crawl-delay")) {
         check("denied", format!("{blocked:?}"), format!("{denied:?}"));
     }
-    if host.left.is_some() {
+    if host.skip_reason.is_some() {
         check("pages of a skipped host", String::from("0"), of_host(&done.asked, name).len().to_string());
         check("duration of a skipped host", host.least_duration.to_string(), String::from("0"));
     }
@@ -194,7 +194,7 @@ fn sums(plan: &Plan, wrong: &mut Vec<String>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_says_what_the_crawl_then_does() {
-    let (mut wrong, mut plain, mut left) = (Vec::new(), 0, BTreeMap::new());
+    let (mut wrong, mut plain, mut reasons) = (Vec::new(), 0, BTreeMap::new());
     for number in numbers() {
         let web = web(number);
         // Before: with every URL of the web as a seed, robots.txt alone is asked for.
@@ -215,13 +215,13 @@ async fn a_plan_says_what_the_crawl_then_does() {
         for host in &before.hosts {
             compare(host, &done, |url| seeds.contains(url), &mut wrong);
         }
-        for host in before.hosts.iter().filter(|host| host.left.is_some()) {
+        for host in before.hosts.iter().filter(|host| host.skip_reason.is_some()) {
             // What a crawl doesn't come to judge, by the model.
             let rules = &web.sites[&host.host].robots.rules;
             let denied = of_host(&web.seeds, &host.host);
             let denied = denied.into_iter().filter(|url| !rules.allows(Web::split(url).1)).count();
             let blocked: u64 = host.origins.iter().map(|origin| origin.blocked).sum();
-            let slow = host.left.as_ref().is_some_and(|why| why.contains("is over max-crawl-delay"));
+            let slow = host.skip_reason.as_ref().is_some_and(|why| why.contains("is over max-crawl-delay"));
             if slow && blocked != denied as u64 {
                 wrong.push(format!("{}: {blocked} denied in the plan, {denied} in the model", host.host));
             }
@@ -230,13 +230,13 @@ async fn a_plan_says_what_the_crawl_then_does() {
             compare(host, &done, |_| true, &mut wrong);
             let site = &web.sites[&host.host];
             let expected = skipped(&web, &host.host, site);
-            let reason = host.left.as_deref();
+            let reason = host.skip_reason.as_deref();
             if reason.is_some() != expected.is_some()
                 || !reason.unwrap_or_default().starts_with(expected.unwrap_or_default())
             {
                 wrong.push(format!("{}: {reason:?} in the plan, {expected:?} in the model", host.host));
             }
-            *left.entry(expected).or_insert(0) += 1;
+            *reasons.entry(expected).or_insert(0) += 1;
             let requests = done.requests(&host.host).count() as u64;
             if is_plain(&web, &host.host, site) {
                 plain += 1;
@@ -249,7 +249,7 @@ async fn a_plan_says_what_the_crawl_then_does() {
         for (url, evidence, allowed) in ahead.judged.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let denied = done.denied.get(url.as_str());
             let host = before.hosts.iter().find(|host| host.host == url.host());
-            if host.is_none_or(|host| host.left.is_some()) && *allowed {
+            if host.is_none_or(|host| host.skip_reason.is_some()) && *allowed {
                 wrong.push(format!("{url}: its host is skipped, and it was judged to be fetched"));
             }
             if *allowed != denied.is_none() || denied.is_some_and(|denied| *denied != by(evidence)) {
@@ -258,8 +258,9 @@ async fn a_plan_says_what_the_crawl_then_does() {
         }
         sums(&before, &mut wrong);
         sums(&after, &mut wrong);
-        let hosts =
-            |plan: &Plan| plan.hosts.iter().map(|host| (host.host.clone(), host.left.is_some())).collect();
+        let hosts = |plan: &Plan| {
+            plan.hosts.iter().map(|host| (host.host.clone(), host.skip_reason.is_some())).collect()
+        };
         let (one, other): (Vec<_>, Vec<_>) = (hosts(&before), hosts(&after));
         if one != other {
             wrong.push(format!("hosts: {one:?} before, {other:?} after"));
@@ -270,8 +271,8 @@ async fn a_plan_says_what_the_crawl_then_does() {
         assert!(wrong.len() < 20, "{}", wrong.join("\n"));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    println!("{plain} plain hosts; {left:?}");
-    assert!(plain >= 20 && left.len() == 5, "{plain} plain hosts; {left:?}");
+    println!("{plain} plain hosts; {reasons:?}");
+    assert!(plain >= 20 && reasons.len() == 5, "{plain} plain hosts; {reasons:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -297,7 +298,7 @@ async fn the_least_duration_is_what_the_gaps_and_windows_take() {
     for host in &plan.hosts {
         let (took, least) = (done.took(&host.host).as_secs_f64(), host.least_duration);
         let requests = done.requests(&host.host).count();
-        assert!(requests > 100 && host.left.is_none() && host.requests == requests as u64, "{host:?}");
+        assert!(requests > 100 && host.skip_reason.is_none() && host.requests == requests as u64, "{host:?}");
         let requests = requests as f64;
         // An answer takes 20 ms, and each gap is waited for 20 ms longer. Where a rate changes, one gap is either.
         let slack = requests * 0.041 + if host.host == "ranges.test" { 30.0 } else { 0.0 };

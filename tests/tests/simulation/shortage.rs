@@ -120,7 +120,7 @@ async fn a_shortage_that_lasts_ends_the_run_and_leaves_the_rest_queued() {
         // What else is there stays queued, and the summary says so.
         if summary.queued > 0 {
             assert_eq!(summary.end, End::Limit("local-patience 600s".to_owned()), "seed {seed}");
-            assert!(summary.left_hosts > 0, "seed {seed}: {summary:?}");
+            assert!(summary.remaining_hosts > 0, "seed {seed}: {summary:?}");
             remaining += 1;
         } else {
             assert_eq!(summary.end, End::Complete, "seed {seed}");

@@ -345,9 +345,9 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         };
         let lifetime = version.lifetime();
         let age = version.known.age(log, asked.from).least;
-        let left = lifetime - age;
+        let remaining = lifetime - age;
         // Within 24 hours of its fetch, and before its own end.
-        let margin = left.min(24.0 * 3600.0 + 60.0 - age);
+        let margin = remaining.min(24.0 * 3600.0 + 60.0 - age);
         if is_lost && margin < 0.0 {
             // The version that came after it isn't there.
             checks.known.case();
@@ -357,7 +357,7 @@ impl<'a, S: Store> RobotsTxt<'a, S> {
         if !checks.known.margin(margin) {
             let what = format!(
                 "the robots.txt in effect was fetched {age:.0} s before, and expired {:.0} s before",
-                -left
+                -remaining
             );
             checks.known.broken(&asked.url, at, what);
         }

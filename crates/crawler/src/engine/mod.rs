@@ -456,9 +456,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn summary(&mut self, end: End, now: Now) -> Result<Summary, StoreError> {
-        let left = self.frontier.remaining(now, HOSTS_LISTED)?;
-        let left_hosts = self.frontier.remaining_hosts();
-        Ok(Summary { end, totals: self.totals, queued: self.frontier.counts().queued, left, left_hosts })
+        let remaining = self.frontier.remaining(now, HOSTS_LISTED)?;
+        let remaining_hosts = self.frontier.remaining_hosts();
+        Ok(Summary {
+            end,
+            totals: self.totals,
+            queued: self.frontier.counts().queued,
+            remaining,
+            remaining_hosts,
+        })
     }
 }
 

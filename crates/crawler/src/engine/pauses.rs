@@ -17,8 +17,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // If the machine was rebooted since, the last of them shows at least how old the others were by then.
         let newest = pauses.noted()?.last().and_then(|noted| noted.boot);
         for noted in pauses.noted()? {
-            let mut wait = noted.left(boot);
-            wait.length = wait.length.min(noted.left(newest).length);
+            let mut wait = noted.remaining(boot);
+            wait.length = wait.length.min(noted.remaining(newest).length);
             let Noted { host, status, .. } = noted;
             if wait.length.is_zero() {
                 continue;

@@ -95,12 +95,15 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
             let shortage = self.gates.shortage.until().map(|_| DelayReason::LocalShortage);
             let held =
-                shortage.or(self.gates.quotas.until().map(|(_, why)| why)).filter(|_| host.left.is_zero());
-            if let Some(why) = held.or((host.left > Duration::ZERO).then_some(host.why)) {
+                shortage.or(self.gates.quotas.until().map(|(_, why)| why)).filter(|_| host.remaining.is_zero());
+            if let Some(why) = held.or((host.remaining > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;
             }
-            let left =
-                host.gap.length.saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX)).max(host.left);
+            let left = host
+                .gap
+                .length
+                .saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX))
+                .max(host.remaining);
             if slowest.as_ref().is_none_or(|(_, _, most, _)| left > *most) {
                 slowest = Some((host.host, host.queued, left, host.why));
             }

@@ -99,7 +99,7 @@ pub struct Summary {
     /// URLs still queued.
     pub queued: u64,
     /// Hosts that hold them: name, reason, URLs. The first [`HOSTS_LISTED`].
-    pub left: Vec<(String, String, u64)>,
+    pub remaining: Vec<(String, String, u64)>,
     /// How many hosts hold them.
-    pub left_hosts: u64,
+    pub remaining_hosts: u64,
 }

@@ -79,7 +79,7 @@ pub(super) struct PageSink<'l> {
     pub(super) json_ld: Vec<String>,
     /// Blocks of JSON-LD that aren't JSON.
     pub(super) bad_json_ld: u32,
-    json_ld_left: usize,
+    json_ld_remaining: usize,
     pub(super) open_json_ld: Option<Vec<u8>>,
     pub(super) limits_hit: Vec<LimitHit>,
 }
@@ -111,7 +111,7 @@ impl<'l> PageSink<'l> {
             text: want_text.then(|| VisibleText::new(limits.text_bytes)),
             json_ld: Vec::new(),
             bad_json_ld: 0,
-            json_ld_left: limits.json_ld_bytes,
+            json_ld_remaining: limits.json_ld_bytes,
             open_json_ld: None,
             limits_hit: Vec::new(),
         }
@@ -217,10 +217,10 @@ impl<'l> PageSink<'l> {
         let size = text_size(&json);
         if size > self.limits.json_ld_block_bytes {
             self.hit(LimitHit::JsonLdBlock);
-        } else if size + JSON_LD_BLOCK > self.json_ld_left {
+        } else if size + JSON_LD_BLOCK > self.json_ld_remaining {
             self.hit(LimitHit::JsonLd);
         } else {
-            self.json_ld_left -= size + JSON_LD_BLOCK;
+            self.json_ld_remaining -= size + JSON_LD_BLOCK;
             self.json_ld.push(json);
         }
     }
@@ -299,7 +299,7 @@ impl TagSink for PageSink<'_> {
             if length > self.limits.json_ld_block_bytes {
                 self.open_json_ld = None;
                 self.hit(LimitHit::JsonLdBlock);
-            } else if length > self.json_ld_left {
+            } else if length > self.json_ld_remaining {
                 self.open_json_ld = None;
                 self.hit(LimitHit::JsonLd);
             } else {

@@ -183,20 +183,20 @@ fn without_cdata(text: &str) -> Cow<'_, str> {
     if !text.contains(START) {
         return text.into();
     }
-    let mut left = String::with_capacity(text.len());
+    let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, section)) = rest.split_once(START) {
-        left.push_str(before);
+        kept.push_str(before);
         let Some((_, after)) = section.split_once("]]>") else {
             // Sections without end hide nothing.
             rest = "";
-            left.push_str(&section.replace(START, ""));
+            kept.push_str(&section.replace(START, ""));
             break;
         };
         rest = after;
     }
-    left.push_str(rest);
-    left.into()
+    kept.push_str(rest);
+    kept.into()
 }
 
 /// Returns whether a tag may address the robot.

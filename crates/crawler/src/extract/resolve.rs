@@ -31,7 +31,7 @@ pub(super) fn links(
     let addresses = std::mem::take(&mut page.addresses);
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| charset.encode(query).0;
     let mut links = Vec::with_capacity(raw_links.len());
-    let mut left = bytes;
+    let mut remaining = bytes;
     for raw in raw_links {
         let address = &addresses[raw.address.clone()];
         let mut options = Url::options().base_url(Some(base));
@@ -44,11 +44,11 @@ pub(super) fn links(
             continue;
         }
         let size = target.as_ref().map_or_else(String::len, |url| url.as_str().len());
-        if size > left {
+        if size > remaining {
             page.hit(LimitHit::LinkBytes);
             break;
         }
-        left -= size;
+        remaining -= size;
         links.push(link(raw, target));
     }
     links

@@ -191,7 +191,7 @@ pub struct Waiting<'a> {
     /// What for.
     pub why: DelayReason,
     /// How much longer.
-    pub left: Duration,
+    pub remaining: Duration,
     /// The gap in force.
     pub gap: Delay,
     /// URLs it holds back.

@@ -152,7 +152,7 @@ impl<S: Store> Frontier<S> {
         idle.map(move |(_, host)| Waiting {
             host: &host.name,
             why: host.wait.why,
-            left: host.not_before.saturating_sub(now.mono),
+            remaining: host.not_before.saturating_sub(now.mono),
             gap: host.gap,
             queued: host.queued(),
             parked: host.parked.as_deref(),

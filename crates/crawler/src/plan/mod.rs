@@ -134,7 +134,7 @@ pub struct HostPlan {
     pub delay_from: String,
     /// Set where the whole host would be skipped, in words: it asks for too long a gap, or its robots.txt is unreachable or
     /// closes it. Of such a host robots.txt alone is asked for.
-    pub left: Option<String>,
+    pub skip_reason: Option<String>,
     /// URLs known that would be fetched; none where the host would be skipped.
     pub allowed: u64,
     /// Requests that they take at least, with robots.txt and sitemaps.
@@ -265,7 +265,7 @@ impl Draft {
             host: host.to_owned(),
             delay: basis.delay.as_secs_f64(),
             delay_from: "configured".to_owned(),
-            left: None,
+            skip_reason: None,
             allowed: 0,
             requests: 0,
             least_duration: 0.0,
@@ -291,7 +291,7 @@ impl Draft {
             let every = asked.every.as_secs_f64();
             if asked.every > basis.max_crawl_delay {
                 let most = basis.max_crawl_delay.as_secs_f64();
-                host.left =
+                host.skip_reason =
                     Some(format!("{field} {every} s (line {}) is over max-crawl-delay {most} s", asked.line));
             }
             if every > host.delay {
@@ -310,8 +310,8 @@ impl Draft {
 
     fn plan(self, basis: &Basis) -> HostPlan {
         let Self { mut host, mut origins } = self;
-        host.left = host.left.take().or_else(|| closed(&origins));
-        if host.left.is_some() {
+        host.skip_reason = host.skip_reason.take().or_else(|| closed(&origins));
+        if host.skip_reason.is_some() {
             for origin in &mut host.origins {
                 origin.skipped = std::mem::take(&mut origin.allowed);
             }
@@ -321,7 +321,7 @@ impl Draft {
         }
         host.allowed = host.origins.iter().map(|origin| origin.allowed).sum();
         host.requests = origins.iter().map(|origin| origin.robots + origin.others).sum();
-        if host.left.is_none() {
+        if host.skip_reason.is_none() {
             host.least_duration = least_duration(&origins, basis).as_secs_f64();
         }
         host

@@ -32,7 +32,7 @@ impl Plan {
                 duration(self.least_duration)
             ),
         )?;
-        let skipped = hosts.iter().filter(|host| host.left.is_some()).count();
+        let skipped = hosts.iter().filter(|host| host.skip_reason.is_some()).count();
         if skipped > 0 {
             let words = "would be skipped: only robots.txt is requested";
             line(out, &format!("  {} {words}", count(skipped as u64, "host")))?;
@@ -46,7 +46,7 @@ impl HostPlan {
         writeln!(out)?;
         line(out, &self.host)?;
         item(out, "delay", &format!("{} s between requests ({})", self.delay, self.delay_from))?;
-        if let Some(why) = &self.left {
+        if let Some(why) = &self.skip_reason {
             item(out, "skipped", &format!("the host would be skipped: {why}"))?;
         }
         let least = duration(self.least_duration);

@@ -94,25 +94,25 @@ pub(super) fn statement(
     end: Option<&EndRecord>,
     held: Option<&HeldBack>,
 ) -> (Status, String, Vec<Counted>) {
-    let left = queued(record);
+    let remaining = queued(record);
     let mut reasons: Vec<Counted> = held
         .iter()
         .flat_map(|held| &held.reasons)
         .map(|(what, count)| Counted { what: what.clone(), count: *count })
         .collect();
-    if left > 0 {
+    if remaining > 0 {
         let what = if record.parked.is_some() { "parked" } else { "queued" };
-        reasons.push(Counted { what: what.to_owned(), count: left });
+        reasons.push(Counted { what: what.to_owned(), count: remaining });
     }
     let cut = held.iter().flat_map(|held| &held.cut);
     reasons.extend(cut.map(|(what, count)| Counted { what: format!("truncated by {what}"), count: *count }));
     reasons.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-    let (status, words) = if left > 0 { waiting(record, end, left) } else { through(record, held) };
+    let (status, words) = if remaining > 0 { waiting(record, end, remaining) } else { through(record, held) };
     (status, words, reasons)
 }
 
-fn waiting(record: &HostRecord, end: Option<&EndRecord>, left: u64) -> (Status, String) {
-    let remain = format!("{} {}", urls(left), if left == 1 { "remains" } else { "remain" });
+fn waiting(record: &HostRecord, end: Option<&EndRecord>, remaining: u64) -> (Status, String) {
+    let remain = format!("{} {}", urls(remaining), if remaining == 1 { "remains" } else { "remain" });
     let bounded =
         |limit: &str| (Status::CompleteWithinLimits, format!("complete within limits ({limit}): {remain}"));
     let incomplete = |why: &str| (Status::Incomplete, format!("incomplete: {remain}{why}"));

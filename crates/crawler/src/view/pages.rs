@@ -88,8 +88,8 @@ row! {
         truncated: Option<String> [null = "the body is complete", names, detail],
         /// Limits that were reached while reading the page, named as in [limits.md](limits.md#of-a-page).
         limits_hit: Vec<String> [detail],
-        /// Directives that are invalid, or were applied although their value is [out of
-        /// form](directives.md#values-out-of-form); under noindex without quotations from tags that decided
+        /// Directives that are invalid, or were applied although their value is
+        /// [malformed](directives.md#malformed-values); under noindex without quotations from tags that decided
         /// nothing.
         directive_warnings: Vec<String> [detail],
         /// Fields of the `[[extract]]` rules: name to list of values; in CSV as JSON.

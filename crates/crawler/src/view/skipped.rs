@@ -44,8 +44,8 @@ impl<S: Store> View<S> {
     /// was denied or failed without a response is listed for that reason, whatever later links to it decide. Memory: some
     /// megabytes; the records are sorted in temporary files, about 30 bytes per page, decision and queued URL.
     pub fn skipped(&self) -> Result<impl Iterator<Item = Result<SkippedRow, ViewError>> + '_, ViewError> {
-        let (left, parked) = self.ledger_and_parked()?;
-        Ok(left.chain(parked))
+        let (skips, parked) = self.ledger_and_parked()?;
+        Ok(skips.chain(parked))
     }
 
     /// The rows of table `skipped` from the ledger, without the URLs of skipped hosts. They are determined before the first
@@ -95,7 +95,7 @@ impl<S: Store> View<S> {
             }
         }
         let (decided, waiting) = self.judged(met)?;
-        let left = LedgerSkips { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
+        let skips = LedgerSkips { view: self, ids: HostIds::default(), decided, block: (0, Vec::new()) };
         let parked = ParkedUrls {
             view: self,
             queue: stored_queue(self.store())?,
@@ -105,7 +105,7 @@ impl<S: Store> View<S> {
             next: None,
             place: 0,
         };
-        Ok((left, parked))
+        Ok((skips, parked))
     }
 
     /// What counts of everything that each URL met: decisions by their numbers, the last one first, and URLs that wait by

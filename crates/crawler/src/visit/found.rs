@@ -96,7 +96,7 @@ pub(super) fn is_kept_without_content(link: &extract::Link) -> bool {
 
 /// Tells of links whose `rel` isn't words split at blanks and forbids to follow them all the same.
 pub(super) fn rel_warning(links: &[extract::Link]) -> Option<Warning> {
-    let is_odd = |link: &&extract::Link| link.nofollow && meta::link_rel(link.rel.as_str()).out_of_form;
+    let is_odd = |link: &&extract::Link| link.nofollow && meta::link_rel(link.rel.as_str()).malformed;
     let mut odd = links.iter().filter(is_odd);
     let first = odd.next()?;
     let count = 1 + odd.count();

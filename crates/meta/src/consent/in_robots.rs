@@ -5,7 +5,7 @@ use robots::memory::{block, list};
 use serde::{Deserialize, Serialize};
 
 use super::location::normalise;
-use super::{Claim, Consent, Location, Purpose, Signal, Statement, out_of_form};
+use super::{Claim, Consent, Location, Purpose, Signal, Statement, malformed};
 use crate::{Source, SourceKind};
 
 /// Lines of a group that are read.
@@ -153,7 +153,7 @@ struct Prepared {
     signal: Signal,
     location: Location,
     value: String,
-    said: out_of_form::Read,
+    said: malformed::Read,
 }
 
 impl RobotsSignals {
@@ -166,7 +166,7 @@ impl RobotsSignals {
                 signal: line.signal,
                 location: Location::new(path),
                 value: line.value.clone(),
-                said: out_of_form::read(line.signal, list),
+                said: malformed::read(line.signal, list),
             }
         };
         Self { lines: lines.lines.iter().map(prepare).collect(), unread: lines.unread.clone() }
@@ -181,7 +181,7 @@ impl RobotsSignals {
         let deciding = self.deciding(path);
         let read = deciding.flat_map(|line| {
             let clean = line.said.clean.iter().map(|claim| (*claim, ""));
-            let denied = line.said.out_of_form.iter().map(|claim| (*claim, " (out of form)"));
+            let denied = line.said.malformed.iter().map(|claim| (*claim, " (malformed)"));
             clean.chain(denied).map(|(claim, form)| {
                 let name = format!("{}{form}", name(line.signal));
                 let source = Source::new(SourceKind::RobotsTxt, line.line, &name, &line.value);
@@ -209,7 +209,7 @@ impl RobotsSignals {
             line.location.memory()
                 + block(line.value.capacity())
                 + list::<Claim>(line.said.clean.capacity())
-                + list::<Claim>(line.said.out_of_form.capacity())
+                + list::<Claim>(line.said.malformed.capacity())
         };
         let unread = self.unread.as_ref().map_or(0, |unread| block(unread.start.capacity()));
         list::<Prepared>(self.lines.capacity()) + self.lines.iter().map(line).sum::<usize>() + unread

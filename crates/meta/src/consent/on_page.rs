@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::out_of_form::{self, Read};
+use super::malformed::{self, Read};
 use super::tdm::{Reservation, effective};
 use super::{Claim, Consent, Purpose, Signal, Statement};
 use crate::{Directives, Source, SourceKind};
@@ -64,7 +64,7 @@ pub fn page_statements(
     statements
 }
 
-/// Adds what a header line says; of a value out of form the denials, which say so in their place.
+/// Adds what a header line says; of a malformed value only the denials, marked as such in their source.
 fn add_claims(
     signal: Signal,
     number: u32,
@@ -72,12 +72,12 @@ fn add_claims(
     value: &str,
     add: &mut dyn FnMut(Signal, Claim, Source),
 ) {
-    let Read { clean, out_of_form } = out_of_form::read(signal, value);
+    let Read { clean, malformed } = malformed::read(signal, value);
     for claim in clean {
         add(signal, claim, Source::new(SourceKind::Header, number, name, value));
     }
-    for claim in out_of_form {
-        let name = format!("{name} (out of form)");
+    for claim in malformed {
+        let name = format!("{name} (malformed)");
         add(signal, claim, Source::new(SourceKind::Header, number, &name, value));
     }
 }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_out_of_form_says_so_in_its_place() {
+    fn a_denial_malformed_says_so_in_its_place() {
         let headers = [("content-signal".to_owned(), "search=yes, ai-train: no".to_owned())];
         let now = Timestamp::UNIX_EPOCH;
         let statements = page_statements(&headers, &Directives::default(), None, now);
@@ -149,7 +149,7 @@ mod tests {
             places,
             [
                 "header content-signal: search=yes, ai-train: no",
-                "header content-signal (out of form): search=yes, ai-train: no"
+                "header content-signal (malformed): search=yes, ai-train: no"
             ]
         );
     }

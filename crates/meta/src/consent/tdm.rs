@@ -135,7 +135,7 @@ fn read<'a>(
                 }
                 None if holds_one(value) => {
                     said.reservation = Some(1);
-                    directives.warnings.push(Warning::new("reservation out of form, obeyed", source.clone()));
+                    directives.warnings.push(Warning::new("malformed reservation, applied", source.clone()));
                     because.push(DirectiveSource { directive: format!("{RESERVATION}:1"), source });
                 }
                 None => directives.warnings.push(Warning::new("neither 0 nor 1", source)),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reservation_out_of_form_counts_and_a_permission_does_not() {
+    fn a_reservation_malformed_counts_and_a_permission_does_not() {
         let read = |value: &str| {
             let headers = [("TDM-Reservation".to_owned(), value.to_owned())];
             let mut directives = Directives::default();

@@ -53,7 +53,7 @@ fn the_document_names_real_tests_and_every_term() {
 
 /// Checks the names of tests and pages in `tests/tests/program`, and that every page there is named.
 fn names_whole_program_tests(document: &str, program: &Path) {
-    let files = ["directives/cases.rs", "directives/out_of_form.rs"];
+    let files = ["directives/cases.rs", "directives/malformed.rs"];
     let cases = files.map(|file| std::fs::read_to_string(program.join(file)).unwrap()).concat();
     let words: Vec<&str> = document.lines().flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
     let mut pages: Vec<&str> = words.iter().filter_map(|word| word.strip_prefix("e2e/")).collect();

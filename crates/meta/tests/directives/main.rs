@@ -4,6 +4,6 @@
 
 mod document;
 mod html;
-mod out_of_form;
+mod malformed;
 mod page_directives;
 mod worked_examples;

@@ -10,11 +10,11 @@ use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Sites};
 
 use super::cases::{self, Case, Form, ROBOTS_TXT};
-use super::out_of_form;
+use super::malformed;
 use crate::scene::{Scene, sorted};
 
 /// Every page with a directive.
-static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| [cases::CASES, out_of_form::CASES].concat());
+static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| [cases::CASES, malformed::CASES].concat());
 
 const HOST: &str = "http://a.test";
 
@@ -192,8 +192,8 @@ fn what_the_records_say(scene: &Scene) {
         let warnings = page["directive_warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let warned = warnings
             .into_iter()
-            .any(|warning| ["out of form", "non-standard"].iter().any(|words| warning.contains(words)));
-        check("a warning", warned.into(), out_of_form::is_warned(case).into());
+            .any(|warning| ["malformed", "non-standard"].iter().any(|words| warning.contains(words)));
+        check("a warning", warned.into(), malformed::is_warned(case).into());
         check("status", page["status"].clone(), case.status.into());
         check("indexed", page["indexed"].clone(), case.is_indexed().into());
         check("archived", page["archived"].clone(), case.may('b').into());

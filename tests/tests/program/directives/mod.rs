@@ -3,7 +3,7 @@
 mod cases;
 mod everywhere;
 mod links;
-mod out_of_form;
+mod malformed;
 mod readings;
 mod remains;
 mod revisits;

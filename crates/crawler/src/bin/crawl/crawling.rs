@@ -164,14 +164,14 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
     tracing::info!(end, pages = totals.pages, queued = summary.queued, "run ended");
     let mut stdout = io::stdout().lock();
     if console.json {
-        let left: Vec<_> = summary
-            .left
+        let remaining: Vec<_> = summary
+            .remaining
             .iter()
             .map(|(host, reason, queued)| serde_json::json!({"host": host, "reason": reason, "queued": queued}))
             .collect();
         let mut line = serde_json::json!({
             "v": 1, "event": "summary", "end": end, "status": status(finished), "exit_code": code(finished), "dir": out,
-            "totals": totals, "queued": summary.queued, "left": left, "left_hosts": summary.left_hosts,
+            "totals": totals, "queued": summary.queued, "remaining": remaining, "remaining_hosts": summary.remaining_hosts,
         });
         if let Some(head) = account.as_ref().and_then(|account| account.head) {
             line["head"] = head.to_string().into();

@@ -76,7 +76,7 @@ fn eta(progress: &Progress) -> String {
     } else {
         Duration::ZERO
     };
-    let by_host = progress.slowest.as_ref().map_or(Duration::ZERO, |(_, _, left, _)| *left);
+    let by_host = progress.slowest.as_ref().map_or(Duration::ZERO, |(_, _, remaining, _)| *remaining);
     match by_rate.max(by_host) {
         Duration::ZERO if progress.queued > 0 => "?".to_owned(),
         time => span(time),
@@ -128,9 +128,14 @@ fn live(progress: &Progress) -> String {
         progress.hosts,
         progress.in_flight,
     );
-    if let Some((host, queued, left, why)) = &progress.slowest {
-        let slowest =
-            ["\nslowest: ", &clean(host), &format!(", {queued} URLs, "), &span(*left), &format!(" ({why})")];
+    if let Some((host, queued, remaining, why)) = &progress.slowest {
+        let slowest = [
+            "\nslowest: ",
+            &clean(host),
+            &format!(", {queued} URLs, "),
+            &span(*remaining),
+            &format!(" ({why})"),
+        ];
         text.extend(slowest);
     }
     text
@@ -149,8 +154,8 @@ fn object(progress: &Progress) -> serde_json::Value {
         "totals": progress.totals,
         "pages_per_second": progress.pages_per_second,
         "waiting": waiting,
-        "slowest": progress.slowest.as_ref().map(|(host, queued, left, why)| serde_json::json!({
-            "host": host, "queued": queued, "left_s": left.as_secs_f64(), "why": why.as_str(),
+        "slowest": progress.slowest.as_ref().map(|(host, queued, remaining, why)| serde_json::json!({
+            "host": host, "queued": queued, "remaining_s": remaining.as_secs_f64(), "why": why.as_str(),
         })),
     })
 }

@@ -31,8 +31,8 @@ pub(super) struct Dtd {
     parameters: HashMap<Box<str>, Value>,
     /// The default attributes of each element, by its name as written.
     defaults: HashMap<Box<str>, Vec<Default>>,
-    declarations_left: usize,
-    bytes_left: usize,
+    declarations_remaining: usize,
+    bytes_remaining: usize,
     is_cut: bool,
 }
 
@@ -42,8 +42,8 @@ impl Dtd {
             entities: HashMap::new(),
             parameters: HashMap::new(),
             defaults: HashMap::new(),
-            declarations_left: DECLARATIONS,
-            bytes_left: EXPANDED_BYTES,
+            declarations_remaining: DECLARATIONS,
+            bytes_remaining: EXPANDED_BYTES,
             is_cut: false,
         }
     }
@@ -107,10 +107,10 @@ impl Dtd {
 
     /// Counts one more declaration; says whether it's kept.
     fn keeps_one(&mut self) -> bool {
-        let left = self.declarations_left.checked_sub(1);
-        self.declarations_left = left.unwrap_or(0);
-        self.is_cut |= left.is_none();
-        left.is_some()
+        let remaining = self.declarations_remaining.checked_sub(1);
+        self.declarations_remaining = remaining.unwrap_or(0);
+        self.is_cut |= remaining.is_none();
+        remaining.is_some()
     }
 
     fn entity(&mut self, mut words: Words<'_>) {
@@ -189,9 +189,9 @@ impl Dtd {
     /// Pays for the use of an entity; says whether it may be used.
     pub(super) fn spend(&mut self, bytes: usize) -> bool {
         // Not even an empty one is free: references can be nested.
-        let left = self.bytes_left.checked_sub(bytes + 1);
-        self.bytes_left = left.unwrap_or(0);
-        left.is_some()
+        let remaining = self.bytes_remaining.checked_sub(bytes + 1);
+        self.bytes_remaining = remaining.unwrap_or(0);
+        remaining.is_some()
     }
 
     /// Hands the value of an attribute on, its references resolved. Says whether all of them could be; those that

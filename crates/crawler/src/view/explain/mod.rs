@@ -38,7 +38,7 @@ pub enum Fate {
     /// It is queued for a skipped host.
     Parked,
     /// It was found, and skipped.
-    LeftOut,
+    Skipped,
     /// The crawl doesn't know it.
     Unseen,
 }
@@ -214,7 +214,7 @@ fn fate(record: Option<&PageRecord>, queued: bool, host: Option<&HostNow>, skipp
         Some(None) => Fate::Failed,
         None if queued && host.is_some_and(|host| host.parked.is_some()) => Fate::Parked,
         None if queued => Fate::Queued,
-        None if skipped => Fate::LeftOut,
+        None if skipped => Fate::Skipped,
         None => Fate::Unseen,
     }
 }

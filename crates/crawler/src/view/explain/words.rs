@@ -53,7 +53,7 @@ impl Explanation {
                     "`crawl resume DIR` tries the host again".to_owned()
                 });
             }
-            Fate::LeftOut => self.skipped(facts),
+            Fate::Skipped => self.skipped(facts),
             Fate::Unseen => {
                 self.unseen(facts.hints);
                 if facts.is_perhaps_unlisted {

@@ -29,7 +29,7 @@ fn unescape(text: &str) -> String {
 }
 
 fn rows() -> Vec<(String, String, String)> {
-    let table = include_str!("../data/out_of_form.tsv");
+    let table = include_str!("../data/malformed.tsv");
     let rows = table.lines().filter(|line| !line.starts_with('#')).map(|line| {
         let columns: Vec<&str> = line.split('\t').collect();
         (columns[0].to_owned(), unescape(columns[1]), columns[2].to_owned())
@@ -38,7 +38,7 @@ fn rows() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn what_restricts_counts_in_every_value_out_of_form() {
+fn what_restricts_counts_in_every_value_malformed() {
     let mut wrong = Vec::new();
     for (place, value, flags) in rows() {
         let d = decide(&place, &value, Dialect::Strict);
@@ -55,21 +55,21 @@ fn what_restricts_counts_in_every_value_out_of_form() {
 }
 
 #[test]
-fn what_was_read_out_of_form_is_told_as_a_warning() {
+fn what_was_read_malformed_is_told_as_a_warning() {
     for value in ["noindex|nofollow", "noindex.", "index=no", "max-snippet:0."] {
         for place in ["header X-Robots-Tag", "header Robots-Tag", "meta robots"] {
             let warnings = decide(place, value, Dialect::Strict).warnings;
             let told =
-                warnings.iter().any(|warning| warning.message.starts_with("directive out of form, obeyed: "));
+                warnings.iter().any(|warning| warning.message.starts_with("malformed directive, applied: "));
             assert!(told, "{place}: {value}: {warnings:?}");
         }
     }
     let scope = decide("header X-Robots-Tag", "other bot: noindex", Dialect::Strict).warnings;
-    assert_eq!(scope[0].message, "agent scope out of form, taken for everybody: other bot:");
+    assert_eq!(scope[0].message, "malformed agent scope, applied to every robot: other bot:");
     let list = decide("header X-Robots-Tag", "examplebot, otherbot: noindex", Dialect::Strict).warnings;
-    assert_eq!(list[0].message, "agent scope out of form, taken for us: examplebot");
+    assert_eq!(list[0].message, "malformed agent scope, applied to this robot: examplebot");
     let name = decide("meta robots,otherbot", "noindex", Dialect::Strict).warnings;
-    assert_eq!(name[0].message, "name out of form, taken for us: robots,otherbot");
+    assert_eq!(name[0].message, "malformed name, applied to this robot: robots,otherbot");
     for clean in [
         "noindex, nofollow",
         "noindex nofollow",
@@ -86,7 +86,7 @@ fn what_was_read_out_of_form_is_told_as_a_warning() {
 }
 
 #[test]
-fn a_value_out_of_form_lifts_nothing_in_any_dialect() {
+fn a_value_malformed_lifts_nothing_in_any_dialect() {
     for dialect in Dialect::ALL {
         for lift in ["index|follow|all|archive", "index. follow. all. archive.", "all/index"] {
             let headers = [("X-Robots-Tag".to_owned(), "noindex, noarchive".to_owned())];

@@ -1,4 +1,4 @@
-//! Consent values out of form: what denies in them counts, what permits doesn't.
+//! Malformed consent values: their denials count, their permissions don't.
 //!
 //! A `Content-Usage` value that is no dictionary says nothing by its draft, and a part of `Content-Signal` that isn't
 //! `key=yes` or `key=no` neither. Whoever wrote `Train-AI=n;` or `ai-train: no` denied something all the same.
@@ -12,7 +12,7 @@ pub(crate) struct Read {
     /// By its own grammar.
     pub(crate) clean: Vec<Claim>,
     /// Denials that the grammar doesn't give.
-    pub(crate) out_of_form: Vec<Claim>,
+    pub(crate) malformed: Vec<Claim>,
 }
 
 /// Reads a value of `Content-Usage` or `Content-Signal`, each claim once.
@@ -25,9 +25,9 @@ pub(crate) fn read(signal: Signal, value: &str) -> Read {
         Signal::ContentUsage => super::content_usage::is_dictionary(value),
         _ => super::content_signal::is_list(value),
     };
-    let mut out_of_form = if is_clean { Vec::new() } else { denials(value) };
-    out_of_form.retain(|claim| !clean.contains(claim));
-    Read { clean, out_of_form }
+    let mut malformed = if is_clean { Vec::new() } else { denials(value) };
+    malformed.retain(|claim| !clean.contains(claim));
+    Read { clean, malformed }
 }
 
 /// Finds `KEY=no`, `KEY: n`, `KEY "false"` of the known keys, in any spelling.
@@ -74,13 +74,13 @@ mod tests {
     use crate::consent::statement::tests_support::words;
 
     fn said(signal: Signal, value: &str) -> (String, String) {
-        let Read { clean, out_of_form } = read(signal, value);
-        (words(&clean), words(&out_of_form))
+        let Read { clean, malformed } = read(signal, value);
+        (words(&clean), words(&malformed))
     }
 
     #[test]
     fn denials_count_in_values_that_are_no_dictionary() {
-        for (value, clean, out_of_form) in [
+        for (value, clean, malformed) in [
             ("train-ai=n, search=y", "ai-train:deny search:allow", ""),
             ("train-ai=n,", "", "ai-train:deny"),
             ("Train-AI=N; search=y", "", "ai-train:deny"),
@@ -96,14 +96,14 @@ mod tests {
             ("training=n,", "", ""),
             ("", "", ""),
         ] {
-            let expected = (clean.to_owned(), out_of_form.to_owned());
+            let expected = (clean.to_owned(), malformed.to_owned());
             assert_eq!(said(Signal::ContentUsage, value), expected, "{value}");
         }
     }
 
     #[test]
     fn denials_count_in_parts_that_are_no_pair() {
-        for (value, clean, out_of_form) in [
+        for (value, clean, malformed) in [
             ("search=yes, ai-train=no", "search:allow ai-train:deny", ""),
             ("search=yes, ai-train: no", "search:allow", "ai-train:deny"),
             ("search=yes ai-train=no", "", "ai-train:deny"),
@@ -113,7 +113,7 @@ mod tests {
             ("search=maybe, x=no", "", ""),
             ("use=all, ai-train", "", ""),
         ] {
-            let expected = (clean.to_owned(), out_of_form.to_owned());
+            let expected = (clean.to_owned(), malformed.to_owned());
             assert_eq!(said(Signal::ContentSignal, value), expected, "{value}");
         }
     }
