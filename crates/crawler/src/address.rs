@@ -6,6 +6,42 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use serde::{Deserialize, Serialize};
 
+/// Why a text isn't an address with an optional port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It begins with `[`, and has no `]`.
+    #[error("no closing bracket")]
+    Bracket,
+    /// What should be the address isn't one.
+    #[error("no address; put an IPv6 address in brackets")]
+    Address,
+    /// Something other than a colon follows the bracket.
+    #[error("no colon before the port")]
+    Colon,
+    /// What should be the port isn't a number from 1 to 65535.
+    #[error("no port")]
+    Port,
+}
+
+/// Reads `ADDR` or `ADDR:PORT`; an IPv6 address is in brackets, with a port or without.
+pub(crate) fn parse_with_port(text: &str) -> Result<(IpAddr, Option<u16>), AddressError> {
+    let (address, rest) = if let Some(inner) = text.strip_prefix('[') {
+        let (address, rest) = inner.split_once(']').ok_or(AddressError::Bracket)?;
+        (address.parse().map(IpAddr::V6), rest)
+    } else {
+        let (address, rest) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (address.parse().map(IpAddr::V4), rest)
+    };
+    let address = address.map_err(|_| AddressError::Address)?;
+    if rest.is_empty() {
+        return Ok((address, None));
+    }
+    let port = rest.strip_prefix(':').ok_or(AddressError::Colon)?;
+    let port = port.parse().ok().filter(|&port| port != 0).ok_or(AddressError::Port)?;
+    Ok((address, Some(port)))
+}
+
 /// What kind of network an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -108,6 +144,32 @@ pub enum Booked {
 mod tests {
     use super::AddressClass::{LinkLocal, Loopback, Private, Public, Reserved};
     use super::*;
+
+    #[test]
+    fn an_address_may_have_a_port() {
+        for (text, address, port) in [
+            ("127.0.0.1", "127.0.0.1", None),
+            ("127.0.0.1:53", "127.0.0.1", Some(53)),
+            ("[::1]", "::1", None),
+            ("[::1]:65535", "::1", Some(65_535)),
+        ] {
+            assert_eq!(parse_with_port(text), Ok((address.parse().unwrap(), port)), "{text}");
+        }
+        for (text, error) in [
+            ("", AddressError::Address),
+            ("localhost", AddressError::Address),
+            ("::1", AddressError::Address),
+            ("[127.0.0.1]", AddressError::Address),
+            ("[::1", AddressError::Bracket),
+            ("[::1]53", AddressError::Colon),
+            ("127.0.0.1:", AddressError::Port),
+            ("127.0.0.1:0", AddressError::Port),
+            ("127.0.0.1:65536", AddressError::Port),
+            ("127.0.0.1:x", AddressError::Port),
+        ] {
+            assert_eq!(parse_with_port(text), Err(error), "{text}");
+        }
+    }
 
     #[test]
     fn every_special_purpose_block_is_told_from_the_public_internet() {

@@ -1,10 +1,12 @@
 //! Name servers from the settings: `ADDR[:PORT]`.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::address::{AddressError, parse_with_port};
 
 /// The address of a name server. Written `ADDR` or `ADDR:PORT`, an IPv6 address before a port in brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +15,11 @@ pub struct NameServer(pub SocketAddr);
 
 /// Why a name server was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} isn't ADDR or ADDR:PORT")]
-pub struct NameServerError(String);
+#[error("{text:?} isn't ADDR or ADDR:PORT ({why})")]
+pub struct NameServerError {
+    text: String,
+    why: AddressError,
+}
 
 impl fmt::Display for NameServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,10 +31,11 @@ impl FromStr for NameServer {
     type Err = NameServerError;
 
     fn from_str(text: &str) -> Result<Self, NameServerError> {
+        // Without a port no brackets are needed either.
+        let parsed = text.parse().map(|addr| (addr, None)).or_else(|_| parse_with_port(text));
+        let (addr, port) = parsed.map_err(|why| NameServerError { text: text.to_owned(), why })?;
         // RFC 1035 section 4.2: port 53.
-        let plain = |addr: IpAddr| SocketAddr::new(addr, 53);
-        let addr = text.parse().or_else(|_| text.parse().map(plain));
-        addr.map(Self).map_err(|_| NameServerError(text.to_owned()))
+        Ok(Self(SocketAddr::new(addr, port.unwrap_or(53))))
     }
 }
 
@@ -57,11 +63,12 @@ mod tests {
             ("127.0.0.1", "127.0.0.1:53"),
             ("127.0.0.1:5353", "127.0.0.1:5353"),
             ("::1", "[::1]:53"),
+            ("[::1]", "[::1]:53"),
             ("[::1]:5353", "[::1]:5353"),
         ] {
             assert_eq!(text.parse::<NameServer>().unwrap().to_string(), addr, "{text}");
         }
-        for text in ["", "dns.example", "127.0.0.1:", "127.0.0.1:70000"] {
+        for text in ["", "dns.example", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:70000", "[::1", "::1:x"] {
             assert!(text.parse::<NameServer>().is_err(), "{text}");
         }
     }

@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::parse_with_port;
+
 /// The address of one host. Written `HOST:ADDR[:PORT]`, an IPv6 address in brackets.
 ///
 /// A port takes the place of the scheme's own port, for URLs that name no other; to a URL with another port the rule doesn't apply.
@@ -28,7 +30,7 @@ pub struct ResolveRule {
 #[error("{text:?} isn't HOST:ADDR or HOST:ADDR:PORT ({why})")]
 pub struct ResolveError {
     text: String,
-    why: &'static str,
+    why: String,
 }
 
 impl fmt::Display for ResolveRule {
@@ -47,28 +49,17 @@ impl FromStr for ResolveRule {
     type Err = ResolveError;
 
     fn from_str(text: &str) -> Result<Self, ResolveError> {
-        let refuse = |why| ResolveError { text: text.to_owned(), why };
-        let (host, rest) = text.trim().split_once(':').ok_or_else(|| refuse("no colon"))?;
-        let (addr, port) = match rest.strip_prefix('[') {
-            Some(rest) => {
-                let (addr, port) = rest.split_once(']').ok_or_else(|| refuse("no closing bracket"))?;
-                (addr, port.strip_prefix(':').or_else(|| port.is_empty().then_some("")))
-            }
-            None => rest.split_once(':').map_or((rest, Some("")), |(addr, port)| (addr, Some(port))),
-        };
+        let refuse = |why: String| ResolveError { text: text.to_owned(), why };
+        let (host, rest) = text.trim().split_once(':').ok_or_else(|| refuse("no colon".to_owned()))?;
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let in_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
         if host != "*" && (host.is_empty() || !host.chars().all(in_name)) {
-            return Err(refuse("no host name"));
+            return Err(refuse("no host name".to_owned()));
         }
-        let addr = addr.parse().map_err(|_| {
-            let is_curls = addr.parse::<u16>().is_ok();
-            refuse(if is_curls { CURLS_ORDER } else { "no address; put an IPv6 address in brackets" })
+        let (addr, port) = parse_with_port(rest).map_err(|why| {
+            let first = rest.split(':').next().unwrap_or_default();
+            refuse(if first.parse::<u16>().is_ok() { CURLS_ORDER.to_owned() } else { why.to_string() })
         })?;
-        let port = match port.ok_or_else(|| refuse("no colon before the port"))? {
-            "" => None,
-            port => Some(port.parse().ok().filter(|&port| port != 0).ok_or_else(|| refuse("no port"))?),
-        };
         Ok(Self { host, addr, port })
     }
 }
