@@ -16,6 +16,7 @@ mod load;
 mod origin;
 mod reading;
 mod record;
+mod requests;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -31,11 +32,11 @@ pub use record::{
     Record, differences, read_record, read_record_text, read_settings_in_force, run_settings,
     settings_in_force, to_toml, value_of, without_places,
 };
+pub use requests::{FetchSettings, LimitSettings, PaceSettings};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
-    AgentSettings, ConsentSettings, ExtractRule, FetchSettings, IndexSettings, LaterDenial, LedgerLevel,
-    LedgerSettings, LimitSettings, PaceSettings, RobotsSettings, ScopeSettings, Settings, WarcSettings,
-    scope,
+    AgentSettings, ConsentSettings, ExtractRule, IndexSettings, LaterDenial, LedgerLevel, LedgerSettings,
+    RobotsSettings, ScopeSettings, Settings, WarcSettings, scope,
 };
 
 pub use crate::fetch::{ResolveError, ResolveRule};

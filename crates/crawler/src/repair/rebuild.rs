@@ -1,5 +1,7 @@
-//! Fills the new database: pages with their links, what is queued, what hosts asked for, robots.txt versions, the ledger.
+//! Fills the new database, in order; here the ledger and what is stored as it was: robots.txt versions, files of sites, withdrawals.
 
+mod pages;
+mod queues;
 mod withheld;
 
 use std::collections::HashMap;
@@ -7,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use robots::StatusClass;
 
 use super::archive::Archive;
 use super::salvage::Salvage;
@@ -15,22 +16,16 @@ use super::{RepairError, Repaired};
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::config::{Record, Settings};
-use crate::frontier::{
-    Frontier, FrontierLimits, HostId, HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls,
-    journal_names, journal_urls,
-};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
-use crate::page_store;
 use crate::record::{
-    Archived, Decided, Decision, Evidence, Layer, LinkOutcome, LinkRecord, PageRecord, PlainReason,
-    RepairRecord, RobotsRecord, RunSettings, withhold_links,
+    Decided, Decision, Evidence, Layer, PlainReason, RepairRecord, RobotsRecord, RunSettings,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
-use crate::url::{CrawlUrl, FingerprintKey};
-use crate::visit::{self, PageRules};
-use crate::warc;
+use crate::url::FingerprintKey;
+use crate::visit::PageRules;
 
 /// Bytes of one commit, rough.
 const AT_ONCE: usize = 2 << 20;
@@ -192,230 +187,6 @@ impl Rebuild<'_> {
             self.decisions.append(&mut decisions);
             if self.decisions.len() >= 5_000 {
                 self.commit()?;
-            }
-        }
-        self.commit()
-    }
-
-    /// Returns the known hosts their new ids, with what they asked for. Their names are in three trees.
-    fn hosts(&mut self) -> Result<()> {
-        let mut names: std::collections::BTreeMap<u32, String> = std::collections::BTreeMap::new();
-        let mut records: HashMap<u32, HostRecord> = HashMap::new();
-        let id = |key: &[u8]| key.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes));
-        let whole = self.salvaged.each(Tree::Hosts, |key, value| -> Result<()> {
-            if let (Some(id), Ok(record)) = (id(&key), serde_json::from_slice::<HostRecord>(&value)) {
-                names.insert(id, record.host.clone());
-                records.insert(id, record);
-            }
-            Ok(())
-        })?;
-        self.torn(Tree::Hosts, whole);
-        let whole = self.salvaged.each(Tree::IdleHosts, |_, value| -> Result<()> {
-            for (id, record, _) in block_hosts(&value) {
-                // A record of the host's own is newer.
-                names.entry(id.0).or_insert_with(|| record.host.clone());
-                records.entry(id.0).or_insert(record);
-            }
-            Ok(())
-        })?;
-        self.torn(Tree::IdleHosts, whole);
-        self.salvaged.each(Tree::Journal, |_, value| -> Result<()> {
-            for (id, name) in journal_names(&value) {
-                names.entry(id.0).or_insert(name);
-            }
-            Ok(())
-        })?;
-        for (old, name) in names {
-            let new = self.frontier.host_id(&name)?;
-            self.hosts.insert(old, new);
-            if let Some(record) = records.get(&old) {
-                self.frontier.take_over(new, record, self.now);
-                self.heads.insert(old, record.queues.map(|ends| ends.head));
-            }
-        }
-        self.commit()
-    }
-
-    fn via(&self, via: Option<Via>) -> Option<Via> {
-        let via = via.filter(|_| self.key_kept)?;
-        Some(Via { host: *self.hosts.get(&via.host.0)?, page: via.page })
-    }
-
-    /// Keeps the page records that can be read, with their links; gives the pages that have to be asked for again.
-    fn pages(&mut self) -> Result<Vec<(CrawlUrl, QueuedUrl)>> {
-        let mut again = Vec::new();
-        let salvaged = self.salvaged;
-        let whole = salvaged.pages(|mut record, links| {
-            let Ok(url) = CrawlUrl::parse(&record.url) else { return Ok(()) };
-            record.via = self.via(record.via);
-            let before = record.warc.is_some();
-            record.warc = record.warc.filter(|place| self.archive.holds(place));
-            record.earlier.retain(|place| self.archive.holds(place));
-            if before && record.warc.is_none() {
-                record.archived = false;
-                self.repaired.bodies_lost += 1;
-            }
-            if record.is_withheld() {
-                record.withhold();
-            }
-            let links = if record.lists_links() { links } else { Some(Vec::new()) };
-            let Some(mut links) = links.or_else(|| self.links_again(&url, &record)) else {
-                again.push((url.clone(), QueuedUrl::link(&url, record.depth, record.via)));
-                self.repaired.pages_again += 1;
-                return Ok(());
-            };
-            if record.is_withheld() {
-                withhold_links(&mut links);
-            }
-            self.repaired.pages += 1;
-            self.keep(&url, record, links)
-        })?;
-        self.torn(Tree::Pages, whole);
-        self.commit()?;
-        Ok(again)
-    }
-
-    fn links_again(&self, url: &CrawlUrl, record: &PageRecord) -> Option<Vec<LinkRecord>> {
-        let place = record.warc.as_ref()?;
-        Some(self.reread(url, place)?.1)
-    }
-
-    /// Reads an archived response as its visit did.
-    fn reread(&self, url: &CrawlUrl, place: &Archived) -> Option<(PageRecord, Vec<LinkRecord>)> {
-        let location =
-            warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
-        let response = warc::read(&self.dir.warc(), &location).ok()?;
-        let visited = visit::reread(&self.rules, url, &response, None)?;
-        let links = visited.links.iter().map(|link| {
-            link.record(match (&link.target, link.skip) {
-                (_, Some(skip)) => skip,
-                (Ok((url, _)), None) => self.scope.judge(url, 0).unwrap_or(LinkOutcome::Seen),
-                (Err(_), None) => LinkOutcome::NotHttp,
-            })
-        });
-        let links = if visited.record.lists_links() { links.collect() } else { Vec::new() };
-        Some((visited.record, links))
-    }
-
-    fn keep(&mut self, url: &CrawlUrl, record: PageRecord, links: Vec<LinkRecord>) -> Result<()> {
-        let host = self.frontier.host_id(url.host())?;
-        let page = url.fingerprint(&self.key);
-        if !self.frontier.know(host, page)? {
-            return Ok(());
-        }
-        match record.status.map(StatusClass::of) {
-            Some(StatusClass::Success) => self.totals.pages += 1,
-            Some(class) if class.leads_elsewhere() => self.totals.redirects += 1,
-            _ => self.totals.failed += 1,
-        }
-        self.totals.indexed += u64::from(record.indexed);
-        self.totals.archived += u64::from(record.archived);
-        self.totals.requests += 1;
-        self.totals.bytes += record.wire_bytes;
-        if let Some(date) = record.unavailable_after.filter(|_| record.holds_content()) {
-            self.put(Write::put(Tree::Due, crate::record::due_key(date, host, page), Vec::new()))?;
-        }
-        self.bytes += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
-        self.settled.push(SettledPage {
-            host,
-            page,
-            record,
-            links,
-            keeps_links: false,
-            blanks_links: false,
-            warc: None,
-            text: None,
-        });
-        self.commit_in_time()
-    }
-
-    /// Reads the responses again whose page record is lost.
-    fn pages_of_the_archive(&mut self) -> Result<()> {
-        for (page, place) in self.archive.places() {
-            let location =
-                warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
-            let Ok(response) = warc::read(&self.dir.warc(), &location) else { continue };
-            let Some(Ok(url)) = response.field("WARC-Target-URI").map(CrawlUrl::parse) else { continue };
-            let host = self.frontier.host_id(url.host())?;
-            if self.frontier.is_seen(host, page)? {
-                continue;
-            }
-            let Some((mut record, links)) = self.reread(&url, &place) else { continue };
-            if !self.buried(&url, &place, &record)? {
-                record.warc = Some(place);
-                record.archived = true;
-            }
-            self.repaired.pages_from_archive += 1;
-            self.keep(&url, record, links)?;
-        }
-        self.commit()
-    }
-
-    fn admit(&mut self, item: QueuedUrl, url: &CrawlUrl, priority: Priority) -> Result<()> {
-        if self.scope.judge(url, item.depth).is_some() {
-            return Ok(());
-        }
-        let host = self.frontier.host_id(url.host())?;
-        self.frontier.admit(host, url.fingerprint(&self.key), item, priority, true)?;
-        if self.frontier.pending_bytes() > AT_ONCE { self.commit() } else { Ok(()) }
-    }
-
-    /// Queues what is in the queues and in the journal, from the heads on where these are known.
-    fn queues(&mut self) -> Result<()> {
-        let salvaged = self.salvaged;
-        let whole = salvaged.each(Tree::Queue, |key, value| {
-            let (Some(host), Some(queue)) = (key.first_chunk::<4>(), key.get(4)) else { return Ok(()) };
-            let Some((first, urls)) = chunk_urls(&value) else { return Ok(()) };
-            self.queue(u32::from_be_bytes(*host), *queue, first, urls)
-        })?;
-        self.torn(Tree::Queue, whole);
-        let whole = salvaged.each(Tree::Journal, |_, value| -> Result<()> {
-            for (host, queue, first, urls) in journal_urls(&value).unwrap_or_default() {
-                self.queue(host.0, queue, first, urls)?;
-            }
-            Ok(())
-        })?;
-        self.torn(Tree::Journal, whole);
-        self.commit()
-    }
-
-    fn queue(&mut self, host: u32, queue: u8, first: u64, urls: Vec<QueuedUrl>) -> Result<()> {
-        let Some(id) = self.hosts.get(&host).copied() else { return Ok(()) };
-        let name = self.frontier.name(id).to_owned();
-        let head =
-            self.heads.get(&host).and_then(|heads| heads.get(usize::from(queue))).copied().unwrap_or(0);
-        let priority = if queue == 0 { Priority::First } else { Priority::Link };
-        for (position, mut item) in (first..).zip(urls) {
-            if position < head {
-                continue;
-            }
-            if let Ok(url) = item.url(&name) {
-                item.via = self.via(item.via);
-                self.admit(item, &url, priority)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Queues the targets of all links that were to be followed, as far as they weren't visited.
-    fn links(&mut self) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        for page in page_store::scan_with_links(&store) {
-            let page = page?;
-            let Ok(record) = page.record() else { continue };
-            let via = Some(Via { host: page.host, page: page.page });
-            if let Some(url) = withheld::unlisted_redirect(&record) {
-                self.admit(QueuedUrl::link(&url, record.depth, via), &url, Priority::First)?;
-            }
-            for link in page.links().unwrap_or_default() {
-                if link.outcome.is_skip() {
-                    continue;
-                }
-                let Ok(url) = CrawlUrl::parse(&link.to) else { continue };
-                let redirect = link.kind == "redirect";
-                let depth = if redirect { record.depth } else { record.depth.saturating_add(1) };
-                let priority = if redirect { Priority::First } else { Priority::Link };
-                self.admit(QueuedUrl::link(&url, depth, via), &url, priority)?;
             }
         }
         self.commit()
