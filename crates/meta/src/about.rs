@@ -1,4 +1,4 @@
-//! What else a page says about itself: description, keywords, revisit-after, document-state, url.
+//! Further metadata of a page: description, keywords, revisit-after, document-state, url.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::tag::tag_name;
 use crate::walk::{cut, trim};
 use crate::{DirectiveSource, Directives, MetaTag, Source, SourceKind, Warning};
 
-/// Bytes of a value that are read. What is kept of it is for the caller to bound.
+/// Bytes of a value that are read. The caller bounds what is stored of it.
 const TEXT_LIMIT: usize = 64 * 1024;
 /// Keywords that are read.
 const KEYWORD_LIMIT: usize = 201;
 const HOUR: u64 = 3600;
 const DAY: u64 = 24 * HOUR;
 
-/// Tells whether a page says that it's made anew for each visit (`document-state`).
+/// Whether a page changes with every visit (`document-state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentState {
@@ -41,8 +41,8 @@ pub(crate) fn read_headers(headers: &[(String, String)], directives: &mut Direct
     }
 }
 
-/// Reads what the meta tags say beside directives. The first of several wins, but the longest revisit time and
-/// `dynamic` do, since they ask us to do less.
+/// Reads what the meta tags say beside directives. Of several values the first one counts, except that
+/// the longest revisit time and `dynamic` do, since they ask us to do less.
 pub(crate) fn read_metas(metas: &[MetaTag], directives: &mut Directives) {
     for tag in metas {
         let Some(content) = tag.content.as_deref().map(|content| cut(content, TEXT_LIMIT)) else { continue };
@@ -105,7 +105,7 @@ fn read_meta(name: &str, kind: Kind, content: &str, position: u32, directives: &
     }
 }
 
-/// Tells whether a value that is neither state has the stricter one in it as a whole word.
+/// Returns whether a value that is neither state contains the stricter one as a whole word.
 fn says_dynamic(content: &str) -> bool {
     [false, true].iter().any(|loose| words(content, *loose).iter().any(|word| word.text() == "dynamic"))
 }
@@ -116,7 +116,7 @@ fn keep_first<T>(kept: &mut Option<T>, value: Option<T>) {
     }
 }
 
-/// Takes the tags out of a text and folds its blanks: nothing if no text remains.
+/// Removes tags from a text and collapses whitespace; `None` if no text remains.
 fn plain_text(text: &str) -> Option<String> {
     let last_end = text.rfind('>').unwrap_or(0);
     let mut plain = String::with_capacity(text.len());
@@ -139,7 +139,7 @@ fn plain_text(text: &str) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-/// Adds the words of a comma list that aren't there yet; case doesn't matter.
+/// Adds the words of a comma-separated list that aren't in it yet, ignoring case.
 fn add_keywords(keywords: &mut Vec<String>, content: &str) {
     for word in content.split([',', '，', '、']).map(fold_blanks) {
         let is_new = !word.is_empty() && !keywords.iter().any(|kept| is_same_word(kept, &word));
@@ -153,7 +153,7 @@ fn is_same_word(a: &str, b: &str) -> bool {
     a.chars().flat_map(char::to_lowercase).eq(b.chars().flat_map(char::to_lowercase))
 }
 
-/// Trims a text and makes one blank of each run of blanks.
+/// Trims a text and collapses each run of whitespace into one space.
 fn fold_blanks(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -172,7 +172,7 @@ fn language(value: &str) -> Option<String> {
     is_tag.then(|| tag.to_lowercase())
 }
 
-/// Takes a URL that is absolute and http or https.
+/// Parses an absolute http or https URL.
 fn absolute_url(content: &str) -> Option<String> {
     let url = trim(content);
     let is_http = ["http://", "https://"].iter().any(|scheme| {

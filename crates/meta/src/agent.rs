@@ -1,4 +1,4 @@
-//! Names on tags, headers and lines, as they are compared with ours.
+//! Agent names in tags, headers and robots.txt lines, normalised for comparison.
 
 /// Cuts a name at its version and its first blank, and lowers its case.
 pub(crate) fn product_token(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! Dates of `unavailable_after`: RFC 822, RFC 850, ISO 8601 and what authors make of them.
+//! Dates of `unavailable_after`: RFC 822, RFC 850, ISO 8601 and common variations of them.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ const LONGEST: usize = 96;
 ///
 /// The whole text must be a date. Without a zone it's UTC; a date alone is its first second; hour 24 is the
 /// next midnight; a two-digit year under 70 is 20xx. The weekday isn't checked. A purely numeric order of day
-/// and month (`01/02/2020`) is ambiguous and no date.
+/// and month (`01/02/2020`) is ambiguous and isn't accepted.
 ///
 /// ```
 /// let date = meta::parse_date("25 Jun 2010 15:00:00 PST").unwrap();
@@ -57,7 +57,7 @@ enum Half {
 }
 
 impl Parts {
-    /// Reads one chunk between blanks: nothing if it can't be part of a date.
+    /// Reads one chunk between spaces; `None` if it can't be part of a date.
     fn read(&mut self, chunk: &str) -> Option<()> {
         if is_weekday(chunk) {
             return set(&mut self.weekday, ());
@@ -194,7 +194,7 @@ fn full_year(text: &str) -> Option<i16> {
     }
 }
 
-/// Tells whether a word is a day's name: three letters or more of it.
+/// Returns whether a word is a day's name: three letters or more of it.
 fn is_weekday(word: &str) -> bool {
     const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     named(word, &NAMES).is_some()

@@ -20,7 +20,7 @@ pub enum Dialect {
     Google,
     /// An allowing term in a tag beats the prohibiting one, that of a header too; headers only prohibit.
     Yandex,
-    /// The 1997 reading: `robots` alone, ALL overrides, the positive of a pair wins.
+    /// The interpretation of 1997: only `robots`, ALL overrides, and of contradicting terms the permission wins.
     LycosRu,
     /// As strict, with "index, nofollow" where nothing is said.
     Inktomi,
@@ -30,7 +30,7 @@ impl Dialect {
     /// Lists every dialect.
     pub const ALL: [Self; 5] = [Self::Strict, Self::Google, Self::Yandex, Self::LycosRu, Self::Inktomi];
 
-    /// Gives the name used in options and files.
+    /// Returns the name used in options and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -48,7 +48,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// Tells that a name is no dialect's.
+/// The name isn't that of a dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown directive dialect {0:?} (strict, google, yandex, lycos_ru or inktomi)")]
 pub struct UnknownDialect(pub String);

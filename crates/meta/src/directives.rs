@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Consent, DirectiveSource, DocumentState, ImagePreview, Limit, Refresh, Warning};
 
-/// Says what the author of a page asks of a robot, and which tag or header line asked for it.
+/// What the author of a page asks of robots, and which tag or header line asks for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a term of its own")]
 #[non_exhaustive]
@@ -42,7 +42,7 @@ pub struct Directives {
     pub tdm_reservation: Option<u8>,
     /// The address of the policy for text and data mining.
     pub tdm_policy: Option<String>,
-    /// Whether the page is made anew for each visit.
+    /// Whether the page changes with every visit.
     pub document_state: Option<DocumentState>,
     /// The original of this page, from the meta `url`: absolute, http or https.
     pub meta_url: Option<String>,
@@ -62,18 +62,18 @@ pub struct Directives {
     pub twitter_title: Option<String>,
     /// Twitter card description.
     pub twitter_description: Option<String>,
-    /// Earliest wish for a revisit, between 1 hour and 365 days.
+    /// Requested minimum time until a revisit, between 1 hour and 365 days.
     pub revisit_after: Option<Duration>,
     /// A request to load this page again or another one.
     pub refresh: Option<Refresh>,
-    /// Which tag or header line set each flag; sorted, without repetition.
+    /// Which tag or header line set each flag; sorted, without duplicates.
     pub because: Vec<DirectiveSource>,
-    /// What was said and couldn't be used; sorted, without repetition.
+    /// Values that couldn't be used; sorted, without duplicates.
     pub warnings: Vec<Warning>,
 }
 
 impl Default for Directives {
-    /// Gives what holds where nothing is said: index, follow, archive, snippet.
+    /// Returns the defaults where nothing is stated: index, follow, archive, snippet.
     fn default() -> Self {
         Self {
             index: true,
@@ -114,8 +114,8 @@ impl Directives {
     ///
     /// Always commutative, associative and idempotent, with [`Directives::default`] as its neutral element (test
     /// `tests/merge_laws.rs`). Restrictions add up: a negative is never lifted, limits take the smaller, dates the
-    /// earlier, denials win. Of two texts (description, canonical ...) the lesser in byte order is kept, for want
-    /// of a better law.
+    /// earlier, denials win. Of two texts (description, canonical ...) the lesser in byte order is kept:
+    /// any fixed choice keeps the merge commutative.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let mut merged = Self {
@@ -175,7 +175,7 @@ impl Directives {
         })
     }
 
-    /// Tells whether this permits no more than `other`: no flag, limit, date or consent is wider.
+    /// Returns whether this permits no more than `other`: no flag, limit, date or consent is wider.
     ///
     /// `indexifembedded` has no effect on a direct fetch and isn't compared.
     pub fn permits_no_more_than(&self, other: &Self) -> bool {
@@ -204,12 +204,12 @@ impl Directives {
         self
     }
 
-    /// Tells whether the date of `unavailable_after` has come.
+    /// Returns whether the date of `unavailable_after` has passed.
     pub fn is_unavailable(&self, now: Timestamp) -> bool {
         self.unavailable_after.is_some_and(|date| date <= now)
     }
 
-    /// Brings the evidence into order and bounds it: the first places for each directive are kept.
+    /// Sorts the evidence and bounds it: the first sources of each directive are kept.
     pub(crate) fn sort_evidence(&mut self) {
         const PLACES: usize = 16;
         const WARNINGS: usize = 64;
@@ -229,7 +229,7 @@ impl Directives {
     }
 }
 
-/// Gives the lesser of two values; nothing said gives way.
+/// Returns the lesser of two values, or the only one.
 fn lesser<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -241,7 +241,7 @@ fn some_list(list: Vec<String>) -> Option<Vec<String>> {
     (!list.is_empty()).then_some(list)
 }
 
-/// Tells whether a limit is as strict as another; no limit is the widest.
+/// Returns whether a limit is at least as strict as another; no limit is the least strict.
 fn is_within<T: Ord>(limit: Option<T>, other: Option<T>) -> bool {
     match (limit, other) {
         (_, None) => true,

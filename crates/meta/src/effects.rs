@@ -1,4 +1,4 @@
-//! What directives mean for storing, showing, queueing and coming back.
+//! What directives mean for storing, showing, queueing and revisiting.
 
 use std::time::Duration;
 
@@ -18,34 +18,34 @@ pub struct Effects {
     pub enqueue_links: Effect,
 }
 
-/// Says whether something may be done with a page.
+/// Whether something may be done with a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Effect {
     /// It may.
     #[default]
     Allowed,
-    /// It may not, for this cause: of several, the first one that alone would forbid it.
+    /// It may not, for this cause; of several, the first that would forbid it by itself.
     Forbidden(Cause),
 }
 
 /// Says what forbids something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// What the author says to robots, and where.
+    /// A directive of the author, and its place.
     Directive(DirectiveSource),
-    /// What the site says to the uses of its pages, or its silence.
+    /// A statement of the site on the uses of its pages, or the absence of one.
     Consent,
-    /// Whoever set the flag gave no evidence.
+    /// The flag was set without evidence.
     Unstated,
 }
 
 impl Effect {
-    /// Says whether it may be done.
+    /// Returns whether it may be done.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Self::Allowed)
     }
 
-    /// Gives what forbids it.
+    /// Returns what forbids it.
     pub fn cause(&self) -> Option<&Cause> {
         match self {
             Self::Allowed => None,
@@ -66,7 +66,7 @@ impl Serialize for Effect {
 }
 
 impl Effects {
-    /// Gives what the evidence that was kept of directives forbids; `is_unavailable` where the date of `unavailable_after` has come.
+    /// Returns what the evidence that was kept of directives forbids; `is_unavailable` where the date of `unavailable_after` has come.
     ///
     /// noindex, a dynamic `document-state` and a date that has come keep text and body out, noarchive the body, nofollow the links.
     pub fn of(because: &[DirectiveSource], is_unavailable: bool) -> Self {
@@ -103,7 +103,7 @@ impl Directives {
     /// links; a page whose `document-state` is dynamic is not stored at all.
     pub fn effects(&self) -> Effects {
         let unstated = || Cause::Unstated;
-        // Where the flag is off for no other reason the date has come.
+        // If the flag is off for no other reason, the date has passed.
         let Effects { store_text, store_body, enqueue_links } = Effects::of(&self.because, !self.index);
         let may_store_text = self.index && self.document_state != Some(DocumentState::Dynamic);
         let may_store_body = may_store_text && self.archive;
@@ -117,7 +117,7 @@ impl Directives {
         }
     }
 
-    /// Gives the longest excerpt that may be shown, in characters: 0 = none at all, `None` = no limit.
+    /// Returns the longest excerpt that may be shown, in characters: 0 = none at all, `None` = no limit.
     pub fn excerpt_limit(&self) -> Option<usize> {
         if !self.index || !self.snippet {
             return Some(0);
@@ -128,12 +128,12 @@ impl Directives {
         }
     }
 
-    /// Tells whether images of the page may enter the frontier through this page.
+    /// Returns whether images of the page may enter the frontier through this page.
     pub fn may_queue_images(&self) -> bool {
         self.follow && self.imageindex
     }
 
-    /// Gives the least time until the next visit, from the interval that the crawl would choose: never shorter
+    /// Returns the least time until the next visit, from the interval that the crawl would choose: never shorter
     /// than `revisit-after` asks for; ten times as long and at least 30 days once the page is unavailable.
     pub fn revisit_interval(&self, interval: Duration, now: Timestamp) -> Duration {
         const DAYS_30: Duration = Duration::from_hours(30 * 24);
@@ -201,7 +201,7 @@ mod tests {
         let dynamic = "document-state:dynamic (meta document-state: Dynamic)".to_owned();
         let state = [("document-state", "Dynamic")];
         assert_eq!(causes(&[], &state, NOW), [dynamic.clone(), dynamic, none()]);
-        // A date that is to come forbids nothing, whatever else does.
+        // A date in the future forbids nothing, whatever else does.
         let date = ["unavailable_after: 2026-06-01"];
         assert_eq!(causes(&date, &[], NOW), [none(), none(), none()]);
         let [text, body, _] = causes(&date, &[], "2026-07-01");

@@ -1,4 +1,4 @@
-//! Which tag or header line said what.
+//! Evidence: which tag or header line stated what.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub struct Source {
     pub position: u32,
     /// Name of the header field, the meta element, the file or the dialect.
     pub name: String,
-    /// What stood there, at most 200 characters, control characters replaced by blanks.
+    /// Its text, at most 200 characters, control characters replaced by spaces.
     pub text: String,
 }
 
@@ -67,14 +67,14 @@ impl fmt::Display for Source {
 /// Pairs a directive that took effect with the place that gave it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct DirectiveSource {
-    /// The directive in its plain form: `noindex` (also where `none` was written), `max-snippet:30` ...
+    /// The directive in its canonical form: `noindex` (also where `none` was written), `max-snippet:30` ...
     pub directive: String,
-    /// Where it was said.
+    /// Its place.
     pub source: Source,
 }
 
 impl DirectiveSource {
-    /// Gives the directive without its value.
+    /// Returns the directive without its value.
     pub(crate) fn key(&self) -> &str {
         self.directive.split(':').next().unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl fmt::Display for DirectiveSource {
     }
 }
 
-/// Reports something that was said and couldn't be used.
+/// A value that couldn't be used, or was applied although malformed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Warning {
     /// What is wrong, in a few words.
@@ -108,7 +108,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Cuts foreign text and takes its control characters out, bidirectional marks included.
+/// Truncates untrusted text and removes its control characters, including bidirectional marks.
 pub(crate) fn clean(text: &str) -> String {
     let text = text.trim();
     let text = text.char_indices().nth(TEXT_LIMIT).map_or(text, |(end, _)| &text[..end]);

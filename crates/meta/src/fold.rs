@@ -1,7 +1,7 @@
 //! Text folded to plain words: what an author meant by letters that only look like ASCII, escapes that weren't decoded,
 //! and characters that can't be seen.
 
-/// Longest word that is kept, in bytes; a longer one is no term's.
+/// Longest word that is kept, in bytes; no term is longer.
 const LONGEST: usize = 32;
 
 /// A run of letters or of digits in a folded text.
@@ -15,7 +15,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Gives the word in lower-case ASCII; nothing for one that is too long for a term.
+    /// Returns the word in lower-case ASCII; nothing for one that is too long for a term.
     pub(crate) fn text(&self) -> &str {
         self.letters
             .get(..self.length)
@@ -23,36 +23,36 @@ impl Word {
             .unwrap_or_default()
     }
 
-    /// Gives the word, and behind a backslash the word without its first letter: that may belong to an escape (`\n`).
+    /// Returns the word, and behind a backslash the word without its first letter: that may belong to an escape (`\n`).
     pub(crate) fn readings(&self) -> impl Iterator<Item = &str> {
         let escaped = (self.before.last == b'\\').then(|| self.text().get(1..)).flatten();
         std::iter::once(self.text()).chain(escaped)
     }
 
-    /// Answers whether it follows the previous word as its value: after `:` or `=`, with a few quote marks or blanks.
+    /// Returns whether it follows the previous word as its value: after `:` or `=`, with a few quote marks or blanks.
     pub(crate) fn is_value(&self) -> bool {
         const NEAR: usize = 6;
         self.before.has_opener && !self.before.has_separator && self.before.length <= NEAR
     }
 
-    /// Answers whether no comma, semicolon or long gap is between the previous word and this one.
+    /// Returns whether no comma, semicolon or long gap is between the previous word and this one.
     pub(crate) fn is_near(&self) -> bool {
         /// Characters that may be within a term.
         const NEAR: usize = 3;
         !self.before.has_separator && self.before.length <= NEAR
     }
 
-    /// Answers whether a hyphen or underscore alone is between the previous word and this one.
+    /// Returns whether a hyphen or underscore alone is between the previous word and this one.
     pub(crate) fn is_hyphenated(&self) -> bool {
         self.before.length == 1 && matches!(self.before.last, b'-' | b'_')
     }
 
-    /// Answers whether a minus sign is directly before it.
+    /// Returns whether a minus sign is directly before it.
     pub(crate) fn is_negative(&self) -> bool {
         self.before.last == b'-'
     }
 
-    /// Tells whether it is a number.
+    /// Returns whether it is a number.
     pub(crate) fn is_number(&self) -> bool {
         self.letters[0].is_ascii_digit()
     }
@@ -74,9 +74,9 @@ enum Glyph {
     Mark(u8),
     /// Invisible, and without a meaning.
     Nothing,
-    /// Looks like this letter, and is none.
+    /// Looks like this letter, but is another character.
     Like(u8),
-    /// Can't be seen, or couldn't be decoded: something between words, or a spoilt place within one.
+    /// Invisible or undecodable: either a separator of words, or damage within one.
     Spoilt,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn words(text: &str, loose: bool) -> Vec<Word> {
     words
 }
 
-/// Tells whether a text holds a character that [`words`] reads in two ways.
+/// Returns whether a text holds a character that [`words`] reads in two ways.
 pub(crate) fn is_ambiguous(text: &str) -> bool {
     // An escape may name such a character.
     text.contains(|c: char| {
@@ -124,7 +124,7 @@ struct Gap {
 }
 
 impl Reader {
-    /// Takes in a character; gives the word that it ends.
+    /// Processes a character; returns the word that it ends.
     fn take(&mut self, glyph: Glyph, end: usize) -> Option<Word> {
         let plain = match glyph {
             Glyph::Plain(letter) => letter,
@@ -176,7 +176,7 @@ fn glyph(c: char) -> Glyph {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => Glyph::Mark(b'-'),
         '、' | '\u{ff64}' => Glyph::Mark(b','),
         _ if is_invisible(c) => Glyph::Nothing,
-        // What Turkish makes of I and i.
+        // Turkish forms of I and i.
         'ı' | 'İ' => Glyph::Plain(b'i'),
         _ => look_alike(c).map_or(Glyph::Mark(b' '), Glyph::Like),
     }
@@ -187,7 +187,7 @@ fn shifted(c: char, block: u32, first: char) -> Glyph {
     char::from_u32(u32::from(c) - block + u32::from(first)).map_or(Glyph::Spoilt, glyph)
 }
 
-/// Tells whether a character can't be seen: soft hyphen, zero-width and directional characters, variation selectors.
+/// Returns whether a character can't be seen: soft hyphen, zero-width and directional characters, variation selectors.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -196,7 +196,7 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Gives the ASCII letter that a Cyrillic or Greek one looks like.
+/// Returns the ASCII letter that a Cyrillic or Greek one looks like.
 fn look_alike(c: char) -> Option<u8> {
     const ALIKE: &str = "а=a А=a α=a Α=a в=b В=b Β=b с=c С=c ϲ=c ԁ=d е=e Е=e ё=e Ε=e ε=e һ=h Н=h Η=h і=i І=i ї=i ι=i Ι=i \
                          ј=j к=k К=k κ=k Κ=k ӏ=l Ӏ=l м=m М=m Μ=m п=n ո=n η=n Ν=n о=o О=o ο=o Ο=o р=p Р=p ρ=p Ρ=p ѕ=s Ѕ=s \
@@ -267,7 +267,7 @@ fn hex(digits: &str) -> Option<u32> {
         .flatten()
 }
 
-/// Gives the names in the value of a tag's `name`, folded: a name is made of letters, digits, `-`, `_` and `.`.
+/// Returns the names in the value of a tag's `name`, folded: a name is made of letters, digits, `-`, `_` and `.`.
 pub(crate) fn names(text: &str) -> Vec<String> {
     let mut folded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Gathers the terms that address us, each with its place.
+//! Collects the terms that apply to this robot, each with its place.
 
 use std::mem::discriminant;
 
@@ -11,17 +11,17 @@ use crate::{Agent, Dialect, Scope, Source, SourceKind, Sources, Term, Warning};
 
 /// Places of one term that are kept; of a limit or date the strictest is among them.
 const PLACES: usize = 64;
-/// Remarks that are kept of one page.
+/// Warnings about unusable values that are kept for one page.
 const REMARKS: usize = 1_000;
 
-/// One term that addresses us, with its place.
+/// One term that applies to this robot, with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PlacedTerm<'a> {
     pub term: Term,
     pub place: Place<'a>,
 }
 
-/// A place that something was said in: what a [`Source`] is made of when it's needed.
+/// The place of a statement, from which a [`Source`] is made when needed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place<'a> {
     pub origin: SourceKind,
@@ -44,8 +44,8 @@ impl Place<'_> {
     }
 }
 
-/// Gathers what headers and tags say to this agent in this dialect, in order, and what couldn't be used.
-/// `none` is taken apart into its two terms, `nocache` is `noarchive`.
+/// Collects, in order, the terms of headers and tags that apply to this agent in this dialect, and warnings about the rest.
+/// `none` is split into its two terms, and `nocache` becomes `noarchive`.
 pub(crate) fn gather<'a>(
     sources: &Sources<'a>,
     agent: &Agent,
@@ -104,7 +104,7 @@ struct Gathered<'a> {
 impl<'a> Gathered<'a> {
     /// Reads a header line, or a tag in place of one; any other name is ignored.
     fn read_header(&mut self, place: Place<'a>, agent: &Agent, dialect: Dialect) {
-        // `ours, theirs: noindex` looks like a list of names: what is said to the second may be meant for us.
+        // `ours, theirs: noindex` looks like a list of names: what follows the second name may be meant for us.
         let mut is_listed = false;
         read_header_line(place.name, place.text, &mut |scope, found| {
             if let Found::Unknown(word) = found
@@ -133,7 +133,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Reads a tag that seems to be meant for us: what restricts counts, what allows doesn't.
+    /// Reads a tag that seems to be meant for us: restrictions count, permissions don't.
     fn read_restrictions(&mut self, place: Place<'a>) {
         read_content(place.text, &mut |found| {
             if is_restriction(&found) {
@@ -143,7 +143,7 @@ impl<'a> Gathered<'a> {
         });
     }
 
-    /// Reads a tag that may be for us: what restricts counts, what allows doesn't.
+    /// Reads a tag that may be meant for us: restrictions count, permissions don't.
     fn read_unnamed(&mut self, place: Place<'a>, content_unread: bool) {
         let before = self.said.len();
         read_content(place.text, &mut |found| {
@@ -162,7 +162,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Takes what could not be read for the strictest that it may say.
+    /// Treats an unreadable part as the strictest value that it might hold.
     fn close(&mut self, why: &str, place: Place<'a>) {
         for term in [Term::NoIndex, Term::NoFollow, Term::NoArchive] {
             self.say(term, place);
@@ -184,7 +184,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Keeps a term; where it was said often enough, only if it is stricter than before.
+    /// Keeps a term; after [`PLACES`] of its kind, only if it is stricter than the last one kept.
     fn say(&mut self, term: Term, place: Place<'a>) {
         match term {
             Term::None => {
@@ -205,7 +205,7 @@ impl<'a> Gathered<'a> {
     }
 
     fn warn(&mut self, what: &str, text: &str, place: Place<'_>) {
-        // A flood of remarks about nothing doesn't keep out what was obeyed.
+        // A flood of unusable values doesn't displace warnings about values that were applied.
         let is_remark = matches!(what, "the value can't be used" | "no known directive");
         self.remarks += usize::from(is_remark);
         if is_remark && self.remarks > REMARKS || self.warnings.len() >= 2 * REMARKS {
@@ -220,7 +220,7 @@ fn is_restriction(found: &Found<'_>) -> bool {
     matches!(found, Found::Term(term) | Found::Malformed(term) if term.restricts())
 }
 
-/// Tells whether a tag or scope of this name is for us, ignoring case.
+/// Returns whether a tag or scope of this name is for us, ignoring case.
 ///
 /// `robots` always is; our token and aliases are, but for `lycos_ru`, which knows `robots` alone; under `google` the
 /// name `googlebot` is too.
@@ -233,7 +233,7 @@ fn addresses(name: &str, agent: &Agent, dialect: Dialect) -> bool {
     }
 }
 
-/// Tells whether a tag's name holds `robots`, `robot` or one of our names as a whole word among others, or in letters
+/// Returns whether a tag's name holds `robots`, `robot` or one of our names as a whole word among others, or in letters
 /// that only look like it: `robots, otherbot`, `ourbot/1.0`, `ｒｏｂｏｔｓ`.
 fn names_us(name: &str, agent: &Agent) -> bool {
     let is_ours = |word: &str| {

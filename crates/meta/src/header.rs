@@ -45,7 +45,7 @@ pub fn parse_header_line(name: &str, value: &str) -> Vec<Scoped> {
     read
 }
 
-/// Says whether a header field of this name is read here.
+/// Returns whether a header field of this name is read here.
 pub(crate) fn is_header(name: &str) -> bool {
     name.eq_ignore_ascii_case("x-robots-tag") || name.eq_ignore_ascii_case("robots-tag")
 }

@@ -29,7 +29,7 @@ pub enum NoFollow {
 }
 
 impl NoFollow {
-    /// Gives the word as it's written.
+    /// Returns the word as it's written.
     pub fn word(self) -> &'static str {
         match self {
             Self::NoFollow => "nofollow",
@@ -40,7 +40,7 @@ impl NoFollow {
 }
 
 impl RelEffects {
-    /// Tells whether the link may be queued through this page.
+    /// Returns whether the link may be queued through this page.
     pub fn may_queue(self) -> bool {
         self.nofollow.is_none()
     }
@@ -73,7 +73,7 @@ pub fn link_rel(rel: &str) -> RelEffects {
     effects
 }
 
-/// Tells whether a value is words of letters and hyphens split at blanks, none of which is `no` or begins with `no-`.
+/// Returns whether a value is words of letters and hyphens split at blanks, none of which is `no` or begins with `no-`.
 fn is_plain(rel: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'-' || byte.is_ascii_whitespace();
     let is_negation = |word: &str| word.eq_ignore_ascii_case("no") || word.eq_ignore_ascii_case("not");

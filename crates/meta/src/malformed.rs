@@ -1,9 +1,9 @@
-//! Values that the grammar can't divide: the stricter reading.
+//! Values that the grammar can't split: the stricter interpretation.
 //!
-//! `noindex|nofollow`, `noindex.`, `["noindex"]`, `content=noindex`, full-width letters: whoever wrote that asked for
-//! something, and no list of terms says what. So whatever restricts and stands there as a whole word counts: bounded
+//! `noindex|nofollow`, `noindex.`, `["noindex"]`, `content=noindex`, full-width letters: the intention is
+//! clear, but the value isn't a list of terms. So every restriction that occurs as a whole word counts: bounded
 //! by anything but letters, in any spelling (`no-index`, `no index`). A word that only begins like a term
-//! (`indexnow`, `noindexed`) is none. What allows is never read from such a value.
+//! (`indexnow`, `noindexed`) isn't one. Permissions are never read from such a value.
 
 use jiff::Timestamp;
 

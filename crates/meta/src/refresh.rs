@@ -1,4 +1,4 @@
-//! Requests to load a page again, or another one.
+//! Requests to reload a page or to load another one.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! From header lines and meta tags to the decision: the five dialects.
+//! Resolves header lines and meta tags into the decision, in five dialects.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::{
     Agent, Consent, Dialect, DirectiveSource, Directives, Limit, MetaTag, SourceKind, Term, about, consent,
 };
 
-/// Holds what a page and its response say.
+/// The inputs: header lines of the response and meta elements of the page.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sources<'a> {
     /// Header field lines in order, each by itself: joining two lines would change their agent scopes.
@@ -44,7 +44,7 @@ pub fn resolve(sources: &Sources<'_>, agent: &Agent, dialect: Dialect, now: Time
     directives.at(now)
 }
 
-/// Drops what the dialect lifts and adds what it presumes.
+/// Removes the restrictions that the dialect lifts and adds its defaults.
 fn in_dialect(mut said: Vec<PlacedTerm<'_>>, dialect: Dialect) -> Vec<PlacedTerm<'_>> {
     match dialect {
         Dialect::Strict => {}

@@ -73,7 +73,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Gives the number that is written for this limit: -1 is unlimited.
+    /// Returns the number that is written for this limit: -1 is unlimited.
     pub fn number(self) -> i64 {
         match self {
             Self::AtMost(most) => i64::from(most),
@@ -112,7 +112,7 @@ pub enum ImagePreview {
 }
 
 impl ImagePreview {
-    /// Gives the value as it's written.
+    /// Returns the value as it's written.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -148,7 +148,7 @@ const WORDS: [(&str, Term); 21] = [
 ];
 
 impl Term {
-    /// Tells whether a term takes something away.
+    /// Returns whether a term restricts something.
     pub(crate) fn restricts(self) -> bool {
         match self {
             Self::None
@@ -179,7 +179,7 @@ impl Term {
         }
     }
 
-    /// Tells whether a term may lift, in some dialect, what another takes away.
+    /// Returns whether a term may lift, in some dialect, a restriction of another.
     pub(crate) fn allows(self) -> bool {
         matches!(
             self,
@@ -208,25 +208,25 @@ impl Term {
         }
     }
 
-    /// Tells whether a name is `unavailable_after`, in any spelling.
+    /// Returns whether a name is `unavailable_after`, in any spelling.
     pub(crate) fn is_date_name(name: &str) -> bool {
         Key::new(name).is_some_and(|key| key.bytes() == b"unavailableafter")
     }
 
-    /// Tells whether the key of a term begins so.
+    /// Returns whether the key of a term begins so.
     pub(crate) fn has_prefix(start: &str) -> bool {
         const WITH_VALUES: [&str; 4] =
             ["maxsnippet", "maxvideopreview", "maximagepreview", "unavailableafter"];
         WORDS.iter().map(|(word, _)| word).chain(&WITH_VALUES).any(|word| word.starts_with(start))
     }
 
-    /// Tells whether a name is any term's, with a value or without.
+    /// Returns whether a name is any term's, with a value or without.
     pub(crate) fn is_name(name: &str) -> bool {
         Self::from_word(name).is_some() || Self::from_pair(name, "").is_some() || Self::is_date_name(name)
     }
 }
 
-/// Tells that the value of a term can't be used.
+/// The value of a term can't be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadValue;
 

@@ -1,4 +1,4 @@
-//! The walk over a list of terms: pieces between separators, dates that hold separators, agent scopes.
+//! Splits a list of terms: pieces between separators, dates that contain separators, agent scopes.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ const DATE_LIMIT: usize = 96;
 /// Separators that a date may hold.
 const DATE_SEPARATORS: usize = 8;
 
-/// What the walk found at one place.
+/// One element of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
     /// A term.
@@ -31,7 +31,7 @@ pub(crate) enum Found<'a> {
     Cut,
 }
 
-/// Says how a value is divided.
+/// How a value is split.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
     /// Ends a piece.
@@ -120,8 +120,8 @@ fn open_scopes<'a>(
     at
 }
 
-/// Reads one piece: a valued term, a term with a remark, a term with blanks or hyphens in it, or several terms. Where
-/// it is none of them, what restricts in it counts, and what allows doesn't.
+/// Reads one piece: a valued term, a term with a remark, a term with blanks or hyphens in it, or several terms. In
+/// anything else restrictions count, and permissions don't.
 fn read_piece<'a>(piece: &'a str, form: Form, scope: &mut Scope, found: &mut dyn FnMut(&Scope, Found<'a>)) {
     let piece = trim(piece);
     if piece.is_empty() {
@@ -237,7 +237,7 @@ const NO_ROBOTS: [&str; 10] = [
     "x-robots-tag",
 ];
 
-/// Tells whether a piece begins with a name and a colon, and where its terms begin.
+/// Returns whether a piece begins with a name and a colon, and where its terms begin.
 fn opened_scope(piece: &str, openers: &[u8]) -> Option<(Opened, usize)> {
     let (name, after) = split_name(piece, openers);
     let after = after?;
@@ -269,7 +269,7 @@ fn split_name<'a>(piece: &'a str, marks: &[u8]) -> (&'a str, Option<usize>) {
     }
 }
 
-/// Gives the text up to the first separator.
+/// Returns the text up to the first separator.
 fn until<'a>(text: &'a str, separators: &[char]) -> &'a str {
     text.find(separators).map_or(text, |end| &text[..end])
 }

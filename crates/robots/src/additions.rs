@@ -38,12 +38,12 @@ impl Additions {
     /// How many there are.
     const COUNT: usize = 10;
 
-    /// Answers whether every addition of `other` is in the set.
+    /// Returns whether every addition of `other` is in the set.
     pub const fn contains(self, other: Additions) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Answers whether the set is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -1,9 +1,9 @@
-//! The robot that asks, and how its name is compared with the names on lines and tags.
+//! The robot, and how its name is compared with those in robots.txt lines and tags.
 
-/// Names the robot that asks, as robots.txt files, meta tags and headers name it.
+/// The robot, by the names that robots.txt files, meta tags and headers use for it.
 ///
 /// Made once from the whole User-Agent value; `aliases` are older names of the same robot. In robots.txt they are tried in order
-/// where no group names the current one; page directives for any of them are obeyed.
+/// where no group names the current one; page directives for any of them apply.
 ///
 /// Names are compared whole and without regard to case, never by substring: `Agent1` and `Agent2` are two robots.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -42,43 +42,43 @@ impl Agent {
         self
     }
 
-    /// Gives the whole User-Agent value, trimmed.
+    /// Returns the whole User-Agent value, trimmed.
     pub fn full(&self) -> &str {
         &self.full
     }
 
-    /// Gives the short name: the first word, cut at its first `/`, case kept (the name of the dialects of 1994 and 1996).
+    /// Returns the short name: the first word, cut at its first `/`, case kept (the name of the dialects of 1994 and 1996).
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Gives the product token: the whole short name in lower case, digits and dots included; empty where no line can name us.
+    /// Returns the product token: the whole short name in lower case, digits and dots included; empty where no line can name us.
     ///
     /// RFC 9309 section 2.2.1 knows only letters, `_` and `-`, but robots with other names exist (`MJ12bot`, `360Spider`, `008`).
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Gives the older names, in the order in which they are tried.
+    /// Returns the older names, in the order in which they are tried.
     pub fn aliases(&self) -> &[Agent] {
         &self.aliases
     }
 
-    /// Answers whether a page directive for `name` is for us: it is our name or an alias, as a whole.
+    /// Returns whether a page directive for `name` is for us: it is our name or an alias, as a whole.
     pub fn answers_to(&self, name: &str) -> bool {
         let is_ours = |agent: &Agent| same_name(name.as_bytes(), &agent.name);
         !name.is_empty() && (is_ours(self) || self.aliases.iter().any(is_ours))
     }
 
-    /// Gives the leading letters, `_` and `-` of the token where it holds other characters too; else nothing.
+    /// Returns the leading letters, `_` and `-` of the token where it holds other characters too; else nothing.
     ///
-    /// Another robot's parser would cut our name so; a group that only this part would select restricts us at most (H8).
+    /// Some parsers cut names this way; a group that only this part would select can only restrict us (H8).
     pub(crate) fn cut_token(&self) -> &str {
         &self.token[..self.cut]
     }
 }
 
-/// Answers whether two names are the same, without regard to case: by Unicode simple case folding where the line is UTF-8, else by
+/// Returns whether two names are the same, without regard to case: by Unicode simple case folding where the line is UTF-8, else by
 /// ASCII case.
 pub(crate) fn same_name(line: &[u8], ours: &str) -> bool {
     line.eq_ignore_ascii_case(ours.as_bytes())
@@ -86,7 +86,7 @@ pub(crate) fn same_name(line: &[u8], ours: &str) -> bool {
             && std::str::from_utf8(line).is_ok_and(|line| line.chars().map(fold).eq(ours.chars().map(fold)))
 }
 
-/// Answers whether a name that isn't UTF-8 is our name in Latin-1.
+/// Returns whether a name that isn't UTF-8 is our name in Latin-1.
 pub(crate) fn same_name_in_latin1(line: &[u8], ours: &str) -> bool {
     std::str::from_utf8(line).is_err() && line.iter().map(|&b| fold(char::from(b))).eq(ours.chars().map(fold))
 }
@@ -115,7 +115,7 @@ pub(crate) fn leading_token(value: &[u8]) -> &[u8] {
     &value[..end]
 }
 
-/// Answers whether a name can be written on a user-agent line as it is: one or more letters, `_` or `-`.
+/// Returns whether a name can be written on a user-agent line as it is: one or more letters, `_` or `-`.
 ///
 /// Source: RFC 9309 section 2.2.1, `identifier`.
 pub fn is_product_token(name: &str) -> bool {

@@ -41,7 +41,7 @@ pub(crate) fn classes(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |classes, &b| classes | CLASS[usize::from(b)])
 }
 
-/// Answers whether a byte is a space, tab, vertical tab or form feed.
+/// Returns whether a byte is a space, tab, vertical tab or form feed.
 pub(crate) fn is_blank(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | 0x0b | 0x0c)
 }

@@ -87,7 +87,7 @@ pub(crate) fn choose(reading: &Reading<'_>, identities: u32, dialect: Dialect, o
     Chosen { groups, identity, version: chosen_version, also_star }
 }
 
-/// Gives the groups that restrict us though they don't bind us: those that one of the names tried would select if it were cut (H8).
+/// Returns the groups that restrict us though they don't bind us: those that one of the names tried would select if it were cut (H8).
 pub(crate) fn restricting(reading: &Reading<'_>, chosen: &Chosen) -> Vec<u32> {
     let tried = chosen.identity.map_or(u32::MAX, |identity| u32::MAX >> (31 - identity));
     let mut restricting = groups(reading, |group| group.named.restricts & tried != 0);
@@ -97,7 +97,7 @@ pub(crate) fn restricting(reading: &Reading<'_>, chosen: &Chosen) -> Vec<u32> {
 
 /// Says which other reading must allow as well.
 ///
-/// The one exception from "never more than RFC 9309 allows": a list of plain names parted by blanks is the form of the standard of
+/// The only exception to "never more than RFC 9309 allows": a list of plain names separated by spaces is the form of the standard of
 /// 1994 (`User-agent: Copernicus Fred`). Where such lists alone name us, the author wrote for that standard, and its reading is
 /// asked in place of the RFC's, which sees only the first name of each and would bind us by `*`.
 pub(crate) fn guard(reading: &Reading<'_>, identities: u32, chosen: &Chosen) -> Guard {

@@ -36,7 +36,7 @@ impl Collector {
         self.bytes.len() < self.most
     }
 
-    /// Gives what was kept: at most one byte more than the limit.
+    /// Returns what was kept: at most one byte more than the limit.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -142,7 +142,7 @@ fn set(bytes: &[u8]) -> Option<(Token, usize)> {
     Some((Token::Set { ranges: ranges.into(), complement }, end + 1))
 }
 
-/// Compares in O(pattern x path): only the last run is ever lengthened.
+/// Matches in O(pattern x path): only the last run is extended.
 fn matches(pattern: &[Token], path: &[u16]) -> bool {
     let (mut p, mut s) = (0, 0);
     let mut run: Option<(usize, usize)> = None;

@@ -38,7 +38,7 @@ impl Dialect {
         Dialect::Strictest,
     ];
 
-    /// Gives the name used in configuration, on the command line and in outputs.
+    /// Returns the name used in configuration, on the command line and in outputs.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Koster1994 => "koster1994",

@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
         Self { read, lines, truncated, wide: Wide::of(read) }
     }
 
-    /// Gives the bytes as they are, without a UTF-8 byte order mark, and what is odd about them.
+    /// Returns the bytes as they are, without a UTF-8 byte order mark, and what is odd about them.
     ///
     /// A part of a mark is dropped too, as Google's parser does.
     pub(crate) fn plain(&self) -> (&'a [u8], Option<WarningKind>) {
@@ -46,7 +46,7 @@ impl<'a> Body<'a> {
         (&self.lines[mark..], (mark > 0).then_some(WarningKind::ByteOrderMark))
     }
 
-    /// Gives the text of a file in UTF-16 or UTF-32.
+    /// Returns the text of a file in UTF-16 or UTF-32.
     pub(crate) fn decoded(&self) -> Option<Vec<u8>> {
         let mut text = self.wide?.decode(self.read).into_bytes();
         if self.truncated {
@@ -55,7 +55,7 @@ impl<'a> Body<'a> {
         Some(text)
     }
 
-    /// Gives the bytes without NUL, where there is any: the ASCII of a file in UTF-16 or UTF-32, wherever in the file that is.
+    /// Returns the bytes without NUL, where there is any: the ASCII of a file in UTF-16 or UTF-32, wherever in the file that is.
     pub(crate) fn without_nul(&self) -> Option<Vec<u8>> {
         memchr::memchr(0, self.read)?;
         let mut text: Vec<u8> = self.read.iter().copied().filter(|&b| b != 0).collect();
@@ -68,7 +68,7 @@ impl<'a> Body<'a> {
         Some(text)
     }
 
-    /// Gives the text as every dialect but `rfc9309` and `hardened` reads it, and what is odd about the file.
+    /// Returns the text as every dialect but `rfc9309` and `hardened` reads it, and what is odd about the file.
     pub(crate) fn text(&self) -> (Cow<'a, [u8]>, Option<WarningKind>) {
         if let Some(text) = self.decoded() {
             return (Cow::Owned(text), self.wide.map(Wide::warning));
@@ -83,7 +83,7 @@ impl Wide {
         if self.width == 4 { WarningKind::Utf32 } else { WarningKind::Utf16 }
     }
 
-    /// Answers whether it is UTF-16 with a byte order mark.
+    /// Returns whether it is UTF-16 with a byte order mark.
     pub(crate) fn is_marked_utf16(self) -> bool {
         self.is_marked && self.width == 2
     }

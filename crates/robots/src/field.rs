@@ -86,7 +86,7 @@ impl Field {
             .or_else(|| find(&SLIPS).map(|field| (field, Spelling::Slip)))
     }
 
-    /// Gives the name as people write it.
+    /// Returns the name as people write it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Field::UserAgent => "User-agent",
@@ -108,7 +108,7 @@ impl Field {
         }
     }
 
-    /// Answers whether the field speaks for a group alone, and not for the whole file.
+    /// Returns whether the field speaks for a group alone, and not for the whole file.
     pub(crate) fn is_of_group(self) -> bool {
         matches!(
             self,

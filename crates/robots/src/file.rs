@@ -170,32 +170,32 @@ impl Robots {
         }
     }
 
-    /// Gives what is odd about the file, in line order: at most 200 warnings, and a last one that says that there are more.
+    /// Returns what is odd about the file, in line order: at most 200 warnings, and a last one that says that there are more.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Gives the Sitemap values in file order, repeats included, case kept; relative ones unchanged.
+    /// Returns the Sitemap values in file order, repeats included, case kept; relative ones unchanged.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
 
-    /// Gives the timing lines that bind us.
+    /// Returns the timing lines that bind us.
     pub fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// Gives the fields beside rules.
+    /// Returns the fields beside rules.
     pub fn signals(&self) -> &Signals {
         &self.signals
     }
 
-    /// Gives the additions of `hardened` that came to bear on this file: without them it would read as in `rfc9309`.
+    /// Returns the additions of `hardened` that came to bear on this file: without them it would read as in `rfc9309`.
     pub fn additions(&self) -> Additions {
         self.additions
     }
 
-    /// Answers whether the file was longer than the limit and was cut.
+    /// Returns whether the file was longer than the limit and was cut.
     pub fn truncated(&self) -> bool {
         self.truncated
     }
@@ -205,7 +205,7 @@ impl Robots {
         self.known_fields
     }
 
-    /// Gives the rules that bind the agent, in file order: number of the line, and the line. None where there is no file.
+    /// Returns the rules that bind the agent, in file order: number of the line, and the line. None where there is no file.
     ///
     /// Of `strictest`, the rules of `hardened`: those that every member sees.
     pub fn binding(&self) -> Vec<(u32, Arc<str>)> {
@@ -221,7 +221,7 @@ impl Robots {
         }
     }
 
-    /// Gives the bytes that this takes beyond its own size: rules, evidence, warnings and everything else on the heap, with what an
+    /// Returns the bytes that this takes beyond its own size: rules, evidence, warnings and everything else on the heap, with what an
     /// allocator adds to each block. Cost: one step for each allocation, so a few for thousands of rules.
     pub fn memory(&self) -> usize {
         let decider = match &self.decider {
@@ -241,7 +241,7 @@ impl Robots {
             + self.signals.memory()
     }
 
-    /// Gives the dialect.
+    /// Returns the dialect.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }

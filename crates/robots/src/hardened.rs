@@ -86,7 +86,7 @@ impl Reading {
     }
 }
 
-/// Gives the decodings of a body: the bytes as they are, decoded, and without NUL.
+/// Returns the decodings of a body: the bytes as they are, decoded, and without NUL.
 fn texts<'a>(body: &Body<'a>, additions: Additions) -> Vec<Text<'a>> {
     let (plain, odd) = body.plain();
     let mut texts = vec![Text { bytes: Cow::Borrowed(plain), by: Additions::NONE, odd }];
@@ -110,7 +110,7 @@ fn numbered<'t>(text: &'t [u8], numbers: &[u32]) -> impl Iterator<Item = (u32, &
         .map(|line| (line.number, line.raw))
 }
 
-/// Answers whether any line of any reading has a known field, or one of these. Stops at the first one.
+/// Returns whether any line of any reading has a known field, or one of these. Stops at the first one.
 pub(crate) fn has_field(body: &[u8], is_meant: impl Fn(Field) -> bool) -> bool {
     let has = |text: &[u8]| {
         Lines::new(text, true).any(|line| match line.content {

@@ -1,4 +1,4 @@
-//! Mistakes that show only in the lines of a file together, or that change nothing in how the file is read: for its author alone.
+//! Mistakes that only show across lines, or that don't change how the file is read: reported to its author only.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -148,7 +148,7 @@ impl<'a> Lint<'a> {
     }
 }
 
-/// Answers whether an Allow may win over a Disallow for some URL: both can match it, and the Allow isn't shorter.
+/// Returns whether an Allow may win over a Disallow for some URL: both can match it, and the Allow isn't shorter.
 fn may_override(allow: &[u8], deny: &[u8]) -> bool {
     let literal = |path: &[u8]| path.iter().take_while(|&&b| b != b'*').count();
     let shared = literal(allow).min(literal(deny));
@@ -171,7 +171,7 @@ fn looks_like_expression(value: &[u8]) -> bool {
         || has_set()
 }
 
-/// Answers whether a line holds an HTML tag.
+/// Returns whether a line holds an HTML tag.
 fn has_tag(line: &[u8]) -> bool {
     memchr::memchr_iter(b'<', line).any(|at| {
         let rest = &line[at + 1..];

@@ -182,7 +182,7 @@ impl Member {
         Member { dialect, ..self }
     }
 
-    /// Answers whether the file names any robot: without, nothing in it binds us.
+    /// Returns whether the file names any robot: without, nothing in it binds us.
     pub(crate) fn has_groups(&self) -> bool {
         self.otherwise != Reason::NoRules
     }
@@ -314,7 +314,7 @@ fn inspect_whole(text: &[u8], known_fields: usize, notes: &mut Notes) {
     }
 }
 
-/// Gives a line as people may read it.
+/// Returns a line as people may read it.
 fn shown(raw: &[u8]) -> Arc<str> {
     match std::str::from_utf8(raw) {
         Ok(text) if text.len() <= 2048 && raw.iter().all(|b| (b' '..=b'~').contains(b)) => text.into(),
@@ -322,7 +322,7 @@ fn shown(raw: &[u8]) -> Arc<str> {
     }
 }
 
-/// Gives the user-agent value that selected a group: the first one that names one of these identities, else that of `*`.
+/// Returns the user-agent value that selected a group: the first one that names one of these identities, else that of `*`.
 fn label(group: &Group<'_>, bits: u32) -> Arc<str> {
     let named = group.names.iter().find(|(named, _)| named & bits != 0);
     let value = named.map(|&(_, value)| value).or(group.star_value).unwrap_or_default();

@@ -39,7 +39,7 @@ impl<'a> Subject<'a> {
         &self.bytes
     }
 
-    /// Gives the other reading of a URL with `%24` or `%2A`: each escape read as its character.
+    /// Returns the other reading of a URL with `%24` or `%2A`: each escape read as its character.
     pub(crate) fn unescaped(&self) -> Option<Subject<'static>> {
         let escaped = escaped_specials(&self.bytes);
         if escaped.is_empty() {

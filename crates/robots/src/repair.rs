@@ -1,4 +1,4 @@
-//! Text that looks right and isn't: Unicode spaces, invisible characters, and full-width forms of `:`, `/` and `*`.
+//! Text that only looks right: Unicode spaces, invisible characters, and full-width forms of `:`, `/` and `*`.
 //!
 //! Editors, word processors and input methods write them, and a person who reads the file sees an ordinary rule.
 

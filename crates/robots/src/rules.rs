@@ -21,7 +21,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Answers whether the URL is known to be allowed.
+    /// Returns whether the URL is known to be allowed.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Decision::Known(verdict) if verdict.allowed)
     }
@@ -71,7 +71,7 @@ impl RobotRules {
         Self { agent, options, sites: HashMap::new() }
     }
 
-    /// Gives the robot.
+    /// Returns the robot.
     pub fn agent(&self) -> &Agent {
         &self.agent
     }
@@ -86,7 +86,7 @@ impl RobotRules {
 
     /// Stores a file under the origin of `url`, replacing an older one. Without `fresh_until` it is fresh for 24 h from `now`.
     ///
-    /// Gives the prepared file; none where the URL has no http or https origin.
+    /// Returns the prepared file; none where the URL has no http or https origin.
     pub fn parse(
         &mut self,
         url: &str,
@@ -122,7 +122,7 @@ impl RobotRules {
         }
     }
 
-    /// Gives until when the file of a URL's origin is fresh.
+    /// Returns until when the file of a URL's origin is fresh.
     pub fn fresh_until(&self, url: &str) -> Option<Timestamp> {
         self.site(url)?.fresh_until
     }
@@ -144,17 +144,17 @@ impl RobotRules {
         }
     }
 
-    /// Gives the visits counted for a URL's origin (`no_visits` of the Perl module).
+    /// Returns the visits counted for a URL's origin (`no_visits` of the Perl module).
     pub fn visits(&self, url: &str) -> u64 {
         self.site(url).map_or(0, |site| site.visits)
     }
 
-    /// Gives the last visit of a URL's origin.
+    /// Returns the last visit of a URL's origin.
     pub fn last_visit(&self, url: &str) -> Option<Timestamp> {
         self.site(url)?.last_visit
     }
 
-    /// Gives the stored file of a URL's origin, fresh or stale.
+    /// Returns the stored file of a URL's origin, fresh or stale.
     pub fn robots(&self, url: &str) -> Option<&Arc<Robots>> {
         self.site(url)?.robots.as_ref()
     }

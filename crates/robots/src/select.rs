@@ -11,7 +11,7 @@ pub(crate) struct Named {
     pub(crate) us: u32,
     /// Those of them that RFC 9309 finds, without any addition.
     pub(crate) plain: u32,
-    /// Those of them that are found in a list of plain names parted by blanks (the form of 1994).
+    /// Those of them that are found in a list of plain names separated by spaces (the form of 1994).
     pub(crate) listed: u32,
     /// The names of ours that the value would hold if they were cut: the group restricts us, it never opens anything.
     pub(crate) restricts: u32,
@@ -38,7 +38,7 @@ impl Named {
         }
     }
 
-    /// Answers whether rules of the group may bind us.
+    /// Returns whether rules of the group may bind us.
     pub(crate) fn binds(&self) -> bool {
         self.us | self.restricts != 0 || self.star
     }
@@ -168,7 +168,7 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Gives what is before the first blank or `/`.
+/// Returns what is before the first blank or `/`.
 fn first_word(value: &[u8]) -> &[u8] {
     let end = value.iter().position(|&b| is_blank(b) || b == b'/').unwrap_or(value.len());
     &value[..end]

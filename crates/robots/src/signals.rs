@@ -45,37 +45,37 @@ pub struct CleanParam {
 }
 
 impl Signals {
-    /// Gives the line of the `Noindex` field that covers a path. Google ended the field in 2019; we treat it as a page's noindex.
+    /// Returns the line of the `Noindex` field that covers a path. Google ended the field in 2019; we treat it as a page's noindex.
     pub fn noindex(&self, path_and_query: &str) -> Option<u32> {
         self.noindex.iter().find(|(_, path)| covers(path, path_and_query)).map(|&(line, _)| line)
     }
 
-    /// Gives the Content-Usage lines of our group, in file order.
+    /// Returns the Content-Usage lines of our group, in file order.
     pub fn content_usage(&self) -> &[SignalLine] {
         &self.usage
     }
 
-    /// Gives the Content-Signal lines of our group, in file order.
+    /// Returns the Content-Signal lines of our group, in file order.
     pub fn content_signal(&self) -> &[SignalLine] {
         &self.signal
     }
 
-    /// Gives the Clean-param lines of the file.
+    /// Returns the Clean-param lines of the file.
     pub fn clean_params(&self) -> &[CleanParam] {
         &self.clean_params
     }
 
-    /// Gives the preferred mirrors (`Host`), in file order.
+    /// Returns the preferred mirrors (`Host`), in file order.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Gives the licence URLs (`License`), in file order.
+    /// Returns the licence URLs (`License`), in file order.
     pub fn licenses(&self) -> &[String] {
         &self.licenses
     }
 
-    /// Gives the `Comment` lines of our group: they address the operator of the crawl.
+    /// Returns the `Comment` lines of our group: they address the operator of the crawl.
     pub fn comments(&self) -> &[String] {
         &self.comments
     }
@@ -127,7 +127,7 @@ impl Signals {
     }
 }
 
-/// Answers whether a path pattern covers a URL.
+/// Returns whether a path pattern covers a URL.
 fn covers(pattern: &str, url: &str) -> bool {
     let (mut arena, mut patterns) = (Vec::new(), Vec::new());
     let bytes = pattern.as_bytes();
@@ -137,7 +137,7 @@ fn covers(pattern: &str, url: &str) -> bool {
     patterns.iter().any(|pattern| pattern.matches(&subject, &arena))
 }
 
-/// Gives the statement behind the path, which ends at the first blank.
+/// Returns the statement behind the path, which ends at the first blank.
 fn statement(value: &[u8]) -> &[u8] {
     if !matches!(value.first(), Some(b'/' | b'*')) {
         return value;
@@ -162,7 +162,7 @@ pub(crate) fn inspect(line: &OtherLine<'_>, notes: &mut Notes) {
     }
 }
 
-/// Answers whether a value is a dictionary of structured fields (RFC 9651 section 3.2).
+/// Returns whether a value is a dictionary of structured fields (RFC 9651 section 3.2).
 fn is_dictionary(value: &[u8]) -> bool {
     let mut rest = trim(value);
     while !rest.is_empty() {
@@ -238,7 +238,7 @@ fn parameters(mut rest: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Answers whether every part of `search=yes, ai-train=no, use=reference` is of that form.
+/// Returns whether every part of `search=yes, ai-train=no, use=reference` is of that form.
 fn is_signal_list(value: &[u8]) -> bool {
     let is_good = |part: &[u8]| {
         let Some(equals) = memchr::memchr(b'=', part) else { return false };

@@ -45,7 +45,7 @@ pub enum StatusClass {
 }
 
 impl StatusClass {
-    /// Gives the class of a status code.
+    /// Returns the class of a status code.
     pub fn of(status: u16) -> Self {
         match status {
             206 => Self::Partial,
@@ -65,22 +65,22 @@ impl StatusClass {
         }
     }
 
-    /// Says whether the body is the whole of what was asked for.
+    /// Returns whether the body is the whole of what was asked for.
     pub fn is_success(self) -> bool {
         self == Self::Success
     }
 
-    /// Says whether `Location` names where to ask instead.
+    /// Returns whether `Location` names where to ask instead.
     pub fn is_redirect(self) -> bool {
         self == Self::Redirect
     }
 
-    /// Says whether it is any 3xx but 304.
+    /// Returns whether it is any 3xx but 304.
     pub fn leads_elsewhere(self) -> bool {
         matches!(self, Self::Redirect | Self::OtherRedirection)
     }
 
-    /// Says whether the answer tells of a failure, and of nothing that was asked for.
+    /// Returns whether the answer tells of a failure, and of nothing that was asked for.
     pub fn is_error(self) -> bool {
         match self {
             Self::Success | Self::Redirect | Self::NotModified | Self::OtherRedirection => false,
@@ -97,12 +97,12 @@ impl StatusClass {
         }
     }
 
-    /// Says whether the same request may be made again within the run, after the host's gap and any pause.
+    /// Returns whether the same request may be made again within the run, after the host's gap and any pause.
     pub fn may_pass(self) -> bool {
         matches!(self, Self::TryAgain | Self::TooManyRequests | Self::Overloaded | Self::ServerError)
     }
 
-    /// Says whether the answer tells nothing of what was asked for, neither that it is there nor that it isn't: a stored page
+    /// Returns whether the answer tells nothing of what was asked for, neither that it is there nor that it isn't: a stored page
     /// stays as it is, and what could forbid (robots.txt, a file of consent) forbids as long as it can't be had.
     pub fn says_nothing(self) -> bool {
         match self {
@@ -123,12 +123,12 @@ impl StatusClass {
         }
     }
 
-    /// Says whether the server asks us to slow down.
+    /// Returns whether the server asks us to slow down.
     pub fn is_pushback(self) -> bool {
         matches!(self, Self::TooManyRequests | Self::Overloaded)
     }
 
-    /// Says whether it counts among the server errors in a row that pause a host.
+    /// Returns whether it counts among the server errors in a row that pause a host.
     pub fn is_server_error(self) -> bool {
         matches!(self, Self::Overloaded | Self::ServerError | Self::OtherServerError | Self::Invalid)
     }

@@ -35,7 +35,7 @@ pub fn path_of_url(url: &str) -> Cow<'_, str> {
     }
 }
 
-/// Gives the URL of the robots.txt that a URL belongs to, without user info and default port; none where the URL isn't http or
+/// Returns the URL of the robots.txt that a URL belongs to, without user info and default port; none where the URL isn't http or
 /// https, or has no host.
 ///
 /// Source: RFC 9309 section 2.3.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Dialect;
 
-/// Answers whether a URL may be fetched, and why. The same value is used in the crawl, the log and the database.
+/// Whether a URL may be fetched, and why. The same value is used in the crawl, the log and the database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {

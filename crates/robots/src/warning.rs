@@ -118,7 +118,7 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Gives the name used in outputs, e.g. `missing-colon`.
+    /// Returns the name used in outputs, e.g. `missing-colon`.
     pub fn name(self) -> &'static str {
         self.row().0
     }

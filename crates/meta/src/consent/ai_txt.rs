@@ -1,4 +1,4 @@
-//! `/ai.txt` (Spawning), and the hint that closed doors give.
+//! `/ai.txt` (Spawning), and the hint given by a robots.txt that blocks AI crawlers.
 
 use jiff::Timestamp;
 use robots::memory::{block, list};
@@ -94,7 +94,7 @@ impl AiTxt {
         Self { rules: if is_named { ours } else { others }, unread }
     }
 
-    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    /// Returns the bytes that this takes on the heap, with what an allocator adds to each block.
     pub fn memory(&self) -> usize {
         let rules = self.rules.iter().map(|rule| rule.location.memory() + block(rule.text.capacity()));
         list::<Rule>(self.rules.capacity()) + rules.sum::<usize>()
@@ -116,7 +116,7 @@ impl AiTxt {
 }
 
 /// Takes it as a denial of training that robots.txt closes the whole site to three AI crawlers or more. Give the
-/// agents that are closed to `/`. Off by default in a crawl: it's a guess at a will.
+/// agents that are closed to `/`. Off by default in a crawl, since it is only a guess.
 pub fn ai_block_hint<'a>(
     closed_agents: impl IntoIterator<Item = &'a str>,
     at: Timestamp,

@@ -16,7 +16,7 @@ pub fn content_signal(value: &str) -> Vec<Claim> {
     claims
 }
 
-/// Tells whether every part of a value is one that [`content_signal`] reads.
+/// Returns whether every part of a value is one that [`content_signal`] reads.
 pub(crate) fn is_list(value: &str) -> bool {
     value.len() <= VALUE_LIMIT && parts(value).all(|part| trim(part).is_empty() || claim(part).is_some())
 }

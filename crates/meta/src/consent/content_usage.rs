@@ -37,7 +37,7 @@ pub fn content_usage(value: &str) -> Vec<Claim> {
     dictionary.iter().filter_map(claim).collect()
 }
 
-/// Tells whether a value is a dictionary that is read, or empty.
+/// Returns whether a value is a dictionary that is read, or empty.
 pub(crate) fn is_dictionary(value: &str) -> bool {
     value.len() <= VALUE_LIMIT && Parser::new(value).parse::<Dictionary>().is_ok()
 }

@@ -102,14 +102,14 @@ impl ConsentLines {
         }
     }
 
-    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    /// Returns the bytes that this takes on the heap, with what an allocator adds to each block.
     pub fn memory(&self) -> usize {
         let unread = self.unread.as_ref().map_or(0, |unread| block(unread.start.capacity()));
         let values = self.lines.iter().map(|line| block(line.value.capacity()));
         list::<ConsentLine>(self.lines.capacity()) + values.sum::<usize>() + unread
     }
 
-    /// Tells whether nothing is said.
+    /// Returns whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty() && self.unread.is_none()
     }
@@ -203,7 +203,7 @@ impl RobotsSignals {
         statements
     }
 
-    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    /// Returns the bytes that this takes on the heap, with what an allocator adds to each block.
     pub fn memory(&self) -> usize {
         let line = |line: &Prepared| {
             line.location.memory()
@@ -215,7 +215,7 @@ impl RobotsSignals {
         list::<Prepared>(self.lines.capacity()) + self.lines.iter().map(line).sum::<usize>() + unread
     }
 
-    /// Gives the numbers of the lines that decide about a path, those of `Content-Usage` first.
+    /// Returns the numbers of the lines that decide about a path, those of `Content-Usage` first.
     pub fn deciding_lines(&self, path: &str) -> Vec<u32> {
         self.deciding(path).map(|line| line.line).collect()
     }
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(statements[0].source.to_string(), "robots.txt line 7: Content-Usage: / train-ai=n");
     }
 
-    /// Tells whether a declared search is denied for a path.
+    /// Returns whether a declared search is denied for a path.
     fn denies_search(lines: &ConsentLines, path: &str) -> bool {
         let statements = RobotsSignals::new(lines).statements(path, Timestamp::UNIX_EPOCH);
         super::super::combine(&statements).consent(Purpose::Search) == Some(Consent::Deny)

@@ -23,12 +23,12 @@ impl Location {
         Self { pattern: normalise(&format!("{start}{pattern}")), is_whole, bytes }
     }
 
-    /// Gives the length of the pattern as written, in bytes: the longest pattern that matches decides.
+    /// Returns the length of the pattern as written, in bytes: the longest pattern that matches decides.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Tells whether a path (with query) is covered. Cost: at most pattern x path, without backtracking further
+    /// Returns whether a path (with query) is covered. Cost: at most pattern x path, without backtracking further
     /// than the last `*`.
     pub fn matches(&self, path: &str) -> bool {
         self.matches_normalised(&normalise(path))
@@ -39,7 +39,7 @@ impl Location {
         block(self.pattern.capacity())
     }
 
-    /// Gives what every path that is covered begins with, normalised.
+    /// Returns what every path that is covered begins with, normalised.
     pub(crate) fn literal_start(&self) -> &[u8] {
         self.pattern.split(|byte| *byte == b'*').next().unwrap_or_default()
     }

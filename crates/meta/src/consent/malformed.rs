@@ -1,7 +1,7 @@
 //! Malformed consent values: their denials count, their permissions don't.
 //!
-//! A `Content-Usage` value that is no dictionary says nothing by its draft, and a part of `Content-Signal` that isn't
-//! `key=yes` or `key=no` neither. Whoever wrote `Train-AI=n;` or `ai-train: no` denied something all the same.
+//! By its draft a `Content-Usage` value that isn't a dictionary has no meaning, nor has a part of `Content-Signal` that isn't
+//! `key=yes` or `key=no`. But the author of `Train-AI=n;` or `ai-train: no` clearly denies a use.
 
 use super::{Claim, Consent, Grade, Purpose, Signal, content_signal, content_usage};
 use crate::fold::{Word, words};

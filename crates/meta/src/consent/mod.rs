@@ -1,4 +1,4 @@
-//! Consent signals: who may use a page for what.
+//! Consent signals: which uses of a page its site permits.
 //!
 //! Each signal is read into [`Statement`]s, which are stored with the page. [`combine`] makes one answer per
 //! purpose of them: any denial denies, else any permission permits, else the answer is unknown (AIPREF

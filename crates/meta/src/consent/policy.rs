@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Combined, Consent, Grade, Purpose, Statement, combine};
 use crate::{Cause, Effects};
 
-/// Holds the purposes that the operator declared, and what silence means for each.
+/// Holds the purposes that the operator declared, and what the absence of a statement means for each.
 ///
 /// Default: search and archive. Silence permits search and archive, and denies AI input, AI training and text and
 /// data mining, unless [`Policy::presume`] says otherwise.
@@ -52,7 +52,7 @@ impl Policy {
         Self { purposes, presumed: Vec::new() }
     }
 
-    /// Sets what silence means for a purpose.
+    /// Sets what the absence of a statement means for a purpose.
     #[must_use]
     pub fn presume(mut self, purpose: Purpose, consent: Consent) -> Self {
         self.presumed.retain(|(other, _)| *other != purpose);
@@ -60,12 +60,12 @@ impl Policy {
         self
     }
 
-    /// Gives the declared purposes, sorted.
+    /// Returns the declared purposes, sorted.
     pub fn purposes(&self) -> &[Purpose] {
         &self.purposes
     }
 
-    /// Gives what silence means for a purpose.
+    /// Returns what the absence of a statement means for a purpose.
     pub fn presumed(&self, purpose: Purpose) -> Consent {
         let set = self.presumed.iter().find(|(other, _)| *other == purpose);
         set.map_or(
@@ -78,7 +78,7 @@ impl Policy {
     }
 
     /// Tells, from what is known before the fetch (robots.txt, files), whether a page may be fetched: not if every
-    /// declared purpose is denied in words. Silence may still be broken by the response.
+    /// declared purpose is denied in words. The response may still state something.
     pub fn may_fetch<'a>(&self, statements: impl IntoIterator<Item = &'a Statement>) -> bool {
         let combined = combine(statements);
         self.purposes.is_empty() || self.purposes.iter().any(|p| said(&combined, *p) != Some(Consent::Deny))
@@ -95,7 +95,7 @@ impl Policy {
     }
 }
 
-/// Gives what was said to a purpose; a grade says something to archiving.
+/// Returns what was said to a purpose; a grade says something to archiving.
 fn said(combined: &Combined, purpose: Purpose) -> Option<Consent> {
     let by_grade = match (purpose, combined.grade) {
         (Purpose::Archive, Some(Grade::Reference | Grade::Immediate)) => Some(Consent::Deny),
@@ -105,12 +105,12 @@ fn said(combined: &Combined, purpose: Purpose) -> Option<Consent> {
 }
 
 impl Judgement {
-    /// Tells whether a page serves a declared purpose.
+    /// Returns whether a page serves a declared purpose.
     pub fn serves(&self, purpose: Purpose) -> bool {
         self.answers.iter().any(|answer| answer.purpose == purpose && answer.consent == Consent::Allow)
     }
 
-    /// Tells whether no declared purpose is served: text and body are dropped.
+    /// Returns whether no declared purpose is served: text and body are dropped.
     pub fn is_refused(&self) -> bool {
         !self.answers.is_empty() && self.answers.iter().all(|answer| answer.consent == Consent::Deny)
     }
@@ -129,12 +129,12 @@ impl Judgement {
         }
     }
 
-    /// Tells whether text may be stored, as far as consent goes.
+    /// Returns whether text may be stored, as far as consent goes.
     pub fn permits_text(&self) -> bool {
         !self.is_refused() && self.grade != Some(Grade::Immediate)
     }
 
-    /// Tells whether the body may be stored, as far as consent goes.
+    /// Returns whether the body may be stored, as far as consent goes.
     pub fn permits_body(&self) -> bool {
         let archive = self.answers.iter().find(|answer| answer.purpose == Purpose::Archive);
         let is_archive_denied = archive.is_some_and(|answer| answer.consent == Consent::Deny);

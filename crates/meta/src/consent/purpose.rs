@@ -1,4 +1,4 @@
-//! What a page may be used for, and what a site may say to it.
+//! Purposes for which a page may be used, and the consent of a site to each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,7 +47,7 @@ impl Purpose {
     pub const ALL: [Self; 6] =
         [Self::Search, Self::Archive, Self::AiInput, Self::AiTrain, Self::AiTrainImages, Self::Tdm];
 
-    /// Gives the name used in options, columns and files.
+    /// Returns the name used in options, columns and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Search => "search",
@@ -66,7 +66,7 @@ impl fmt::Display for Purpose {
     }
 }
 
-/// Tells that a name is no purpose's.
+/// The name isn't that of a purpose.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown purpose {0:?} (search, archive, ai-input, ai-train, ai-train-images or tdm)")]
 pub struct UnknownPurpose(pub String);
@@ -81,7 +81,7 @@ impl FromStr for Purpose {
     }
 }
 
-/// Says as what a copy may be kept (`use=` of Content-Signal); a later one is stricter.
+/// How a copy may be used (`use=` of Content-Signal); a later variant is stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
@@ -94,7 +94,7 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Gives the word as it's written.
+    /// Returns the word as it's written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",

@@ -28,7 +28,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// Gives the name used in columns.
+    /// Returns the name used in columns.
     pub fn name(self) -> &'static str {
         match self {
             Self::ContentUsage => "content-usage",
@@ -52,7 +52,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Gives the name of the purpose, or `use`.
+    /// Returns the name of the purpose, or `use`.
     pub fn purpose_name(self) -> &'static str {
         match self {
             Self::Purpose(purpose, _) => purpose.name(),
@@ -60,7 +60,7 @@ impl Claim {
         }
     }
 
-    /// Gives the verdict in a word: `allow`, `deny` or a grade.
+    /// Returns the verdict in a word: `allow`, `deny` or a grade.
     pub fn verdict_name(self) -> &'static str {
         match self {
             Self::Purpose(_, Consent::Allow) => "allow",
@@ -94,7 +94,7 @@ pub struct Combined {
 }
 
 impl Combined {
-    /// Gives the answer for a purpose. A denial of training denies training with images too.
+    /// Returns the answer for a purpose. A denial of training denies training with images too.
     pub fn consent(&self, purpose: Purpose) -> Option<Consent> {
         let said = |purpose| self.purposes.get(&purpose).copied();
         match purpose {

@@ -51,7 +51,7 @@ impl TdmFile {
         Self { entries: kept, is_cut: file.len() > FILE_LIMIT || count > ENTRY_LIMIT }
     }
 
-    /// Gives the bytes that this takes on the heap, with what an allocator adds to each block.
+    /// Returns the bytes that this takes on the heap, with what an allocator adds to each block.
     pub fn memory(&self) -> usize {
         let entry = |(location, reservation): &(Location, Reservation)| {
             location.memory() + reservation.policy.as_ref().map_or(0, |policy| block(policy.capacity()))
@@ -68,7 +68,7 @@ impl TdmFile {
     }
 }
 
-/// Puts the words of file, response header and page in order: the later one replaces, absence never resets.
+/// Combines file, response header and page: a later one replaces an earlier one, absence never resets.
 /// The directives hold what header and page say.
 pub fn effective(file: Option<&Reservation>, directives: &Directives) -> Reservation {
     let page = directives.tdm_reservation;
@@ -79,7 +79,7 @@ pub fn effective(file: Option<&Reservation>, directives: &Directives) -> Reserva
     }
 }
 
-/// Reads the reservation of header lines and meta tags; the page's word replaces the header's. Within one of the
+/// Reads the reservation of header lines and meta tags; the page overrides the header. Within one of the
 /// two a reservation wins.
 pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) {
     let headers = (0..).zip(sources.headers).map(|(number, (name, value))| Line {
@@ -95,7 +95,7 @@ pub(crate) fn read_response(sources: &Sources<'_>, directives: &mut Directives) 
     let mut because = Vec::new();
     for said in [read(headers, directives), read(metas, directives)] {
         if said.0.reservation.is_some() {
-            // The protocol lets the page open what the header reserved; the reservation is kept as a note.
+            // The protocol lets the page permit what the header reserves; the reservation is kept as a note.
             if directives.tdm_reservation > said.0.reservation {
                 let replaced = because.drain(..).map(|because: DirectiveSource| because.source);
                 directives
@@ -149,7 +149,7 @@ fn read<'a>(
     (said, because)
 }
 
-/// Tells whether a value that is neither 0 nor 1 has the number 1 in it: `1.`, `1; x`, `tdm-reservation=1`.
+/// Returns whether a value that is neither 0 nor 1 has the number 1 in it: `1.`, `1; x`, `tdm-reservation=1`.
 fn holds_one(value: &str) -> bool {
     let is_one = |word: &Word| word.text() == "1" && !word.is_negative();
     [false, true].iter().any(|loose| words(value, *loose).iter().any(is_one))

@@ -51,7 +51,7 @@ impl ResponseHead {
         head
     }
 
-    /// Gives how long the response is fresh by its own fields; none where they don't say.
+    /// Returns how long the response is fresh by its own fields; none where they don't say.
     ///
     /// `no-store` and `no-cache` give zero; `max-age` is lessened by `Age`; `Expires` counts from `Date` (from `now` where there is
     /// none), a bad or past date is zero. `s-maxage` and heuristics are not for a private cache. Source: RFC 9111 sections 4.2
@@ -80,7 +80,7 @@ impl ResponseHead {
         Some(lifetime.and_then(|lifetime| Duration::try_from(lifetime).ok()).unwrap_or_default())
     }
 
-    /// Gives how long the response asks us to wait: see [`retry_after`].
+    /// Returns how long the response asks us to wait: see [`retry_after`].
     pub fn asked_wait(&self, now: Timestamp) -> Option<Duration> {
         let asked = self.retry_after.iter().map(|value| ("retry-after", value.as_bytes()));
         retry_after(asked.chain(self.date.iter().map(|value| ("date", value.as_bytes()))), now)

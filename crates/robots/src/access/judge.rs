@@ -325,7 +325,7 @@ fn looks_like_html(head: &ResponseHead, body: &[u8]) -> bool {
 }
 
 impl Failure {
-    /// Gives the word used in reasons.
+    /// Returns the word used in reasons.
     pub fn name(self) -> &'static str {
         match self {
             Failure::Dns => "dns",
@@ -342,7 +342,7 @@ impl Failure {
 }
 
 impl BadRedirect {
-    /// Gives the word used in reasons.
+    /// Returns the word used in reasons.
     pub fn name(self) -> &'static str {
         match self {
             BadRedirect::Loop => "loop",

@@ -87,7 +87,7 @@ impl Timing {
             + memory::list::<VisitTime>(self.visits.capacity())
     }
 
-    /// Gives the largest valid Crawl-delay of our group, or of `*` where our group has none.
+    /// Returns the largest valid Crawl-delay of our group, or of `*` where our group has none.
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.delays.iter().map(|line| line.delay).max()
     }
@@ -97,17 +97,17 @@ impl Timing {
         &self.delays
     }
 
-    /// Gives the Request-rate lines, in file order.
+    /// Returns the Request-rate lines, in file order.
     pub fn rates(&self) -> &[RequestRate] {
         &self.rates
     }
 
-    /// Gives the Visit-time lines, in file order; a visit is welcome within any of them.
+    /// Returns the Visit-time lines, in file order; a visit is welcome within any of them.
     pub fn visits(&self) -> &[VisitTime] {
         &self.visits
     }
 
-    /// Gives the gap in force at `now`: the slower of Crawl-delay and the slowest Request-rate that counts now.
+    /// Returns the gap in force at `now`: the slower of Crawl-delay and the slowest Request-rate that counts now.
     pub fn interval(&self, now: Timestamp) -> Option<Interval> {
         let delays = self.delays.iter().map(|line| Interval {
             every: line.delay,
@@ -125,7 +125,7 @@ impl Timing {
         delays.chain(rates).max_by_key(|interval| (interval.every, std::cmp::Reverse(interval.line)))
     }
 
-    /// Gives the time from `now` until a visit is welcome: none where it is welcome now.
+    /// Returns the time from `now` until a visit is welcome: none where it is welcome now.
     pub fn visit_wait(&self, now: Timestamp) -> Option<Duration> {
         self.visits.iter().map(|range| range.wait(now)).min().filter(|wait| !wait.is_zero())
     }
@@ -194,7 +194,7 @@ pub(crate) fn join<T: PartialEq>(ours: &mut Vec<T>, theirs: Vec<T>) {
 }
 
 impl RequestRate {
-    /// Gives the gap that spreads the requests evenly, rounded up to milliseconds.
+    /// Returns the gap that spreads the requests evenly, rounded up to milliseconds.
     pub fn interval(&self) -> Duration {
         let millis = self.per.as_millis().div_ceil(u128::from(self.pages.max(1)));
         Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
@@ -202,7 +202,7 @@ impl RequestRate {
 }
 
 impl VisitTime {
-    /// Gives the time from `now` until the range begins: zero inside of it.
+    /// Returns the time from `now` until the range begins: zero inside of it.
     fn wait(self, now: Timestamp) -> Duration {
         const DAY: i64 = 24 * 3600;
         let second = now.as_second().rem_euclid(DAY);
