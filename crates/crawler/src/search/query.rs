@@ -293,20 +293,23 @@ mod tests {
 
     #[test]
     fn a_search_is_limited_to_a_time_that_includes_its_beginning_and_not_its_end() {
-        let at = |second: i64| Timestamp::from_second(second).unwrap();
-        let (_top, search) = index((1..=3).map(|second| Document {
-            url: format!("http://a.test/{second}"),
-            fetched_at: at(second),
+        let at = |milli: i64| Timestamp::from_millisecond(milli).unwrap();
+        let (_top, search) = index([1000, 1001, 1999, 2000].map(|milli| Document {
+            url: format!("http://a.test/{milli}"),
+            fetched_at: at(milli),
             text: MainText { text: "needle".to_owned(), ..MainText::default() },
             ..Document::default()
         }));
         for (since, until, expected) in [
-            (None, None, "1 2 3"),
-            (Some(at(2)), None, "2 3"),
-            (None, Some(at(2)), "1"),
-            (Some(at(2)), Some(at(3)), "2"),
-            (Some(at(3)), Some(at(3)), ""),
-            (Some(at(4)), None, ""),
+            (None, None, "1000 1001 1999 2000"),
+            (Some(at(1001)), None, "1001 1999 2000"),
+            (Some(at(1002)), None, "1999 2000"),
+            (None, Some(at(1001)), "1000"),
+            (None, Some(at(1999)), "1000 1001"),
+            (None, Some(at(2000)), "1000 1001 1999"),
+            (Some(at(1001)), Some(at(1999)), "1001"),
+            (Some(at(1999)), Some(at(1999)), ""),
+            (Some(at(2001)), None, ""),
         ] {
             let request = Request { since, until, ..request("needle") };
             assert_eq!(found(&search, &request), expected, "{since:?} {until:?}");

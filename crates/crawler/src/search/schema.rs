@@ -1,15 +1,15 @@
 //! The fields of the index.
 
 use tantivy::schema::{
-    DateOptions, FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, SchemaBuilder, TextFieldIndexing,
-    TextOptions,
+    DateOptions, DateTimePrecision, FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, SchemaBuilder,
+    TextFieldIndexing, TextOptions,
 };
 
 use super::language::STEMMED;
 use super::words::{PLAIN, RAW, WHOLE};
 
 /// The form of the index that this version writes and reads.
-pub(super) const FORM: u32 = 2;
+pub(super) const FORM: u32 = 3;
 
 /// A part of a page that words are looked for in: a field for each language with a stemmer, and one for all others.
 #[derive(Debug, Clone)]
@@ -88,7 +88,8 @@ pub(super) fn schema() -> (Schema, Fields) {
         .set_tokenizer(RAW)
         .set_fieldnorms(false)
         .set_index_option(IndexRecordOption::Basic);
-    let date = DateOptions::from(INDEXED | FAST);
+    // As the tables have them; by default tantivy compares whole seconds.
+    let date = DateOptions::from(INDEXED | FAST).set_precision(DateTimePrecision::Milliseconds);
     let fields = Fields {
         url: schema.add_text_field("url", TextOptions::default().set_indexing_options(raw).set_stored()),
         host: schema.add_text_field("host", word.clone().set_fast("raw")),
