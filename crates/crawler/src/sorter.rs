@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
 /// Bytes of records that are read ahead at a time.
@@ -103,9 +103,11 @@ impl Sorter {
         self.runs.sort_by_key(|(bytes, _)| *bytes);
         let mut merged = Merged::new(self.runs.drain(..JOINED).map(|(_, file)| file))?;
         let mut out = BufWriter::with_capacity(READ_AHEAD, tempfile::tempfile_in(&self.dir)?);
-        while let Some(record) = merged.next()? {
+        let mut record = Vec::new();
+        while merged.next_into(&mut record)? {
             out.write_all(&(record.len() as u32).to_le_bytes())?;
             out.write_all(&record)?;
+            record.clear();
         }
         self.runs.push(finished(out)?);
         Ok(())
@@ -171,7 +173,8 @@ impl Merged {
         let mut merged = Self { runs: Vec::new(), heap: BinaryHeap::new() };
         for (index, file) in files.enumerate() {
             let mut run = BufReader::with_capacity(READ_AHEAD, file);
-            if let Some(first) = next_of(&mut run)? {
+            let mut first = Vec::new();
+            if read_next(&mut run, &mut first)? {
                 merged.heap.push(Reverse((first, index)));
             }
             merged.runs.push(run);
@@ -179,15 +182,16 @@ impl Merged {
         Ok(merged)
     }
 
-    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
-        let Reverse((_, index)) = &*top;
-        let next = next_of(&mut self.runs[*index])?;
+    /// Appends the next record; false at the end.
+    fn next_into(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        let Some(mut top) = self.heap.peek_mut() else { return Ok(false) };
         // Replacing the top costs half of taking it and putting another one in.
-        Ok(Some(match next {
-            Some(next) => std::mem::replace(&mut top.0.0, next),
-            None => PeekMut::pop(top).0.0,
-        }))
+        let Reverse((record, index)) = &mut *top;
+        out.extend_from_slice(record);
+        if !read_next(&mut self.runs[*index], record)? {
+            PeekMut::pop(top);
+        }
+        Ok(true)
     }
 }
 
@@ -201,91 +205,146 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
+    /// Appends the next record; false at the end.
+    fn next_into(&mut self, out: &mut Vec<u8>) -> Result<bool, SortError> {
+        if let Some(place) = self.places.next() {
+            out.extend_from_slice(record(&self.bytes, place));
+            return Ok(true);
+        }
+        self.merged.next_into(out).map_err(|source| SortError { dir: self.dir.clone(), source })
+    }
+
     /// Reads the files in a thread of its own, ahead of the caller: up to about 1 MB, and a record.
-    pub(crate) fn read_ahead(self) -> Result<Ahead, SortError> {
+    pub(crate) fn read_ahead(mut self) -> Result<Ahead, SortError> {
         if self.merged.runs.is_empty() {
-            return Ok(Ahead::Here(self));
+            return Ok(Ahead::Here { sorted: self, record: Vec::new() });
         }
         let dir = self.dir.clone();
         let (send, batches) = sync_channel(3);
+        let (send_back, used) = channel::<Batch>();
         let read = move || {
-            let mut rest = self.peekable();
-            while rest.peek().is_some() {
-                let (mut batch, mut bytes) = (Vec::new(), 0);
-                while bytes < AHEAD
-                    && let Some(record) = rest.next()
-                {
-                    bytes += record.as_ref().map_or(0, Vec::len);
-                    batch.push(record);
-                }
-                // Nobody asks any more.
-                if send.send(batch).is_err() {
+            loop {
+                let mut batch = used.try_recv().unwrap_or_default();
+                let filled = batch.fill(&mut self);
+                let is_last = !matches!(filled, Ok(true));
+                // Without a caller nobody asks any more.
+                if send.send(filled.map(|_| batch)).is_err() || is_last {
                     break;
                 }
             }
         };
         let thread = thread::Builder::new().name("sorted".to_owned()).spawn(read);
         let thread = thread.map_err(|source| SortError { dir: dir.clone(), source })?;
-        Ok(Ahead::Thread { dir, batches, batch: Vec::new().into_iter(), thread: Some(thread) })
+        Ok(Ahead::Thread { dir, batches, used: send_back, batch: Batch::default(), thread: Some(thread) })
+    }
+}
+
+/// Records one behind the other.
+#[derive(Default)]
+pub(crate) struct Batch {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+    /// How many were taken.
+    taken: usize,
+}
+
+impl Batch {
+    /// Takes the next records in place of its own; false where they are the last ones.
+    fn fill(&mut self, sorted: &mut Sorted) -> Result<bool, SortError> {
+        self.bytes.clear();
+        self.ends.clear();
+        self.taken = 0;
+        while self.bytes.len() < AHEAD {
+            if !sorted.next_into(&mut self.bytes)? {
+                return Ok(false);
+            }
+            self.ends.push(self.bytes.len());
+        }
+        Ok(true)
+    }
+
+    /// Where the next record begins and ends.
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let to = *self.ends.get(self.taken)?;
+        let from = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.taken += 1;
+        Some((from, to))
     }
 }
 
 /// Records that are read ahead.
 pub(crate) enum Ahead {
     /// They are in memory.
-    Here(Sorted),
+    Here { sorted: Sorted, record: Vec<u8> },
     /// A thread reads them.
     Thread {
         dir: PathBuf,
-        batches: Receiver<Vec<Result<Vec<u8>, SortError>>>,
-        batch: std::vec::IntoIter<Result<Vec<u8>, SortError>>,
+        batches: Receiver<Result<Batch, SortError>>,
+        /// Batches to be filled again.
+        used: Sender<Batch>,
+        batch: Batch,
         thread: Option<JoinHandle<()>>,
     },
 }
 
-impl Iterator for Ahead {
-    type Item = Result<Vec<u8>, SortError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl Ahead {
+    /// The next record; none at the end. After an error there are no more.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>, SortError> {
         match self {
-            Self::Here(sorted) => sorted.next(),
-            Self::Thread { dir, batches, batch, thread } => {
-                if let Some(record) = batch.next() {
-                    return Some(record);
+            Self::Here { sorted, record } => {
+                record.clear();
+                Ok(sorted.next_into(record)?.then_some(record.as_slice()))
+            }
+            Self::Thread { dir, batches, used, batch, thread } => loop {
+                if let Some((from, to)) = batch.next() {
+                    return Ok(Some(&batch.bytes[from..to]));
                 }
                 if let Ok(next) = batches.recv() {
-                    *batch = next.into_iter();
-                    return batch.next();
+                    // The thread may have ended.
+                    drop(used.send(std::mem::replace(batch, next?)));
+                    continue;
                 }
-                let ended = thread.take()?.join();
-                let source = ended.err().map(|_| io::Error::other("the thread that reads them failed"))?;
-                Some(Err(SortError { dir: dir.clone(), source }))
-            }
+                let Some(thread) = thread.take() else { return Ok(None) };
+                if thread.join().is_ok() {
+                    return Ok(None);
+                }
+                let source = io::Error::other("the thread that reads them failed");
+                return Err(SortError { dir: dir.clone(), source });
+            },
         }
     }
 }
 
-fn next_of(run: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
+/// Reads the next record of a run in place of another one; false at the end.
+fn read_next(run: &mut BufReader<File>, record: &mut Vec<u8>) -> io::Result<bool> {
     let mut length = [0; 4];
     match run.read_exact(&mut length) {
         Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
         Err(error) => return Err(error),
     }
-    let mut record = vec![0; u32::from_le_bytes(length) as usize];
-    run.read_exact(&mut record)?;
-    Ok(Some(record))
+    record.clear();
+    let mut missing = u32::from_le_bytes(length) as usize;
+    while missing > 0 {
+        let ahead = run.fill_buf()?;
+        if ahead.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let taken = ahead.len().min(missing);
+        record.extend_from_slice(&ahead[..taken]);
+        run.consume(taken);
+        missing -= taken;
+    }
+    Ok(true)
 }
 
 impl Iterator for Sorted {
     type Item = Result<Vec<u8>, SortError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(place) = self.places.next() {
-            return Some(Ok(record(&self.bytes, place).to_vec()));
-        }
-        let next = self.merged.next().map_err(|source| SortError { dir: self.dir.clone(), source });
-        next.transpose()
+        let mut record = Vec::new();
+        self.next_into(&mut record).map(|is_one| is_one.then_some(record)).transpose()
     }
 }
 
@@ -312,7 +371,11 @@ mod tests {
             }
             let [mut sorter, other] = sorters;
             sorter.take_all(other).unwrap();
-            let sorted: Vec<_> = sorter.sorted().unwrap().read_ahead().unwrap().map(Result::unwrap).collect();
+            let mut ahead = sorter.sorted().unwrap().read_ahead().unwrap();
+            let mut sorted = Vec::new();
+            while let Some(record) = ahead.next().unwrap() {
+                sorted.push(record.to_vec());
+            }
             let mut expected = records;
             expected.sort();
             prop_assert_eq!(sorted, expected);

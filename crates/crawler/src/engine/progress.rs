@@ -94,8 +94,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // Skipped hosts keep their URLs, but the crawl doesn't wait for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
             let shortage = self.gates.shortage.until().map(|_| DelayReason::LocalShortage);
-            let held =
-                shortage.or(self.gates.quotas.until().map(|(_, why)| why)).filter(|_| host.remaining.is_zero());
+            let held = shortage
+                .or(self.gates.quotas.until().map(|(_, why)| why))
+                .filter(|_| host.remaining.is_zero());
             if let Some(why) = held.or((host.remaining > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;
             }

@@ -113,23 +113,39 @@ fn big_endian(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
+/// The number of pages of a value, without unpacking it.
+pub(super) fn count(value: &[u8]) -> Result<usize, Bad> {
+    Ok(open(value)?.1.len())
+}
+
 /// The records of a value.
 pub(super) fn read(value: &[u8]) -> Result<Vec<Entry>, Bad> {
+    let mut entries = Vec::new();
+    let links = each_record(value, |PageKey { host, page, has_links }, record| {
+        let links = if has_links { Links::Apart } else { Links::Here(Vec::new()) };
+        entries.push(Entry { host, page, record: record.to_vec(), links });
+    })?;
+    for (entry, links) in entries.iter_mut().zip(links) {
+        entry.links = Links::Here(links);
+    }
+    Ok(entries)
+}
+
+/// Gives each record of a value to a function, with its page; returns their links, if they are in this value.
+pub(super) fn each_record(value: &[u8], mut give: impl FnMut(PageKey, &[u8])) -> Result<Vec<Vec<u8>>, Bad> {
     let (form, heads, packed) = open(value)?;
     let plain = unpack(packed).map_err(bad)?;
     let mut rest = plain.as_slice();
-    let mut entries = Vec::with_capacity(heads.len());
-    for PageKey { host, page, has_links } in heads {
-        let record = take(&mut rest)?.to_vec();
-        let links = if has_links { Links::Apart } else { Links::Here(Vec::new()) };
-        entries.push(Entry { host, page, record, links });
+    for head in &heads {
+        give(*head, take(&mut rest)?);
     }
+    let mut links = Vec::new();
     if form == TOGETHER {
-        for entry in &mut entries {
-            entry.links = Links::Here(take(&mut rest)?.to_vec());
+        for _ in heads {
+            links.push(take(&mut rest)?.to_vec());
         }
     }
-    if rest.is_empty() { Ok(entries) } else { Err(bad("it is too long")) }
+    if rest.is_empty() { Ok(links) } else { Err(bad("it is too long")) }
 }
 
 /// Packs the links of pages, each with its number.

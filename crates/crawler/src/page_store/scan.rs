@@ -30,7 +30,7 @@ impl StoredPage {
 
     /// The record, or a part of it.
     pub(crate) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, StoreError> {
-        serde_json::from_slice(&self.record).map_err(|error| unreadable(Tree::Pages, error))
+        read_record(&self.record)
     }
 
     /// The record as it is stored: JSON.
@@ -56,42 +56,126 @@ pub fn scan_with_links<S: Store>(store: &S) -> PageScan<'_> {
     PageScan::new(store, Some(store.scan(Tree::Links, &[])))
 }
 
-/// See [`scan`]. What can't be read is an error in its place, and the scan goes on behind it; records that are missing
-/// make an error at the end.
-pub struct PageScan<'a> {
-    pages: Pairs<'a>,
-    links: Option<LinkScan<'a>>,
-    ready: VecDeque<StoredPage>,
+/// The values that hold the records, in the order in which these were stored.
+pub(crate) fn scan_blocks<S: Store>(store: &S) -> BlockScan<'_> {
+    BlockScan { state: Some(State::read(store)), values: store.scan(Tree::Pages, &[]), next: 0, missing: 0 }
+}
+
+/// A value with records.
+pub(crate) struct PageBlock {
+    first: u64,
+    value: Vec<u8>,
+}
+
+impl PageBlock {
+    /// Bytes of the value as it is stored.
+    pub(crate) fn bytes(&self) -> usize {
+        self.value.len()
+    }
+
+    /// Gives each record to a function, with the number of its page. The first error of the function ends it.
+    pub(crate) fn each_record<E: From<StoreError>>(
+        &self,
+        mut take: impl FnMut(u64, PageRecord) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut taken = Ok(());
+        let mut number = self.first;
+        let each = |_, record: &[u8]| {
+            if taken.is_ok() {
+                taken = match read_record(record) {
+                    Ok(record) => take(number, record),
+                    Err(error) => Err(error.into()),
+                };
+            }
+            number += 1;
+        };
+        block::each_record(&self.value, each).map_err(|error| unreadable(Tree::Pages, error))?;
+        taken
+    }
+}
+
+/// Reads a record, or a part of it.
+fn read_record<'a, T: serde::Deserialize<'a>>(record: &'a [u8]) -> Result<T, StoreError> {
+    // Checked to be UTF-8 as a whole, and not text by text.
+    let text = std::str::from_utf8(record).map_err(|error| unreadable(Tree::Pages, error))?;
+    serde_json::from_str(text).map_err(|error| unreadable(Tree::Pages, error))
+}
+
+/// See [`scan_blocks`]. What can't be read is an error in its place, and the scan goes on behind it; records that are missing make an error at
+/// the end.
+pub(crate) struct BlockScan<'a> {
+    values: Pairs<'a>,
     /// What there must be; taken when it was reported, or no longer can be.
     state: Option<Result<State, StoreError>>,
     next: u64,
     missing: u64,
 }
 
+impl BlockScan<'_> {
+    fn next_block(&mut self) -> Option<Result<PageBlock, StoreError>> {
+        Some(self.values.next()?.and_then(|pair| self.block(pair)))
+    }
+
+    fn block(&mut self, (key, value): Pair) -> Result<PageBlock, StoreError> {
+        let first = number_of_key(Tree::Pages, &key)?;
+        let count = block::count(&value).map_err(|error| unreadable(Tree::Pages, error))?;
+        self.missing += first.saturating_sub(self.next);
+        self.next = first + count as u64;
+        Ok(PageBlock { first, value })
+    }
+
+    /// What is missing when all values are read.
+    fn lost(&self, state: State) -> Option<StoreError> {
+        let missing = self.missing + state.count.saturating_sub(self.next);
+        (missing > 0).then(|| lost(Tree::Pages, format!("{missing} of its {} records", state.count)))
+    }
+}
+
+impl Iterator for BlockScan<'_> {
+    type Item = Result<PageBlock, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let block = match self.next_block() {
+            Some(block) => block,
+            None => match self.state.take()? {
+                Ok(state) => Err(self.lost(state)?),
+                Err(error) => Err(error),
+            },
+        };
+        if block.is_err() {
+            // This reports what is missing then.
+            self.state = None;
+        }
+        Some(block)
+    }
+}
+
+/// See [`scan`]. What can't be read is an error in its place, and the scan goes on behind it; records that are missing
+/// make an error at the end.
+pub struct PageScan<'a> {
+    blocks: BlockScan<'a>,
+    links: Option<LinkScan<'a>>,
+    ready: VecDeque<StoredPage>,
+}
+
 impl std::fmt::Debug for PageScan<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PageScan").field("next", &self.next).finish_non_exhaustive()
+        f.debug_struct("PageScan").field("next", &self.blocks.next).finish_non_exhaustive()
     }
 }
 
 impl<'a> PageScan<'a> {
     fn new<S: Store>(store: &'a S, links: Option<Pairs<'a>>) -> Self {
         Self {
-            state: Some(State::read(store)),
-            pages: store.scan(Tree::Pages, &[]),
+            blocks: scan_blocks(store),
             links: links.map(|pairs| LinkScan { pairs, ready: VecDeque::new() }),
             ready: VecDeque::new(),
-            next: 0,
-            missing: 0,
         }
     }
 
-    fn read_value(&mut self, (key, value): &Pair) -> Result<(), StoreError> {
-        let first = number_of_key(Tree::Pages, key)?;
-        let entries = block::read(value).map_err(|error| unreadable(Tree::Pages, error))?;
-        self.missing += first.saturating_sub(self.next);
-        self.next = first + entries.len() as u64;
-        for (number, entry) in (first..).zip(entries) {
+    fn read_block(&mut self, block: &PageBlock) -> Result<(), StoreError> {
+        let entries = block::read(&block.value).map_err(|error| unreadable(Tree::Pages, error))?;
+        for (number, entry) in (block.first..).zip(entries) {
             let links = match (entry.links, &mut self.links) {
                 (Links::Here(links), _) => links,
                 (Links::Apart, None) => Vec::new(),
@@ -105,7 +189,7 @@ impl<'a> PageScan<'a> {
 
     /// What is wrong when all values are read.
     fn end(&mut self) -> Option<StoreError> {
-        let state = match self.state.take()? {
+        let state = match self.blocks.state.take()? {
             Ok(state) => state,
             Err(error) => return Some(error),
         };
@@ -114,8 +198,7 @@ impl<'a> PageScan<'a> {
                 return Some(error);
             }
         }
-        let missing = self.missing + state.count.saturating_sub(self.next);
-        (missing > 0).then(|| lost(Tree::Pages, format!("{missing} of its {} records", state.count)))
+        self.blocks.lost(state)
     }
 }
 
@@ -127,13 +210,13 @@ impl Iterator for PageScan<'_> {
             if let Some(page) = self.ready.pop_front() {
                 return Some(Ok(page));
             }
-            let taken = match self.pages.next() {
-                Some(pair) => pair.and_then(|pair| self.read_value(&pair)),
+            let taken = match self.blocks.next_block() {
+                Some(block) => block.and_then(|block| self.read_block(&block)),
                 None => return self.end().map(Err),
             };
             if let Err(error) = taken {
                 // This reports what is missing then.
-                self.state = None;
+                self.blocks.state = None;
                 return Some(Err(error));
             }
         }

@@ -1,5 +1,6 @@
 //! A table as a Parquet file: typed columns, compressed by zstd, in row groups.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -14,6 +15,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::view::{Column, Kind, Rows, SCHEMA_VERSION, ValueRef, ViewError};
@@ -108,10 +110,11 @@ fn write_groups(
     groups: &Receiver<Group>,
     empty: &Sender<Vec<Buffer>>,
 ) -> Result<(), ParquetError> {
+    let mut arrays = Vec::new();
     loop {
         match groups.recv() {
             Ok(Group::Full(mut columns)) => {
-                write_group(&mut file, &mut columns)?;
+                write_group(&mut file, &mut columns, &mut arrays)?;
                 // The reader may have failed meanwhile.
                 drop(empty.send(columns));
             }
@@ -250,27 +253,36 @@ impl Buffer {
 
     fn push_list(&mut self, value: ValueRef<'_>) -> Result<usize, ViewError> {
         let present = i16::from(self.nullable);
-        let members: Vec<Json> = match value {
+        let json = match value {
             ValueRef::Null if self.nullable => {
                 self.definitions.push(0);
                 self.repetitions.push(0);
                 return Ok(4);
             }
-            ValueRef::Compound { json: "[]", .. } => Vec::new(),
-            ValueRef::Compound { json, .. } => serde_json::from_str(json).map_err(|_| self.misfit(value))?,
+            ValueRef::Compound { json, .. } => json,
             _ => return Err(self.misfit(value)),
         };
-        if members.is_empty() {
+        if json == "[]" {
             self.definitions.push(present);
             self.repetitions.push(0);
             return Ok(4);
         }
+        if self.kinds[0].0.is_empty() {
+            let (first, bytes) = (self.definitions.len(), self.leaves[0].texts.len());
+            let read = Texts(&mut self.leaves[0]).deserialize(&mut serde_json::Deserializer::from_str(json));
+            let count = read.map_err(|_| self.misfit(value))?;
+            self.definitions.resize(first + count, present + 1);
+            self.repetitions.push(0);
+            self.repetitions.resize(first + count, 1);
+            return Ok(8 * count + self.leaves[0].texts.len() - bytes);
+        }
+        let members: Vec<Json> = serde_json::from_str(json).map_err(|_| self.misfit(value))?;
         let mut held = 0;
         for (index, member) in members.iter().enumerate() {
             self.definitions.push(present + 1);
             self.repetitions.push(i16::from(index > 0));
             for (leaf, (name, kind)) in self.leaves.iter_mut().zip(&self.kinds) {
-                let value = if name.is_empty() { member } else { &member[*name] };
+                let value = &member[*name];
                 let before = leaf.texts.len();
                 match kind {
                     Kind::Integer => leaf.integers.push(value.as_i64().unwrap_or_default()),
@@ -301,13 +313,19 @@ impl Buffer {
     fn write(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+        arrays: &mut Vec<ByteArray>,
     ) -> Result<(), ParquetError> {
         let definitions = (!self.definitions.is_empty()).then_some(self.definitions.as_slice());
         let repetitions = (!self.repetitions.is_empty()).then_some(self.repetitions.as_slice());
         for (leaf, (_, kind)) in self.leaves.iter_mut().zip(&self.kinds) {
             let Some(mut writer) = group.next_column()? else { break };
-            leaf.write(*kind, &mut writer, definitions, repetitions)?;
+            let texts = leaf.write(*kind, &mut writer, definitions, repetitions, arrays)?;
             writer.close()?;
+            // Nobody else has them any more: their memory is that of the next texts.
+            if texts.is_unique() {
+                leaf.texts = Vec::from(texts);
+                leaf.texts.clear();
+            }
         }
         self.definitions.clear();
         self.repetitions.clear();
@@ -321,13 +339,16 @@ impl Leaf {
         self.ends.push(self.texts.len());
     }
 
+    /// Writes what is held, and forgets it; gives the memory of the texts. `arrays` is empty, and again afterwards.
     fn write(
         &mut self,
         kind: Kind,
         writer: &mut SerializedColumnWriter<'_>,
         definitions: Option<&[i16]>,
         repetitions: Option<&[i16]>,
-    ) -> Result<(), ParquetError> {
+        arrays: &mut Vec<ByteArray>,
+    ) -> Result<Bytes, ParquetError> {
+        let texts = Bytes::from(std::mem::take(&mut self.texts));
         match physical(kind) {
             Physical::INT64 => {
                 writer.typed::<Int64Type>().write_batch(&self.integers, definitions, repetitions)?;
@@ -342,16 +363,67 @@ impl Leaf {
                 self.booleans.clear();
             }
             _ => {
-                let all = Bytes::from(std::mem::take(&mut self.texts));
                 let mut from = 0;
-                let texts: Vec<ByteArray> = self
-                    .ends
-                    .drain(..)
-                    .map(|end| ByteArray::from(all.slice(std::mem::replace(&mut from, end)..end)))
-                    .collect();
-                writer.typed::<ByteArrayType>().write_batch(&texts, definitions, repetitions)?;
+                arrays.extend(
+                    self.ends
+                        .drain(..)
+                        .map(|end| ByteArray::from(texts.slice(std::mem::replace(&mut from, end)..end))),
+                );
+                writer.typed::<ByteArrayType>().write_batch(arrays, definitions, repetitions)?;
+                arrays.clear();
             }
         }
+        Ok(texts)
+    }
+}
+
+/// Reads a list of texts into a leaf; gives their number.
+struct Texts<'a>(&'a mut Leaf);
+
+impl<'de> DeserializeSeed<'de> for Texts<'_> {
+    type Value = usize;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<usize, D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Texts<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of texts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<usize, A::Error> {
+        let mut count = 0;
+        while members.next_element_seed(Text(self.0))?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// Reads a text into a leaf.
+struct Text<'a>(&'a mut Leaf);
+
+impl<'de> DeserializeSeed<'de> for Text<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Text<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<(), E> {
+        self.0.text(text);
         Ok(())
     }
 }
@@ -359,10 +431,11 @@ impl Leaf {
 fn write_group(
     file: &mut SerializedFileWriter<impl Write + Send>,
     columns: &mut [Buffer],
+    arrays: &mut Vec<ByteArray>,
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;
     for column in columns {
-        column.write(&mut group)?;
+        column.write(&mut group, arrays)?;
     }
     group.close()?;
     Ok(())

@@ -7,7 +7,7 @@ use std::fmt::Display;
 use serde::Serialize;
 
 use super::moment::Moment;
-use super::value::Value;
+use super::value::{Value, ValueRef};
 use crate::record::{Decided, Evidence, Layer, Reason, RobotsAccess};
 
 /// The type of a column, as users of the tables know it.
@@ -45,7 +45,7 @@ impl Kind {
 }
 
 /// A type that a column can have.
-pub trait Field: Serialize {
+pub trait Field: Serialize + Clone {
     /// Which type it is to users.
     const KIND: Kind;
     /// True if it may be null.
@@ -55,6 +55,11 @@ pub trait Field: Serialize {
 
     /// The value. Foreign text is not cleaned yet.
     fn into_value(self) -> Value;
+
+    /// Gives the same value to a function. A text isn't copied.
+    fn give(&self, take: &mut dyn FnMut(ValueRef<'_>)) {
+        take((&self.clone().into_value()).into());
+    }
 }
 
 impl Field for String {
@@ -62,6 +67,10 @@ impl Field for String {
 
     fn into_value(self) -> Value {
         Value::Text(Cow::Owned(self))
+    }
+
+    fn give(&self, take: &mut dyn FnMut(ValueRef<'_>)) {
+        take(ValueRef::Text(self));
     }
 }
 
@@ -141,10 +150,17 @@ impl<T: Field> Field for Option<T> {
     fn into_value(self) -> Value {
         self.map_or(Value::Null, Field::into_value)
     }
+
+    fn give(&self, take: &mut dyn FnMut(ValueRef<'_>)) {
+        match self {
+            Some(value) => value.give(take),
+            None => take(ValueRef::Null),
+        }
+    }
 }
 
 /// An element of a list.
-pub trait Element: Display + Serialize {
+pub trait Element: Display + Serialize + Clone {
     /// Its members; none where it is a text.
     const MEMBERS: &'static [(&'static str, Kind)];
 }
@@ -158,19 +174,29 @@ impl<T: Element> Field for Vec<T> {
     const MEMBERS: &'static [(&'static str, Kind)] = T::MEMBERS;
 
     fn into_value(self) -> Value {
-        if self.is_empty() {
-            return Value::empty_list();
-        }
-        let members: Vec<_> = self.iter().map(ToString::to_string).collect();
-        Value::compound(&self, members.join("; "))
+        list(&self)
     }
+
+    fn give(&self, take: &mut dyn FnMut(ValueRef<'_>)) {
+        take((&list(self)).into());
+    }
+}
+
+fn list<T: Element>(members: &[T]) -> Value {
+    if members.is_empty() {
+        return Value::empty_list();
+    }
+    let texts: Vec<_> = members.iter().map(ToString::to_string).collect();
+    Value::compound(&members, texts.join("; "))
 }
 
 impl Field for BTreeMap<String, Vec<String>> {
     const KIND: Kind = Kind::Object;
 
     fn into_value(self) -> Value {
-        let text = if self.is_empty() { None } else { serde_json::to_string(&self).ok() };
-        Value::compound(&self, text.unwrap_or_default())
+        if self.is_empty() {
+            return Value::empty_object();
+        }
+        Value::compound(&self, serde_json::to_string(&self).unwrap_or_default())
     }
 }

@@ -13,23 +13,34 @@ use jiff::Timestamp;
 use robots::StatusClass;
 use serde::Deserialize;
 
-/// Answers that are remembered before all are forgotten.
+/// Answers that are remembered before those that were remembered before them are forgotten.
 const REMEMBERED: usize = 8192;
 
 /// The URLs of pages, by host and fingerprint. Several threads may ask.
 #[derive(Debug, Default)]
-pub(super) struct PageUrls(Mutex<HashMap<(HostId, Fingerprint), Option<String>>>);
+pub(super) struct PageUrls(Mutex<Known>);
+
+/// The last answers.
+#[derive(Debug, Default)]
+struct Known {
+    new: HashMap<(HostId, Fingerprint), Option<String>>,
+    /// Those of before.
+    old: HashMap<(HostId, Fingerprint), Option<String>>,
+}
 
 impl PageUrls {
-    fn known(&self) -> MutexGuard<'_, HashMap<(HostId, Fingerprint), Option<String>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The URL of the page that a link was found on.
     pub(super) fn of<S: Store>(&self, view: &View<S>, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(Via { host, page }) = via else { return Ok(None) };
-        if let Some(url) = self.known().get(&(host, page)) {
-            return Ok(url.clone());
+        {
+            let known = self.known();
+            if let Some(url) = known.new.get(&(host, page)).or_else(|| known.old.get(&(host, page))) {
+                return Ok(url.clone());
+            }
         }
         let Some((_, entries, place)) = page_store::find_with_others(view.store(), host, page)? else {
             let url = stored_sitemap(view, host, page)?;
@@ -48,10 +59,10 @@ impl PageUrls {
 
     fn remember(&self, urls: impl IntoIterator<Item = ((HostId, Fingerprint), Option<String>)>) {
         let mut known = self.known();
-        if known.len() >= REMEMBERED {
-            known.clear();
+        if known.new.len() >= REMEMBERED {
+            known.old = std::mem::take(&mut known.new);
         }
-        known.extend(urls);
+        known.new.extend(urls);
     }
 }
 

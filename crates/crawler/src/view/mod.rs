@@ -21,6 +21,7 @@ mod order;
 mod owner;
 mod owner_requests;
 mod owner_text;
+mod packed_row;
 mod pages;
 mod queue;
 mod robots;
@@ -68,9 +69,7 @@ pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_ma
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{HostState, HostSummary, Summary};
-pub use self::value::Value;
-#[cfg(feature = "parquet")]
-pub(crate) use self::value::ValueRef;
+pub use self::value::{Value, ValueRef};
 pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};
 pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};

@@ -139,7 +139,7 @@ pub(crate) fn in_order(mut streams: Vec<Rows<'_>>, sorter: Sorter) -> Result<Row
         }
         omitted += rows.omitted();
     }
-    let rows = Rows::sorted(first.table(), columns, by_key.rows()?);
+    let rows = Rows::sorted(first.table(), columns, by_key.sorted()?);
     rows.set_omitted(omitted);
     Ok(rows)
 }

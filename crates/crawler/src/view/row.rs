@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::cell::Kind;
-use super::value::Value;
+use super::value::{Value, ValueRef};
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,9 @@ pub trait Row: Serialize {
 
     /// Returns the value of each column, in order. Foreign text is not cleaned yet.
     fn into_values(self) -> Vec<Value>;
+
+    /// Gives the same values to a function, in order. Texts aren't copied.
+    fn give(&self, take: &mut dyn FnMut(ValueRef<'_>));
 }
 
 /// Declares a row: the struct, its JSON form and its columns from one list of fields. A field's doc comment is what
@@ -116,6 +119,10 @@ macro_rules! row {
 
             fn into_values(self) -> Vec<$crate::view::Value> {
                 vec![$($crate::view::Field::into_value(self.$column)),+]
+            }
+
+            fn give(&self, take: &mut dyn FnMut($crate::view::ValueRef<'_>)) {
+                $($crate::view::Field::give(&self.$column, take);)+
             }
         }
     };

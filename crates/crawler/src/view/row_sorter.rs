@@ -1,9 +1,8 @@
 //! Rows sorted by keys in temporary files.
 
 use super::open::ViewError;
-use super::value::Value;
-#[cfg(feature = "parquet")]
-use super::value::ValueRef;
+use super::packed_row::{self, Packer, damaged};
+use super::value::{Value, ValueRef};
 use crate::sorter::{Ahead, SortError, Sorter};
 
 /// Sorts rows by keys in temporary files; rows with the same key stay in their order.
@@ -11,26 +10,32 @@ pub(crate) struct RowSorter {
     sorter: Sorter,
     count: u64,
     record: Vec<u8>,
+    packer: Packer,
 }
 
 impl RowSorter {
     pub(crate) fn new(sorter: Sorter) -> Self {
-        Self { sorter, count: 0, record: Vec::new() }
+        Self { sorter, count: 0, record: Vec::new(), packer: Packer::default() }
     }
 
     pub(crate) fn push(&mut self, key: &[u8], row: &[Value]) -> Result<(), ViewError> {
         self.count += 1;
-        self.push_at(key, self.count - 1, row)
+        self.push_at(key, self.count - 1, |take| row.iter().for_each(|value| take(value.into())))
     }
 
-    /// Takes a row with its place among those of the same key.
-    pub(super) fn push_at(&mut self, key: &[u8], place: u64, row: &[Value]) -> Result<(), ViewError> {
+    /// Takes a row with its place among those of the same key; `give` gives its values to a function.
+    pub(super) fn push_at(
+        &mut self,
+        key: &[u8],
+        place: u64,
+        give: impl FnOnce(&mut dyn FnMut(ValueRef<'_>)),
+    ) -> Result<(), ViewError> {
         self.record.clear();
         self.record.extend_from_slice(key);
         self.record.extend_from_slice(&place.to_be_bytes());
         let length = self.record.len() as u32;
-        let record = postcard::to_extend(row, std::mem::take(&mut self.record)).map_err(other_row)?;
-        self.record = record;
+        give(&mut |value| self.packer.push(value));
+        self.packer.finish(&mut self.record);
         self.record.extend_from_slice(&length.to_le_bytes());
         Ok(self.sorter.push(&self.record)?)
     }
@@ -40,64 +45,41 @@ impl RowSorter {
         self.sorter.take_all(other.sorter)
     }
 
-    pub(crate) fn sorted(self) -> Result<impl Iterator<Item = Result<Vec<Value>, ViewError>>, SortError> {
-        Ok(self.rows()?.map(|row| row?.values()))
-    }
-
-    /// The rows in order, as they were packed.
-    pub(super) fn rows(self) -> Result<SortedRows, SortError> {
+    pub(crate) fn sorted(self) -> Result<SortedRows, SortError> {
         Ok(SortedRows(self.sorter.sorted()?.read_ahead()?))
     }
 }
 
-/// Rows in order.
-pub(super) struct SortedRows(Ahead);
+/// Rows in order, as they were packed behind their keys: see [`RowSorter::push_at`].
+pub(crate) struct SortedRows(Ahead);
+
+impl SortedRows {
+    /// The next row, packed.
+    fn next_packed(&mut self) -> Result<Option<&[u8]>, ViewError> {
+        let Some(record) = self.0.next()? else { return Ok(None) };
+        let split = record.split_last_chunk::<4>();
+        let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
+        row.ok_or_else(damaged).map(Some)
+    }
+
+    /// Gives each value of the next row to a function; false at the end.
+    #[cfg(feature = "parquet")]
+    pub(super) fn next_with(
+        &mut self,
+        take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
+    ) -> Result<bool, ViewError> {
+        let Some(row) = self.next_packed()? else { return Ok(false) };
+        packed_row::each(row, take)?;
+        Ok(true)
+    }
+}
 
 impl Iterator for SortedRows {
-    type Item = Result<SortedRow, ViewError>;
+    type Item = Result<Vec<Value>, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.0.next()?.map(SortedRow).map_err(ViewError::Sort))
+        self.next_packed().and_then(|row| row.map(packed_row::values).transpose()).transpose()
     }
-}
-
-/// A row as it was packed, behind its key: see [`RowSorter::push_at`].
-pub(super) struct SortedRow(Vec<u8>);
-
-impl SortedRow {
-    fn packed(&self) -> Result<&[u8], ViewError> {
-        let split = self.0.split_last_chunk::<4>();
-        let row = split.and_then(|(record, length)| record.get(u32::from_le_bytes(*length) as usize..));
-        row.ok_or_else(|| other_row(postcard::Error::DeserializeUnexpectedEnd))
-    }
-
-    pub(super) fn values(&self) -> Result<Vec<Value>, ViewError> {
-        postcard::from_bytes(self.packed()?).map_err(other_row)
-    }
-
-    /// Gives each value to a function.
-    #[cfg(feature = "parquet")]
-    pub(super) fn each(
-        &self,
-        mut take: impl FnMut(ValueRef<'_>) -> Result<(), ViewError>,
-    ) -> Result<(), ViewError> {
-        let (count, mut rest) = postcard::take_from_bytes::<usize>(self.packed()?).map_err(other_row)?;
-        for _ in 0..count {
-            let value;
-            (value, rest) = postcard::take_from_bytes(rest).map_err(other_row)?;
-            take(value)?;
-        }
-        Ok(())
-    }
-}
-
-/// What was sorted comes back as it was given, or the disk is at fault.
-#[derive(Debug, thiserror::Error)]
-#[error("a temporary file holds another row than was written")]
-struct OtherRow(#[from] postcard::Error);
-
-fn other_row(error: postcard::Error) -> ViewError {
-    ViewError::Write(std::io::Error::other(OtherRow(error)))
 }
 
 /// The host of a URL or origin as the crawl writes them, normalised and without user information; a name is one itself.

@@ -15,9 +15,7 @@ use super::pages::{PageRow, page_row};
 use super::row::{Column, Row};
 use super::row_sorter::SortedRows;
 use super::runs::all_runs;
-use super::value::Value;
-#[cfg(feature = "parquet")]
-use super::value::ValueRef;
+use super::value::{Value, ValueRef};
 use crate::page_store;
 use crate::store::Store;
 use crate::url::CrawlUrl;
@@ -43,7 +41,7 @@ impl<'a> Source<'a> {
     fn into_stream(self) -> RowStream<'a> {
         match self {
             Self::Values(stream) => stream,
-            Self::Sorted(rows) => Box::new(rows.map(|row| row?.values())),
+            Self::Sorted(rows) => Box::new(rows),
         }
     }
 }
@@ -60,7 +58,7 @@ impl Iterator for Rows<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.stream {
             Source::Values(stream) => stream.next(),
-            Source::Sorted(rows) => Some(rows.next()?.and_then(|row| row.values())),
+            Source::Sorted(rows) => rows.next(),
         }
     }
 }
@@ -118,13 +116,10 @@ impl<'a> Rows<'a> {
             Source::Values(stream) => {
                 let Some(row) = stream.next() else { return Ok(false) };
                 row?.iter().try_for_each(|value| take(value.into()))?;
+                Ok(true)
             }
-            Source::Sorted(rows) => {
-                let Some(row) = rows.next() else { return Ok(false) };
-                row?.each(take)?;
-            }
+            Source::Sorted(rows) => rows.next_with(take),
         }
-        Ok(true)
     }
 
     /// The table.
@@ -289,21 +284,34 @@ impl<S: Store> View<S> {
     }
 }
 
+/// The values of a row of table `pages` with those of `[[extract]]`.
 pub(super) fn with_fields(row: PageRow, fields: &[(String, bool)]) -> Vec<Value> {
-    if fields.is_empty() {
-        return row.into_values();
-    }
-    let mut found = row.fields.clone();
+    let found = if fields.is_empty() { BTreeMap::new() } else { row.fields.clone() };
     let mut values = row.into_values();
-    values.extend(fields.iter().map(|(name, all)| {
-        let mut texts = found.remove(name).unwrap_or_default();
-        if *all {
-            texts.into_value()
-        } else if texts.is_empty() {
-            Value::Null
-        } else {
-            Value::Text(Cow::Owned(texts.swap_remove(0)))
-        }
-    }));
+    for field in fields {
+        give_field(&found, field, &mut |value| values.push(value.into()));
+    }
     values
+}
+
+/// Gives the same values to a function.
+pub(super) fn give_with_fields(row: &PageRow, fields: &[(String, bool)], take: &mut dyn FnMut(ValueRef<'_>)) {
+    row.give(take);
+    for field in fields {
+        give_field(&row.fields, field, take);
+    }
+}
+
+fn give_field(
+    found: &BTreeMap<String, Vec<String>>,
+    (name, all): &(String, bool),
+    take: &mut dyn FnMut(ValueRef<'_>),
+) {
+    match found.get(name) {
+        Some(texts) if *all => texts.give(take),
+        None if *all => Vec::<String>::new().give(take),
+        texts => {
+            take(texts.and_then(|texts| texts.first()).map_or(ValueRef::Null, |text| ValueRef::Text(text)));
+        }
+    }
 }

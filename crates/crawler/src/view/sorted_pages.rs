@@ -10,16 +10,17 @@ use super::lookup::PageUrls;
 use super::open::{View, ViewError};
 use super::row::Column;
 use super::row_sorter::{RowSorter, write_key};
-use super::rows::{Rows, with_fields};
+use super::rows::{Rows, give_with_fields, with_fields};
 use super::widening::Widening;
-use crate::page_store::{self, StoredPage};
+use crate::page_store::{self, PageBlock};
+use crate::record::PageRecord;
 use crate::store::Store;
 
 /// Threads that make rows at most: each holds 16 MB of them.
 const MOST_THREADS: usize = 4;
 
-/// Bytes of records that a thread takes at a time.
-const BATCH: usize = 128 << 10;
+/// Bytes of values of the database that a thread takes at a time.
+const BATCH: usize = 32 << 10;
 
 /// Bits of a page's number; above them is that of its crawl.
 const NUMBER_BITS: u32 = 40;
@@ -43,7 +44,7 @@ pub(super) fn sorted_pages<'a, S: Store>(
     for sorter in sorters {
         all.take_all(sorter)?;
     }
-    Ok(Rows::sorted(Table::Pages, columns, all.rows()?))
+    Ok(Rows::sorted(Table::Pages, columns, all.sorted()?))
 }
 
 /// Reads the pages of a crawl into sorters, one a thread.
@@ -62,7 +63,7 @@ fn read<S: Store>(
         is_over: AtomicBool::new(false),
     };
     thread::scope(|scope| {
-        let (send, batches) = sync_channel::<Vec<StoredPage>>(2 * sorters.len());
+        let (send, batches) = sync_channel::<Vec<PageBlock>>(2 * sorters.len());
         let batches = Arc::new(Mutex::new(batches));
         let mut threads = Vec::with_capacity(sorters.len());
         for sorter in sorters {
@@ -80,11 +81,11 @@ fn read<S: Store>(
         drop(batches);
         let mut result = Ok(());
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        for page in page_store::scan(view.store()) {
-            match page {
-                Ok(page) => {
-                    bytes += page.json().len();
-                    batch.push(page);
+        for block in page_store::scan_blocks(view.store()) {
+            match block {
+                Ok(block) => {
+                    bytes += block.bytes();
+                    batch.push(block);
                 }
                 Err(error) => {
                     result = Err(error.into());
@@ -126,24 +127,37 @@ struct Maker<'a, S> {
 impl<S: Store> Maker<'_, S> {
     fn make(
         &self,
-        batches: &Mutex<Receiver<Vec<StoredPage>>>,
+        batches: &Mutex<Receiver<Vec<PageBlock>>>,
         sorter: &mut RowSorter,
     ) -> Result<(), ViewError> {
         let mut key = Vec::new();
         loop {
             let next = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(batch) = next else { return Ok(()) };
-            for page in batch {
-                let record = self.view.shown(page.record()?);
-                let Some(row) = self.view.row_of_page(record, &self.urls)? else { continue };
-                write_key(&mut key, &row.url, &row.url);
-                let row = with_fields(row, &self.fields);
-                let row = match self.widening {
-                    Some(widening) => widening.of(row),
-                    None => row,
-                };
-                sorter.push_at(&key, self.place + page.number, &row)?;
+            for block in batch {
+                block.each_record(|number, record| self.push(record, number, &mut key, sorter))?;
             }
+        }
+    }
+
+    /// Makes the row of a page and gives it to a sorter.
+    fn push(
+        &self,
+        record: PageRecord,
+        number: u64,
+        key: &mut Vec<u8>,
+        sorter: &mut RowSorter,
+    ) -> Result<(), ViewError> {
+        let record = self.view.shown(record);
+        let Some(row) = self.view.row_of_page(record, &self.urls)? else { return Ok(()) };
+        write_key(key, &row.url, &row.url);
+        let place = self.place + number;
+        match self.widening {
+            Some(widening) => {
+                let row = widening.of(with_fields(row, &self.fields));
+                sorter.push_at(key, place, |take| row.iter().for_each(|value| take(value.into())))
+            }
+            None => sorter.push_at(key, place, |take| give_with_fields(&row, &self.fields, take)),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::cmp::Ordering;
 use std::io::{self, Write};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::json;
 use super::moment::Moment;
 
 /// A value. The variant is that of the column's [`Kind`](super::Kind), or null.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// None.
     Null,
@@ -34,20 +34,30 @@ pub enum Value {
     },
 }
 
-/// A value that borrows its texts. Its serialised form is that of [`Value`].
-#[cfg(feature = "parquet")]
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub(crate) enum ValueRef<'a> {
+/// A [`Value`] that borrows its texts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ValueRef<'a> {
+    /// None.
     Null,
+    /// Text, as it was found.
     Text(&'a str),
+    /// A whole number.
     Integer(u64),
+    /// A number.
     Number(f64),
+    /// True or false.
     Boolean(bool),
+    /// A time, in milliseconds since 1970.
     Time(i64),
-    Compound { json: &'a str, text: &'a str },
+    /// A list or an object: see [`Value::Compound`].
+    Compound {
+        /// As JSON.
+        json: &'a str,
+        /// In words.
+        text: &'a str,
+    },
 }
 
-#[cfg(feature = "parquet")]
 impl<'a> From<&'a Value> for ValueRef<'a> {
     fn from(value: &'a Value) -> Self {
         match value {
@@ -58,6 +68,23 @@ impl<'a> From<&'a Value> for ValueRef<'a> {
             Value::Boolean(value) => Self::Boolean(*value),
             Value::Time(at) => Self::Time(*at),
             Value::Compound { json, text } => Self::Compound { json, text },
+        }
+    }
+}
+
+impl From<ValueRef<'_>> for Value {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Text(text) => Self::Text(Cow::Owned(text.to_owned())),
+            ValueRef::Integer(number) => Self::Integer(number),
+            ValueRef::Number(number) => Self::Number(number),
+            ValueRef::Boolean(value) => Self::Boolean(value),
+            ValueRef::Time(at) => Self::Time(at),
+            ValueRef::Compound { json: "[]", text: "" } => Self::empty_list(),
+            ValueRef::Compound { json, text } => {
+                Self::Compound { json: Cow::Owned(json.to_owned()), text: Cow::Owned(text.to_owned()) }
+            }
         }
     }
 }
@@ -74,6 +101,11 @@ impl Value {
     /// A list without members.
     pub(crate) fn empty_list() -> Self {
         Self::Compound { json: Cow::Borrowed("[]"), text: Cow::Borrowed("") }
+    }
+
+    /// An object without members.
+    pub(crate) fn empty_object() -> Self {
+        Self::Compound { json: Cow::Borrowed("{}"), text: Cow::Borrowed("") }
     }
 
     /// The text form; none for null. Foreign text is not cleaned yet.
