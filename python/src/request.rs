@@ -51,7 +51,7 @@ impl From<ViewError> for Refused {
 
 /// The table of a name.
 pub(crate) fn table_of(name: &str) -> Result<Table, String> {
-    Table::ALL.into_iter().find(|table| table.name() == name).ok_or_else(|| {
+    Table::named(name).ok_or_else(|| {
         let names: Vec<_> = Table::ALL.iter().map(|table| table.name()).collect();
         format!("there is no table {name:?}; there are: {}", names.join(" "))
     })

@@ -76,89 +76,67 @@ pub use self::visit::{ArchiveError, StoredResponse, StoredVisit};
 pub use self::write::{ALTERED_COLUMN, TableFormat, Written, write_rows, write_table};
 pub(crate) use self::write::{io_error as csv_error, neutral};
 
-/// A table of a crawl.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Table {
-    /// URLs that were fetched.
-    Pages,
-    /// Links between pages, and what was done with each.
-    Links,
-    /// Hosts: requests, delay, and what sets the delay.
-    Hosts,
-    /// Versions of robots.txt.
-    Robots,
-    /// URLs still to be fetched.
-    Queue,
-    /// URLs that were skipped, and why.
-    Skipped,
-    /// Every decision, in order.
-    Ledger,
-    /// Failed visits, and how they failed.
-    Errors,
-    /// Pages with the same or nearly the same content.
-    Duplicates,
+/// Declares the tables: the variant, the type of its rows, its name, what it holds, and what a row is.
+macro_rules! tables {
+    ($($table:ident $row:ident $name:literal, $holds:literal, $about:literal;)+) => {
+        /// A table of a crawl.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Table {
+            $(#[doc = concat!($holds, ".")] $table,)+
+        }
+
+        impl Table {
+            /// All tables.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$table),+];
+
+            /// The table's columns, in order.
+            pub fn columns(self) -> &'static [Column] {
+                match self {
+                    $(Self::$table => $row::COLUMNS,)+
+                }
+            }
+
+            /// Its name, as on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$table => $name,)+
+                }
+            }
+
+            /// What it holds, without a full stop.
+            pub fn holds(self) -> &'static str {
+                match self {
+                    $(Self::$table => $holds,)+
+                }
+            }
+
+            /// What a row is.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$table => $about,)+
+                }
+            }
+        }
+    };
+}
+
+tables! {
+    Pages PageRow "pages", "URLs that were fetched", "One row per URL that was answered, with any status.";
+    Links LinkRow "links", "Links between pages, and what was done with each", "One row per link of each page.";
+    Hosts HostRow "hosts", "Hosts: requests, delay, and what sets the delay", "One row per host.";
+    Robots RobotsRow "robots", "Versions of robots.txt", "One row per response to a request for robots.txt.";
+    Queue QueueRow "queue", "URLs still to be fetched", "One row per queued URL.";
+    Skipped SkippedRow "skipped", "URLs that were skipped, and why", "One row per URL that was found and skipped for good.";
+    Ledger LedgerRow "ledger", "Every decision, in order", "One row per decision.";
+    Errors ErrorRow "errors", "Failed visits, and how they failed",
+        "One row per URL whose visit failed, or that is queued because its host or robots.txt is unreachable.";
+    Duplicates DuplicateRow "duplicates", "Pages with the same or nearly the same content",
+        "One row per page that has the same body as another one, or nearly the same text.";
 }
 
 impl Table {
-    /// The table's columns, in order.
-    pub fn columns(self) -> &'static [Column] {
-        match self {
-            Self::Pages => PageRow::COLUMNS,
-            Self::Links => LinkRow::COLUMNS,
-            Self::Hosts => HostRow::COLUMNS,
-            Self::Robots => RobotsRow::COLUMNS,
-            Self::Queue => QueueRow::COLUMNS,
-            Self::Skipped => SkippedRow::COLUMNS,
-            Self::Ledger => LedgerRow::COLUMNS,
-            Self::Errors => ErrorRow::COLUMNS,
-            Self::Duplicates => DuplicateRow::COLUMNS,
-        }
+    /// The table of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|table| table.name() == name)
     }
-
-    /// Its name, as on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pages => "pages",
-            Self::Links => "links",
-            Self::Hosts => "hosts",
-            Self::Robots => "robots",
-            Self::Queue => "queue",
-            Self::Skipped => "skipped",
-            Self::Ledger => "ledger",
-            Self::Errors => "errors",
-            Self::Duplicates => "duplicates",
-        }
-    }
-
-    /// What a row is.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Pages => "One row per URL that was answered, with any status.",
-            Self::Links => "One row per link of each page.",
-            Self::Hosts => "One row per host.",
-            Self::Robots => "One row per response to a request for robots.txt.",
-            Self::Queue => "One row per queued URL.",
-            Self::Skipped => "One row per URL that was found and skipped for good.",
-            Self::Ledger => "One row per decision.",
-            Self::Errors => {
-                "One row per URL whose visit failed, or that is queued because its host or robots.txt is unreachable."
-            }
-            Self::Duplicates => {
-                "One row per page that has the same body as another one, or nearly the same text."
-            }
-        }
-    }
-
-    /// All tables.
-    pub const ALL: [Self; 9] = [
-        Self::Pages,
-        Self::Links,
-        Self::Hosts,
-        Self::Robots,
-        Self::Queue,
-        Self::Skipped,
-        Self::Ledger,
-        Self::Errors,
-        Self::Duplicates,
-    ];
 }

@@ -5,7 +5,8 @@ mod pager;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 use crawler::job::{CrawlDir, DirError};
 use crawler::store::SledStore;
@@ -17,6 +18,7 @@ use crawler::view::{Column, Table, TableFormat, UnknownColumn, View, ViewError, 
 pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
+use crate::table_name::value;
 use crate::terminal::Console;
 
 /// Options of `show`.
@@ -38,7 +40,7 @@ pub(crate) struct ShowArgs {
     /// Directory of the crawl
     dir: PathBuf,
     /// Table to show; without it the summary; `page` needs a URL
-    #[arg(value_name = "TABLE", hide_possible_values = false)]
+    #[arg(value_name = "TABLE", hide_possible_values = false, value_parser = Shown::parser())]
     table: Option<Shown>,
     /// With `page`: its URL; with `robots`: a host or origin whose stored file to show, with the lines that apply marked
     #[arg(value_name = "URL|HOST")]
@@ -61,42 +63,34 @@ pub(crate) struct ShowArgs {
 }
 
 /// What is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// URLs that were fetched
-    Pages,
-    /// Links between pages, and what was done with each
-    Links,
-    /// Hosts: requests, delay, and what sets the delay
-    Hosts,
-    /// Versions of robots.txt; with a host, its stored file
-    Robots,
-    /// URLs still to be fetched
-    Queue,
-    /// URLs that were skipped, and why
-    Skipped,
-    /// Every decision, in order
-    Ledger,
-    /// Failed visits, and how they failed
-    Errors,
-    /// Pages with the same or nearly the same content
-    Duplicates,
-    /// One page, by its URL
+    /// A table.
+    Table(Table),
+    /// One page, by its URL.
     Page,
 }
 
 impl Shown {
+    const PAGE: &str = "page";
+
+    /// Reads the name of a table, or `page`.
+    fn parser() -> impl TypedValueParser<Value = Self> {
+        let value = |table| match table {
+            Table::Robots => value(table).help(format!("{}; with a host, its stored file", table.holds())),
+            _ => value(table),
+        };
+        let page = PossibleValue::new(Self::PAGE).help("One page, by its URL");
+        PossibleValuesParser::new(Table::ALL.map(value).into_iter().chain([page])).try_map(|name| {
+            let table = Table::named(&name).map(Self::Table);
+            table.or_else(|| (name == Self::PAGE).then_some(Self::Page)).ok_or("no table")
+        })
+    }
+
     fn table(self) -> Table {
         match self {
-            Self::Pages | Self::Page => Table::Pages,
-            Self::Links => Table::Links,
-            Self::Hosts => Table::Hosts,
-            Self::Robots => Table::Robots,
-            Self::Queue => Table::Queue,
-            Self::Skipped => Table::Skipped,
-            Self::Ledger => Table::Ledger,
-            Self::Errors => Table::Errors,
-            Self::Duplicates => Table::Duplicates,
+            Self::Table(table) => table,
+            Self::Page => Table::Pages,
         }
     }
 }
@@ -111,7 +105,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let is_terminal = io::stdout().is_terminal();
     match (args.table, &args.about) {
         (Some(Shown::Page), Some(url)) => show_page(&view, url, args, console),
-        (Some(Shown::Robots), Some(origin)) => show_robots(&view, origin, console),
+        (Some(Shown::Table(Table::Robots)), Some(origin)) => show_robots(&view, origin, console),
         (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, console),
         (None, _) => {
             let summary = view.summary().map_err(|error| view_error(&error))?;
@@ -134,7 +128,7 @@ fn check(args: &ShowArgs) -> anyhow::Result<()> {
     let has_options = args.condition.is_some() || args.sort.is_some() || args.limit.is_some();
     match (args.table, &args.about) {
         (Some(Shown::Page), None) => usage("`crawl show DIR page` needs a URL"),
-        (Some(Shown::Page | Shown::Robots), Some(_)) | (_, None) => {
+        (Some(Shown::Page | Shown::Table(Table::Robots)), Some(_)) | (_, None) => {
             if has_options && !is_table {
                 return usage("--where, --sort and --limit require a table");
             }
