@@ -152,7 +152,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Takes in what became of a sitemap. `again` says that it is to be tried once more.
+    /// Takes in what became of a sitemap. `again` says that it is to be tried again.
     pub(super) fn sitemap_over(
         &mut self,
         lease: &Lease,

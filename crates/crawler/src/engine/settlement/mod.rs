@@ -126,7 +126,7 @@ pub(super) enum Rest {
     Aside(QueuedUrl, String),
     /// The host's addresses became known.
     Addresses(Vec<IpAddr>),
-    /// A sitemap's visit is over; `again` says that it is to be tried once more.
+    /// A sitemap's visit is over; `again` says that it is to be tried again.
     Sitemap {
         record: Box<SitemapRecord>,
         event: Event,
