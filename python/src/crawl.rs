@@ -146,8 +146,7 @@ fn written(error: std::io::Error) -> PyErr {
 }
 
 fn parsed(url: &str) -> PyResult<CrawlUrl> {
-    CrawlUrl::parse(url)
-        .map_err(|error| PyValueError::new_err(format!("{url} is no URL that can be crawled: {error}")))
+    CrawlUrl::parse(url).map_err(|error| PyValueError::new_err(format!("{url} can't be crawled: {error}")))
 }
 
 /// Collects what opening warns of.
@@ -422,7 +421,7 @@ impl Crawl {
 
     /// The row of table `pages` of one URL as a dict; None where it wasn't answered.
     ///
-    /// Raises ValueError where it is no URL that can be crawled.
+    /// Raises ValueError where the URL can't be crawled.
     fn page<'py>(&self, py: Python<'py>, url: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let url = parsed(url)?;
         let lines = self.json(py, |view, out| {
@@ -439,7 +438,7 @@ impl Crawl {
     /// Every decision about a URL, and what would change the answer: a dict as `crawl explain --json` prints it. Also of a URL that the crawl never
     /// met.
     ///
-    /// Raises ValueError where it is no URL that can be crawled.
+    /// Raises ValueError where the URL can't be crawled.
     fn explain<'py>(&self, py: Python<'py>, url: &str) -> PyResult<Bound<'py, PyAny>> {
         let url = parsed(url)?;
         self.object(py, |view, out| {
