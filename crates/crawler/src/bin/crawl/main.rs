@@ -1,5 +1,6 @@
 //! The command `crawl`: one file for each subcommand, the work itself is in the library.
 
+mod allocator;
 mod audit;
 mod cli;
 mod completions;
@@ -40,11 +41,6 @@ use clap::CommandFactory;
 use crate::cli::{Cli, Command, ConfigCommand, PageCommand, RobotsCommand, parse};
 use crate::terminal::Console;
 
-/// The allocator: it returns freed memory to the system within milliseconds. `.cargo/config.toml` has its settings.
-#[cfg(all(feature = "jemalloc", not(target_env = "msvc")))]
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 fn main() -> ExitCode {
     #[cfg(feature = "search")]
     if full_text::is_pdf_reader(std::env::args_os()) {
@@ -56,6 +52,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
     };
+    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
+        allocator::reexec(std::env::args_os());
+    }
     let console = cli.global.console();
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
