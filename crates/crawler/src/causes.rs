@@ -61,6 +61,7 @@ mod tests {
         let text = with_causes(&pattern);
         assert!(text.starts_with("--include: ") && text.matches("unclosed group").count() == 1, "{text}");
     }
+
     #[test]
     fn damaged_bytes_are_reported_with_what_the_decoder_says() {
         // Nine bytes, packed by zstd, of which nothing is right.

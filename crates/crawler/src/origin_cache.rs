@@ -138,8 +138,13 @@ impl OriginCache {
         drop(dropped);
     }
 
-    /// Counts bytes that are kept elsewhere for the same budget: the trap counters of hosts in memory. A quarter of the budget
-    /// stays for the entries here.
+    /// Bytes that may be kept elsewhere for the same budget: a quarter of it stays for the entries here.
+    pub fn most_elsewhere(&self) -> usize {
+        self.budget - self.budget / 4
+    }
+
+    /// Counts bytes that are kept elsewhere for the same budget: the trap counters of hosts in memory. Beyond
+    /// [`most_elsewhere`](Self::most_elsewhere) they take nothing from the entries here.
     pub fn count_elsewhere(&self, bytes: usize) {
         let mut dropped = Vec::new();
         let mut held = self.lock();
@@ -150,7 +155,7 @@ impl OriginCache {
     }
 
     fn budget_beside(&self, elsewhere: usize) -> usize {
-        self.budget.saturating_sub(elsewhere).max(self.budget / 4)
+        self.budget - elsewhere.min(self.most_elsewhere())
     }
 
     /// The budget in bytes.

@@ -354,7 +354,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.pass_overdue(now);
             self.withdraw_due(now)?;
             let caches = &self.context.caches;
-            let counters = self.frontier.limit_trap_counters(caches.budget() / 4 * 3, now)?;
+            let counters = self.frontier.limit_trap_counters(caches.most_elsewhere(), now)?;
             caches.count_elsewhere(counters);
         }
         Ok(())

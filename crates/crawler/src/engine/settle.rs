@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::settlement::{self, Facts, Rest, Settled, origin_host};
+use super::settlement::{self, Facts, FollowUp, Settled, origin_host};
 use crate::clock::Now;
 use crate::commit::{CommitError, SettledPage};
 use crate::encoded::{Size, packed_size};
@@ -32,14 +32,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.group.batch.held.push(held);
         let facts = self.facts(&lease, &outcome)?;
-        let refused = facts.redirect;
-        let is_about_host = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_))
-            || matches!(lease.work, Work::Sitemap(_));
-        if !is_about_host {
+        let is_in_row = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_));
+        if !is_in_row && !matches!(lease.work, Work::Sitemap(_)) {
             self.asides.end_row(lease.host);
         }
         let settled = settlement::settle(&lease, outcome, facts, &self.rules);
-        self.carry_out(permit, settled, refused)
+        self.carry_out(permit, &lease, settled)
     }
 
     /// What settling a visit has to know from elsewhere.
@@ -64,55 +62,49 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(Facts { now, jitter: self.jitter.draw(), stands_aside, shortage, original, redirect })
     }
 
-    fn carry_out(
-        &mut self,
-        permit: Permit,
-        settled: Settled,
-        refused: Option<LinkOutcome>,
-    ) -> Result<(), CommitError> {
-        let lease = permit.lease().clone();
-        let Settled { settlement, totals, entries, request, resend, soon, rest } = settled;
+    fn carry_out(&mut self, permit: Permit, lease: &Lease, settled: Settled) -> Result<(), CommitError> {
+        let Settled { settlement, totals, entries, request, resend, soon, follow_up } = settled;
         let now = self.clock.now();
         if soon {
             self.flush_soon();
         }
         self.totals.add(&totals);
         for entry in entries {
-            self.enter(&lease, entry);
+            self.enter(lease, entry);
         }
         self.frontier.settle(permit, settlement);
         if let Some(robots_fetch) = resend {
             self.frontier.send(lease.host, robots_fetch);
         }
-        match rest {
-            Rest::Nothing => {}
-            Rest::Robots { entry, asked } => {
-                self.robots_known(&lease, origin_host(&lease), &entry, request, asked)?;
+        match follow_up {
+            FollowUp::Nothing => {}
+            FollowUp::Robots { entry, asked } => {
+                self.robots_known(lease, origin_host(lease), &entry, request, asked)?;
             }
-            Rest::RobotsBefore { entry, asked, then } => {
-                self.robots_known(&lease, lease.url.host(), &entry, request, asked)?;
+            FollowUp::RobotsBefore { entry, asked, then } => {
+                self.robots_known(lease, lease.url.host(), &entry, request, asked)?;
                 match then {
                     Ok(robots_fetch) => self.frontier.send(lease.host, robots_fetch),
-                    Err(refused) => self.robots_known(&lease, origin_host(&lease), &refused, None, None)?,
+                    Err(refused) => self.robots_known(lease, origin_host(lease), &refused, None, None)?,
                 }
             }
-            Rest::RobotsHop(robots_fetch) => self.robots_elsewhere(robots_fetch)?,
-            Rest::Judged(evidence) => self.tell_judged(&lease, &evidence, true),
-            Rest::Denied(evidence) => {
-                self.tell_judged(&lease, &evidence, false);
-                self.denied_later(&lease, now, &evidence.to_string());
+            FollowUp::RobotsHop(robots_fetch) => self.robots_elsewhere(robots_fetch)?,
+            FollowUp::Judged(evidence) => self.tell_judged(lease, &evidence, true),
+            FollowUp::Denied(evidence) => {
+                self.tell_judged(lease, &evidence, false);
+                self.denied_later(lease, now, &evidence.to_string());
             }
-            Rest::SiteFile(record, size) => {
+            FollowUp::SiteFile(record, size) => {
                 self.touch(size.encoded);
                 self.group.batch.site_files.push(record);
             }
-            Rest::Aside(item, why) => self.set_aside(&lease, item, &why, now),
-            Rest::Addresses(found) => self.located(lease.host, found),
-            Rest::Sitemap { record, event, again } => {
-                self.sitemap_over(&lease, *record, event, again, request)?;
+            FollowUp::Aside(item, why) => self.set_aside(lease, item, &why, now),
+            FollowUp::Addresses(found) => self.located(lease.host, found),
+            FollowUp::Sitemap { record, event, again } => {
+                self.sitemap_over(lease, *record, event, again, request)?;
             }
-            Rest::Page(visited) => self.page(&lease, *visited, refused, now)?,
-            Rest::Failed(record) => self.store_failure(&lease, *record),
+            FollowUp::Page(visited, refused) => self.page(lease, *visited, refused, now)?,
+            FollowUp::Failed(record) => self.store_failure(lease, *record),
         }
         Ok(())
     }

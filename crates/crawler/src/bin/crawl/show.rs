@@ -76,12 +76,12 @@ impl Shown {
 
     /// Reads the name of a table, or `page`.
     fn parser() -> impl TypedValueParser<Value = Self> {
-        let value = |table| match table {
+        let shown = |table| match table {
             Table::Robots => value(table).help(format!("{}; with a host, its stored file", table.holds())),
             _ => value(table),
         };
         let page = PossibleValue::new(Self::PAGE).help("One page, by its URL");
-        PossibleValuesParser::new(Table::ALL.map(value).into_iter().chain([page])).try_map(|name| {
+        PossibleValuesParser::new(Table::ALL.map(shown).into_iter().chain([page])).try_map(|name| {
             let table = Table::named(&name).map(Self::Table);
             table.or_else(|| (name == Self::PAGE).then_some(Self::Page)).ok_or("no table")
         })

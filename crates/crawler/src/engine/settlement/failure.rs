@@ -1,6 +1,6 @@
 //! Visits without a response: a retry, or a record of the failure; and requests that this machine couldn't make.
 
-use super::{Place, Rest, Settled, Settling, Shortfall};
+use super::{FollowUp, Place, Settled, Settling, Shortfall};
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, FetchError};
 use crate::frontier::{Lease, QueuedUrl, Work};
@@ -42,7 +42,7 @@ pub(super) fn may_pass(kind: ErrorKind) -> bool {
 impl Settling<'_> {
     /// No usable response came.
     pub(super) fn failed(mut self, error: &FetchError, robots: RobotsEvidence) -> Settled {
-        let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, Rest::Nothing) };
+        let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, FollowUp::Nothing) };
         self.pause_after_failure(error);
         if may_pass(error.kind)
             && let Some(again) = self.again(item)
@@ -51,7 +51,7 @@ impl Settling<'_> {
                 .with_words(format!("{error}, try {}", again.tries))
                 .with_request(self.request.take());
             self.decided(Decided::Retry, Layer::Fetch, error.kind, evidence);
-            return self.end(Place::Again(again), Rest::Nothing);
+            return self.end(Place::Again(again), FollowUp::Nothing);
         }
         self.give_up(item, error, robots)
     }
@@ -65,12 +65,14 @@ impl Settling<'_> {
         self.host.counts.errors += 1;
         self.totals.failed += 1;
         let record = failure_record(self.lease, item, error, robots, self.ended());
-        self.end(Place::Done, Rest::Failed(Box::new(record)))
+        self.end(Place::Done, FollowUp::Failed(Box::new(record)))
     }
 
     /// This machine had no resources for the request or its response: no host is at fault, and it isn't an attempt.
     pub(super) fn local(mut self, error: &FetchError) -> Settled {
-        let Some(Shortfall { gives_up, wait, .. }) = self.facts.shortage else { return self.unfinished() };
+        let Some(Shortfall { gives_up, wait, .. }) = self.facts.shortage else {
+            return self.unfinished(FollowUp::Nothing);
+        };
         self.enter_shortage(error);
         let mut wait = Delay { length: wait, why: DelayReason::LocalShortage };
         match &self.lease.work {
@@ -82,7 +84,7 @@ impl Settling<'_> {
             Work::Visit(_) | Work::Sitemap(_) | Work::RobotsFetch(_) => {}
         }
         self.gap = self.gap.or_later(self.ended(), wait);
-        self.unfinished()
+        self.unfinished(FollowUp::Nothing)
     }
 
     /// Enters that this machine is short of something: with the first request that couldn't be made, or with each whose response

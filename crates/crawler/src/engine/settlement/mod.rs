@@ -1,7 +1,7 @@
 //! What the outcome of a visit means for its host, its URL and the ledger: values in, values out.
 //!
 //! [`settle`] reads no clock, no store and no frontier. What it has to know of those comes in a [`Facts`]; what it decides goes
-//! out in a [`Settled`], which the engine carries out. What concerns other hosts, other URLs or the store ([`Rest`]) is the engine's.
+//! out in a [`Settled`], which the engine carries out. What concerns other hosts, other URLs or the store ([`FollowUp`]) is the engine's.
 
 mod failure;
 mod gap;
@@ -88,7 +88,7 @@ pub(super) struct Settled {
     /// A site asked for a pause: it is to be on record soon.
     pub(super) soon: bool,
     /// What concerns more than the host and the URL.
-    pub(super) rest: Rest,
+    pub(super) follow_up: FollowUp,
 }
 
 /// An entry of the ledger.
@@ -101,7 +101,7 @@ pub(super) struct Entered {
 
 /// What of a visit concerns other hosts, other URLs or the store.
 #[derive(Debug)]
-pub(super) enum Rest {
+pub(super) enum FollowUp {
     Nothing,
     /// A robots.txt became known.
     Robots {
@@ -132,8 +132,8 @@ pub(super) enum Rest {
         event: Event,
         again: bool,
     },
-    /// A page, to be stored, with its links to be judged.
-    Page(Box<Visited>),
+    /// A page, to be stored, with its links to be judged; and why its redirect isn't followed.
+    Page(Box<Visited>, Option<LinkOutcome>),
     /// The record of a URL that failed.
     Failed(Box<PageRecord>),
 }
@@ -201,48 +201,44 @@ impl<'a> Settling<'a> {
         match event {
             Event::Robots(entry) => {
                 self.host.counts.robots_requests += u64::from(self.requested.is_some());
-                self.end(Place::Stays, Rest::Robots { entry, asked })
+                self.end(Place::Stays, FollowUp::Robots { entry, asked })
             }
             Event::RobotsBefore(entry, then) => {
                 self.host.counts.robots_requests += u64::from(self.requested.is_some());
-                self.end(Place::Stays, Rest::RobotsBefore { entry, asked, then })
+                self.end(Place::Stays, FollowUp::RobotsBefore { entry, asked, then })
             }
             Event::RobotsHop(robots_fetch) => {
                 self.robots_hop(&robots_fetch);
-                self.end(Place::Stays, Rest::RobotsHop(robots_fetch))
+                self.end(Place::Stays, FollowUp::RobotsHop(robots_fetch))
             }
-            Event::Judged(evidence) => self.end(Place::Done, Rest::Judged(evidence)),
+            Event::Judged(evidence) => self.end(Place::Done, FollowUp::Judged(evidence)),
             Event::Denied(evidence) => {
                 self.skipped(Layer::Robots, PlainReason::RobotsTxt, evidence.clone());
-                self.end(Place::Done, Rest::Denied(evidence))
+                self.end(Place::Done, FollowUp::Denied(evidence))
             }
             Event::Refused(statements) => {
                 self.skipped(Layer::Consent, PlainReason::Consent, denials(&statements));
-                self.end(Place::Done, Rest::Nothing)
+                self.end(Place::Done, FollowUp::Nothing)
             }
             Event::SiteFile(answer) => self.site_file(*answer),
             Event::Wait(wait, why) => self.wait(wait, why),
             Event::NeverKnown(wait, why) => match &self.lease.work {
                 Work::Visit(item) if self.facts.stands_aside => {
                     let item = item.clone();
-                    self.end(Place::Done, Rest::Aside(item, why))
+                    self.end(Place::Done, FollowUp::Aside(item, why))
                 }
                 _ => self.wait(wait, why),
             },
-            Event::Unanswered => self.unfinished(),
-            Event::Addresses(found) => {
-                let mut settled = self.unfinished();
-                settled.rest = Rest::Addresses(found);
-                settled
-            }
+            Event::Unanswered => self.unfinished(FollowUp::Nothing),
+            Event::Addresses(found) => self.unfinished(FollowUp::Addresses(found)),
             Event::TooSlow(asked) => {
                 let (reason, entry) =
                     too_slow(self.lease, self.lease.url.host(), asked, self.rules, self.facts.now);
                 self.host.parked = Some(reason);
                 self.enter(entry, false);
-                self.end(Place::Stays, Rest::Nothing)
+                self.end(Place::Stays, FollowUp::Nothing)
             }
-            Event::Sitemap(_) => self.end(Place::Done, Rest::Nothing),
+            Event::Sitemap(_) => self.end(Place::Done, FollowUp::Nothing),
             Event::Page(visited) => self.page(visited),
             Event::Local(error) => self.local(&error),
             Event::Failed(error, evidence) => self.failed(&error, evidence),
@@ -287,8 +283,8 @@ impl<'a> Settling<'a> {
         let evidence = Evidence::from(words).with_request(self.request.take());
         let entry = self.about(decision, Layer::Consent, Reason::File(file), evidence);
         self.enter(Decision { at: self.ended().wall, url: url.to_string(), ..entry }, false);
-        let rest = record.map_or(Rest::Nothing, |record| Rest::SiteFile(record, size));
-        self.end(Place::Stays, rest)
+        let follow_up = record.map_or(FollowUp::Nothing, |record| FollowUp::SiteFile(record, size));
+        self.end(Place::Stays, follow_up)
     }
 
     /// The host has to wait before anything is asked.
@@ -297,7 +293,7 @@ impl<'a> Settling<'a> {
         self.decided(Decided::Paused, Layer::Pace, wait.why, evidence);
         let not_before = self.facts.now.mono + wait.length;
         self.gap = Gap { not_before, delay: wait, asked: false };
-        self.unfinished()
+        self.unfinished(FollowUp::Nothing)
     }
 
     /// Whether an event says something about a sitemap; the others are about its host.
@@ -327,7 +323,7 @@ impl<'a> Settling<'a> {
             }
             _ => false,
         };
-        self.end(Place::Done, Rest::Sitemap { record, event, again })
+        self.end(Place::Done, FollowUp::Sitemap { record, event, again })
     }
 
     /// When the response was over, or now.
@@ -368,20 +364,22 @@ impl<'a> Settling<'a> {
     }
 
     /// The URL stays where it is; a robots fetch, too, is still to be done.
-    fn unfinished(self) -> Settled {
+    fn unfinished(self, follow_up: FollowUp) -> Settled {
         let resend = match &self.lease.work {
             Work::RobotsFetch(robots_fetch) => Some(robots_fetch.clone()),
             Work::Visit(_) | Work::Sitemap(_) => None,
         };
-        let mut settled = self.end(Place::Stays, Rest::Nothing);
+        let mut settled = self.end(Place::Stays, follow_up);
         settled.resend = resend;
         settled
     }
 
-    fn end(mut self, place: Place, rest: Rest) -> Settled {
+    fn end(mut self, place: Place, follow_up: FollowUp) -> Settled {
         // These have entries of their own, which the engine makes.
-        let is_claimed =
-            matches!(rest, Rest::Robots { .. } | Rest::RobotsBefore { .. } | Rest::Sitemap { .. });
+        let is_claimed = matches!(
+            follow_up,
+            FollowUp::Robots { .. } | FollowUp::RobotsBefore { .. } | FollowUp::Sitemap { .. }
+        );
         let url = self.robots_url.take();
         let request = match self.request.take() {
             Some(request) if is_claimed => Some((request, url.unwrap_or_else(|| self.lease.url.clone()))),
@@ -405,7 +403,7 @@ impl<'a> Settling<'a> {
             request,
             resend: None,
             soon: self.soon,
-            rest,
+            follow_up,
         }
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use meta::{Cause, Effect, Effects};
 use robots::StatusClass;
 
-use super::{Place, Rest, Settled, Settling};
+use super::{FollowUp, Place, Settled, Settling};
 use crate::config::LedgerLevel;
 use crate::frontier::Work;
 use crate::record::{Decided, Decision, EffectsTaken, Evidence, Layer, PageRecord, PlainReason, Reason};
@@ -13,7 +13,7 @@ use crate::visit::Visited;
 impl Settling<'_> {
     /// A response came, and was read.
     pub(super) fn page(mut self, mut visited: Box<Visited>) -> Settled {
-        let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, Rest::Nothing) };
+        let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, FollowUp::Nothing) };
         let status = visited.status.unwrap_or_default();
         let class = StatusClass::of(status);
         self.pause_after(status);
@@ -25,7 +25,7 @@ impl Settling<'_> {
                 .with_words(format!("http_{status}, try {}", again.tries))
                 .with_request(self.request.take());
             self.decided(Decided::Retry, Layer::Fetch, PlainReason::Status, evidence);
-            return self.end(Place::Again(again), Rest::Nothing);
+            return self.end(Place::Again(again), FollowUp::Nothing);
         }
         self.leave_duplicate(&mut visited);
         self.enter_page(&visited);
@@ -37,7 +37,8 @@ impl Settling<'_> {
         if let Some(most) = self.rules.max_pages_per_host {
             self.park_full(most);
         }
-        self.end(Place::Done, Rest::Page(visited))
+        let refused = self.facts.redirect;
+        self.end(Place::Done, FollowUp::Page(visited, refused))
     }
 
     /// Leaves the body of a duplicate out of the archive, where the page that it names as the original is in there already.

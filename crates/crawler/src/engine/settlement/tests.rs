@@ -178,7 +178,7 @@ fn what_a_response_means_for_the_url_and_its_host() {
         let counts = settled.settlement.host.counts;
         assert_eq!((counts.requests, counts.bytes, counts.slowest_ms), (1, 700, 100), "{status}");
         let is_kept = settled.settlement.again.is_none();
-        assert_eq!(matches!(settled.rest, Rest::Page(_)), is_kept, "{status} at try {tries}");
+        assert_eq!(matches!(settled.follow_up, FollowUp::Page(..)), is_kept, "{status} at try {tries}");
     }
 }
 
@@ -238,7 +238,7 @@ fn a_failure_is_the_hosts_where_nothing_came_and_the_pages_where_something_did()
         assert_eq!(waits, as_the_site_sees(if is_host { secs(16) } else { secs(1) }), "{kind:?}");
         let pushbacks = fifth.settlement.host.pace.unwrap().pushbacks;
         assert_eq!(pushbacks, if is_host { 5 } else { 0 }, "{kind:?}");
-        assert_eq!(matches!(first.rest, Rest::Failed(_)), first.settlement.again.is_none());
+        assert_eq!(matches!(first.follow_up, FollowUp::Failed(_)), first.settlement.again.is_none());
     }
 }
 
@@ -282,7 +282,7 @@ fn a_host_waits_is_skipped_or_lets_its_other_origins_go_first() {
     let facts = Facts { stands_aside: true, ..facts() };
     let aside = settle(&lease(Work::Visit(item(0))), never_known(), facts, &rules());
     assert_eq!(summary(&aside, Duration::ZERO), "done, 9000 ms for retry-after");
-    assert!(matches!(aside.rest, Rest::Aside(..)));
+    assert!(matches!(aside.follow_up, FollowUp::Aside(..)));
 
     let slow = of(Event::TooSlow(Delay { length: secs(900), why: DelayReason::CrawlDelay }));
     let expected = "stays, 9000 ms for retry-after, parked: crawl-delay 900 s is over max-crawl-delay; \
@@ -343,7 +343,7 @@ fn a_redirect_that_is_not_followed_is_the_pages_error() {
     let facts = Facts { redirect: Some(LinkOutcome::RedirectLoop), ..facts() };
     let lease = lease(Work::Visit(item(0)));
     let settled = settle(&lease, outcome(Some(asked(Some(302))), page(302)), facts, &rules());
-    let Rest::Page(visited) = &settled.rest else { panic!("{:?}", settled.rest) };
+    let FollowUp::Page(visited, _) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
     assert_eq!(visited.record.error.as_deref(), Some("redirect_loop"));
     assert_eq!((settled.totals.redirects, settled.totals.failed), (0, 1));
 }
@@ -356,7 +356,7 @@ fn the_body_of_a_duplicate_stays_out_of_the_archive() {
     let settled = settle(&lease, outcome(Some(asked(Some(200))), page(200)), facts, &rules());
     let expected = "done, 1020 ms for configured; not_archived duplicate; fetched http_200 with the request";
     assert_eq!(summary(&settled, ENDED), expected);
-    let Rest::Page(visited) = &settled.rest else { panic!("{:?}", settled.rest) };
+    let FollowUp::Page(visited, _) = &settled.follow_up else { panic!("{:?}", settled.follow_up) };
     assert_eq!(visited.record.duplicate_of.as_deref(), Some("http://a.test/original"));
     assert_eq!((visited.record.archived, settled.totals.archived, settled.totals.indexed), (false, 0, 1));
 }
@@ -400,13 +400,13 @@ fn a_shortage_of_this_machine_is_nobodys_failure_until_patience_ends() {
     assert_eq!(summary(&no_memory, ENDED), expected);
     let over = short(Work::Visit(item(0)), None, false, true);
     assert_eq!(summary(&over, Duration::ZERO), "done, 9000 ms for retry-after; failed local");
-    assert!(matches!(&over.rest, Rest::Failed(record) if record.error.as_deref() == Some("local")));
+    assert!(matches!(&over.follow_up, FollowUp::Failed(record) if record.error.as_deref() == Some("local")));
     // Pages of another origin wait for that robots.txt: it stays to be asked for, much later.
     let robots = short(Work::RobotsFetch(robots_fetch()), None, false, true);
     assert_eq!(summary(&robots, now), "stays, 900020 ms for back-off");
     assert_eq!(robots.resend, Some(robots_fetch()));
     let sitemap = short(sitemap(0), None, false, true);
-    assert!(matches!(&sitemap.rest, Rest::Sitemap { event: Event::Failed(..), again: false, .. }));
+    assert!(matches!(&sitemap.follow_up, FollowUp::Sitemap { event: Event::Failed(..), again: false, .. }));
 }
 
 #[test]
@@ -414,12 +414,12 @@ fn a_sitemap_is_tried_again_like_a_page() {
     let failed = |tries| settled(sitemap(tries), outcome(Some(asked(None)), failure(ErrorKind::Timeout)));
     for (tries, expected) in [(0, true), (1, true), (2, false)] {
         let settled = failed(tries);
-        let Rest::Sitemap { again, .. } = settled.rest else { panic!("{:?}", settled.rest) };
+        let FollowUp::Sitemap { again, .. } = settled.follow_up else { panic!("{:?}", settled.follow_up) };
         assert_eq!(again, expected, "{tries}");
         assert!(settled.settlement.done && settled.request.is_some(), "{tries}");
     }
     let denied = settled(sitemap(0), outcome(None, Event::Denied(RobotsEvidence::default())));
-    assert!(matches!(denied.rest, Rest::Sitemap { again: false, .. }));
+    assert!(matches!(denied.follow_up, FollowUp::Sitemap { again: false, .. }));
     assert_eq!(denied.totals.skipped, 0, "a sitemap isn't a page");
 }
 
