@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::IndexWriterOptions;
 use tantivy::{Index, IndexWriter};
 
 use super::archived::Archive;
 use super::document::{Document, kind};
 use super::error::SearchError;
+use super::merging::{MERGED_BYTES, MergeByBytes};
 use super::schema::schema;
 use super::words::{Use, tokenizers};
-use super::writer::{HEAP, MERGED, Writer, index_settings};
+use super::writer::{HEAP, Writer, index_settings};
 use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::store::Store;
@@ -79,9 +80,7 @@ impl PagesInMemory {
             .memory_budget_per_thread(HEAP)
             .build();
         let mut writer: IndexWriter = index.writer_with_options(options)?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_max_docs_before_merge(MERGED);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(MergeByBytes::new(dir, MERGED_BYTES)));
         for document in documents {
             writer.add_document(document)?;
         }

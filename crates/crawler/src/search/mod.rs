@@ -15,6 +15,7 @@ mod feed;
 mod find;
 mod json;
 mod language;
+mod merging;
 mod pdf;
 mod query;
 mod schema;

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, NoMergePolicy};
 use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{Index, IndexSettings, IndexWriter, Term};
 
 use super::document::Document;
 use super::error::SearchError;
+use super::merging::{MERGED_BYTES, MergeByBytes};
 use super::schema::{FORM, Fields, schema};
 use super::words::{Use, tokenizers};
 
@@ -29,9 +30,6 @@ const COMMIT_BYTES: usize = 8 << 20;
 
 /// Documents after which a commit is made.
 const COMMIT_DOCUMENTS: usize = 2_000;
-
-/// Segments of more documents aren't merged with others.
-pub(super) const MERGED: usize = 50_000;
 
 /// How texts are stored: in zstd frames, as the database has them, so that whoever looks for a text in the files can find it.
 pub(super) fn index_settings() -> IndexSettings {
@@ -83,7 +81,7 @@ impl Writer {
         }
         let writing = dir.join(WRITING);
         fs::File::create(&writing).map_err(SearchError::io("write", &writing))?;
-        Ok(Some(Self { writing: Some(writing), ..Self::over(index, fields, mark)? }))
+        Ok(Some(Self { writing: Some(writing), ..Self::over(&dir, index, fields, mark)? }))
     }
 
     /// Begins an index beside the one that is there: [`finish`](Self::finish) puts it into its place.
@@ -94,19 +92,17 @@ impl Writer {
         let (schema, fields) = schema();
         let mut index = Index::builder().schema(schema).settings(index_settings()).create_in_dir(&dir)?;
         index.set_tokenizers(tokenizers(Use::Index));
-        Self::over(index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto })
+        Self::over(&dir, index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto })
     }
 
-    fn over(index: Index, fields: Fields, mark: Mark) -> Result<Self, SearchError> {
+    fn over(dir: &Path, index: Index, fields: Fields, mark: Mark) -> Result<Self, SearchError> {
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .num_merge_threads(1)
             .memory_budget_per_thread(HEAP)
             .build();
         let writer: IndexWriter = index.writer_with_options(options)?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_max_docs_before_merge(MERGED);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(MergeByBytes::new(dir, MERGED_BYTES)));
         Ok(Self {
             index,
             inner: writer,
