@@ -159,6 +159,70 @@ async fn bursts_of_failing_reads_and_writes_and_torn_archives_lose_nothing() {
     assert!(failures as u64 > 2 * seeds(), "only {failures} failures");
 }
 
+/// Refuses reads while a commit is written, which takes its time.
+#[derive(Default)]
+struct BusyStore {
+    inner: Arc<MemoryStore>,
+    is_committing: AtomicBool,
+    commits: AtomicU64,
+    refused: AtomicBool,
+}
+
+impl BusyStore {
+    fn may_read(&self) -> Result<(), StoreError> {
+        // The first commits are those of the start, which the engine waits for.
+        if self.is_committing.load(Ordering::Acquire) && self.commits.load(Ordering::Acquire) > 3 {
+            self.refused.store(true, Ordering::Release);
+            return Err(StoreError::Io { path: "simulated".into(), source: io::ErrorKind::Other.into() });
+        }
+        Ok(())
+    }
+}
+
+impl Store for BusyStore {
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.may_read()?;
+        self.inner.get(tree, key)
+    }
+
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+        self.may_read()?;
+        self.inner.last(tree, prefix)
+    }
+
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        match self.may_read() {
+            Err(error) => Box::new(std::iter::once(Err(error))),
+            Ok(()) => self.inner.scan(tree, prefix),
+        }
+    }
+
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.commits.fetch_add(1, Ordering::AcqRel);
+        self.is_committing.store(true, Ordering::Release);
+        std::thread::sleep(Duration::from_millis(100));
+        let result = self.inner.commit(writes);
+        self.is_committing.store(false, Ordering::Release);
+        result
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_fails_is_not_over_before_its_commit() {
+    let web = generate(5, Size { hosts: 12, resources: 12, outside: 1, lasting_outages: false });
+    let sim = SimWeb::new(web);
+    let inner = Arc::new(MemoryStore::default());
+    let crawl = Crawl::new(&sim, Arc::clone(&inner));
+    let store = Arc::new(BusyStore { inner, ..BusyStore::default() });
+    let ended = crawl.on(Arc::clone(&store)).run(None).await;
+    assert!(ended.is_err() && store.refused.load(Ordering::Acquire), "no read was refused: {ended:?}");
+    assert!(!store.is_committing.load(Ordering::Acquire), "a commit is still being written");
+}
+
 /// Crawls while the wall clock is set on or back in the middle, once or several times.
 async fn crawl_through_jumps(seed: u64, jumps: &[(u64, i64)]) {
     let web = generate(seed, Size { hosts: 5, resources: 15, ..Size::default() });

@@ -235,26 +235,41 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Crawls until nothing remains, a limit is reached, or `stop` says so. Everything settled is durable when it
-    /// returns, after an error too as far as it was acknowledged.
-    pub async fn run(&mut self, mut stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
+    /// returns, after an error too as far as it was acknowledged, and nothing is written any more.
+    pub async fn run(&mut self, stop: watch::Receiver<Stop>) -> Result<Summary, CommitError> {
         self.start(&stop).await?;
         let mut run = Run::default();
+        let ended = self.crawl(&mut run, stop).await;
+        // After an error: whoever opens the crawl next must not meet a writer.
+        let written = match run.committing.take() {
+            Some(commit) => self.committed(commit.await),
+            None => Ok(()),
+        };
+        let summary = ended?;
+        written.map(|()| summary)
+    }
+
+    async fn crawl(
+        &mut self,
+        run: &mut Run<S>,
+        mut stop: watch::Receiver<Stop>,
+    ) -> Result<Summary, CommitError> {
         loop {
             let now = self.clock.now();
-            self.heed(*stop.borrow(), &mut run, now).await?;
-            self.spawn_visits(&mut run, now)?;
+            self.heed(*stop.borrow(), run, now).await?;
+            self.spawn_visits(run, now)?;
             self.enter_held(now)?;
-            self.tick_if_due(&mut run, now)?;
+            self.tick_if_due(run, now)?;
             self.drop_noted(run.is_quiet());
             let over = run.visits.is_empty() && (run.stopping.is_some() || self.nothing_to_do(now));
-            self.commit_if_due(&mut run, over, now)?;
+            self.commit_if_due(run, over, now)?;
             if over && run.committing.is_none() && self.group.since.is_none() {
                 match self.finish(run.stopping.clone(), now)? {
                     Some(summary) => return Ok(summary),
                     None => continue,
                 }
             }
-            let wake = self.wake(&run);
+            let wake = self.wake(run);
             self.report_step(now, wake, run.committing.is_some());
             tokio::select! {
                 Some(done) = run.visits.join_next_with_id() => {
