@@ -353,9 +353,7 @@ fn closed(origins: &[DraftOrigin]) -> Option<String> {
     }) {
         return None;
     }
-    // One that was unreachable for long closes its site.
-    let is_unreachable = first.access == RobotsAccess::Defer || first.first_failure.is_some();
-    let why = if is_unreachable { "is unreachable" } else { "closes the whole site" };
+    let why = if first.is_unreachable() { "is unreachable" } else { "closes the whole site" };
     Some(format!("robots.txt {why}: {}", first.reason))
 }
 

@@ -133,6 +133,16 @@ pub struct RobotsConsent {
 }
 
 impl RobotsRecord {
+    /// Whether the site is closed because its robots.txt couldn't be had: to be asked for again, or out of reach for so long that
+    /// the site counts as closed (RFC 9309, section 2.3.1.4).
+    pub fn is_unreachable(&self) -> bool {
+        match self.access {
+            RobotsAccess::Defer => true,
+            RobotsAccess::DenyAll => self.first_failure.is_some(),
+            _ => false,
+        }
+    }
+
     /// Key: origin, a zero byte, the time in milliseconds.
     pub fn key(&self) -> Vec<u8> {
         Self::key_of(&self.origin, self.fetched_at)

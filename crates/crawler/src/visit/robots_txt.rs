@@ -168,7 +168,7 @@ fn judge<F: Fetch, S: Store>(
         }
         Known::Stale(_) | Known::Missing => return Ok(Hop::After(target)),
     };
-    if entry.deferred {
+    if entry.record.is_unreachable() {
         let why = &entry.record.reason;
         return Ok(Hop::Refuse(format!("redirect to {url}, whose host's robots.txt is unreachable: {why}")));
     }
