@@ -3,15 +3,18 @@
 //! Implementations: [`SledStore`] (the crawl's database), [`MemoryStore`] (tests and benchmarks), [`CrashStore`]
 //! (tests: dies at the n-th commit). [`conformance`] is the one suite that each of them passes.
 
+mod batch;
 pub mod conformance;
 mod crash;
 mod memory;
 mod sled;
 
+pub use self::batch::Batch;
+pub(crate) use self::batch::Batches;
 pub use self::crash::CrashStore;
 pub use self::memory::MemoryStore;
 pub(crate) use self::sled::copy_database;
-pub use self::sled::{SEGMENT_SIZE, SledStore, is_caught};
+pub use self::sled::{SEGMENT_SIZE, SledStore, Snapshot, is_caught};
 
 use std::path::PathBuf;
 
@@ -259,6 +262,20 @@ pub enum StoreError {
     /// An earlier commit failed; see [`Store::commit`].
     #[error("the database refuses writes after an earlier error")]
     Stopped,
+    /// What is read can't be written.
+    #[error("the database is open for reading only")]
+    ReadOnly,
+    /// The crawl replaced too much since a [`Snapshot`] of it began.
+    #[error(
+        "the crawl changed too much while it was read (more than 64 MiB of old values would have to be kept); run the command again"
+    )]
+    Outdated,
+    /// The process that a database is read through gave no answer.
+    #[error("{detail}")]
+    Served {
+        /// What happened, and what to do.
+        detail: String,
+    },
     /// The planned death of a [`CrashStore`].
     #[error("simulated crash at commit {0}")]
     Crash(u64),

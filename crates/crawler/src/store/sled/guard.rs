@@ -67,7 +67,12 @@ pub(super) struct Guarded<'a> {
 impl<'a> Guarded<'a> {
     /// The entries of `tree` with this prefix.
     pub(super) fn new(path: &'a Path, tree: &'a sled::Tree, prefix: &[u8], backwards: bool) -> Self {
-        Self { path, tree, pairs: Some(tree.scan_prefix(prefix)), backwards, bytes: 0 }
+        Self::over(path, tree, tree.scan_prefix(prefix), backwards)
+    }
+
+    /// A stretch of `tree`.
+    pub(super) fn over(path: &'a Path, tree: &'a sled::Tree, pairs: sled::Iter, backwards: bool) -> Self {
+        Self { path, tree, pairs: Some(pairs), backwards, bytes: 0 }
     }
 }
 

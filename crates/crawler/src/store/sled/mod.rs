@@ -4,11 +4,13 @@ mod blobs;
 mod count;
 mod guard;
 mod seal;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use self::guard::is_caught;
+pub use self::snapshot::Snapshot;
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use self::blobs::Blobs;
 use self::count::{Count, Counting};
 use self::guard::{Guarded, guarded, guarded_io};
 use self::seal::{Seal, Sealed};
+use self::snapshot::Snapshots;
 use super::{Pair, Store, StoreError, Tree, Write};
 
 /// The segment size of every database, in bytes: fixed for its life, and sled panics where it is opened with another one. Measured to write 5-10 times less
@@ -53,6 +56,7 @@ pub struct SledStore {
     seal: Seal,
     commits: AtomicU64,
     count: Count,
+    snapshots: Snapshots,
     path: PathBuf,
     stopped: AtomicBool,
     /// Where the database is a copy that goes with the store; dropped last.
@@ -236,6 +240,7 @@ impl SledStore {
             seal: Seal::open(path)?,
             commits: AtomicU64::new(0),
             count: Count::default(),
+            snapshots: Snapshots::default(),
             path: path.to_owned(),
             stopped: AtomicBool::new(false),
             place: None,
@@ -265,7 +270,12 @@ impl SledStore {
         if writes.is_empty() {
             return Ok(());
         }
+        // Snapshots begin between commits: with what is durable, and nothing else.
+        let _turn = self.snapshots.turn();
         let commits = self.commits.load(Ordering::Acquire) + 1;
+        let keys = writes.iter().map(|write| (write.tree, &write.key[..]));
+        let own_keys = [COMMITS, ENTRIES].map(|key| (Tree::Meta, key));
+        self.keep_for_snapshots(commits, keys.chain(own_keys))?;
         let mut batches: Vec<Option<sled::Batch>> = (0..Tree::ALL.len()).map(|_| None).collect();
         let counts = self.count.after(&writes, |tree, key| {
             let tree = self.tree(tree)?;
