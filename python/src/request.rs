@@ -4,14 +4,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crawler::job::CrawlDir;
-use crawler::store::SledStore;
+use crawler::live::DirStore;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::view::{Column, Rows, Table, UnknownColumn, View, ViewError};
 use meta::consent::Purpose;
 
 /// The view of one pass over a table.
-pub(crate) type SharedView = View<Arc<SledStore>>;
+pub(crate) type SharedView = View<Arc<DirStore>>;
 
 /// What is asked of a table, as Python says it.
 #[derive(Debug, Clone, Default)]

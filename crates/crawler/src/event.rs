@@ -82,4 +82,25 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Pages a second over the last ten seconds.
     pub pages_per_second: f64,
+    /// Hosts that wait, those first that keep their URLs longest; ten at most.
+    pub longest: Vec<HostWait>,
+    /// The user has paused every host.
+    pub paused: bool,
+    /// Hosts that the user has paused one by one.
+    pub hosts_paused: u64,
+}
+
+/// A host with URLs queued.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostWait {
+    /// How long it keeps its URLs at its rate.
+    pub needs: Duration,
+    /// Its name.
+    pub host: String,
+    /// URLs queued.
+    pub queued: u64,
+    /// Until its next request.
+    pub remaining: Duration,
+    /// What it waits for; what sets its rate, if it doesn't wait.
+    pub why: DelayReason,
 }

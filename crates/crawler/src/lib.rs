@@ -22,6 +22,7 @@ pub mod ids;
 pub mod job;
 pub mod ledger;
 pub mod link_outcome;
+pub mod live;
 pub mod origin_cache;
 pub mod pace;
 pub mod packed;

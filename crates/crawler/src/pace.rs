@@ -40,11 +40,15 @@ pub enum DelayReason {
     Restart,
     /// This machine is out of file descriptors, ports or memory for a request.
     LocalShortage,
+    /// The delay that the user set while the crawl runs: `crawl set DIR delay=...`.
+    Operator,
+    /// `crawl pause`.
+    Paused,
 }
 
 impl DelayReason {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Configured,
         Self::CrawlDelay,
         Self::RequestRate,
@@ -59,6 +63,8 @@ impl DelayReason {
         Self::MaxBandwidth,
         Self::Restart,
         Self::LocalShortage,
+        Self::Operator,
+        Self::Paused,
     ];
 
     /// The one of this name.
@@ -83,6 +89,8 @@ impl DelayReason {
             Self::MaxBandwidth => "max-bandwidth",
             Self::Restart => "restart",
             Self::LocalShortage => "local shortage",
+            Self::Operator => "operator",
+            Self::Paused => "paused by operator",
         }
     }
 

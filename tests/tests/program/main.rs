@@ -14,6 +14,7 @@ mod export;
 mod gates;
 mod ledger;
 mod limits;
+mod live;
 mod many_hosts;
 mod memory;
 mod pace;

@@ -35,7 +35,7 @@ pub(crate) fn pause(time: Duration) {
 }
 
 /// Waits until the server has seen so many requests.
-fn wait_for(scene: &Scene, requests: usize) {
+pub(crate) fn wait_for(scene: &Scene, requests: usize) {
     for _ in 0..3_000 {
         if scene.server.count() >= requests {
             return;

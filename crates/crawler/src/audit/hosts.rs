@@ -1,5 +1,6 @@
 //! Judges the requests host by host: one host's, and of them two in a row, are in memory at a time.
 
+use super::operator::Operator;
 use super::pace::Pace;
 use super::requests::{Asked, Entry, Read};
 use super::robots_txt::RobotsTxt;
@@ -17,6 +18,7 @@ pub(super) fn judge<S: Store>(
     let Read { log, hosts, machines } = read;
     let mut pace = Pace::new(&log, rules);
     let mut robots = RobotsTxt::new(store, &log, rules, repair);
+    let mut operator = Operator::new(&log);
     let mut host: Option<String> = None;
     let mut before: Option<Box<Asked>> = None;
     for entry in hosts {
@@ -25,11 +27,13 @@ pub(super) fn judge<S: Store>(
             (host, before) = (Some(name.clone()), None);
             pace.begin();
             robots.begin();
+            operator.begin();
         }
         match entry {
             Entry::WillPause => pace.will_pause(),
             Entry::Request(asked) => {
                 pace.take(before.as_deref(), &asked)?;
+                operator.take(&name, before.as_deref(), &asked);
                 robots.take(&name, before.as_deref(), &asked)?;
                 before = Some(asked);
             }
@@ -39,6 +43,7 @@ pub(super) fn judge<S: Store>(
     let mut checks = pace.checks();
     checks.push(pace::judge_addresses(&log, machines)?);
     checks.extend(robots.checks());
+    checks.extend(operator.check());
     for check in &mut checks {
         check.unjudged.clone_from(&log.silent);
     }

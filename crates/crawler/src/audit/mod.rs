@@ -15,6 +15,8 @@ mod hosts;
 mod kept;
 mod links;
 mod none;
+mod operator;
+mod orders;
 mod pace;
 mod report;
 mod requests;

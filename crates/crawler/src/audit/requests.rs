@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::clocks::{Moment, Runs};
+use super::orders::Given;
 use super::table::Table;
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
@@ -65,6 +66,8 @@ pub(super) struct Log {
     pub(super) silent: Option<String>,
     /// When the answers for robots.txt came.
     answers: Table,
+    /// What the user ordered while the crawl ran.
+    pub(super) orders: Vec<Given>,
 }
 
 /// The log, and its requests host by host and machine by machine.
@@ -147,6 +150,7 @@ struct Reading {
     run: u32,
     configured: Duration,
     per_ip: bool,
+    orders: Vec<Given>,
 }
 
 pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, AuditError> {
@@ -157,6 +161,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
         machines: rules.sorter(),
         answers: rules.sorter(),
         run: 0,
+        orders: Vec::new(),
         configured: rules.delay,
         per_ip: false,
     };
@@ -173,11 +178,11 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
             }
         }
     }
-    let Reading { runs, requests, hosts, machines, answers, .. } = reading;
+    let Reading { runs, requests, hosts, machines, answers, orders, .. } = reading;
     let made = totals(store)?.requests;
     let silent =
         (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
-    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)? };
+    let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders };
     Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?) })
 }
 
@@ -192,6 +197,7 @@ impl Reading {
     }
 
     fn take(&mut self, entry: Decision, place: Place) -> Result<(), AuditError> {
+        self.orders.extend(Given::read(&entry, self.run));
         let Decision { at, url, host, decision, layer, evidence, .. } = entry;
         let clock = evidence.clock;
         if decision == Decided::Paused

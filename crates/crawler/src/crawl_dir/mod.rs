@@ -18,7 +18,8 @@ pub(crate) use self::swap::whole_database;
 #[derive(Debug)]
 pub struct CrawlDir {
     root: PathBuf,
-    lock: File,
+    /// None where another value holds the directory, or another process.
+    lock: Option<File>,
 }
 
 impl CrawlDir {
@@ -68,6 +69,11 @@ impl CrawlDir {
         Ok(dir)
     }
 
+    /// The names in a directory that isn't locked by this value.
+    pub fn unlocked(root: &Path) -> Self {
+        Self { root: root.to_owned(), lock: None }
+    }
+
     /// Holds a directory that is only read: against a crawl that would write there. None where it can't be written at all.
     pub fn hold(root: &Path) -> Result<Option<Self>, DirError> {
         use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
@@ -91,7 +97,7 @@ impl CrawlDir {
             .open(&path)
             .map_err(DirError::io("write in the directory", root))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { root: root.to_owned(), lock }),
+            Ok(()) => Ok(Self { root: root.to_owned(), lock: Some(lock) }),
             Err(TryLockError::WouldBlock) => Err(DirError::InUse(root.to_owned())),
             Err(TryLockError::Error(source)) => Err(DirError::Io { action: "lock", path, source }),
         }
@@ -168,7 +174,8 @@ impl CrawlDir {
     /// Removes what a start that failed has made: nothing of it was a crawl yet, the database (which [`CrawlDir::create`] found
     /// no other of) holds seeds at the most.
     pub fn undo(self) {
-        for path in [self.settings(), self.root.join("crawl.toml.part"), self.root.join(".lock")] {
+        let names = ["crawl.toml.part", ".crawl.sock", ".lock"].map(|name| self.root.join(name));
+        for path in names.into_iter().chain([self.settings()]) {
             drop(fs::remove_file(path));
         }
         for path in

@@ -124,7 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Returns a permit back as if it had never been out: a robots fetch, too, is still to be done.
-    fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
+    pub(super) fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
         let (host, work) = (permit.lease().host, permit.lease().work.clone());
         self.frontier.release(permit, not_before, wait);
         if let Work::RobotsFetch(robots_fetch) = work {

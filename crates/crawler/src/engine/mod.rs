@@ -19,6 +19,7 @@ mod settle;
 mod settlement;
 mod shortage;
 mod sitemaps;
+mod steer;
 mod traps;
 mod withdraw;
 
@@ -37,6 +38,8 @@ use self::links::Bounds;
 use self::progress::Reports;
 use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
+use self::steer::Steers;
+pub use self::steer::{HostSteering, Steer, Steering};
 use crate::clock::{Clock, Now};
 use crate::commit::{CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
@@ -93,6 +96,8 @@ pub struct Engine<F, S> {
     urls: HashMap<Via, Box<str>>,
     /// What is judged again at the start of the run, where settings are different.
     skipped_urls: Option<View<Arc<S>>>,
+    /// What the user changes meanwhile.
+    steers: Steers,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -202,6 +207,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             frontier.park_full(most)?;
         }
         let totals = Totals { runs: totals.runs + 1, ..totals };
+        let steers = Steers::new(Steering::stored(&**store)?);
         let rules = settlement::Rules {
             pace: settings.pace,
             retries: settings.retries,
@@ -231,6 +237,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             pauses: None,
             urls: HashMap::new(),
             skipped_urls: None,
+            steers,
         })
     }
 
@@ -284,6 +291,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 }
                 () = sleep_until(self.clock, wake.min(run.next_tick)) => {}
                 Ok(()) = stop.changed() => {}
+                order = self.steers.next() => self.steer(order)?,
             }
         }
     }
@@ -338,6 +346,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         while run.stopping.is_none() && self.may_ask(run.visits.len(), now) {
             let Some(permit) = self.frontier.lease(now)? else { break };
             let Some(permit) = self.still_in_scope(permit, now)? else { continue };
+            let Some(permit) = self.unless_steered(permit, now) else { continue };
             let Some((permit, to_look_up)) = self.turn(permit, now) else { continue };
             self.leased_by_quota(permit.lease(), to_look_up, now);
             self.gates.shortage.leased(permit.lease());
@@ -395,7 +404,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// True if no host is ready, nor will be soon enough to wait for it.
     fn nothing_to_do(&mut self, now: Now) -> bool {
-        self.frontier.next_ready().is_none_or(|at| at > now.mono)
+        // What is paused goes on once the user says so.
+        let is_paused = self.steers.now.paused && self.frontier.counts().queued > 0;
+        !is_paused
+            && self.frontier.next_ready().is_none_or(|at| at > now.mono)
             && !self.frontier.has_prospect(now, self.settings.max_wait)
     }
 
@@ -407,7 +419,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Whether one more visit may start: each of those in flight may bring a page and its bytes.
     fn has_capacity(&self, in_flight: usize) -> bool {
         let EngineSettings { concurrency, max_pages, .. } = self.settings;
-        in_flight < concurrency
+        !self.steers.now.paused
+            && in_flight < concurrency
             && self.group.bytes < PENDING_BYTES
             && self.context.pages.read_pool.has_capacity()
             && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)

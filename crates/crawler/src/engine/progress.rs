@@ -5,14 +5,18 @@ use std::time::Duration;
 
 use super::{Engine, Listener};
 use crate::clock::Now;
-use crate::event::{CrawlEvent, Progress, Step};
+use crate::event::{CrawlEvent, HostWait, Progress, Step};
 use crate::fetch::Fetch;
+use crate::frontier::Waiting;
 use crate::pace::DelayReason;
 use crate::store::Store;
 use crate::visit::Event;
 
 /// Seconds over which the rate is taken.
 const WINDOW: usize = 10;
+
+/// Hosts that are named.
+const LONGEST: usize = 10;
 
 /// Durable pages at the last ticks.
 #[derive(Debug, Default)]
@@ -91,6 +95,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     pub(super) fn tick(&mut self, now: Now) {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
+        let mut longest: BTreeMap<(Duration, &str), HostWait> = BTreeMap::new();
         // Skipped hosts keep their URLs, but the crawl doesn't wait for them.
         for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
             let shortage = self.gates.shortage.until().map(|_| DelayReason::LocalShortage);
@@ -105,6 +110,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 .length
                 .saturating_mul(u32::try_from(host.queued).unwrap_or(u32::MAX))
                 .max(host.remaining);
+            if longest.len() < LONGEST || longest.first_key_value().is_some_and(|(least, _)| least.0 < left) {
+                let Waiting { queued, remaining, why, .. } = host;
+                let wait = HostWait { needs: left, host: host.host.to_owned(), queued, remaining, why };
+                longest.insert((left, host.host), wait);
+                if longest.len() > LONGEST {
+                    longest.pop_first();
+                }
+            }
             if slowest.as_ref().is_none_or(|(_, _, most, _)| left > *most) {
                 slowest = Some((host.host, host.queued, left, host.why));
             }
@@ -115,6 +128,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
         }
         let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
+        let longest = longest.into_values().rev().collect();
+        let steering = &self.steers.now;
+        let (paused, hosts_paused) = (steering.paused, steering.hosts.values().filter(|host| host.paused).count() as u64);
         let counts = self.frontier.counts();
         let pages_per_second = self.reports.pages.rate(now.mono, self.group.durable.pages);
         (self.reports.listener)(CrawlEvent::Progress(Progress {
@@ -126,6 +142,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             slowest,
             elapsed: now.mono,
             pages_per_second,
+            longest,
+            paused,
+            hosts_paused,
         }));
     }
 }

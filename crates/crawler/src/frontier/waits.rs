@@ -109,6 +109,11 @@ impl<S: Store> Frontier<S> {
         slot.host().map_or(slot.has_idle_work(), Host::has_work)
     }
 
+    /// The host of a name, if the crawl has one.
+    pub fn find(&self, host: &str) -> Option<HostId> {
+        self.hosts.find(host)
+    }
+
     /// The host's name.
     pub fn name(&self, id: HostId) -> &str {
         &self.hosts[id].name

@@ -23,14 +23,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings};
 pub use crate::crawl_dir::{CrawlDir, DirError};
-use crate::engine::{End, Engine, EngineSettings, Listener, Stop, Summary};
+use crate::engine::{End, Engine, EngineSettings, Listener, Steer, Steering, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::new_key;
@@ -40,6 +40,7 @@ use crate::pauses::PauseLog;
 use crate::record::RunSettings;
 use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
+use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::store::{SledStore, Store, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
@@ -118,7 +119,6 @@ impl From<FormatError> for JobError {
 }
 
 /// A crawl that is ready to run.
-#[derive(Debug)]
 pub struct Job {
     dir: CrawlDir,
     settings: Settings,
@@ -135,6 +135,16 @@ pub struct Job {
     rejudged: Rejudged,
     /// Withdrawn content was removed from the database: it may still be in the files of the index.
     purges_index: bool,
+    /// Where other processes connect that read the crawl while it runs.
+    socket: std::io::Result<Socket>,
+    control: Arc<dyn Control>,
+    orders: Option<mpsc::UnboundedReceiver<Steer>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("dir", &self.dir).finish_non_exhaustive()
+    }
 }
 
 impl Job {
@@ -150,13 +160,14 @@ impl Job {
         let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
         let prepared = Prepared::new(&settings, &seeds)?;
         let dir = CrawlDir::create(&settings.out)?;
+        let socket = Socket::bind(dir.root());
         let text = config::to_toml(&settings, &record)?;
         let made = dir
             .write_settings(&text)
             .map_err(JobError::from)
             .and_then(|()| seed_database(&dir, &prepared.scope, &seeds, &record, &text, now));
         match made {
-            Ok((store, key)) => Ok(Self::new(dir, settings, prepared, store, key, now)),
+            Ok(opened) => Ok(Self::new(dir, socket, settings, prepared, opened, now)),
             Err(error) => {
                 dir.undo();
                 Err(error)
@@ -167,10 +178,11 @@ impl Job {
     /// Takes up the crawl in `settings.out`; `record` is what its `crawl.toml` says of its start.
     pub fn resume(settings: Settings, record: &Record, now: Timestamp) -> Result<Self, JobError> {
         let dir = CrawlDir::open(&settings.out)?;
+        let socket = Socket::bind(dir.root());
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
         let mut purges_index = false;
-        let (store, key) = if dir.is_unfinished() {
+        let opened = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
             dir.prepare_db()?;
             let text = config::to_toml(&settings, record)?;
@@ -186,7 +198,7 @@ impl Job {
             }
             (Arc::new(store), key)
         };
-        let mut job = Self::new(dir, settings, prepared, store, key, record.started);
+        let mut job = Self::new(dir, socket, settings, prepared, opened, record.started);
         job.purges_index = purges_index;
         job.revisit(None, now)?;
         job.rejudged = rejudge::changed(&*job.store, &job.run.0, &job.settings)?;
@@ -200,10 +212,10 @@ impl Job {
 
     fn new(
         dir: CrawlDir,
+        socket: std::io::Result<Socket>,
         settings: Settings,
         prepared: Prepared,
-        store: Arc<SledStore>,
-        key: FingerprintKey,
+        (store, key): (Arc<SledStore>, FingerprintKey),
         started: Timestamp,
     ) -> Self {
         let Prepared { scope, fetch, caches, selectors, seed_hosts, run } = prepared;
@@ -222,7 +234,17 @@ impl Job {
             revisiting: false,
             rejudged: Rejudged::default(),
             purges_index: false,
+            socket,
+            control: Arc::new(NoOrders),
+            orders: None,
         }
+    }
+
+    /// Says who takes the orders that other processes give while the crawl runs, and where those come in that the engine carries
+    /// out; without it nobody takes any.
+    #[must_use]
+    pub fn with_control(self, control: Arc<dyn Control>, orders: mpsc::UnboundedReceiver<Steer>) -> Self {
+        Self { control, orders: Some(orders), ..self }
     }
 
     /// Queues every page again whose last visit is at least `age` ago, and returns their number; an interrupted round is
@@ -290,6 +312,18 @@ impl Job {
             engine.judge_again(skipped_urls);
         }
         engine.take_up_pauses(pauses)?;
+        if let Some(orders) = self.orders {
+            engine.take_orders(orders);
+        }
+        let steering = Steering::stored(&*self.store)?;
+        if steering.paused {
+            tracing::warn!("the crawl is paused, as it was when it ended; `crawl continue DIR` ends that");
+        }
+        let control = self.control;
+        let server = self.socket.and_then(|socket| socket.serve(Arc::clone(&self.store), Some(control)));
+        if let Err(error) = &server {
+            tracing::warn!("no other command can read the crawl while it runs: {error}");
+        }
         let ran = engine.run(stop.clone()).await;
         drop(engine);
         let summary = match ran {
@@ -319,6 +353,11 @@ impl Job {
             tokio::task::spawn_blocking(move || index::finish(index, scrub_due))
                 .await
                 .map_err(|_| JobError::Panicked)??;
+        }
+        if let Ok(server) = server {
+            let grace = if matches!(summary.end, End::Forced) { Duration::ZERO } else { GRACE };
+            let ended = tokio::task::spawn_blocking(move || server.finish(grace)).await;
+            ended.map_err(|_| JobError::Panicked)?;
         }
         drop(self.store);
         if scrub_due {

@@ -78,6 +78,14 @@ words! {
         Link = "link",
         /// The gap before a host's next request.
         Waits = "waits",
+        /// The user paused a host, or every host.
+        OperatorPaused = "operator_paused",
+        /// The user ended such a pause.
+        OperatorContinued = "operator_continued",
+        /// The user set a longer delay.
+        DelaySet = "delay_set",
+        /// The user asked the crawl to stop, by a command.
+        StopAsked = "stop_asked",
     }
 }
 

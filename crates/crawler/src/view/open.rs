@@ -13,9 +13,10 @@ use crate::clock::Clock;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
+use crate::live::{DirStore, OpenError};
 use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
-use crate::store::{SledStore, Store, StoreError, Tree};
+use crate::store::{Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
 /// Why a crawl can't be read.
@@ -25,9 +26,9 @@ pub enum ViewError {
     /// The directory holds no crawl, or can't be entered.
     #[error(transparent)]
     Dir(DirError),
-    /// A crawl is running in it.
+    /// A process uses it that doesn't let others read.
     #[error(
-        "{} is in use by a running crawl or a program that reads it; wait for it to end, or copy the directory and open the copy",
+        "{} is in use by a process that can't be asked (a repair, another version of crawl, or one that is starting or ending); run the command again, or copy the directory and open the copy",
         .0.display()
     )]
     InUse(PathBuf),
@@ -98,34 +99,35 @@ pub struct View<S> {
     purpose: Option<Purpose>,
     /// Table `links` has the links of pages under noindex, too.
     with_noindex: bool,
-    /// Where it lies; none for a store alone. Keeps the directory locked as long as the store is open.
+    /// Where it lies; none for a store alone.
     dir: Option<Arc<CrawlDir>>,
     /// What robots.txt files said to uses of pages.
     statements: RobotsStatements,
 }
 
-impl View<SledStore> {
-    /// Opens the crawl in `root`.
+impl View<DirStore> {
+    /// Opens the crawl in `root`. If another process holds it, that process is asked for the database: see [`DirStore`].
     pub fn open(root: &Path) -> Result<Self, ViewError> {
-        let dir = CrawlDir::open(root).map_err(|error| match error {
-            DirError::InUse(path) => ViewError::InUse(path),
-            error => ViewError::Dir(error),
-        })?;
-        if dir.is_unfinished() {
-            return Err(ViewError::Unfinished(root.to_owned()));
-        }
-        let view = Self::over(SledStore::open_to_read(&dir.db())?)?;
-        Ok(view.in_dir(Arc::new(dir)))
+        let view = Self::over(open(root)?)?;
+        Ok(view.in_dir(Arc::new(CrawlDir::unlocked(root))))
     }
 }
 
-impl View<Arc<SledStore>> {
+impl View<Arc<DirStore>> {
     /// Opens the crawl in `root` for several readers at a time: see [`View::another`].
     pub fn open_shared(root: &Path) -> Result<Self, ViewError> {
-        let View { store, dir, .. } = View::open(root)?;
-        let view = Self::over(Arc::new(store))?;
-        Ok(Self { dir, ..view })
+        let view = Self::over(Arc::new(open(root)?))?;
+        Ok(view.in_dir(Arc::new(CrawlDir::unlocked(root))))
     }
+}
+
+fn open(root: &Path) -> Result<DirStore, ViewError> {
+    DirStore::open(root).map_err(|error| match error {
+        OpenError::Dir(DirError::InUse(path)) => ViewError::InUse(path),
+        OpenError::Dir(error) => ViewError::Dir(error),
+        OpenError::Unfinished(path) => ViewError::Unfinished(path),
+        OpenError::Store(error) => error.into(),
+    })
 }
 
 impl<S: Store> View<Arc<S>> {

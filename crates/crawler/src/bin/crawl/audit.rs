@@ -9,7 +9,7 @@ use crawler::audit::{self, AuditRules, Report};
 use crawler::causes::with_causes;
 use crawler::config::{self, CliOverrides, load};
 use crawler::job;
-use crawler::store::SledStore;
+use crawler::live::DirStore;
 use crawler::view::{ViewError, write_json_line};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
         }
     };
     let report =
-        audit::audit_step_by_step::<SledStore>(view.store(), warc.is_dir().then_some(&warc), &rules, step);
+        audit::audit_step_by_step::<DirStore>(view.store(), warc.is_dir().then_some(&warc), &rules, step);
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

@@ -12,7 +12,7 @@ use crate::full_text;
 use crate::terminal::{Color, Console};
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
-    resume, robots_check, robots_history, run, schema, show,
+    resume, robots_check, robots_history, run, schema, show, steer,
 };
 
 const EXAMPLES: &str = "\
@@ -89,6 +89,16 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Resume a crawl
     Resume(resume::ResumeArgs),
+    /// Show what a running crawl does, or how it ended
+    Status(steer::StatusArgs),
+    /// Stop a running crawl, as Ctrl-C does, and wait until it has ended
+    Stop(steer::StopArgs),
+    /// Pause a running crawl, or one of its hosts
+    Pause(steer::PauseArgs),
+    /// Continue a paused crawl, or one of its hosts
+    Continue(steer::PauseArgs),
+    /// Set a longer delay for a running crawl, or one of its hosts
+    Set(steer::SetArgs),
     /// Copy what is readable of a damaged crawl to a new directory
     Repair(repair::RepairArgs),
     /// Serve two example sites on loopback and crawl them with three robots

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crawler::causes::with_causes;
-use crawler::engine::{End, Listener, Stop as Request};
-use crawler::event::CrawlEvent;
+use crawler::engine::{End, Listener, Steer, Stop as Request};
+use crawler::event::{CrawlEvent, Progress};
 use crawler::job::{Finished, Job, JobError};
+use crawler::live::{self, Answer, Order};
 use crawler::quantity::{count, size};
 use crawler::view::{self, Status};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::exit::{self, Stop};
 use crate::progress::Display;
@@ -27,9 +28,12 @@ pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let control = Arc::new(Control { ask: ask.clone(), orders, progress: Mutex::default() });
         listen(ask, console)?;
         let display = Arc::new(Mutex::new(Display::new(console)));
-        let result = job.run(asked, listener(Arc::clone(&display))).await;
+        let listener = listener(Arc::clone(&display), Arc::clone(&control));
+        let result = job.with_control(control, ordered).run(asked, listener).await;
         display.lock().unwrap_or_else(PoisonError::into_inner).finish();
         result.map_err(|error| with_exit_code(&error))
     });
@@ -95,14 +99,19 @@ fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
-        for (request, words) in [
-            (Request::Drain, "stopping after the requests in flight; send the signal again to stop at once"),
-            (Request::Now, "stopping at once"),
-        ] {
+        loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
+            // `crawl stop` may have been the first.
+            let (request, words) = match *ask.borrow() {
+                Request::No => {
+                    (Request::Drain, "stopping after the requests in flight; send the signal again to stop at once")
+                }
+                Request::Drain => (Request::Now, "stopping at once"),
+                Request::Now => break,
+            };
             console.warning(words);
             ask.send_replace(request);
         }
@@ -112,9 +121,77 @@ fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
     Ok(())
 }
 
-fn listener(display: Arc<Mutex<Display>>) -> Listener {
+/// Takes the orders of `crawl status`, `stop`, `pause`, `continue` and `set`.
+struct Control {
+    ask: watch::Sender<Request>,
+    orders: mpsc::UnboundedSender<Steer>,
+    /// The latest; none before the first.
+    progress: Mutex<Option<Progress>>,
+}
+
+impl Control {
+    fn status(&self) -> Answer {
+        let progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(progress) = &*progress else {
+            let starting = serde_json::json!({
+                "v": 1, "state": "starting", "pid": std::process::id(), "elapsed_s": 0.0, "totals": {},
+            });
+            return Answer::Done(starting.to_string());
+        };
+        let mut object = crate::progress::object(progress);
+        let is_stopping = *self.ask.borrow() != Request::No;
+        let state = match progress.paused {
+            _ if is_stopping => "stopping",
+            true => "paused",
+            false => "running",
+        };
+        let longest = progress.longest.iter().map(|host| {
+            let (needs, next) = (host.needs.as_secs_f64(), host.remaining.as_secs_f64());
+            let why = host.why.as_str();
+            serde_json::json!({"host": host.host, "queued": host.queued, "needs_s": needs, "next_s": next, "why": why})
+        });
+        object["longest"] = longest.collect();
+        object["event"] = "status".into();
+        object["state"] = state.into();
+        object["pid"] = std::process::id().into();
+        object["eta"] = crate::progress::eta(progress).into();
+        object["hosts_paused"] = progress.hosts_paused.into();
+        Answer::Done(object.to_string())
+    }
+
+    /// Hands an order to the engine; none where the crawl has ended already.
+    fn hand_on(&self, order: Order, uid: u32) -> Option<Answer> {
+        let (reply, answer) = oneshot::channel();
+        self.orders.send((order, uid, reply)).ok()?;
+        answer.blocking_recv().ok()
+    }
+}
+
+impl live::Control for Control {
+    fn order(&self, order: Order, uid: u32) -> Answer {
+        match order {
+            Order::Status => self.status(),
+            Order::Stop { now } => {
+                let words = if now { "stopping at once" } else { "stopping after the requests in flight" };
+                tracing::info!(uid, "{words}: crawl stop");
+                // Entered first, where there is time: the loop takes no orders once it has ended.
+                let answer = if now { None } else { self.hand_on(order, uid) };
+                let request = if now { Request::Now } else { Request::Drain };
+                self.ask.send_modify(|asked| *asked = request.max(*asked));
+                answer.unwrap_or_else(|| Answer::Done(words.to_owned()))
+            }
+            Order::Steer { .. } => {
+                let ended = || Answer::Refused("the crawl is ending".to_owned());
+                self.hand_on(order, uid).unwrap_or_else(ended)
+            }
+        }
+    }
+}
+
+fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>) -> Listener {
     Box::new(move |event| match event {
         CrawlEvent::Progress(progress) => {
+            *control.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
             display.lock().unwrap_or_else(PoisonError::into_inner).update(&progress);
         }
         CrawlEvent::Decided(decision) => tracing::debug!(

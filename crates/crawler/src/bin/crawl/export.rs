@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use crawler::store::SledStore;
+use crawler::live::DirStore;
 use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
 
@@ -105,7 +105,7 @@ impl Format {
 /// What is exported: the crawls by the names of their directories, and how.
 struct Job<'a> {
     args: &'a ExportArgs,
-    crawls: Vec<(String, View<SledStore>)>,
+    crawls: Vec<(String, View<DirStore>)>,
 }
 
 /// Exports tables.

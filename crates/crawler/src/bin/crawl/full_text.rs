@@ -125,7 +125,7 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
 fn catch_up(dir: &Path, now: Timestamp, console: Console) {
     match CrawlDir::open(dir) {
         Err(DirError::InUse(_)) => {
-            console.note("a crawl is running in this directory; its latest pages may not be found yet");
+            console.note("another process uses this directory; the latest pages may not be found yet");
         }
         Err(error) => {
             console.warning(&format!("{}; the index may lack the latest pages", with_causes(&error)));
@@ -170,6 +170,10 @@ fn report(built: Built, what: &str, console: Console) {
 pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let view = show::open(&args.dir)?;
+    if view.store().holder().is_some() {
+        // It writes beside the database, which is for one process.
+        return Err(Stop::new(exit::STORAGE, DirError::InUse(args.dir.clone()).to_string()).into());
+    }
     let limits = limits(&args.dir)?;
     let bar = if console.json || console.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     let progress = |pages: u64| {

@@ -28,6 +28,7 @@ mod robots_history;
 mod run;
 mod schema;
 mod show;
+mod steer;
 #[cfg(test)]
 mod surface_tests;
 mod table_name;
@@ -81,6 +82,11 @@ fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
         Some(Command::Repair(args)) => repair::run(&args, console),
         Some(Command::Demo(args)) => demo::run(&args, console),
         Some(Command::Plan(args)) => plan::run(&args, console),
+        Some(Command::Status(args)) => steer::status(&args, console),
+        Some(Command::Stop(args)) => steer::stop(&args, console),
+        Some(Command::Pause(args)) => steer::pause(&args, console),
+        Some(Command::Continue(args)) => steer::carry_on(&args, console),
+        Some(Command::Set(args)) => steer::set(&args, console),
         Some(Command::Show(args)) => show::run(&args, console),
         Some(Command::Export(args)) => export::run(&args, console),
         Some(Command::Diff(args)) => diff::run(&args, console),

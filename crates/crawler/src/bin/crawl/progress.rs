@@ -70,7 +70,7 @@ impl Display {
 }
 
 /// Time that the slowest host still needs, which is what the crawl needs.
-fn eta(progress: &Progress) -> String {
+pub(crate) fn eta(progress: &Progress) -> String {
     let by_rate = if progress.pages_per_second > 0.0 {
         Duration::from_secs_f64((progress.queued as f64 / progress.pages_per_second).min(1e9))
     } else {
@@ -83,7 +83,7 @@ fn eta(progress: &Progress) -> String {
     }
 }
 
-fn span(time: Duration) -> String {
+pub(crate) fn span(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),
         seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
@@ -141,7 +141,7 @@ fn live(progress: &Progress) -> String {
     text
 }
 
-fn object(progress: &Progress) -> serde_json::Value {
+pub(crate) fn object(progress: &Progress) -> serde_json::Value {
     let waiting: serde_json::Map<_, _> =
         progress.waiting.iter().map(|(why, hosts)| (why.as_str().to_owned(), (*hosts).into())).collect();
     serde_json::json!({

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
-use crawler::store::SledStore;
+use crawler::live::DirStore;
 use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
@@ -99,7 +99,7 @@ fn open_at(
     second: &str,
     usage: &str,
     console: Console,
-) -> anyhow::Result<(View<SledStore>, Vec<String>)> {
+) -> anyhow::Result<(View<DirStore>, Vec<String>)> {
     crate::logging::start(console, None);
     let (dir, origin) = directory_first(first, second, usage)?;
     let view = open(&dir)?;

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 use crawler::job::{CrawlDir, DirError};
-use crawler::store::SledStore;
+use crawler::live::DirStore;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
@@ -145,7 +145,7 @@ fn check(args: &ShowArgs) -> anyhow::Result<()> {
 }
 
 fn show_table(
-    view: &View<SledStore>,
+    view: &View<DirStore>,
     table: Table,
     args: &ShowArgs,
     is_terminal: bool,
@@ -205,7 +205,7 @@ fn takes_all(columns: &[String]) -> bool {
 }
 
 /// Shows one row of table pages, a column a line.
-fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
+fn show_page(view: &View<DirStore>, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let parsed = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
     let Some(mut rows) = view.page(&parsed).map_err(|error| view_error(&error))? else {
@@ -227,7 +227,7 @@ fn show_page(view: &View<SledStore>, url: &str, args: &ShowArgs, console: Consol
 }
 
 /// Shows the stored robots.txt of a host's origins.
-fn show_robots(view: &View<SledStore>, origin: &str, console: Console) -> anyhow::Result<i32> {
+fn show_robots(view: &View<DirStore>, origin: &str, console: Console) -> anyhow::Result<i32> {
     let origins = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if origins.is_empty() {
         let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
@@ -280,7 +280,7 @@ pub(crate) fn report_omitted(written: Written, console: Console) {
 }
 
 /// Opens a crawl, or says why not.
-pub(crate) fn open(dir: &Path) -> anyhow::Result<View<SledStore>> {
+pub(crate) fn open(dir: &Path) -> anyhow::Result<View<DirStore>> {
     View::open(dir).map_err(|error| view_error(&error))
 }
 

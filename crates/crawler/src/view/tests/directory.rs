@@ -87,7 +87,8 @@ fn views_of_one_database_are_read_by_several_threads_and_hold_the_directory_toge
     for thread in started {
         let (other, pages) = thread.join().unwrap();
         assert_eq!(pages, all);
-        assert!(matches!(View::open(&root), Err(ViewError::InUse(_))), "the last view keeps the lock");
+        assert!(matches!(CrawlDir::open(&root), Err(DirError::InUse(_))), "the last view keeps the lock");
+        assert_eq!(View::open(&root).unwrap().pages().count(), 2, "it is read through the one that has it");
         drop(other);
     }
     assert!(View::open(&root).is_ok());

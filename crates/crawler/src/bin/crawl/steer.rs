@@ -1,0 +1,290 @@
+//! `crawl status`, `stop`, `pause`, `continue` and `set`: a running crawl, through its own process.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use clap::Args;
+use crawler::clean::clean;
+use crawler::config::units;
+use crawler::live::{self, Answer, LiveError, Order, Steered};
+use crawler::quantity::{count, size};
+use crawler::view::Status;
+use serde_json::{Value, json};
+
+use crate::exit::{self, Stop};
+use crate::options::path_text;
+use crate::show;
+use crate::terminal::Console;
+
+/// Time between two looks of `status --watch`.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+
+/// Options of `status`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crawl status crawl-data
+  crawl status crawl-data --watch
+  crawl status crawl-data --json | jq .state")]
+pub(crate) struct StatusArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// Repeat every 2 seconds until the crawl ends
+    #[arg(long)]
+    watch: bool,
+}
+
+/// Options of `stop`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+As Ctrl-C: requests in flight are finished. Returns once the crawl has ended; `crawl resume`
+continues it. Exit code 0 also if no crawl runs in the directory.
+
+Examples:
+  crawl stop crawl-data
+  crawl stop crawl-data --now")]
+pub(crate) struct StopArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// Abort the requests in flight, as a second Ctrl-C does
+    #[arg(long)]
+    now: bool,
+}
+
+/// Options of `pause` and `continue`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+A pause lasts until `crawl continue`, also across `crawl resume`. The crawl, its hosts and its
+limits of time go on as before; a paused host gets no requests, robots.txt included. A host that
+is paused by --host needs `crawl continue --host`.
+
+Examples:
+  crawl pause crawl-data
+  crawl pause crawl-data --host www.example.org
+  crawl continue crawl-data --host www.example.org")]
+pub(crate) struct PauseArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// Only this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+}
+
+/// Options of `set`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+delay=DURATION: minimum delay between requests to a host. It can only be longer than the crawl's
+--delay, and than what the host itself asks for; it applies from the next request on, and across
+`crawl resume`. A delay that was set before can be shortened down to these.
+
+Examples:
+  crawl set crawl-data delay=5s
+  crawl set crawl-data delay=2s --host www.example.org")]
+pub(crate) struct SetArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    /// What to change: delay=DURATION
+    #[arg(value_name = "KEY=VALUE", value_parser = setting)]
+    setting: Duration,
+    /// Only this host
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+}
+
+/// Reads `delay=2s`.
+fn setting(text: &str) -> Result<Duration, String> {
+    let Some(value) = text.strip_prefix("delay=") else {
+        let what = "only the delay can be changed while a crawl runs: delay=2s; for other settings, stop the crawl and resume it with them";
+        return Err(what.to_owned());
+    };
+    units::parse_duration(value).map_err(|error| error.to_string())
+}
+
+/// Gives an order to the crawl that runs in a directory; none runs there otherwise.
+fn give(dir: &Path, order: Order, until_end: bool) -> anyhow::Result<Option<String>> {
+    if !dir.join("crawl.toml").is_file() {
+        return Err(exit::no_crawl(dir));
+    }
+    match live::give(dir, order, until_end) {
+        Ok(Some(Answer::Done(what))) => Ok(Some(what)),
+        Ok(Some(Answer::Refused(why))) => Err(Stop::new(exit::USAGE, clean(&why).into_owned()).into()),
+        Ok(None) => Ok(None),
+        Err(error @ LiveError::Refused { .. }) => Err(Stop::new(exit::STORAGE, error.to_string()).into()),
+        Err(error) => Err(Stop::new(exit::STORAGE, crawler::causes::with_causes(&error)).into()),
+    }
+}
+
+fn not_running(dir: &Path) -> String {
+    let dir = path_text(dir);
+    format!("no crawl runs in {dir}; `crawl resume {dir}` continues it")
+}
+
+/// Stops a running crawl, and waits for its end.
+pub(crate) fn stop(args: &StopArgs, console: Console) -> anyhow::Result<i32> {
+    match give(&args.dir, Order::Stop { now: args.now }, true)? {
+        Some(_) => console.note(&format!("the crawl in {} has ended", path_text(&args.dir))),
+        None => console.note(&not_running(&args.dir)),
+    }
+    Ok(exit::COMPLETE)
+}
+
+/// Pauses a crawl, or one of its hosts.
+pub(crate) fn pause(args: &PauseArgs, console: Console) -> anyhow::Result<i32> {
+    steer(&args.dir, args.host.clone(), Steered::Pause, console)
+}
+
+/// Ends a pause.
+pub(crate) fn carry_on(args: &PauseArgs, console: Console) -> anyhow::Result<i32> {
+    steer(&args.dir, args.host.clone(), Steered::Continue, console)
+}
+
+/// Sets a longer delay.
+pub(crate) fn set(args: &SetArgs, console: Console) -> anyhow::Result<i32> {
+    steer(&args.dir, args.host.clone(), Steered::Delay(args.setting), console)
+}
+
+fn steer(dir: &Path, host: Option<String>, change: Steered, console: Console) -> anyhow::Result<i32> {
+    match give(dir, Order::Steer { host, change }, false)? {
+        Some(what) => {
+            console.note(&what);
+            Ok(exit::COMPLETE)
+        }
+        None => Err(Stop::new(exit::USAGE, not_running(dir)).into()),
+    }
+}
+
+/// Describes a crawl, running or not.
+pub(crate) fn status(args: &StatusArgs, console: Console) -> anyhow::Result<i32> {
+    crate::logging::start(console, None);
+    let is_terminal = io::stdout().is_terminal();
+    loop {
+        let answer = give(&args.dir, Order::Status, false)?;
+        let running = answer.as_deref().map(serde_json::from_str::<Value>).transpose()?;
+        let goes_on = args.watch && running.is_some();
+        let status = match running {
+            Some(status) => status,
+            None => stored(&args.dir)?,
+        };
+        let text = if console.json { format!("{status}\n") } else { words(&status, &path_text(&args.dir)) };
+        // The screen is cleared, as `watch` does.
+        let clear = if args.watch && is_terminal && !console.json { "\x1b[H\x1b[2J" } else { "" };
+        exit::print(format!("{clear}{text}").as_bytes())?;
+        if !goes_on {
+            return Ok(exit::COMPLETE);
+        }
+        wait(WATCH_EVERY);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person watches: this waits for no site")]
+fn wait(time: Duration) {
+    let (_never, pause) = channel::<()>();
+    let _ended = pause.recv_timeout(time);
+}
+
+/// The status of a crawl that doesn't run, from its database.
+fn stored(dir: &Path) -> anyhow::Result<Value> {
+    let view = show::open(dir)?;
+    let summary = view.summary().map_err(|error| show::view_error(&error))?;
+    let end = summary.end.as_ref().map(|end| end.end.as_str());
+    let state = match (end, summary.status) {
+        (Some("running"), _) => "killed",
+        (Some("interrupted" | "forced"), _) => "stopped",
+        (_, Status::Incomplete) => "incomplete",
+        _ => "finished",
+    };
+    Ok(json!({
+        "v": 1, "state": state, "status": summary.status, "totals": summary.totals, "queued": summary.queued,
+        "hosts": summary.hosts_known, "ended": summary.end.as_ref().map(|end| end.at.to_string()),
+        "limit": summary.end.as_ref().and_then(|end| end.limit.clone()),
+    }))
+}
+
+/// One screen.
+fn words(status: &Value, dir: &str) -> String {
+    let number = |key: &str| status[key].as_u64().unwrap_or_default();
+    let total = |key: &str| status["totals"][key].as_u64().unwrap_or_default();
+    let text = |value: &Value| clean(value.as_str().unwrap_or_default()).into_owned();
+    let span = |value: &Value| crate::progress::span(Duration::from_secs_f64(value.as_f64().unwrap_or_default().clamp(0.0, 1e9)));
+    let state = text(&status["state"]);
+    let mut out = Vec::new();
+    // Writing into memory doesn't fail.
+    let mut line = |text: String| drop(writeln!(out, "{text}"));
+    let since = match &status["elapsed_s"] {
+        Value::Null => status["ended"].as_str().map(|at| format!(", ended {}", clean(at))).unwrap_or_default(),
+        elapsed => format!(" for {}, process {}", span(elapsed), number("pid")),
+    };
+    let limit = status["limit"].as_str().map(|limit| format!(", limit reached: {}", clean(limit)));
+    line(format!("{state}{since}{}", limit.unwrap_or_default()));
+    line(format!(
+        "  {}, {}, {} failed; {}, {}",
+        count(total("pages"), "page"),
+        count(total("redirects"), "redirect"),
+        total("failed"),
+        count(total("requests"), "request"),
+        size(total("bytes"))
+    ));
+    line(format!("  {} queued, {}", count(number("queued"), "URL"), count(number("hosts"), "host")));
+    if status["elapsed_s"].is_null() {
+        if state != "finished" {
+            line(format!("  continue with: crawl resume {dir}"));
+        }
+        return String::from_utf8_lossy(&out).into_owned();
+    }
+    let rate = status["pages_per_second"].as_f64().unwrap_or_default();
+    line(format!("  {rate:.1} pages/s, {} in flight, eta {}", number("in_flight"), text(&status["eta"])));
+    if number("hosts_paused") > 0 {
+        line(format!("  {} paused: `crawl continue {dir} --host HOST`", count(number("hosts_paused"), "host")));
+    }
+    if let Some(waiting) = status["waiting"].as_object().filter(|waiting| !waiting.is_empty()) {
+        let waiting: Vec<_> = waiting.iter().map(|(why, hosts)| format!("{} {hosts}", clean(why))).collect();
+        line(format!("  hosts waiting: {}", waiting.join(", ")));
+    }
+    let hosts = status["longest"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if !hosts.is_empty() {
+        line(format!("\n  {:>8} {:>10} {:>10}  {:<22}  host", "queued", "needs", "next in", "because"));
+    }
+    for host in hosts {
+        line(format!(
+            "  {:>8} {:>10} {:>10}  {:<22}  {}",
+            host["queued"].as_u64().unwrap_or_default(),
+            span(&host["needs_s"]),
+            span(&host["next_s"]),
+            text(&host["why"]),
+            text(&host["host"])
+        ));
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_delay_can_be_set() {
+        assert_eq!(setting("delay=1m30s"), Ok(Duration::from_secs(90)));
+        for (text, expected) in [("delay=2", "isn't a duration"), ("max_pages=3", "only the delay"), ("delay", "only")] {
+            assert!(setting(text).unwrap_err().contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_running_crawl_fits_a_screen_of_80_columns_and_steers_no_terminal() {
+        let hosts: Vec<_> = (0..10)
+            .map(|n| json!({"host": format!("www{n}.example.org\u{1b}[2J"), "queued": 12_345, "needs_s": 93_600.0, "next_s": 61.2, "why": "robots.txt unreachable"}))
+            .collect();
+        let status = json!({
+            "v": 1, "state": "running", "pid": 4_194_303, "elapsed_s": 3_723.4, "totals": {"pages": 1_234_567, "bytes": 9_000_000_000_u64},
+            "queued": 7_654_321, "hosts": 4321, "in_flight": 256, "pages_per_second": 512.34, "eta": "1d 02h", "hosts_paused": 2,
+            "waiting": {"configured": 4000, "crawl-delay": 12}, "longest": hosts,
+        });
+        let text = words(&status, "crawl-data");
+        assert!(text.lines().count() <= 24, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(!text.contains('\u{1b}') && text.contains("www9.example.org"), "{text}");
+        assert!(text.starts_with("running for 1h 02m, process 4194303\n"), "{text}");
+    }
+}

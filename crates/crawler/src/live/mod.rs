@@ -1,0 +1,20 @@
+//! A crawl's directory in use by several processes at once.
+//!
+//! One process holds the directory and its database; it listens on a socket there (`.crawl.sock`) and answers the questions that
+//! the others ask of the database. Each of them reads a [`Snapshot`](crate::store::Snapshot): the database after one commit.
+//! [`DirStore`] hides which of the two a process is. A running crawl also takes [`Order`]s. Unix alone.
+
+mod message;
+mod order;
+mod server;
+mod socket;
+mod store;
+
+pub use self::message::Holder;
+pub use self::order::{Answer, Control, NoOrders, Order, Steered, give, is_locked};
+pub use self::server::{GRACE, IDLE, Socket, READERS, Server};
+pub use self::socket::LiveError;
+pub use self::store::{DirStore, OpenError};
+
+#[cfg(test)]
+mod tests;
