@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -194,4 +195,151 @@ fn the_end_of_a_crawl_waits_a_moment_for_its_readers() {
     }
     assert_eq!(whole, 400);
     running.wait(PATIENCE).expect(0);
+}
+
+/// What the crawl says of itself.
+fn status(scene: &Scene) -> Value {
+    scene.look("status", &["--json"]).expect(0).json().remove(0)
+}
+
+/// The entries of the ledger that orders made: decision and host.
+fn orders(scene: &Scene) -> Vec<(String, String)> {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let uid = std::fs::metadata(scene.out()).expect("a directory").uid();
+    let given = ["operator_paused", "operator_continued", "delay_set", "stop_asked"];
+    let rows = scene.table("ledger").into_iter().filter(|row| given.contains(&&*text(row, "decision")));
+    rows.inspect(|row| {
+        let evidence = row["evidence"].to_string();
+        assert!(evidence.contains(&format!("by user {uid}")), "{row}");
+    })
+    .map(|row| (text(&row, "decision"), text(&row, "host")))
+    .collect()
+}
+
+/// Requests so far of one host.
+fn requests(scene: &Scene, host: &str) -> usize {
+    scene.server.hits().iter().filter(|hit| hit.request.host == host).count()
+}
+
+#[test]
+fn a_host_and_a_whole_crawl_are_paused_and_continued_and_the_audit_knows() {
+    let scene = scene();
+    let running = started(&scene);
+    assert_eq!(status(&scene)["state"], "running");
+    scene.look("pause", &["--host", "a.test"]).expect(0);
+    // One may have been under way.
+    pause(Duration::from_millis(200));
+    let (a, b) = (requests(&scene, "a.test"), requests(&scene, "b.test"));
+    pause(Duration::from_secs(2));
+    assert_eq!(requests(&scene, "a.test"), a, "paused");
+    assert!(requests(&scene, "b.test") > b + 20, "the other one isn't");
+    assert_eq!(status(&scene)["hosts_paused"], 1);
+    scene.look("pause", &[]).expect(0);
+    pause(Duration::from_millis(1300));
+    let all = scene.server.count();
+    let seen = status(&scene);
+    assert_eq!(seen["state"], "paused", "{seen}");
+    pause(Duration::from_secs(1));
+    assert_eq!(scene.server.count(), all, "all are paused");
+    // A stop while it is paused ends it, and the pause outlasts it.
+    scene.look("stop", &[]).expect(0);
+    running.wait(PATIENCE).expect(11);
+    let running = scene.resume().start();
+    pause(Duration::from_millis(1500));
+    assert_eq!(scene.server.count(), all, "as it was when it ended");
+    scene.look("continue", &[]).expect(0);
+    pause(Duration::from_secs(2));
+    assert!(requests(&scene, "b.test") > b + 30);
+    assert_eq!(requests(&scene, "a.test"), a, "that pause is another one");
+    scene.look("continue", &["--host", "a.test"]).expect(0);
+    pause(Duration::from_secs(2));
+    assert!(requests(&scene, "a.test") > a + 10);
+    scene.look("stop", &[]).expect(0);
+    running.wait(PATIENCE).expect(11);
+    scene.assert_polite();
+    let given = orders(&scene);
+    let expected = [
+        ("operator_paused", "a.test"),
+        ("operator_paused", ""),
+        ("stop_asked", ""),
+        ("operator_continued", ""),
+        ("operator_continued", "a.test"),
+        ("stop_asked", ""),
+    ];
+    assert_eq!(given, expected.map(|(decision, host)| (decision.to_owned(), host.to_owned())));
+    let audit = scene.look("audit", &["--json"]);
+    let report = audit.expect(0).json().remove(0);
+    let checks = report["checks"].as_array().expect("checks");
+    assert!(checks.iter().any(|check| check["name"] == "operator"), "{audit}");
+}
+
+#[test]
+fn a_delay_can_only_become_longer_and_outlasts_the_run() {
+    let scene = scene();
+    let running = started(&scene);
+    let refused = scene.look("set", &["delay=10ms"]);
+    assert!(refused.expect(2).stderr.contains("the crawl's delay is 20ms"), "{refused}");
+    let refused = scene.look("set", &["delay=2s", "--host", "c.test"]);
+    assert!(refused.expect(2).stderr.contains("no host c.test"), "{refused}");
+    scene.look("set", &["delay=700ms", "--host", "a.test"]).expect(0);
+    pause(Duration::from_millis(100));
+    let (a, b) = (requests(&scene, "a.test"), requests(&scene, "b.test"));
+    pause(Duration::from_secs(3));
+    let more = requests(&scene, "a.test") - a;
+    assert!((2..=5).contains(&more), "{more} in 3 s");
+    assert!(requests(&scene, "b.test") > b + 30);
+    drop(running.kill());
+    let a = requests(&scene, "a.test");
+    let running = scene.resume().start();
+    pause(Duration::from_secs(3));
+    let more = requests(&scene, "a.test") - a;
+    assert!((1..=5).contains(&more), "{more} in 3 s");
+    scene.look("stop", &["--now"]).expect(0);
+    running.wait(PATIENCE).expect(12);
+    scene.assert_polite();
+    let row = scene.table("hosts").into_iter().find(|row| row["host"] == "a.test").expect("a row");
+    assert_eq!((&row["delay"], &row["delay_reason"]), (&Value::from(0.7), &Value::from("operator")), "{row}");
+    let audit = scene.look("audit", &["--json"]);
+    let report = audit.expect(0).json().remove(0);
+    let checks = report["checks"].as_array().expect("checks");
+    let check = checks.iter().find(|check| check["name"] == "operator").expect("the check");
+    assert!(check["judged"].as_u64() > Some(2), "{check}");
+}
+
+#[test]
+fn what_a_site_asks_for_is_never_shortened_by_a_command() {
+    let rules = whole_program::rules::Rules::default().delay(Duration::from_secs(1));
+    let site = Sites::new().tree("a.test", 30, Duration::ZERO);
+    let scene = Scene::new(site.page("a.test", "/robots.txt", whole_program::site::Answer::robots(rules)));
+    let running = scene.crawl().start();
+    wait_for(&scene, 2);
+    pause(Duration::from_millis(300));
+    let refused = scene.look("set", &["delay=500ms", "--host", "a.test"]);
+    assert!(refused.expect(2).stderr.contains("crawl-delay"), "{refused}");
+    // For every host it is allowed, and this one keeps its own.
+    scene.look("set", &["delay=500ms"]).expect(0);
+    wait_for(&scene, 5);
+    scene.look("stop", &[]).expect(0);
+    running.wait(PATIENCE).expect(11);
+    scene.look("audit", &[]).expect(0);
+    let row = scene.table("hosts").remove(0);
+    assert_eq!(row["delay_reason"], "crawl-delay", "{row}");
+}
+
+#[test]
+fn orders_without_a_running_crawl_say_so() {
+    let scene = Scene::new(Sites::new().tree("a.test", 3, Duration::ZERO));
+    for command in ["status", "stop", "pause", "continue"] {
+        assert!(scene.look(command, &[]).expect(2).stderr.contains("has no crawl"), "{command}");
+    }
+    scene.crawl().run().expect(0);
+    assert_eq!(status(&scene)["state"], "finished");
+    let text = scene.look("status", &[]);
+    assert!(text.expect(0).stdout.starts_with("finished, ended "), "{text}");
+    assert!(scene.look("stop", &[]).expect(0).stderr.contains("no crawl runs"));
+    for (command, arguments) in [("pause", &[][..]), ("continue", &[]), ("set", &["delay=2s"])] {
+        let output = scene.look(command, arguments);
+        assert!(output.expect(2).stderr.contains("no crawl runs"), "{output}");
+    }
+    assert!(scene.look("set", &["max-pages=3"]).expect(2).stderr.contains("only the delay"));
 }

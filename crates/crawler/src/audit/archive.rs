@@ -24,7 +24,7 @@ use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::visit::{self, PageRules, ReadPool, Visited};
-use crate::warc::{Reader, Record};
+use crate::warc::{self, Reader, Record};
 
 /// What the database says of one place in the archive.
 #[derive(Debug, Serialize, Deserialize)]
@@ -126,8 +126,13 @@ pub(super) fn judge<S: Store>(
     };
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
+    let end = if rules.is_running { Some(committed_end(store)?) } else { None };
     for path in files {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let is_committed = |offset: u64| end.as_ref().is_none_or(|end| (&file, offset) < (&end.file, end.offset));
+        if !is_committed(0) {
+            break;
+        }
         let reader = match Reader::open(&path) {
             Ok(reader) => reader,
             Err(error) => {
@@ -137,7 +142,9 @@ pub(super) fn judge<S: Store>(
         };
         for record in reader {
             let record = match record {
-                Ok(record) => record,
+                Ok(record) if is_committed(record.offset) => record,
+                Ok(_) => break,
+                Err(warc::Error::Record { offset, .. }) if !is_committed(offset) => break,
                 Err(error) => {
                     records.broken(&file, None, with_causes(&error));
                     break;
@@ -158,7 +165,10 @@ pub(super) fn judge<S: Store>(
             captures.take(&path, &file, &record, is_withdrawn, sealed)?;
             if is_withdrawn {
                 taken.case();
-                if record.kind() == "response" {
+                if record.kind() == "response" && rules.is_running {
+                    // It is on record before it is overwritten.
+                    taken.unchecked(kept::RUNNING);
+                } else if record.kind() == "response" {
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
@@ -179,6 +189,11 @@ pub(super) fn judge<S: Store>(
                 continue;
             }
             if let Some(place) = place {
+                if rules.is_running {
+                    // Withdrawn since.
+                    records.unchecked(kept::RUNNING);
+                    continue;
+                }
                 if let Some(last) = &place.last {
                     derived.unchecked_last(last, kept::MISSING);
                 }
@@ -189,6 +204,19 @@ pub(super) fn judge<S: Store>(
     missing(&mut places, None, &mut records, &mut derived)?;
     let [words, digests, links] = derived.checks();
     Ok(vec![records, words, digests, links, taken])
+}
+
+/// The end of the archive by the last commit.
+#[derive(Default, Deserialize)]
+struct CommittedEnd {
+    file: String,
+    offset: u64,
+}
+
+fn committed_end<S: Store>(store: &S) -> Result<CommittedEnd, AuditError> {
+    let end = store.get(Tree::Meta, b"warc_end")?;
+    let end = end.map(|end| serde_json::from_slice(&end)).transpose();
+    Ok(end.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default())
 }
 
 /// Reports the captures that the database has before a place, or anywhere, and that weren't found in the archive.

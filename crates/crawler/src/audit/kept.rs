@@ -26,6 +26,8 @@ const NOT_ARCHIVED: &str = "not_archived";
 pub(super) const MISSING: &str = "missing";
 /// The archive's record at its place can't be read as a response to its URL.
 pub(super) const UNREADABLE: &str = "unreadable";
+/// It is being withdrawn by the running crawl.
+pub(super) const RUNNING: &str = "running";
 /// A limit cut it: what was read of it is derived again.
 pub(super) const CUT: &str = "cut";
 

@@ -74,6 +74,8 @@ pub struct AuditRules {
     pub head: Option<String>,
     /// Where temporary files go; none is where the system has them.
     pub temporary: Option<PathBuf>,
+    /// The crawl is running: what its archive holds behind the commit that is judged isn't.
+    pub is_running: bool,
 }
 
 impl AuditRules {

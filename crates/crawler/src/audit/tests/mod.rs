@@ -42,6 +42,7 @@ fn at(seconds: f64) -> Now {
 
 fn rules() -> AuditRules {
     AuditRules {
+        is_running: false,
         agent: robots::Agent::new("SuperRobot"),
         options: robots::Options::default(),
         limits: ExtractLimits::default(),

@@ -9,7 +9,7 @@ use crawler::audit::{self, AuditRules, Report};
 use crawler::causes::with_causes;
 use crawler::config::{self, CliOverrides, load};
 use crawler::job;
-use crawler::live::DirStore;
+use crawler::live::{DirStore, Holder};
 use crawler::view::{ViewError, write_json_line};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -68,6 +68,7 @@ pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
         key,
         head: args.head.clone(),
         temporary: Some(args.dir.clone()),
+        is_running: view.store().holder() == Some(Holder::Crawl),
     };
     let warc = args.dir.join("warc");
     let bar = spinner(console);
