@@ -18,11 +18,11 @@ use crate::stop::{pause, wait_for};
 const PAGES: usize = 1500;
 
 fn scene() -> Scene {
-    Scene::new(
-        Sites::new()
-            .tree("a.test", PAGES, Duration::from_millis(5))
-            .tree("b.test", PAGES, Duration::from_millis(5)),
-    )
+    Scene::new(Sites::new().tree("a.test", PAGES, Duration::from_millis(5)).tree(
+        "b.test",
+        PAGES,
+        Duration::from_millis(5),
+    ))
 }
 
 /// Starts a crawl, and waits until some pages are on record.
@@ -110,7 +110,9 @@ fn twenty_readers_at_once_read_a_running_crawl_and_the_gaps_hold() {
     let readers: Vec<_> = (0..20)
         .map(|n| {
             let table = ["pages", "links", "ledger", "queue"][n % 4];
-            Crawl::new([Path::new("export"), &scene.out()]).args(["--table", table, "--format", "jsonl"]).start()
+            Crawl::new([Path::new("export"), &scene.out()])
+                .args(["--table", table, "--format", "jsonl"])
+                .start()
         })
         .collect();
     for reader in readers {
@@ -127,7 +129,9 @@ fn many_readers_at_once_read_a_finished_crawl() {
     scene.crawl_every("1ms").run().expect(0);
     let readers: Vec<_> = (0..12)
         .map(|_| {
-            Crawl::new([Path::new("export"), &scene.out()]).args(["--table", "pages", "--format", "jsonl"]).start()
+            Crawl::new([Path::new("export"), &scene.out()])
+                .args(["--table", "pages", "--format", "jsonl"])
+                .start()
         })
         .collect();
     for reader in readers {

@@ -234,6 +234,7 @@ impl<S: Store> Crawl<S> {
     pub(crate) fn audit_report(&self, archive: Option<&Path>) -> Report {
         let settings = self.settings();
         let rules = AuditRules {
+            is_running: false,
             agent: robots::Agent::new(&settings.agent.product),
             options: settings.robots_options(),
             limits: settings.page.extract_limits(settings.limits.max_links_per_page),

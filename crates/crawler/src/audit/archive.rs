@@ -129,7 +129,8 @@ pub(super) fn judge<S: Store>(
     let end = if rules.is_running { Some(committed_end(store)?) } else { None };
     for path in files {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_committed = |offset: u64| end.as_ref().is_none_or(|end| (&file, offset) < (&end.file, end.offset));
+        let is_committed =
+            |offset: u64| end.as_ref().is_none_or(|end| (&file, offset) < (&end.file, end.offset));
         if !is_committed(0) {
             break;
         }

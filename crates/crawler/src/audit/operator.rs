@@ -77,7 +77,8 @@ impl<'a> Operator<'a> {
                 let between = self.log.between(before, after);
                 let delay = state.delay.as_secs_f64();
                 if !self.check.margin(between - delay + ROUNDING) {
-                    let what = format!("after {between:.6} s; the delay was set to {delay:.6} s by a command");
+                    let what =
+                        format!("after {between:.6} s; the delay was set to {delay:.6} s by a command");
                     self.check.broken(&after.url, Some(after.from.wall), what);
                 }
             }

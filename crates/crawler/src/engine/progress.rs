@@ -130,7 +130,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
         let longest = longest.into_values().rev().collect();
         let steering = &self.steers.now;
-        let (paused, hosts_paused) = (steering.paused, steering.hosts.values().filter(|host| host.paused).count() as u64);
+        let (paused, hosts_paused) =
+            (steering.paused, steering.hosts.values().filter(|host| host.paused).count() as u64);
         let counts = self.frontier.counts();
         let pages_per_second = self.reports.pages.rate(now.mono, self.group.durable.pages);
         (self.reports.listener)(CrawlEvent::Progress(Progress {

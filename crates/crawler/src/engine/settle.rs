@@ -59,8 +59,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let never_known = matches!(outcome.event, Event::NeverKnown(..));
         let stands_aside = is_page && never_known && self.stands_aside(lease);
-        let least = self.steered_delay(lease.host);
-        Ok(Facts { now, jitter: self.jitter.draw(), least, stands_aside, shortage, original, redirect })
+        let own_delay = self.steered_delay(lease.host);
+        Ok(Facts { now, jitter: self.jitter.draw(), own_delay, stands_aside, shortage, original, redirect })
     }
 
     fn carry_out(&mut self, permit: Permit, lease: &Lease, settled: Settled) -> Result<(), CommitError> {

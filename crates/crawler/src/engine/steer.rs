@@ -146,7 +146,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let answer = match order {
             Order::Steer { host, change } => match self.check(host.as_deref(), change)? {
                 Some(refused) => Answer::Refused(refused),
-                None => self.carry_out_order(host, change, user)?,
+                None => self.carry_out_order(host.as_deref(), change, user)?,
             },
             Order::Stop { now } => {
                 let how = if now { "at once" } else { "after the requests in flight" };
@@ -172,16 +172,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             self.frontier.load(id)?;
             let gap = self.frontier.gap(id);
-            let is_asked = matches!(
-                gap.why,
-                DelayReason::CrawlDelay | DelayReason::RequestRate | DelayReason::BackOff
-            );
+            let is_asked =
+                matches!(gap.why, DelayReason::CrawlDelay | DelayReason::RequestRate | DelayReason::BackOff);
             if let Steered::Delay(length) = change
                 && is_asked
                 && length < gap.length
             {
                 let least = shown(gap.length);
-                return Ok(Some(format!("{name} is asked every {least} ({}): a delay may only be longer", gap.why)));
+                return Ok(Some(format!(
+                    "{name} is asked every {least} ({}): a delay may only be longer",
+                    gap.why
+                )));
             }
         }
         Ok(match change {
@@ -198,18 +199,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     fn carry_out_order(
         &mut self,
-        host: Option<String>,
+        host: Option<&str>,
         change: Steered,
         user: u32,
     ) -> Result<Answer, CommitError> {
         let now = self.clock.now().mono;
         let steering = &mut self.steers.now;
         let mut whole = HostSteering { paused: steering.paused, delay_ms: steering.delay_ms };
-        let target = match &host {
-            Some(name) => steering.hosts.entry(name.clone()).or_default(),
+        let target = match host {
+            Some(name) => steering.hosts.entry(name.to_owned()).or_default(),
             None => &mut whole,
         };
-        let whom = host.clone().unwrap_or_else(|| "every host".to_owned());
+        let whom = host.unwrap_or("every host");
         let (decision, words) = match change {
             Steered::Pause => {
                 target.paused = true;
@@ -233,7 +234,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Steered::Delay(length) => Evidence::from(Delay { length, why: DelayReason::Operator }),
             _ => Evidence::default(),
         };
-        self.enter_order_with(decision, Layer::Pace, host.as_deref().unwrap_or_default(), evidence, &words, user);
+        self.enter_order_with(decision, Layer::Pace, host.unwrap_or_default(), evidence, &words, user);
         self.flush_soon();
         Ok(Answer::Done(words))
     }

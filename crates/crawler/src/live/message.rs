@@ -62,10 +62,23 @@ impl Greeting {
 pub(super) enum Question {
     /// Begin a snapshot; the other questions but the last are about it.
     Read,
-    Get { tree: u8, key: Vec<u8> },
-    Last { tree: u8, prefix: Vec<u8> },
-    Floor { tree: u8, key: Vec<u8> },
-    Batch { tree: u8, prefix: Vec<u8>, after: Option<Vec<u8>> },
+    Get {
+        tree: u8,
+        key: Vec<u8>,
+    },
+    Last {
+        tree: u8,
+        prefix: Vec<u8>,
+    },
+    Floor {
+        tree: u8,
+        key: Vec<u8>,
+    },
+    Batch {
+        tree: u8,
+        prefix: Vec<u8>,
+        after: Option<Vec<u8>>,
+    },
     /// For a running crawl.
     Order(Order),
 }
@@ -73,10 +86,16 @@ pub(super) enum Question {
 /// What the holder answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    Opened { commits: u64, entries: Vec<Option<u64>> },
+    Opened {
+        commits: u64,
+        entries: Vec<Option<u64>>,
+    },
     Value(Option<Vec<u8>>),
     Pair(Option<Pair>),
-    Batch { pairs: Vec<Pair>, next: Option<Vec<u8>> },
+    Batch {
+        pairs: Vec<Pair>,
+        next: Option<Vec<u8>>,
+    },
     Answer(Answer),
     /// The snapshot had to end.
     Outdated,

@@ -12,7 +12,7 @@ mod store;
 
 pub use self::message::Holder;
 pub use self::order::{Answer, Control, NoOrders, Order, Steered, give, is_locked};
-pub use self::server::{GRACE, IDLE, Socket, READERS, Server};
+pub use self::server::{GRACE, IDLE, READERS, Server, Socket};
 pub use self::socket::LiveError;
 pub use self::store::{DirStore, OpenError};
 

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::message::{CLIENT_FRAME, Greeting, Holder, Question, Reply, receive, receive_message, send, send_message};
+use super::message::{
+    CLIENT_FRAME, Greeting, Holder, Question, Reply, receive, receive_message, send, send_message,
+};
 use super::order::{Answer, Control};
 use super::socket::{NAME, other_version, path, pause};
 use crate::store::{Batch, SledStore, Snapshot, Store, StoreError, Tree};
@@ -38,7 +40,7 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// The socket in a directory that this process has locked: other processes connect, and wait for [`Socket::serve`].
 #[derive(Debug)]
 pub struct Socket {
-    socket: UnixListener,
+    listener: UnixListener,
     file: SocketFile,
     owner: u32,
 }
@@ -62,11 +64,11 @@ impl Socket {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let socket = UnixListener::bind(&short)?;
+        let listener = UnixListener::bind(&short)?;
         let file = SocketFile(root.join(NAME));
         fs::set_permissions(&short, fs::Permissions::from_mode(0o600))?;
         let owner = fs::metadata(&short)?.uid();
-        Ok(Self { socket, file, owner })
+        Ok(Self { listener, file, owner })
     }
 
     /// Begins to answer. `control` takes the orders for a running crawl; none says that this process only reads.
@@ -80,15 +82,15 @@ impl Socket {
         control: Option<Arc<dyn Control>>,
         limits: Limits,
     ) -> io::Result<Server> {
-        let Self { socket, file, owner } = self;
-        socket.set_nonblocking(true)?;
+        let Self { listener, file, owner } = self;
+        listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let (connections, ended) = Default::default();
         let shared = Arc::new(Shared { store, control, owner, limits, connections, ended });
         let (close, closed) = watch::channel(false);
         let accepting = Arc::clone(&shared);
         let thread = thread::Builder::new().name("live".to_owned()).spawn(move || {
-            runtime.block_on(accept(socket, accepting, closed));
+            runtime.block_on(accept(listener, accepting, closed));
         })?;
         Ok(Server { close, thread: Some(thread), shared: Some(shared), _file: file })
     }
@@ -186,11 +188,11 @@ pub(super) fn may_connect(user: u32, owner: u32) -> bool {
     user == owner || user == 0
 }
 
-async fn accept(socket: UnixListener, shared: Arc<Shared>, mut closed: watch::Receiver<bool>) {
-    let Ok(socket) = tokio::net::UnixListener::from_std(socket) else { return };
+async fn accept(listener: UnixListener, shared: Arc<Shared>, mut closed: watch::Receiver<bool>) {
+    let Ok(listener) = tokio::net::UnixListener::from_std(listener) else { return };
     loop {
         let accepted = tokio::select! {
-            accepted = socket.accept() => accepted,
+            accepted = listener.accept() => accepted,
             _ = closed.wait_for(|closed| *closed) => return,
         };
         // Out of file descriptors, as a rule: the crawl has the first call on them.
@@ -243,11 +245,16 @@ impl Drop for Ended {
     }
 }
 
+/// The nice value of those who read a running crawl: beside a busy crawl one of them gets about a thirtieth of a processor. With the
+/// lowest, 19, it would hardly get on.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 15;
+
 /// Lowers the priority of this thread.
 pub(super) fn yield_to_the_crawl() {
     // On Linux each thread has its own; where it can't be lowered, reading goes on as it is.
     #[cfg(target_os = "linux")]
-    let _refused = rustix::process::setpriority_process(None, 19);
+    let _refused = rustix::process::setpriority_process(None, NICE);
 }
 
 /// A reader's place among [`READERS`], and what it reads.
@@ -270,7 +277,8 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
     let holder = if shared.control.is_some() { Holder::Crawl } else { Holder::Reader };
     let mut greeting = Greeting::new(Some(holder));
     if !may_connect(user, shared.owner) {
-        greeting.refused = Some(format!("in use by user {}, and may be read by that user alone", shared.owner));
+        greeting.refused =
+            Some(format!("in use by user {}, and may be read by that user alone", shared.owner));
         return send(&mut stream, &serde_json::to_vec(&greeting)?);
     }
     let client: Greeting = serde_json::from_slice(&receive(&mut stream, CLIENT_FRAME)?)?;

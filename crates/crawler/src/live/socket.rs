@@ -109,7 +109,9 @@ pub(super) fn connect(root: &Path) -> Result<Option<Greeted>, LiveError> {
 pub(super) fn other_version(holder: &str, client: &str) -> String {
     let clean = crate::clean::clean;
     let (holder, client) = (clean(holder), clean(client));
-    format!("in use by crawl {holder}, and this is crawl {client}: use the same version, or wait until it ends")
+    format!(
+        "in use by crawl {holder}, and this is crawl {client}: use the same version, or wait until it ends"
+    )
 }
 
 /// A moment's wait for another process.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::message::{HOLDER_FRAME, Holder, Question, Reply, receive_message, send_message};
-use super::server::{Socket, Server};
+use super::server::{Server, Socket};
 use super::socket::{Greeted, LiveError, connect, pause};
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::store::{Batch, Batches, Pair, SledStore, Store, StoreError, Tree, Write};

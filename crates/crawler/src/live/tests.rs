@@ -68,7 +68,9 @@ fn what_a_running_crawl_holds_is_read_as_it_was_when_the_reader_came() {
     assert_eq!(reader.holder(), Some(Holder::Crawl));
     let mut scan = reader.scan(Tree::Pages, b"");
     assert!(scan.next().unwrap().is_ok());
-    store.commit(vec![Write::put(Tree::Pages, page(9000), "new"), Write::remove(Tree::Pages, page(2999))]).unwrap();
+    store
+        .commit(vec![Write::put(Tree::Pages, page(9000), "new"), Write::remove(Tree::Pages, page(2999))])
+        .unwrap();
     assert_eq!(scan.map(Result::unwrap).count(), 2999);
     assert_eq!(reader.get(Tree::Pages, &page(9000)).unwrap(), None);
     assert_eq!(reader.get(Tree::Pages, &page(2999)).unwrap().unwrap(), [7; 500]);
@@ -117,7 +119,10 @@ fn a_reader_goes_on_by_itself_when_the_first_one_ends_and_not_where_more_was_com
     drop(store);
     drop(dir);
     let error = pages(&reader).unwrap_err();
-    assert!(matches!(&error, StoreError::Served { detail } if detail.contains("ended while it was read")), "{error}");
+    assert!(
+        matches!(&error, StoreError::Served { detail } if detail.contains("ended while it was read")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -151,7 +156,9 @@ fn a_directory_with_a_long_path_has_a_socket_too() {
 
 #[test]
 fn another_user_is_refused_and_so_is_another_version() {
-    for (user, owner, expected) in [(1000, 1000, true), (0, 1000, true), (1001, 1000, false), (1000, 0, false)] {
+    for (user, owner, expected) in
+        [(1000, 1000, true), (0, 1000, true), (1001, 1000, false), (1000, 0, false)]
+    {
         assert_eq!(may_connect(user, owner), expected, "{user} at {owner}");
     }
     let Place { root, _top } = place();
@@ -241,7 +248,8 @@ fn orders_reach_a_crawl_and_nobody_else() {
     let orders = Arc::new(Orders::default());
     let control = Arc::clone(&orders) as Arc<dyn Control>;
     let server = Socket::bind(&root).unwrap().serve(Arc::clone(&store), Some(control)).unwrap();
-    let order = Order::Steer { host: Some("a.test".to_owned()), change: Steered::Delay(Duration::from_secs(2)) };
+    let order =
+        Order::Steer { host: Some("a.test".to_owned()), change: Steered::Delay(Duration::from_secs(2)) };
     assert_eq!(give(&root, order.clone(), false).unwrap(), Some(Answer::Done("done".to_owned())));
     assert_eq!(*orders.0.lock().unwrap(), [order]);
     drop((server, store, dir));

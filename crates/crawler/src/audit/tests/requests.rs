@@ -79,10 +79,8 @@ fn what_robots_txt_says_to_uses_is_read_from_the_version_that_a_page_refers_to()
 #[test]
 fn a_pause_and_a_delay_that_the_user_ordered_have_to_be_kept() {
     let order = |r: &mut Records, second: f64, host: &str, what: &str, delay: Option<u64>| {
-        let delay = delay.map(|seconds| Delay {
-            length: Duration::from_secs(seconds),
-            why: DelayReason::Operator,
-        });
+        let delay =
+            delay.map(|seconds| Delay { length: Duration::from_secs(seconds), why: DelayReason::Operator });
         let evidence = delay.map_or_else(Evidence::default, Evidence::from).with_clock(at(second).mono);
         let entry = decision(at(second), host, what, Layer::Pace, evidence);
         r.decisions.push(Decision { host: host.to_owned(), ..entry });
@@ -112,7 +110,10 @@ fn a_pause_and_a_delay_that_the_user_ordered_have_to_be_kept() {
         assert_eq!(set(11.2, &[5]), [""; 0], "longer than configured: {host}");
         assert_eq!(set(9.0, &[5, 2]), [""; 0], "the last one counts: {host}");
     }
-    assert!(!Records::kept().judge().checks.iter().any(|check| check.name == "operator"), "nothing was ordered");
+    assert!(
+        !Records::kept().judge().checks.iter().any(|check| check.name == "operator"),
+        "nothing was ordered"
+    );
 }
 
 #[test]

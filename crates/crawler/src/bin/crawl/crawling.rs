@@ -29,7 +29,7 @@ pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
         let (orders, ordered) = mpsc::unbounded_channel();
-        let control = Arc::new(Control { ask: ask.clone(), orders, progress: Mutex::default() });
+        let control = Arc::new(Control { ask: ask.clone(), orders, progress: Mutex::default(), console });
         listen(ask, console)?;
         let display = Arc::new(Mutex::new(Display::new(console)));
         let listener = listener(Arc::clone(&display), Arc::clone(&control));
@@ -106,9 +106,10 @@ fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
             }
             // `crawl stop` may have been the first.
             let (request, words) = match *ask.borrow() {
-                Request::No => {
-                    (Request::Drain, "stopping after the requests in flight; send the signal again to stop at once")
-                }
+                Request::No => (
+                    Request::Drain,
+                    "stopping after the requests in flight; send the signal again to stop at once",
+                ),
                 Request::Drain => (Request::Now, "stopping at once"),
                 Request::Now => break,
             };
@@ -127,6 +128,7 @@ struct Control {
     orders: mpsc::UnboundedSender<Steer>,
     /// The latest; none before the first.
     progress: Mutex<Option<Progress>>,
+    console: Console,
 }
 
 impl Control {
@@ -173,7 +175,7 @@ impl live::Control for Control {
             Order::Status => self.status(),
             Order::Stop { now } => {
                 let words = if now { "stopping at once" } else { "stopping after the requests in flight" };
-                tracing::info!(uid, "{words}: crawl stop");
+                self.console.warning(&format!("{words}: `crawl stop` by user {uid}"));
                 // Entered first, where there is time: the loop takes no orders once it has ended.
                 let answer = if now { None } else { self.hand_on(order, uid) };
                 let request = if now { Request::Now } else { Request::Drain };

@@ -207,13 +207,17 @@ fn words(status: &Value, dir: &str) -> String {
     let number = |key: &str| status[key].as_u64().unwrap_or_default();
     let total = |key: &str| status["totals"][key].as_u64().unwrap_or_default();
     let text = |value: &Value| clean(value.as_str().unwrap_or_default()).into_owned();
-    let span = |value: &Value| crate::progress::span(Duration::from_secs_f64(value.as_f64().unwrap_or_default().clamp(0.0, 1e9)));
+    let span = |value: &Value| {
+        crate::progress::span(Duration::from_secs_f64(value.as_f64().unwrap_or_default().clamp(0.0, 1e9)))
+    };
     let state = text(&status["state"]);
     let mut out = Vec::new();
     // Writing into memory doesn't fail.
     let mut line = |text: String| drop(writeln!(out, "{text}"));
     let since = match &status["elapsed_s"] {
-        Value::Null => status["ended"].as_str().map(|at| format!(", ended {}", clean(at))).unwrap_or_default(),
+        Value::Null => {
+            status["ended"].as_str().map(|at| format!(", ended {}", clean(at))).unwrap_or_default()
+        }
         elapsed => format!(" for {}, process {}", span(elapsed), number("pid")),
     };
     let limit = status["limit"].as_str().map(|limit| format!(", limit reached: {}", clean(limit)));
@@ -236,7 +240,10 @@ fn words(status: &Value, dir: &str) -> String {
     let rate = status["pages_per_second"].as_f64().unwrap_or_default();
     line(format!("  {rate:.1} pages/s, {} in flight, eta {}", number("in_flight"), text(&status["eta"])));
     if number("hosts_paused") > 0 {
-        line(format!("  {} paused: `crawl continue {dir} --host HOST`", count(number("hosts_paused"), "host")));
+        line(format!(
+            "  {} paused: `crawl continue {dir} --host HOST`",
+            count(number("hosts_paused"), "host")
+        ));
     }
     if let Some(waiting) = status["waiting"].as_object().filter(|waiting| !waiting.is_empty()) {
         let waiting: Vec<_> = waiting.iter().map(|(why, hosts)| format!("{} {hosts}", clean(why))).collect();
@@ -266,7 +273,9 @@ mod tests {
     #[test]
     fn only_a_delay_can_be_set() {
         assert_eq!(setting("delay=1m30s"), Ok(Duration::from_secs(90)));
-        for (text, expected) in [("delay=2", "isn't a duration"), ("max_pages=3", "only the delay"), ("delay", "only")] {
+        for (text, expected) in
+            [("delay=2", "isn't a duration"), ("max_pages=3", "only the delay"), ("delay", "only")]
+        {
             assert!(setting(text).unwrap_err().contains(expected), "{text}");
         }
     }

@@ -359,7 +359,7 @@ mod tests {
             .map(|n| {
                 let mixed = (commit * 41 + n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
                 let tree = trees[(mixed % 3) as usize];
-                if mixed % 5 == 0 {
+                if mixed.is_multiple_of(5) {
                     Write::remove(tree, key(mixed))
                 } else {
                     Write::put(tree, key(mixed), vec![commit as u8; 1 + (mixed % 3000) as usize])
@@ -416,7 +416,10 @@ mod tests {
         }
         assert_same(&store.snapshot(), &model);
         let state = store.snapshots.state.read().unwrap();
-        assert!(state.open.is_empty() && state.kept.is_empty() && state.bytes == 0, "nothing is kept for nobody");
+        assert!(
+            state.open.is_empty() && state.kept.is_empty() && state.bytes == 0,
+            "nothing is kept for nobody"
+        );
     }
 
     #[test]
