@@ -4,14 +4,16 @@
 //! the others ask of the database. Each of them reads a [`Snapshot`](crate::store::Snapshot): the database after one commit.
 //! [`DirStore`] hides which of the two a process is. A running crawl also takes [`Order`]s. Unix alone.
 
+mod give;
 mod message;
 mod order;
 mod server;
 mod socket;
 mod store;
 
+pub use self::give::{give, is_locked};
 pub use self::message::Holder;
-pub use self::order::{Answer, Control, NoOrders, Order, Steered, give, is_locked};
+pub use self::order::{Answer, Control, NoOrders, Order, Steered};
 pub use self::server::{GRACE, IDLE, READERS, Server, Socket};
 pub use self::socket::LiveError;
 pub use self::store::{DirStore, OpenError};
