@@ -77,10 +77,20 @@ pub enum SeedError {
     },
 }
 
-/// Reads a seed file, or standard input for `-`. A list of bad lines alone is no error here: see [`SeedList::seeds`].
+/// True for what is meant as a URL, and not as the path of a file.
+pub fn is_url(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| ["http", "https"].contains(&scheme.as_str()))
+}
+
+/// Reads a seed file, or standard input for `-`; URLs, with blanks between them, are their own list. A list of bad lines alone is no error here: see [`SeedList::seeds`].
 pub fn read(path: &Path) -> Result<SeedList, SeedError> {
     let name = crate::clean::clean(&path.display().to_string()).into_owned();
     let unreadable = |source| SeedError::Unreadable { path: name.clone(), source };
+    if let Some(text) = path.to_str().filter(|text| is_url(text)) {
+        let lines: Vec<&str> = text.split_whitespace().collect();
+        return Ok(parse(lines.join("\n").as_bytes()));
+    }
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
         io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -196,6 +206,24 @@ mod tests {
         let expected = [(1, "https://a.test/"), (4, "http://b.test/x"), (5, "http://c.test/")];
         assert_eq!(urls(text), expected.map(|(line, url)| (line, url.to_owned())));
         assert_eq!(parse(text).bad, []);
+    }
+
+    #[test]
+    fn urls_in_the_place_of_a_file_are_their_own_list() {
+        let list = read(Path::new("https://a.test HTTP://b.test/x#part http://")).unwrap();
+        let found: Vec<_> = list.seeds.iter().map(|(line, url)| (*line, url.as_str())).collect();
+        assert_eq!(found, [(1, "https://a.test/"), (2, "http://b.test/x")]);
+        assert_eq!(list.bad.len(), 1);
+        for (text, expected) in [
+            ("https://a.test", true),
+            ("HTTP://a", true),
+            ("a.test", false),
+            ("ftp://a.test", false),
+            ("dir/http", false),
+        ] {
+            assert_eq!(is_url(text), expected, "{text}");
+        }
+        assert!(matches!(read(Path::new("a.test")), Err(SeedError::Unreadable { .. })));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The main job on small sites.
 
+use std::path::Path;
 use std::time::Duration;
 
 use whole_program::output_dir;
@@ -182,4 +183,21 @@ fn the_output_directory_has_its_parts() {
     scene.crawl().args(["--no-warc"]).run().expect(0);
     let archive = scene.out().join("warc");
     assert!(!archive.exists() || output_dir::files(&archive).is_empty());
+}
+
+#[test]
+fn urls_on_the_command_line_are_seeds() {
+    let scene = Scene::new(Sites::new().tree("a.test", 3, Duration::ZERO).tree("b.test", 3, Duration::ZERO));
+    let options = ["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0", "--out"];
+    for (number, seeds) in
+        [&["http://a.test/", "http://b.test/"][..], &["--seed", "http://a.test/"]].iter().enumerate()
+    {
+        let out = scene.path(&format!("out{number}"));
+        Crawl::new(*seeds).args(options).args([&out]).args(scene.server.resolve()).run().expect(0);
+        let summary =
+            Crawl::new([Path::new("show"), &out, Path::new("--json")]).run().expect(0).json().remove(0);
+        let expected: Vec<_> = seeds.iter().filter(|seed| seed.contains("//")).collect();
+        assert_eq!(summary["seeds"], serde_json::json!(expected));
+        assert_eq!(summary["totals"]["pages"], 3 * expected.len());
+    }
 }

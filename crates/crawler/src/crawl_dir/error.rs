@@ -17,7 +17,7 @@ pub enum DirError {
     #[error("{} has no crawl; start one with `crawl --seed FILE --agent NAME/VERSION --out {}`", .0.display(), .0.display())]
     NoCrawl(PathBuf),
     /// Another process works on it.
-    #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop it", .0.display())]
+    #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop a crawl with `crawl stop {}`", .0.display(), .0.display())]
     InUse(PathBuf),
     /// The system refused.
     #[error("can't {action} {}", .path.display())]

@@ -9,6 +9,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::exit;
 #[cfg(feature = "search")]
 use crate::full_text;
+use crate::hints::with_hint;
 use crate::terminal::{Color, Console};
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
@@ -17,6 +18,7 @@ use crate::{
 
 const EXAMPLES: &str = "\
 Examples:
+  crawl https://example.org --agent SuperRobot/1.0 --contact ann@example.org
   crawl --seed urls.txt --agent SuperRobot/1.0 --contact ann@example.org
   crawl --seed - --agent SuperRobot/1.0 --delay 2s --max-pages 1000 < urls.txt
   crawl resume crawl-data
@@ -25,6 +27,7 @@ Examples:
 
 const LONG: &str = "\
 Examples:
+  crawl https://example.org --agent SuperRobot/1.0 --contact ann@example.org
   crawl --seed urls.txt --agent SuperRobot/1.0 --contact ann@example.org
   crawl --seed - --agent SuperRobot/1.0 --delay 2s --max-pages 1000 < urls.txt
   crawl --config study.toml
@@ -69,7 +72,7 @@ Output directory:
     version,
     after_help = EXAMPLES,
     after_long_help = LONG,
-    override_usage = "crawl --seed FILE --agent NAME/VERSION [OPTIONS]\n       crawl [OPTIONS] COMMAND",
+    override_usage = "crawl --seed FILE --agent NAME/VERSION [OPTIONS]\n       crawl URL... --agent NAME/VERSION [OPTIONS]\n       crawl COMMAND [OPTIONS]",
     max_term_width = 110,
     disable_help_subcommand = true,
     subcommand_value_name = "COMMAND"
@@ -200,9 +203,18 @@ impl GlobalArgs {
     }
 }
 
+/// `crawl help COMMAND` is `crawl COMMAND --help`.
+fn help_asked(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_some_and(|word| word == "help") {
+        args.remove(1);
+        args.push("--help".into());
+    }
+    args
+}
+
 /// Reads the command line. Help, version and usage errors are printed here; their exit code is the error.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32> {
-    let args: Vec<OsString> = args.into_iter().collect();
+    let args = help_asked(args.into_iter().collect());
     let mut command = Cli::command().color(Color::asked(&args).for_help());
     if args.len() < 2
         && std::env::var_os("CRAWL_SEED").is_none()
@@ -221,8 +233,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
     Ok(cli)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
 fn print_error(error: clap::Error) -> i32 {
+    let error = with_hint(error);
     // If not even this can be written, there is still the exit code.
     drop(error.print());
     error.exit_code()

@@ -13,6 +13,7 @@ mod explain;
 mod export;
 #[cfg(feature = "search")]
 mod full_text;
+mod hints;
 mod logging;
 mod man;
 mod options;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, CommandFactory};
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
 use meta::consent::Purpose;
 use robots::Dialect;
 
+use crate::cli::Cli;
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, environment, path_text};
@@ -22,7 +23,10 @@ const LISTED: usize = 20;
 /// Options of a crawl.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RunArgs {
-    /// File with one URL per line, - for standard input; blank lines and # comments are ignored
+    /// URLs to start from, instead of --seed
+    #[arg(value_name = "URL", value_parser = url, conflicts_with = "seed")]
+    urls: Vec<String>,
+    /// File with one URL per line, - for standard input; blank lines and # comments are ignored; or one URL
     #[arg(long, value_name = "FILE", help_heading = "What and where")]
     seed: Option<PathBuf>,
     /// Output directory; it must not already have a crawl [default: crawl-data]
@@ -57,6 +61,23 @@ pub(crate) struct RunArgs {
     adjustable: AdjustableArgs,
 }
 
+/// A URL in the place of a command.
+fn url(text: &str) -> Result<String, String> {
+    if crawler::seeds::is_url(text) {
+        return Ok(text.to_owned());
+    }
+    let command = Cli::command();
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let nearest = names.map(|name| (strsim::jaro(text, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
+    Err(match nearest {
+        Some((likeness, name)) if likeness > 0.8 => {
+            format!("there is no such command; a similar one is `crawl {name}`")
+        }
+        _ => "there is no such command (`crawl --help` lists them); a URL begins with https:// or http://"
+            .to_owned(),
+    })
+}
+
 impl RunArgs {
     /// Returns whether no option was given.
     pub(crate) fn is_empty(&self) -> bool {
@@ -65,6 +86,9 @@ impl RunArgs {
 
     pub(crate) fn overrides(&self) -> CliOverrides {
         let mut overrides = CliOverrides::default();
+        if !self.urls.is_empty() {
+            overrides.set("seed", self.urls.join(" "));
+        }
         for (path, file) in [("seed", &self.seed), ("out", &self.out)] {
             if let Some(file) = file {
                 overrides.set(path, path_text(file));
@@ -123,7 +147,7 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
     }
     let settings = loaded.settings;
     if settings.seed.as_os_str().is_empty() {
-        let what = "no seeds given: add --seed FILE (one URL per line) or --seed - for standard input";
+        let what = "no seeds given: add --seed FILE (one URL per line), --seed - for standard input, or the URLs themselves";
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let seeds = seeds::read(&settings.seed)?;

@@ -134,6 +134,24 @@ fn every_option_reaches_its_setting() {
 }
 
 #[test]
+fn urls_stand_in_the_place_of_a_seed_file() {
+    for line in [
+        "crawl https://a.test http://b.test/x --agent B/1",
+        "crawl run https://a.test http://b.test/x --agent B/1",
+        "crawl --agent B/1 https://a.test http://b.test/x",
+    ] {
+        let cli = parse(line.split(' ').map(OsString::from)).unwrap();
+        let run = match &cli.command {
+            Some(crate::cli::Command::Run(run)) => run,
+            _ => &cli.run,
+        };
+        let overrides = run.overrides();
+        let seed = overrides.iter().find(|(path, _)| *path == "seed").unwrap().1.to_string();
+        assert!(seed.contains("https://a.test http://b.test/x"), "{line}: {seed}");
+    }
+}
+
+#[test]
 fn the_last_of_warc_and_no_warc_counts() {
     for (line, expected) in [
         ("crawl --warc", Some("true")),
@@ -162,6 +180,8 @@ fn a_wrong_line_is_a_usage_error() {
         "crawl --ignore-robots",
         "crawl --seed a --agent B/1 resume DIR",
         "crawl nonsense",
+        "crawl a.test --agent B/1",
+        "crawl https://a.test --seed FILE --agent B/1",
         "crawl resume",
         "crawl resume DIR --agent B/1",
         "crawl export DIR",
@@ -169,9 +189,15 @@ fn a_wrong_line_is_a_usage_error() {
     ] {
         assert_eq!(parse(line.split(' ').map(OsString::from)).err(), Some(exit::USAGE), "{line}");
     }
-    for line in
-        ["crawl --help", "crawl -h", "crawl --version", "crawl resume --help", "crawl config show --help"]
-    {
+    for line in [
+        "crawl --help",
+        "crawl -h",
+        "crawl --version",
+        "crawl resume --help",
+        "crawl config show --help",
+        "crawl help",
+        "crawl help config show",
+    ] {
         assert_eq!(parse(line.split(' ').map(OsString::from)).err(), Some(exit::COMPLETE), "{line}");
     }
 }
