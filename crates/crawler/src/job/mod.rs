@@ -120,6 +120,8 @@ impl From<FormatError> for JobError {
 
 /// A crawl that is ready to run.
 pub struct Job {
+    /// Where other processes connect that read the crawl while it runs. It goes before the lock does.
+    socket: std::io::Result<Socket>,
     dir: CrawlDir,
     settings: Settings,
     scope: Scope,
@@ -135,8 +137,6 @@ pub struct Job {
     rejudged: Rejudged,
     /// Withdrawn content was removed from the database: it may still be in the files of the index.
     purges_index: bool,
-    /// Where other processes connect that read the crawl while it runs.
-    socket: std::io::Result<Socket>,
     control: Arc<dyn Control>,
     orders: Option<mpsc::UnboundedReceiver<Steer>>,
 }
@@ -169,6 +169,7 @@ impl Job {
         match made {
             Ok(opened) => Ok(Self::new(dir, socket, settings, prepared, opened, now)),
             Err(error) => {
+                drop(socket);
                 dir.undo();
                 Err(error)
             }

@@ -36,7 +36,7 @@ pub enum LiveError {
         what: String,
     },
     /// The connection broke.
-    #[error("the process that uses {} gave no answer; run the command again", .root.display())]
+    #[error("the process that uses {} gives no answer; wait for it to end, or end it", .root.display())]
     Lost {
         /// The directory.
         root: PathBuf,
@@ -91,8 +91,12 @@ pub(super) fn connect(root: &Path) -> Result<Option<Greeted>, LiveError> {
     }
     let greeting = serde_json::to_vec(&Greeting::new(None)).unwrap_or_default();
     let answer = send(&mut stream, &greeting).and_then(|()| receive(&mut stream, HOLDER_FRAME));
-    // It ended meanwhile.
-    let Ok(answer) = answer else { return Ok(None) };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) if is_silence(&error) => return Err(LiveError::lost(root, error)),
+        // It ended meanwhile.
+        Err(_) => return Ok(None),
+    };
     let refused = |what: String| Err(LiveError::Refused { root: root.to_owned(), what });
     match serde_json::from_slice::<Greeting>(&answer) {
         Ok(Greeting { refused: Some(what), .. }) => refused(what),
@@ -103,6 +107,11 @@ pub(super) fn connect(root: &Path) -> Result<Option<Greeted>, LiveError> {
         Ok(Greeting { version, .. }) => refused(other_version(&version, VERSION)),
         Err(_) => refused("the process that uses it is no version of crawl that this one knows".to_owned()),
     }
+}
+
+/// Whether a process is there and gives no answer: it was stopped, by Ctrl-Z for example.
+pub(super) fn is_silence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
 /// Why two versions don't speak.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::message::{HOLDER_FRAME, Holder, Question, Reply, receive_message, send_message};
 use super::server::{Server, Socket};
-use super::socket::{Greeted, LiveError, connect, pause};
+use super::socket::{Greeted, LiveError, connect, is_silence, pause};
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::store::{Batch, Batches, Pair, SledStore, Store, StoreError, Tree, Write};
 
@@ -111,6 +111,10 @@ impl DirStore {
                     Ok(Reply::Outdated) => return Err(StoreError::Outdated),
                     Ok(Reply::Failed(detail)) => return Err(StoreError::Served { detail }),
                     Ok(reply) => return Ok(Ok(reply)),
+                    Err(error) if is_silence(&error) => {
+                        let detail = crate::causes::with_causes(&LiveError::lost(&self.root, error));
+                        return Err(StoreError::Served { detail });
+                    }
                     Err(_) => *link = None,
                 }
             }
@@ -188,6 +192,9 @@ fn open(root: &Path) -> Result<Opened, OpenError> {
                     return Err(served(format!(
                         "the process that uses {root} gave an answer that isn't known"
                     )));
+                }
+                Err(error) if is_silence(&error) => {
+                    return Err(served(crate::causes::with_causes(&LiveError::lost(root, error))));
                 }
                 // It ended meanwhile.
                 Err(_) => {}

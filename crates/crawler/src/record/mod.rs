@@ -45,8 +45,7 @@ pub use self::stored::{Seal, Stored, StoredKind};
 pub(crate) use self::uncommitted::Uncommitted;
 pub use self::withdrawal::Withdrawal;
 pub use self::withheld::{names_the_page, withhold_links};
-pub use self::words::OtherWord;
-pub(crate) use self::words::in_words;
+pub use self::words::{OtherWord, in_words};
 
 use crate::ids::HostId;
 pub use crate::link_outcome::LinkOutcome;

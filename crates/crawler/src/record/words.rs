@@ -22,7 +22,7 @@ impl OtherWord {
 }
 
 /// Returns a word of a record for people: `robots.txt` for `robots_txt`, `HTTP 404` for `http_404`, and blanks for underscores.
-pub(crate) fn in_words(word: &str) -> String {
+pub fn in_words(word: &str) -> String {
     match (word, word.strip_prefix("http_")) {
         ("robots_txt", _) => "robots.txt".to_owned(),
         (_, Some(status)) if !status.is_empty() && status.bytes().all(|byte| byte.is_ascii_digit()) => {

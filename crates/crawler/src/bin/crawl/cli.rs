@@ -184,7 +184,7 @@ pub(crate) struct GlobalArgs {
     /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more: -v what happens, -vv every decision with its reason
+    /// Print more: -v a line for each page, -vv every decision with its reason
     #[arg(short, long, global = true, action = ArgAction::Count)]
     verbose: u8,
     /// When to colour messages [default: auto]

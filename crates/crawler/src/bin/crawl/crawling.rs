@@ -1,6 +1,6 @@
 //! What `run` and `resume` share: signals, progress, the summary at the end, the exit code.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +10,7 @@ use crawler::event::{CrawlEvent, Progress};
 use crawler::job::{Finished, Job, JobError};
 use crawler::live::{self, Answer, Order};
 use crawler::quantity::{count, size};
+use crawler::record::{Decision, in_words};
 use crawler::view::{self, Status};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,15 +25,24 @@ const HOSTS_NAMED: usize = 10;
 /// Crawls, and gives the exit code.
 pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
     let out = job.dir().root().to_owned();
-    crate::logging::start(console, Some(job.dir().log().map_err(|error| with_exit_code(&error.into()))?));
+    let display = Display::new(console);
+    let log = job.dir().log().map_err(|error| with_exit_code(&error.into()))?;
+    crate::logging::start_above(console, Some(log), display.bar());
+    let display = Arc::new(Mutex::new(display));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let finished = runtime.block_on(async {
         let (ask, asked) = watch::channel(Request::No);
         let (orders, ordered) = mpsc::unbounded_channel();
-        let control = Arc::new(Control { ask: ask.clone(), orders, progress: Mutex::default(), console });
-        listen(ask, console)?;
-        let display = Arc::new(Mutex::new(Display::new(console)));
-        let listener = listener(Arc::clone(&display), Arc::clone(&control));
+        let display = Arc::clone(&display);
+        let control = Arc::new(Control {
+            ask: ask.clone(),
+            orders,
+            progress: Mutex::default(),
+            display: Arc::clone(&display),
+            console,
+        });
+        listen(ask, Arc::clone(&display), console)?;
+        let listener = listener(Arc::clone(&display), Arc::clone(&control), console);
         let result = job.with_control(control, ordered).run(asked, listener).await;
         display.lock().unwrap_or_else(PoisonError::into_inner).finish();
         result.map_err(|error| with_exit_code(&error))
@@ -95,7 +105,7 @@ fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
 }
 
 /// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
-fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
+fn listen(ask: watch::Sender<Request>, display: Arc<Mutex<Display>>, console: Console) -> io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -113,7 +123,7 @@ fn listen(ask: watch::Sender<Request>, console: Console) -> io::Result<()> {
                 Request::Drain => (Request::Now, "stopping at once"),
                 Request::Now => break,
             };
-            console.warning(words);
+            display.lock().unwrap_or_else(PoisonError::into_inner).stopping(words, console);
             ask.send_replace(request);
         }
         // The channel stays open until the runtime ends.
@@ -128,6 +138,7 @@ struct Control {
     orders: mpsc::UnboundedSender<Steer>,
     /// The latest; none before the first.
     progress: Mutex<Option<Progress>>,
+    display: Arc<Mutex<Display>>,
     console: Console,
 }
 
@@ -175,7 +186,8 @@ impl live::Control for Control {
             Order::Status => self.status(),
             Order::Stop { now } => {
                 let words = if now { "stopping at once" } else { "stopping after the requests in flight" };
-                self.console.warning(&format!("{words}: `crawl stop` by user {uid}"));
+                let said = format!("{words}: `crawl stop` by user {uid}");
+                self.display.lock().unwrap_or_else(PoisonError::into_inner).stopping(&said, self.console);
                 // Entered first, where there is time: the loop takes no orders once it has ended.
                 let answer = if now { None } else { self.hand_on(order, uid) };
                 let request = if now { Request::Now } else { Request::Drain };
@@ -190,21 +202,46 @@ impl live::Control for Control {
     }
 }
 
-fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>) -> Listener {
+/// A decision on one line: what, about which URL, and why.
+fn decided(decision: &Decision) -> String {
+    let about = if decision.url.is_empty() { "the crawl" } else { &decision.url };
+    let evidence = decision.evidence.to_string();
+    let evidence = if evidence.is_empty() { evidence } else { format!(": {evidence}") };
+    let (what, why) = (decision.decision.as_str().replace('_', " "), in_words(&decision.reason.as_str()));
+    format!("{what}  {about}  ({}, {why}{evidence})", decision.layer)
+}
+
+fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>, console: Console) -> Listener {
+    let print = {
+        let display = Arc::clone(&display);
+        move |text: &str| display.lock().unwrap_or_else(PoisonError::into_inner).line(text)
+    };
     Box::new(move |event| match event {
         CrawlEvent::Progress(progress) => {
             *control.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress.clone());
             display.lock().unwrap_or_else(PoisonError::into_inner).update(&progress);
         }
-        CrawlEvent::Decided(decision) => tracing::debug!(
-            url = decision.url,
-            layer = ?decision.layer,
-            reason = %decision.reason,
-            evidence = %decision.evidence,
-            "{}",
-            decision.decision
-        ),
-        CrawlEvent::Page { url, status } => tracing::debug!(url, status, "visited"),
+        CrawlEvent::Decided(decision) => {
+            if console.verbose > 1 {
+                print(&decided(&decision));
+            }
+            tracing::debug!(
+                target: crate::logging::DECISIONS,
+                url = decision.url,
+                layer = ?decision.layer,
+                reason = %decision.reason,
+                evidence = %decision.evidence,
+                "{}",
+                decision.decision
+            )
+        }
+        CrawlEvent::Page { url, status } => {
+            // With every decision this one is among them.
+            if console.verbose == 1 {
+                print(&format!("{status}  {url}"));
+            }
+            tracing::debug!(target: crate::logging::DECISIONS, url, status, "visited");
+        }
         _ => {}
     })
 }
@@ -266,8 +303,9 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         return Ok(());
     }
     let skipped = account.as_ref().map(|_| format!(", {} skipped", totals.skipped)).unwrap_or_default();
+    let mut text = Vec::new();
     writeln!(
-        stdout,
+        text,
         "{end}: {}, {}, {} failed{skipped}; {}, {}",
         count(totals.pages, "page"),
         count(totals.redirects, "redirect"),
@@ -276,17 +314,24 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         size(totals.bytes)
     )?;
     if let Some(account) = account {
-        print_incomplete(account, &mut stdout)?;
+        print_incomplete(account, &mut text)?;
     }
     if summary.queued > 0 {
         let are = if summary.queued == 1 { "is" } else { "are" };
         let urls = count(summary.queued, "URL");
-        writeln!(stdout, "{urls} {are} still queued; continue with: crawl resume {out}")?;
+        writeln!(text, "{urls} {are} still queued; continue with: crawl resume {out}")?;
     }
     if let Some(head) = account.as_ref().and_then(|account| account.head) {
-        writeln!(stdout, "head of the ledger: {head}")?;
+        writeln!(text, "head of the ledger: {head}")?;
     }
-    writeln!(stdout, "show the results with: crawl show {out}")?;
+    writeln!(text, "show the results with: crawl show {out}")?;
+    let text = String::from_utf8_lossy(&text);
+    if stdout.is_terminal() {
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| width.0.into());
+        stdout.write_all(crate::progress::wrapped(&text, width).as_bytes())?;
+    } else {
+        stdout.write_all(text.as_bytes())?;
+    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crawler::clean::clean;
 use crawler::event::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::terminal::Console;
 
@@ -17,8 +18,13 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 pub(crate) enum Display {
     /// `--quiet`.
     Nowhere,
-    /// A terminal.
-    Live(ProgressBar),
+    /// A terminal: one area at its bottom. Everything else is printed above it.
+    Live {
+        /// The area.
+        bar: ProgressBar,
+        /// Set once the crawl was asked to stop.
+        stopping: bool,
+    },
     /// Anything else on stderr; with `--json`, objects on stdout.
     Lines {
         /// JSON on stdout.
@@ -39,14 +45,39 @@ impl Display {
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
                 bar.set_style(style);
             }
-            Self::Live(bar)
+            Self::Live { bar, stopping: false }
         }
+    }
+
+    /// The live area, for those who print above it.
+    pub(crate) fn bar(&self) -> Option<ProgressBar> {
+        if let Self::Live { bar, .. } = self { Some(bar.clone()) } else { None }
+    }
+
+    /// Says that the crawl is stopping: in the live area, or as a message.
+    pub(crate) fn stopping(&mut self, words: &str, console: Console) {
+        if let Self::Live { bar, stopping } = self {
+            *stopping = true;
+            bar.suspend(|| console.warning(words));
+        } else {
+            console.warning(words);
+        }
+    }
+
+    /// Prints a line on stderr, above the live area.
+    pub(crate) fn line(&self, text: &str) {
+        // If stderr can't be written, there is nowhere to report it.
+        let print = || drop(writeln!(io::stderr().lock(), "{}", clean(text)));
+        if let Self::Live { bar, .. } = self { bar.suspend(print) } else { print() }
     }
 
     pub(crate) fn update(&mut self, progress: &Progress) {
         match self {
             Self::Nowhere => {}
-            Self::Live(bar) => bar.set_message(live(progress)),
+            Self::Live { bar, stopping } => {
+                let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+                bar.set_message(live(progress, *stopping, width));
+            }
             Self::Lines { json, next } => {
                 if progress.elapsed < *next {
                     return;
@@ -63,7 +94,7 @@ impl Display {
     }
 
     pub(crate) fn finish(&mut self) {
-        if let Self::Live(bar) = self {
+        if let Self::Live { bar, .. } = self {
             bar.finish_and_clear();
         }
     }
@@ -110,35 +141,74 @@ fn line(progress: &Progress) -> String {
     )
 }
 
-fn live(progress: &Progress) -> String {
+/// The live area: four lines at most, none wider than the terminal.
+fn live(progress: &Progress, stopping: bool, width: usize) -> String {
     let totals = progress.totals;
     let waiting: Vec<String> = progress.waiting.iter().map(|(why, hosts)| format!("{why} {hosts}")).collect();
     let waiting = if waiting.is_empty() { "none".to_owned() } else { waiting.join(", ") };
-    let mut text = format!(
-        "{}  queued {}  done {}  redirects {}  skipped {}  failed {}  {:.1} pages/s  eta {}\n\
-         hosts {}  in flight {}  waiting: {waiting}",
-        span(progress.elapsed),
-        progress.queued,
-        totals.pages,
-        totals.redirects,
-        totals.skipped,
-        totals.failed,
-        progress.pages_per_second,
-        eta(progress),
-        progress.hosts,
-        progress.in_flight,
-    );
+    let state = match (stopping, progress.paused) {
+        (true, _) => format!("stopping, {} in flight  ", progress.in_flight),
+        (false, true) => "paused  ".to_owned(),
+        (false, false) => String::new(),
+    };
+    let mut lines = vec![
+        format!(
+            "{state}{}  done {}  queued {}  {:.1} pages/s  eta {}",
+            span(progress.elapsed),
+            totals.pages,
+            progress.queued,
+            progress.pages_per_second,
+            eta(progress)
+        ),
+        format!(
+            "redirects {}  skipped {}  failed {}  hosts {}  in flight {}",
+            totals.redirects, totals.skipped, totals.failed, progress.hosts, progress.in_flight
+        ),
+        format!("waiting: {waiting}"),
+    ];
     if let Some((host, queued, remaining, why)) = &progress.slowest {
-        let slowest = [
-            "\nslowest: ",
-            &clean(host),
-            &format!(", {queued} URLs, "),
-            &span(*remaining),
-            &format!(" ({why})"),
-        ];
-        text.extend(slowest);
+        // The name is shortened before what is said of it.
+        let about = format!(", {queued} URLs, {} ({why})", span(*remaining));
+        let room = width.saturating_sub("slowest: ".len() + about.chars().count());
+        lines.push(format!("slowest: {}{about}", fitting(&clean(host), room)));
     }
-    text
+    lines.iter().map(|line| fitting(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+/// A text cut to a number of columns, with dots where it was cut.
+fn fitting(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut room = width.saturating_sub(3);
+    for c in text.chars() {
+        let Some(rest) = room.checked_sub(c.width().unwrap_or(0)) else { break };
+        room = rest;
+        cut.push(c);
+    }
+    cut.push_str(&"..."[..width.min(3)]);
+    cut
+}
+
+/// A text broken at blanks into lines of at most so many columns; those that follow are indented by four.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut column = 0;
+        for word in line.split_inclusive(' ') {
+            let length = word.trim_end().width();
+            if column > 4 && column + length > width {
+                out.truncate(out.trim_end_matches(' ').len());
+                out.push_str("\n    ");
+                column = 4;
+            }
+            out.push_str(word);
+            column += word.width();
+        }
+        out.push('\n');
+    }
+    out
 }
 
 pub(crate) fn object(progress: &Progress) -> serde_json::Value {
@@ -177,5 +247,60 @@ mod tests {
         ] {
             assert_eq!(span(Duration::from_secs(seconds)), expected);
         }
+    }
+
+    #[test]
+    fn the_live_area_fits_its_terminal_and_says_that_it_is_stopping() {
+        use crawler::commit::Totals;
+        use crawler::pace::DelayReason;
+        let totals = Totals {
+            pages: 12_345_678,
+            redirects: 1_234_567,
+            skipped: 9_876_543,
+            failed: 123_456,
+            ..Totals::default()
+        };
+        let progress = Progress {
+            totals,
+            queued: 98_765_432,
+            in_flight: 256,
+            hosts: 1_000_000,
+            waiting: DelayReason::ALL.map(|why| (why, 4321)).to_vec(),
+            slowest: Some((
+                "\u{1b}[2Jw\u{fc}rzburg.".repeat(20),
+                1_000_000,
+                Duration::from_secs(90_000_000),
+                DelayReason::CrawlDelay,
+            )),
+            elapsed: Duration::from_secs(86_399),
+            pages_per_second: 1234.56,
+            ..Progress::default()
+        };
+        for width in [40, 80, 132] {
+            let text = live(&progress, false, width);
+            assert_eq!(text.lines().count(), 4, "{text}");
+            assert!(text.lines().all(|line| line.width() <= width), "{width}: {text}");
+            assert!(!text.contains('\u{1b}'), "{text}");
+        }
+        let text = live(&progress, false, 80);
+        assert!(
+            text.starts_with("23h 59m  done 12345678  queued 98765432  1234.6 pages/s  eta over a year\n"),
+            "{text}"
+        );
+        assert!(text.ends_with(", 1000000 URLs, over a year (crawl-delay)"), "{text}");
+        assert!(live(&progress, true, 80).starts_with("stopping, 256 in flight  23h 59m"));
+        let paused = Progress { paused: true, ..progress };
+        assert!(live(&paused, false, 80).starts_with("paused  23h 59m"));
+    }
+
+    #[test]
+    fn a_long_line_is_broken_at_blanks_and_a_long_word_is_not() {
+        assert_eq!(wrapped("one two three four", 11), "one two\n    three\n    four\n");
+        assert_eq!(wrapped("a\n  b c", 80), "a\n  b c\n");
+        let head = "e".repeat(64);
+        assert_eq!(
+            wrapped(&format!("head of the ledger: {head}"), 70),
+            format!("head of the ledger:\n    {head}\n")
+        );
     }
 }
