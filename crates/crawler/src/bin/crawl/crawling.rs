@@ -110,20 +110,24 @@ fn listen(ask: watch::Sender<Request>, display: Arc<Mutex<Display>>, console: Co
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
         loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            let typed = tokio::select! {
+                _ = interrupt.recv() => true,
+                _ = terminate.recv() => false,
+            };
             // `crawl stop` may have been the first.
             let (request, words) = match *ask.borrow() {
                 Request::No => (
                     Request::Drain,
-                    "stopping after the requests in flight; send the signal again to stop at once",
+                    "finishing the requests in flight; send the signal again to stop at once",
                 ),
                 Request::Drain => (Request::Now, "stopping at once"),
                 Request::Now => break,
             };
-            display.lock().unwrap_or_else(PoisonError::into_inner).stopping(words, console);
+            let mut display = display.lock().unwrap_or_else(PoisonError::into_inner);
+            if typed {
+                display.forget_typed();
+            }
+            display.stopping(words, console);
             ask.send_replace(request);
         }
         // The channel stays open until the runtime ends.

@@ -54,11 +54,24 @@ impl Display {
         if let Self::Live { bar, .. } = self { Some(bar.clone()) } else { None }
     }
 
+    /// Takes back the `^C` that the terminal has written behind the live area, whose last line is as wide as the terminal: the area would
+    /// be cleared one line too low.
+    pub(crate) fn forget_typed(&self) {
+        if matches!(self, Self::Live { .. }) && shows_typed() {
+            drop(write!(io::stderr().lock(), "\r\x1b[K\x1b[1A"));
+        }
+    }
+
     /// Says that the crawl is stopping: in the live area, or as a message.
     pub(crate) fn stopping(&mut self, words: &str, console: Console) {
         if let Self::Live { bar, stopping } = self {
             *stopping = true;
             bar.suspend(|| console.warning(words));
+            // The next figures come within a second.
+            let message = bar.message();
+            let (first, rest) = message.split_once('\n').unwrap_or((&message, ""));
+            let first = fitting(&format!("stopping  {first}"), width());
+            bar.set_message(format!("{first}\n{rest}"));
         } else {
             console.warning(words);
         }
@@ -75,8 +88,7 @@ impl Display {
         match self {
             Self::Nowhere => {}
             Self::Live { bar, stopping } => {
-                let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-                bar.set_message(live(progress, *stopping, width));
+                bar.set_message(live(progress, *stopping, width()));
             }
             Self::Lines { json, next } => {
                 if progress.elapsed < *next {
@@ -98,6 +110,23 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Columns of the terminal; 80 if unknown.
+fn width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// Whether the terminal writes what is typed, Ctrl-C as `^C`.
+fn shows_typed() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::termios::{LocalModes, tcgetattr};
+        let shows = LocalModes::ECHO | LocalModes::ECHOCTL;
+        tcgetattr(io::stdin()).is_ok_and(|terminal| terminal.local_modes.contains(shows))
+    }
+    #[cfg(not(target_os = "linux"))]
+    false
 }
 
 /// Time that the slowest host still needs, which is what the crawl needs.
