@@ -237,7 +237,7 @@ fn listener(display: Arc<Mutex<Display>>, control: Arc<Control>, console: Consol
                 evidence = %decision.evidence,
                 "{}",
                 decision.decision
-            )
+            );
         }
         CrawlEvent::Page { url, status } => {
             // With every decision this one is among them.
