@@ -225,7 +225,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
         return Err(exit::USAGE);
     }
     let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.map_err(print_error)?;
+    let names = || command.get_subcommands().map(clap::Command::get_name);
+    let cli = parsed.map_err(|error| print_error(with_hint(error, names())))?;
     if cli.command.is_some() && !cli.run.is_empty() {
         let what = "crawl options go after the subcommand: crawl COMMAND [OPTIONS]";
         return Err(print_error(command.error(ErrorKind::ArgumentConflict, what)));
@@ -233,8 +234,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
     Ok(cli)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
 fn print_error(error: clap::Error) -> i32 {
-    let error = with_hint(error);
     // If not even this can be written, there is still the exit code.
     drop(error.print());
     error.exit_code()

@@ -60,8 +60,25 @@ const HINTS: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Replaces clap's guess by the name of the option here.
-pub(crate) fn with_hint(mut error: clap::Error) -> clap::Error {
+/// How like a command a word must be.
+const LIKE: f64 = 0.8;
+
+/// Replaces clap's guess by the name of the option here; for a word that is neither URL nor command, names a similar command.
+pub(crate) fn with_hint<'a>(mut error: clap::Error, commands: impl Iterator<Item = &'a str>) -> clap::Error {
+    if error.kind() == ErrorKind::ValueValidation {
+        if let (Some(ContextValue::String(place)), Some(ContextValue::String(typed))) =
+            (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+            && place.starts_with("[URL]")
+        {
+            let near = commands.map(|name| (strsim::jaro(typed, name), name));
+            let nearest = near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > LIKE);
+            if let Some((_, name)) = nearest {
+                let hint = vec![StyledStr::from(format!("a similar command exists: `crawl {name}`"))];
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(hint));
+            }
+        }
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -84,8 +101,9 @@ mod tests {
     use crate::cli::Cli;
 
     fn said(line: &str) -> String {
-        let error = Cli::command().try_get_matches_from(line.split(' ').map(OsString::from)).unwrap_err();
-        with_hint(error).to_string()
+        let mut command = Cli::command();
+        let error = command.try_get_matches_from_mut(line.split(' ').map(OsString::from)).unwrap_err();
+        with_hint(error, command.get_subcommands().map(clap::Command::get_name)).to_string()
     }
 
     #[test]
@@ -98,6 +116,7 @@ mod tests {
             ("crawl --max-size 3", "--max-body SIZE"),
             ("crawl --ignore-robots", "always honours robots.txt"),
             ("crawl -e robots=off", "always honours robots.txt"),
+            ("crawl shwo DIR", "a similar command exists: `crawl show`"),
             ("crawl plan -k", "certificates are always checked"),
         ] {
             let text = said(line);

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Settings, load};
 use crawler::seeds::{self, SeedList};
 use meta::consent::Purpose;
 use robots::Dialect;
 
-use crate::cli::Cli;
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, environment, path_text};
@@ -66,16 +65,8 @@ fn url(text: &str) -> Result<String, String> {
     if crawler::seeds::is_url(text) {
         return Ok(text.to_owned());
     }
-    let command = Cli::command();
-    let names = command.get_subcommands().map(clap::Command::get_name);
-    let nearest = names.map(|name| (strsim::jaro(text, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
-    Err(match nearest {
-        Some((likeness, name)) if likeness > 0.8 => {
-            format!("there is no such command; a similar one is `crawl {name}`")
-        }
-        _ => "there is no such command (`crawl --help` lists them); a URL begins with https:// or http://"
-            .to_owned(),
-    })
+    Err("there is no such command (`crawl --help` lists them); a URL begins with https:// or http://"
+        .to_owned())
 }
 
 impl RunArgs {
