@@ -18,7 +18,7 @@ pub(crate) use self::swap::whole_database;
 #[derive(Debug)]
 pub struct CrawlDir {
     root: PathBuf,
-    /// None where another value holds the directory, or another process.
+    /// None where another value locks the directory, or another process.
     lock: Option<File>,
 }
 

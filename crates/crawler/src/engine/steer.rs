@@ -1,4 +1,4 @@
-//! What the user changes while the crawl runs: pauses, and longer delays. Kept in the database, so that a resumed crawl goes on with
+//! What the user changes while the crawl runs: pauses, and longer delays. Kept in the database, so that a resumed crawl keeps
 //! them; and entered in the ledger with the user's id.
 //!
 //! Nothing here makes the crawl less polite: a delay is added to what the settings and the site ask for, and a host that was

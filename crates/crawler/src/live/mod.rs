@@ -1,6 +1,6 @@
 //! A crawl's directory in use by several processes at once.
 //!
-//! One process holds the directory and its database; it listens on a socket there (`.crawl.sock`) and answers the questions that
+//! One process locks the directory and its database; it listens on a socket there (`.crawl.sock`) and answers the questions that
 //! the others ask of the database. Each of them reads a [`Snapshot`](crate::store::Snapshot): the database after one commit.
 //! [`DirStore`] hides which of the two a process is. A running crawl also takes [`Order`]s. Unix alone.
 

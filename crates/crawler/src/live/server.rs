@@ -223,7 +223,7 @@ fn start(shared: &Arc<Shared>, stream: UnixStream, user: u32) {
     let served = Arc::clone(shared);
     let serve = move || {
         yield_to_the_crawl();
-        // A connection that broke has nobody who could be told.
+        // A connection that broke needs no answer.
         drop(serve(&served, stream, user));
         // The database is free before the connection counts as ended.
         drop(served);

@@ -15,7 +15,7 @@ const TRIES: usize = 40;
 
 /// A crawl's database, to read.
 ///
-/// Either this process holds the directory, and answers others as well; or another process does, and is asked. Then this is the
+/// Either this process locks the directory, and answers others as well; or another process does, and is asked. Then this is the
 /// database as its last commit made it at the time of opening, whatever the crawl commits meanwhile. If the holder ends, this process
 /// goes on by itself or through the next one, provided that nothing was committed since.
 pub struct DirStore {
