@@ -88,6 +88,8 @@ fn response(
         content_encoding: None,
         truncated,
         remote: None,
+        tls: None,
+        response_head: None,
         request_head: format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes(),
         elapsed,
         permit: BodyPermit::default(),

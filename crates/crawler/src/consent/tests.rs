@@ -27,6 +27,8 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Res
         content_encoding: None,
         truncated: None,
         remote: None,
+        tls: None,
+        response_head: None,
         request_head: Vec::new(),
         elapsed: Duration::ZERO,
         permit: crate::fetch::BodyPermit::default(),

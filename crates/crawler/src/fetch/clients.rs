@@ -13,13 +13,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::Instant;
 
-use super::dial::{Aim, DialLayer};
+use super::connector::Connector;
+use super::dial::{Aim, WatchedConnector};
 use super::guard::AddressGuard;
 use super::names::Names;
 use super::resolver::{GuardedResolver, Rules};
-use super::{Booked, FetchSettings, SetupError};
+use super::{Booked, FetchSettings};
 use crate::clock::instant;
 use crate::origin_cache::{Kind, OriginCache};
 
@@ -32,6 +37,9 @@ const HTTP2_WINDOW: u32 = 128 << 10;
 /// Bytes of memory that a client takes with its idle connection, over TLS with the buffers of a response that was read.
 const MEMORY: usize = 48 << 10;
 
+/// A client of HTTP; requests have no body.
+pub(super) type Client = legacy::Client<WatchedConnector<Connector>, Empty<Bytes>>;
+
 /// The clients in use.
 #[derive(Debug)]
 pub(super) struct Clients {
@@ -41,14 +49,10 @@ pub(super) struct Clients {
 
 impl Clients {
     /// Makes no client yet. Reads no environment: no proxy, whatever it says there.
-    pub(super) fn new(
-        settings: &FetchSettings,
-        tls: &rustls::ClientConfig,
-        kept: Arc<OriginCache>,
-    ) -> Result<Self, SetupError> {
+    pub(super) fn new(settings: &FetchSettings, tls: rustls::ClientConfig, kept: Arc<OriginCache>) -> Self {
         let recipe = Recipe {
             settings: settings.clone(),
-            tls: tls.clone(),
+            tls: Arc::new(tls),
             resolver: GuardedResolver {
                 rules: Arc::new(Rules::new(&settings.resolve)),
                 names: Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout, Arc::clone(&kept))),
@@ -58,9 +62,7 @@ impl Clients {
                 }),
             },
         };
-        // What can't be built is reported now and not with the first request.
-        drop(recipe.make()?);
-        Ok(Self { recipe, kept })
+        Self { recipe, kept }
     }
 
     /// Returns the guard of addresses.
@@ -84,24 +86,20 @@ impl Clients {
     }
 
     /// Returns the client of an origin, for connections to the `booked` address alone if there is one.
-    pub(super) fn get(
-        &self,
-        origin: &str,
-        booked: Option<Booked>,
-    ) -> Result<reqwest::Client, reqwest::Error> {
+    pub(super) fn get(&self, origin: &str, booked: Option<Booked>) -> Client {
         let settings = &self.recipe.settings;
         let now = instant();
         if let Some(kept) = self.kept.get::<Kept>(Kind::Client, origin)
             && now.duration_since(kept.born) < settings.connection_life
             && kept.booked == booked
         {
-            return Ok(kept.client.clone());
+            return kept.client.clone();
         }
-        let client = self.recipe.make()?;
+        let client = self.recipe.make();
         let kept = Kept { client: client.clone(), booked, born: now };
         self.kept.keep(Kind::Client, origin, Arc::new(kept), MEMORY);
         self.kept.limit(Kind::Client, settings.max_connections);
-        Ok(client)
+        client
     }
 }
 
@@ -109,31 +107,29 @@ impl Clients {
 #[derive(Debug)]
 struct Recipe {
     settings: FetchSettings,
-    tls: rustls::ClientConfig,
+    tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
 }
 
 /// The client of one origin.
 #[derive(Debug)]
 struct Kept {
-    client: reqwest::Client,
+    client: Client,
     booked: Option<Booked>,
     born: Instant,
 }
 
 impl Recipe {
-    fn make(&self) -> Result<reqwest::Client, reqwest::Error> {
+    fn make(&self) -> Client {
         let s = &self.settings;
-        let resolver = self.resolver.clone();
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(self.tls.clone())
-            .dns_resolver(resolver)
-            .connector_layer(DialLayer)
-            .connect_timeout(s.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_proxy()
+        // Not longer than what the client itself reads of a header section.
+        let max_head = s.max_header_bytes.saturating_mul(2);
+        let connector =
+            Connector::new(self.resolver.clone(), Arc::clone(&self.tls), s.connect_timeout, max_head);
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        builder
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(1)
             .pool_idle_timeout(s.idle_timeout)
             // A frozen or flooding server keeps neither its connection nor the next request on it, after a try that ran out
@@ -151,8 +147,8 @@ impl Recipe {
             .http1_ignore_invalid_headers_in_responses(true);
         if s.max_header_count != FetchSettings::DEFAULT_HEADER_COUNT {
             // The client's own limit is the same and costs no allocation.
-            builder = builder.http1_max_headers(s.max_header_count);
+            builder.http1_max_headers(s.max_header_count);
         }
-        builder.build()
+        builder.build(WatchedConnector::new(connector))
     }
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use tower_layer::Layer;
 use tower_service::Service;
 use url::Url;
 
@@ -82,22 +81,17 @@ impl Dial {
     }
 }
 
-/// Puts the watch around the client's connector.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DialLayer;
-
-impl<S> Layer<S> for DialLayer {
-    type Service = WatchedConnector<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        WatchedConnector { inner }
-    }
-}
-
 /// A connector that notes what it does.
 #[derive(Debug, Clone)]
 pub(super) struct WatchedConnector<S> {
     inner: S,
+}
+
+impl<S> WatchedConnector<S> {
+    /// Puts the watch around a connector.
+    pub(super) fn new(inner: S) -> Self {
+        Self { inner }
+    }
 }
 
 impl<S, R> Service<R> for WatchedConnector<S>

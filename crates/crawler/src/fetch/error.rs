@@ -73,7 +73,4 @@ pub enum SetupError {
     /// The versions of TLS aren't available.
     #[error("TLS can't be set up")]
     Tls(#[from] rustls::Error),
-    /// The HTTP client can't be built.
-    #[error("the HTTP client can't be built")]
-    Client(#[from] reqwest::Error),
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use super::ErrorKind;
+use super::connector::NameError;
 use super::guard::BlockedAddress;
 
 /// How far a request had come.
@@ -16,8 +17,29 @@ pub(super) enum Stage {
     Body,
 }
 
+/// An error of the HTTP client.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientError {
+    /// The URL has a form that the client can't send.
+    #[error("the URL can't be sent")]
+    Url(#[from] hyper::http::uri::InvalidUri),
+    /// No response.
+    #[error("no response")]
+    Request(#[from] hyper_util::client::legacy::Error),
+    /// The body of a response ended early.
+    #[error("no whole body")]
+    Body(#[from] hyper::Error),
+}
+
+impl ClientError {
+    /// Whether there was no connection.
+    fn is_connect(&self) -> bool {
+        matches!(self, Self::Request(error) if error.is_connect())
+    }
+}
+
 /// Returns what kind of failure `error` is, and tells it in words.
-pub(super) fn classify(error: &reqwest::Error, stage: Stage) -> (ErrorKind, String) {
+pub(super) fn classify(error: &ClientError, stage: Stage) -> (ErrorKind, String) {
     if let Some(blocked) = find::<BlockedAddress>(error) {
         return (ErrorKind::BlockedAddress, blocked.to_string());
     }
@@ -25,34 +47,35 @@ pub(super) fn classify(error: &reqwest::Error, stage: Stage) -> (ErrorKind, Stri
 }
 
 /// Whether a request was given up before any of it was written.
-pub(super) fn is_unsent(error: &reqwest::Error) -> bool {
+pub(super) fn is_unsent(error: &ClientError) -> bool {
     find::<hyper::Error>(error).is_some_and(hyper::Error::is_canceled)
 }
 
 /// Whether a connection that was kept from an earlier request turned out to be closed.
-pub(super) fn is_stale(error: &reqwest::Error) -> bool {
+pub(super) fn is_stale(error: &ClientError) -> bool {
     let is_cut = find::<hyper::Error>(error)
         .is_some_and(|e| e.is_incomplete_message() || e.is_canceled() || e.is_closed());
     is_cut || io_errors(error).any(|e| is_cut_off(e.kind()))
 }
 
-fn kind(error: &reqwest::Error, stage: Stage) -> ErrorKind {
+fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
     if io_errors(error).any(is_local) {
         return ErrorKind::Local;
     }
     if find::<rustls::Error>(error).is_some() {
         return ErrorKind::Tls;
     }
-    if error.is_dns() {
+    if find::<NameError>(error).is_some() {
         return ErrorKind::Dns;
     }
-    if error.is_timeout() || io_errors(error).any(|e| e.kind() == io::ErrorKind::TimedOut) {
+    let is_late = find::<hyper::Error>(error).is_some_and(hyper::Error::is_timeout);
+    if is_late || io_errors(error).any(|e| e.kind() == io::ErrorKind::TimedOut) {
         return ErrorKind::Timeout;
     }
     if error.is_connect() {
         return ErrorKind::Connection;
     }
-    if error.is_builder() {
+    if matches!(error, ClientError::Url(_)) {
         return ErrorKind::Protocol;
     }
     let cut = if stage == Stage::Body { ErrorKind::Truncated } else { ErrorKind::Connection };
@@ -99,9 +122,9 @@ fn is_local(error: &io::Error) -> bool {
 ///
 /// That is a shortage of our own where every local port is in use, and a host that can't be reached where this machine has no
 /// address of its family: one with IPv6 addresses alone, say, and a machine without IPv6.
-pub(super) fn without_source(error: &reqwest::Error) -> Option<String> {
+pub(super) fn without_source(error: &ClientError) -> Option<String> {
     let is_it = |e: &io::Error| e.raw_os_error() == Some(libc::EADDRNOTAVAIL);
-    let is_connection = error.is_connect() && !error.is_dns();
+    let is_connection = error.is_connect() && find::<NameError>(error).is_none();
     (is_connection && io_errors(error).any(is_it)).then(|| format!("{error:?}"))
 }
 
@@ -144,18 +167,18 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     })
 }
 
-fn find<E: Error + 'static>(error: &reqwest::Error) -> Option<&E> {
+fn find<E: Error + 'static>(error: &ClientError) -> Option<&E> {
     causes(error).find_map(|e| e.downcast_ref::<E>())
 }
 
-fn io_errors(error: &reqwest::Error) -> impl Iterator<Item = &io::Error> {
+fn io_errors(error: &ClientError) -> impl Iterator<Item = &io::Error> {
     causes(error).filter_map(|e| e.downcast_ref::<io::Error>())
 }
 
 /// Joins the messages of the causes, without those that say nothing.
-fn in_words(error: &reqwest::Error) -> String {
+fn in_words(error: &ClientError) -> String {
     let mut words: Vec<String> = Vec::new();
-    // The first one names the URL, which the record has anyway.
+    // The first one says only that it is an error of the client.
     for cause in causes(error).skip(1) {
         let text = cause.to_string();
         let says_nothing = text.starts_with("client error") || words.iter().any(|said| said.contains(&text));

@@ -1,6 +1,6 @@
 //! The header section of a request, as sent and as archived.
 
-use reqwest::header::{
+use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, FROM, HOST, HeaderMap, HeaderName, HeaderValue,
     TRANSFER_ENCODING, USER_AGENT,
 };

@@ -1,12 +1,15 @@
-//! [`Fetch`](super::Fetch) over the network, with reqwest.
+//! [`Fetch`](super::Fetch) over the network, with hyper.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
-use reqwest::{Method, Version};
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use hyper::{Request, Uri, Version};
+use hyper_util::client::legacy::connect::HttpInfo;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::{Host, Url};
@@ -16,11 +19,12 @@ use super::clients::Clients;
 use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded};
 use super::dial::{Aim, Dial};
-use super::failure::{Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
+use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, is_unsent, without_source};
 use super::head::{Identity, sent_url, written};
+use super::recorded::Record;
 use super::{
     ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, RequestKind,
-    Response, SetupError, Truncation, retry_after, trust,
+    Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
 };
 use crate::causes::with_causes;
 use crate::clock::{instant, wall};
@@ -53,7 +57,7 @@ impl HttpFetch {
     /// As [`HttpFetch::new`], with connections and addresses kept in this cache.
     pub fn with_cache(settings: FetchSettings, cache: Arc<OriginCache>) -> Result<Self, SetupError> {
         let identity = Identity::new(&settings)?;
-        let clients = Clients::new(&settings, &trust::tls_config()?, cache)?;
+        let clients = Clients::new(&settings, trust::tls_config()?, cache);
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
         Ok(Self { settings, identity, clients, in_flight, budget: BodyBudget::default(), pauses: None })
     }
@@ -70,6 +74,7 @@ impl HttpFetch {
         let fields = self.identity.fields(request);
         let mut answer = self.head(request, &url, &fields, progress).await?;
         let (status, version) = (answer.status().as_u16(), answer.version());
+        let (remote, tls, sent) = connection(&answer);
         let headers = field_lines(answer.headers());
         if let (Some(pauses), Some(host)) = (&self.pauses, request.url.host_str()) {
             pauses.note(host, status, retry_after(&headers, wall()));
@@ -84,9 +89,9 @@ impl HttpFetch {
         let limit = self.settings.body_limit(request.purpose);
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == RequestKind::Robots { limit.max(MIDDLE) } else { limit };
-        let mut claim = Claim::new(&self.budget, answer.content_length(), most, codings.len())
+        let mut claim = Claim::new(&self.budget, length(answer.body()), most, codings.len())
             .noting(&progress.memory_wait);
-        let read = read_body(&mut answer, limit, &mut claim, progress).await;
+        let read = read_body(answer.body_mut(), limit, &mut claim, progress).await;
         let (wire_body, is_over) = read.map_err(|error| {
             let (kind, detail) = classify(&error, Stage::Body);
             FetchError::new(kind, &detail)
@@ -104,6 +109,10 @@ impl HttpFetch {
         let held = if is_coded { wire_body.len() + body.len() } else { body.len() };
         let permit = claim.keep(held as u64);
         let (status, headers) = progress.head.take().unwrap_or_default();
+        let (request_head, response_head) = match sent {
+            Some(SentHeads { request, response }) => (request, Some(response)),
+            None => (written(&url, &fields), None),
+        };
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
             (false, true) => Some(Truncation::DecodedLimit),
@@ -117,8 +126,10 @@ impl HttpFetch {
             body,
             content_encoding,
             truncated,
-            remote: answer.remote_addr(),
-            request_head: written(&url, &fields),
+            remote,
+            tls,
+            request_head,
+            response_head,
             elapsed,
             permit,
         })
@@ -135,7 +146,7 @@ impl HttpFetch {
         url: &Url,
         fields: &HeaderMap,
         progress: &mut Progress,
-    ) -> Result<reqwest::Response, FetchError> {
+    ) -> Result<hyper::Response<Incoming>, FetchError> {
         let mut may_repeat = true;
         loop {
             // An address in the URL itself never reaches the resolver.
@@ -154,15 +165,21 @@ impl HttpFetch {
             if let Some(Err(blocked)) = literal.map(|addr| guard.check_literal(addr, host, aim.port)) {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
-            let mut outgoing = reqwest::Request::new(Method::GET, url.clone());
-            *outgoing.headers_mut() = fields.clone();
             let client = self.clients.get(&origin_of(url), aim.booked);
-            let client = client.map_err(|error| FetchError::new(ErrorKind::Local, &with_causes(&error)))?;
             let dial = Arc::new(Dial::new(aim));
-            progress.dial = Some(Arc::clone(&dial));
-            let error = match dial.watch(client.execute(outgoing)).await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
+            let error = match outgoing(url, fields) {
+                Err(error) => {
+                    // The request was never made.
+                    progress.dial = None;
+                    error
+                }
+                Ok(outgoing) => {
+                    progress.dial = Some(Arc::clone(&dial));
+                    match dial.watch(client.request(outgoing)).await {
+                        Ok(answer) => return Ok(answer),
+                        Err(error) => error.into(),
+                    }
+                }
             };
             let (mut kind, detail) = classify(&error, Stage::Head);
             if let Some(said) = without_source(&error) {
@@ -182,10 +199,6 @@ impl HttpFetch {
             if kind == ErrorKind::Local {
                 // Gives descriptors back, in a moment: each connection closes in a task of its own.
                 self.clients.close_idle();
-            }
-            if error.is_builder() {
-                // The request was never made.
-                progress.dial = None;
             }
             return Err(FetchError { stale, ..FetchError::new(kind, &detail) });
         }
@@ -289,16 +302,48 @@ impl Progress {
     }
 }
 
+/// A request for the client.
+fn outgoing(url: &Url, fields: &HeaderMap) -> Result<Request<Empty<Bytes>>, ClientError> {
+    let mut request = Request::new(Empty::new());
+    *request.uri_mut() = url.as_str().parse::<Uri>()?;
+    *request.headers_mut() = fields.clone();
+    Ok(request)
+}
+
+/// What is known of the connection that an answer came over: the server's address, TLS, and the heads as they were sent.
+fn connection(
+    answer: &hyper::Response<Incoming>,
+) -> (Option<SocketAddr>, Option<TlsUsed>, Option<SentHeads>) {
+    let remote = answer.extensions().get::<HttpInfo>().map(HttpInfo::remote_addr);
+    let record = answer.extensions().get::<Record>();
+    (remote, record.and_then(|record| record.tls), record.and_then(Record::take))
+}
+
+/// The length of a body, where the server says it.
+fn length(body: &Incoming) -> Option<u64> {
+    body.size_hint().exact()
+}
+
+/// The next bytes of a body; trailers are passed over.
+async fn chunk(body: &mut Incoming) -> Result<Option<Bytes>, ClientError> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
 /// Reads the body up to `limit` bytes; says whether there is more. Waits for memory if it is large.
 async fn read_body(
-    answer: &mut reqwest::Response,
+    answer: &mut Incoming,
     limit: u64,
     claim: &mut Claim<'_>,
     progress: &mut Progress,
-) -> Result<(Bytes, bool), reqwest::Error> {
+) -> Result<(Bytes, bool), ClientError> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let Some(mut first) = answer.chunk().await? else { return Ok((Bytes::new(), false)) };
-    let announced = answer.content_length().map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
+    let Some(mut first) = chunk(answer).await? else { return Ok((Bytes::new(), false)) };
+    let announced = length(answer).map_or(0, |rest| usize::try_from(rest).unwrap_or(usize::MAX));
     let mut whole = BytesMut::new();
     loop {
         progress.received = (first.len() + whole.len()) as u64;
@@ -308,7 +353,7 @@ async fn read_body(
             whole.extend_from_slice(&first);
             return Ok((whole.freeze(), true));
         }
-        let Some(next) = answer.chunk().await? else { break };
+        let Some(next) = chunk(answer).await? else { break };
         if whole.is_empty() {
             // The announcement may be a lie, so it isn't trusted with more than a page's worth.
             whole.reserve((first.len() + announced.max(next.len())).min(limit).min(OWN as usize));

@@ -10,6 +10,7 @@
 
 mod body_budget;
 mod clients;
+mod connector;
 mod deadline;
 mod decode;
 mod dial;
@@ -20,6 +21,7 @@ mod head;
 mod http;
 mod names;
 mod own;
+mod recorded;
 mod request;
 mod resolve_rule;
 mod resolver;
@@ -36,6 +38,7 @@ pub use error::{FetchError, SetupError};
 pub use guard::BlockedAddress;
 pub use http::HttpFetch;
 pub use own::OwnSeeds;
+pub use recorded::{SentHeads, TlsUsed};
 pub use request::{FetchRequest, RequestKind};
 pub(crate) use resolve_rule::read_file as read_resolve_file;
 pub use resolve_rule::{ResolveError, ResolveRule};

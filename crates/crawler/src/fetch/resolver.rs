@@ -8,10 +8,8 @@ use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-
 use super::ResolveRule;
-use super::dial::{Aim, Dial};
+use super::dial::Aim;
 use super::guard::AddressGuard;
 use super::names::{LookupError, Names};
 use super::own::without_dot;
@@ -106,18 +104,6 @@ fn by_rule(mut addrs: Vec<SocketAddr>, aim: &Aim) -> Result<Vec<SocketAddr>, NoA
         Some(rule) if addrs.is_empty() => Err(BlockedAddress::OtherPort { rule, port: aim.port }.into()),
         _ if addrs.is_empty() => Err(LookupError::NoAddress.into()),
         _ => Ok(addrs),
-    }
-}
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let resolver = self.clone();
-        let aim = Dial::aim();
-        Box::pin(async move {
-            let aim = aim.ok_or("a connection that no request asked for")?;
-            let found = resolver.look_up(name.as_str(), &aim).await?;
-            Ok(Box::new(found.into_iter()) as Addrs)
-        })
     }
 }
 

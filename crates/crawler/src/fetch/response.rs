@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use jiff::Timestamp;
 
+use super::TlsUsed;
 use super::body_budget::BodyPermit;
 
 /// A header section: names in lower case, values as sent, one entry a field line.
@@ -48,10 +49,15 @@ pub struct Response {
     pub truncated: Option<Truncation>,
     /// The address that answered.
     pub remote: Option<SocketAddr>,
+    /// What TLS was agreed on; none without TLS.
+    pub tls: Option<TlsUsed>,
     /// The request line and header section as sent, for the WARC request record. Ends with an empty line.
     ///
     /// A request over HTTP/2 is written down in the form of HTTP/1.1.
     pub request_head: Vec<u8>,
+    /// The status line and header section as sent, byte for byte. None over HTTP/2, where a head has no text, and where
+    /// twice `max_header_bytes` weren't enough.
+    pub response_head: Option<Vec<u8>>,
     /// The time from the call to the last byte of the body.
     pub elapsed: Duration,
     /// What the bodies take of the memory budget that all responses share; returned when the response is dropped.

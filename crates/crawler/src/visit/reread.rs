@@ -33,7 +33,7 @@ pub(crate) fn reread(
     let headers: Vec<(String, Vec<u8>)> = record
         .http_fields()
         .into_iter()
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.into_owned()))
         .collect();
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.filter_map(|(_, value)| std::str::from_utf8(value).ok()).collect();
@@ -51,6 +51,8 @@ pub(crate) fn reread(
         content_encoding: encoding,
         truncated: cut.or_else(|| record.field("WARC-Truncated").map(|_| Truncation::WireLimit)),
         remote: None,
+        tls: None,
+        response_head: None,
         request_head: Vec::new(),
         elapsed: std::time::Duration::ZERO,
         permit: BodyPermit::default(),

@@ -56,6 +56,38 @@ async fn a_response_is_returned_as_received() {
 }
 
 #[tokio::test]
+async fn heads_are_recorded_as_they_were_sent() {
+    let head = "HTTP/1.1 200 All Is Well\r\nSERVER:x \r\nset-COOKIE: a\r\nX-Empty:\r\nSet-Cookie: b\r\nbroken line\r\n\
+                X-Folded: c\r\n d\r\nContent-length: 2\r\n\r\n";
+    let answer = format!("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n{head}hi");
+    let seen = Arc::new(Mutex::new(String::new()));
+    let heard = Arc::clone(&seen);
+    let server = Server::start(move |mut conn| {
+        let (heard, answer) = (Arc::clone(&heard), answer.clone());
+        async move {
+            while let Some(request) = conn.request().await {
+                *heard.lock().unwrap() = request;
+                // In parts, so that the head comes in several reads.
+                for part in answer.as_bytes().chunks(60) {
+                    conn.send(part).await;
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    })
+    .await;
+    let http = HttpFetch::new(settings()).unwrap();
+    for path in ["/1", "/2"] {
+        let response = bounded(&http, server.request(path, RequestKind::Page)).await.unwrap();
+        assert_eq!(response.body, "hi");
+        assert_eq!(String::from_utf8(response.response_head.unwrap()).unwrap(), head);
+        assert_eq!(String::from_utf8(response.request_head).unwrap(), *seen.lock().unwrap());
+        assert_eq!(response.tls, None);
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
 async fn bodies_end_by_length_by_chunks_and_by_the_end_of_the_connection() {
     for bytes in [
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",

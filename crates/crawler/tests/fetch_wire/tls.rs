@@ -85,7 +85,7 @@ async fn speak_http1(mut stream: Stream) {
         let Ok(byte) = stream.read_u8().await else { return };
         head.push(byte);
     }
-    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret").await.unwrap();
+    stream.write_all(b"HTTP/1.1 200 Fine Enough\r\nContent-LENGTH: 6\r\n\r\nsecret").await.unwrap();
     stream.shutdown().await.unwrap();
 }
 
@@ -266,6 +266,13 @@ async fn fetch_as_the_child(servers: &str) {
             let response =
                 bounded(&http, request(&format!("https://{name}/"), RequestKind::Page)).await.unwrap();
             assert_eq!((response.version, &response.body[..]), (version, &b"secret"[..]));
+            let tls = response.tls.unwrap();
+            assert_eq!(tls.protocol, "tls/1.3");
+            assert!(tls.cipher_suite.starts_with("TLS_"), "{tls:?}");
+            let head = response.response_head.map(|head| String::from_utf8(head).unwrap());
+            // Over HTTP/2 a head has no text.
+            let sent = "HTTP/1.1 200 Fine Enough\r\nContent-LENGTH: 6\r\n\r\n";
+            assert_eq!(head.as_deref(), (version == "HTTP/1.1").then_some(sent));
         }
     }
     let error = bounded(&http, request("https://wrong.example/", RequestKind::Page)).await.unwrap_err();
