@@ -219,8 +219,9 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             encode(&Exchange {
                 url: lease.url.as_str(),
                 request_head: b"GET / HTTP/1.1\r\n\r\n",
+                response_head: None,
+                tls: None,
                 status: 200,
-                reason: "OK",
                 version: "HTTP/1.1",
                 headers: &headers,
                 wire_body: body.as_bytes(),

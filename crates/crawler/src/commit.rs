@@ -299,8 +299,8 @@ impl<S: Store> Committer<S> {
         let Some(warc) = &mut self.warc else { return Ok(()) };
         let mut appended = false;
         for page in pages {
-            if let Some(encoded) = page.warc.take() {
-                let place = warc.append(&encoded)?;
+            if let Some(mut encoded) = page.warc.take() {
+                let place = warc.append(&mut encoded)?;
                 seals.capture(&page.record.url, &encoded.bytes);
                 page.record.warc =
                     Some(Archived { file: place.file, offset: place.offset, length: place.length });

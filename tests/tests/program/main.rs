@@ -2,6 +2,7 @@
 
 mod accounts;
 mod adverse;
+mod archive;
 mod audit;
 mod bulk;
 mod consent;

@@ -427,7 +427,7 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
     let codings = headers.iter().filter(|(name, _)| name == "content-encoding");
     let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();
     let body = decode_body(Some(&codings.join(",")), body);
-    let mut document = Document::of(fields.iter().map(|(name, value)| (*name, *value)), &body);
+    let mut document = Document::of(fields.iter().map(|(name, value)| (*name, &**value)), &body);
     document.is_cut = record.field("WARC-Truncated").is_some();
     let input = ExtractInput {
         body: &body,

@@ -331,12 +331,13 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
     warc::encode(&Exchange {
         url: url.as_str(),
         request_head: &without_validators(&response.request_head),
+        response_head: response.response_head.as_deref(),
         status: response.status,
-        reason: "",
         version: response.version,
         headers: &response.headers,
         wire_body: &response.wire_body,
         truncated: is_cut_on_the_wire(response).then_some(warc::Truncated::Length),
+        tls: response.tls.map(|tls| (tls.protocol, tls.cipher_suite)),
         ip: response.remote.map(|address| address.ip()),
         fetched_at: requested.started.wall,
     })

@@ -22,9 +22,6 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
 
     let mut fields = Fields::new("response");
     say_where(&mut fields, exchange, &response_id);
-    if let Some(protocol) = protocol(exchange.version) {
-        fields.add("WARC-Protocol", protocol);
-    }
     if let Some(why) = exchange.truncated {
         fields.add("WARC-Truncated", why.as_str());
     }
@@ -34,7 +31,7 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     let record = fields.finish(head.len() + body.len());
     let dense = is_dense(exchange.headers);
     let mut bytes = Vec::with_capacity(if dense { body.len() + 2048 } else { body.len() / 3 + 2048 });
-    member::append(&mut bytes, &[record.as_bytes(), &head, body, END], dense);
+    let response = member::append_named(&mut bytes, &[record.as_bytes(), &head, body, END], dense);
     let response_length = bytes.len() as u64;
 
     let request = http_head::request_head(exchange.request_head);
@@ -44,9 +41,10 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     fields.add("WARC-Block-Digest", &sha1(&[&request]));
     fields.add("Content-Type", "application/http;msgtype=request");
     let record = fields.finish(request.len());
-    member::append(&mut bytes, &[record.as_bytes(), &request, END], false);
+    let request = member::append_named(&mut bytes, &[record.as_bytes(), &request, END], false);
 
-    Encoded { bytes, response_length, payload_digest, block_digest, record_id: response_id }
+    let stamps = vec![response, request];
+    Encoded { bytes, response_length, stamps, payload_digest, block_digest, record_id: response_id }
 }
 
 /// What ends every record (WARC 1.1 section 4).
@@ -59,11 +57,20 @@ fn say_where(fields: &mut Fields, exchange: &Exchange<'_>, id: &str) {
     if let Some(ip) = exchange.ip {
         fields.add("WARC-IP-Address", &ip.to_canonical().to_string());
     }
+    if let Some(protocol) = protocol(exchange.version) {
+        fields.add("WARC-Protocol", protocol);
+    }
+    if let Some((protocol, cipher_suite)) = exchange.tls {
+        fields.add("WARC-Protocol", protocol);
+        fields.add("WARC-Cipher-Suite", cipher_suite);
+    }
 }
 
-/// The token of the protocol, where the stored head can't name it itself.
+/// The token of the protocol: the stored head can't name HTTP/2 itself.
 fn protocol(version: &str) -> Option<&'static str> {
     match version {
+        "HTTP/1.0" => Some("http/1.0"),
+        "HTTP/1.1" => Some("http/1.1"),
         "HTTP/2" | "HTTP/2.0" => Some("h2"),
         "HTTP/3" | "HTTP/3.0" => Some("h3"),
         _ => None,
@@ -104,10 +111,11 @@ mod tests {
     use crate::warc::tests::exchange;
 
     #[test]
-    fn the_protocol_is_named_where_the_head_cannot_name_it() {
+    fn the_protocol_has_its_token() {
         for (version, protocol) in [
-            ("HTTP/1.0", None),
-            ("HTTP/1.1", None),
+            ("HTTP/0.9", None),
+            ("HTTP/1.0", Some("http/1.0")),
+            ("HTTP/1.1", Some("http/1.1")),
             ("HTTP/2", Some("h2")),
             ("HTTP/2.0", Some("h2")),
             ("HTTP/3.0", Some("h3")),

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use super::member::{self, Stamp};
+
 /// Why a body is shorter than what the server had (WARC 1.1 section 5.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Truncated {
@@ -31,10 +33,11 @@ pub struct Exchange<'a> {
     pub url: &'a str,
     /// The request's head in HTTP/1.1 form, as near as it is known; a missing blank line at its end is added.
     pub request_head: &'a [u8],
+    /// Status line and header section of the response as sent, byte for byte. Without it (over HTTP/2) the head is written from
+    /// what follows.
+    pub response_head: Option<&'a [u8]>,
     /// Status code.
     pub status: u16,
-    /// Reason phrase; empty if there was none.
-    pub reason: &'a str,
     /// Protocol spoken: `HTTP/1.0`, `HTTP/1.1`, `HTTP/2`, `HTTP/3`.
     pub version: &'a str,
     /// Header fields of the response, in the order received.
@@ -43,23 +46,36 @@ pub struct Exchange<'a> {
     pub wire_body: &'a [u8],
     /// Set if `wire_body` isn't the whole body.
     pub truncated: Option<Truncated>,
+    /// What TLS was agreed on, as `WARC-Protocol` and `WARC-Cipher-Suite` name it: `tls/1.3`, `TLS_AES_256_GCM_SHA384`.
+    pub tls: Option<(&'a str, &'a str)>,
     /// Address of the server, where known.
     pub ip: Option<IpAddr>,
     /// When the request was sent.
     pub fetched_at: jiff::Timestamp,
 }
 
-/// Two encoded records, ready to be appended to a file.
+/// Encoded records, ready to be appended to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
-    /// The response's member, then the request's.
+    /// The members: the response's, then the request's.
     pub bytes: Vec<u8>,
-    /// Length of the first of the two members.
+    /// Length of the first of the members.
     pub response_length: u64,
+    /// Where the writer enters the `warcinfo` record of the file.
+    pub(super) stamps: Vec<Stamp>,
     /// Digest of the stored body: `sha1:` and base 32.
     pub payload_digest: String,
     /// Digest of the stored head and body: `sha1:` and base 32.
     pub block_digest: String,
     /// `WARC-Record-ID` of the response, with its angle brackets.
     pub record_id: String,
+}
+
+impl Encoded {
+    /// Enters the `warcinfo` record of the file that the records go to.
+    pub(super) fn enter(&mut self, info_id: &str) {
+        for stamp in &self.stamps {
+            member::stamp(&mut self.bytes, stamp, info_id);
+        }
+    }
 }

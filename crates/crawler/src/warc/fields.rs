@@ -1,5 +1,8 @@
 //! The head of a WARC record: version line and named fields.
 
+/// The line that begins each record.
+pub(super) const VERSION: &str = "WARC/1.1\r\n";
+
 /// A record's head under construction. Nothing that goes in can end a line early: see [`Fields::add`].
 #[derive(Debug)]
 pub(super) struct Fields(String);
@@ -8,7 +11,7 @@ impl Fields {
     /// Starts a head of the given `WARC-Type`.
     pub(super) fn new(kind: &str) -> Self {
         let mut fields = Self(String::with_capacity(768));
-        fields.0.push_str("WARC/1.1\r\n");
+        fields.0.push_str(VERSION);
         fields.add("WARC-Type", kind);
         fields
     }

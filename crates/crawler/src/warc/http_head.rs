@@ -4,37 +4,100 @@ use super::exchange::Exchange;
 
 /// Status line and header fields, so changed that they describe the stored body (see the module's own text).
 pub(super) fn response_head(exchange: &Exchange<'_>) -> Vec<u8> {
-    let length = exchange.wire_body.len().to_string();
-    let has_no_body = matches!(exchange.status, 100..=199 | 204 | 304);
-    let any = |wanted: &str, is_so: &dyn Fn(&[u8]) -> bool| {
-        exchange.headers.iter().any(|(name, value)| name.eq_ignore_ascii_case(wanted) && is_so(value))
-    };
-    let was_framed = any("transfer-encoding", &|_| true);
-    let wrong_length = any("content-length", &|value| value.trim_ascii() != length.as_bytes());
-    let replaced = !has_no_body && (was_framed || wrong_length);
+    match exchange.response_head {
+        Some(sent) => as_sent(exchange, sent),
+        None => written(exchange),
+    }
+}
 
+/// The head byte for byte, except for the names of fields that the stored body makes untrue. A head whose lines don't end with CR LF
+/// gets such ends, and loses other control characters that end a line: a reader has to find the body.
+fn as_sent(exchange: &Exchange<'_>, sent: &[u8]) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = sent
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .skip_while(|line| line.is_empty())
+        .collect();
+    while lines.last().is_some_and(|line| line.is_empty()) {
+        lines.pop();
+    }
+    let names: Vec<&[u8]> = lines.iter().map(|line| name_of(line)).collect();
+    let values = lines.iter().zip(&names).map(|(line, name)| line.get(name.len() + 1..).unwrap_or_default());
+    let framing = Framing::of(exchange, names.iter().map(|name| name.trim_ascii()).zip(values));
+    let mut head = Vec::with_capacity(sent.len() + 64);
+    for (index, (line, name)) in lines.iter().zip(&names).enumerate() {
+        if index > 0 && framing.is_renamed(name.trim_ascii()) {
+            head.extend_from_slice(ORIGINAL);
+        }
+        extend_clean(&mut head, line);
+        head.extend_from_slice(b"\r\n");
+    }
+    framing.finish(&mut head);
+    head
+}
+
+/// The name of a field line, up to its colon; empty for a line that continues another one, or is no field.
+fn name_of(line: &[u8]) -> &[u8] {
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default();
+    if name.len() == line.len() || line.starts_with(b" ") || line.starts_with(b"\t") { &[] } else { name }
+}
+
+/// A head in the form of HTTP/1.1 for a response that has none as text: over HTTP/2 there is no reason phrase, and names are in lower case.
+fn written(exchange: &Exchange<'_>) -> Vec<u8> {
+    let lines = exchange.headers.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
+    let framing = Framing::of(exchange, lines);
     let mut head =
         Vec::with_capacity(64 + exchange.headers.iter().map(|(n, v)| n.len() + v.len() + 4).sum::<usize>());
     head.extend_from_slice(if exchange.version == "HTTP/1.0" { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
-    head.extend_from_slice(format!("{:03} ", exchange.status).as_bytes());
-    extend_clean(&mut head, exchange.reason.as_bytes());
-    head.extend_from_slice(b"\r\n");
+    head.extend_from_slice(format!("{:03} \r\n", exchange.status).as_bytes());
     for (name, value) in exchange.headers {
-        let is_framing = name.eq_ignore_ascii_case("transfer-encoding")
-            || replaced && name.eq_ignore_ascii_case("content-length");
-        if is_framing {
-            head.extend_from_slice(b"X-Archive-Orig-");
+        if framing.is_renamed(name.as_bytes()) {
+            head.extend_from_slice(ORIGINAL);
         }
         head.extend(name.bytes().map(|byte| if is_tchar(byte) { byte } else { b'_' }));
         head.extend_from_slice(b": ");
         extend_clean(&mut head, value);
         head.extend_from_slice(b"\r\n");
     }
-    if replaced {
-        head.extend_from_slice(format!("Content-Length: {length}\r\n").as_bytes());
-    }
-    head.extend_from_slice(b"\r\n");
+    framing.finish(&mut head);
     head
+}
+
+/// What a field is renamed with that the stored body makes untrue.
+const ORIGINAL: &[u8] = b"X-Archive-Orig-";
+
+/// What of a head doesn't fit the stored body.
+#[derive(Debug)]
+struct Framing {
+    length: usize,
+    /// The length has to be said anew.
+    is_replaced: bool,
+}
+
+impl Framing {
+    fn of<'a>(exchange: &Exchange<'_>, mut lines: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Self {
+        let length = exchange.wire_body.len();
+        let has_no_body = matches!(exchange.status, 100..=199 | 204 | 304);
+        let is_untrue = |(name, value): (&[u8], &[u8])| {
+            name.eq_ignore_ascii_case(b"transfer-encoding")
+                || name.eq_ignore_ascii_case(b"content-length")
+                    && value.trim_ascii() != length.to_string().as_bytes()
+        };
+        let is_replaced = !has_no_body && lines.any(is_untrue);
+        Self { length, is_replaced }
+    }
+
+    fn is_renamed(&self, name: &[u8]) -> bool {
+        name.eq_ignore_ascii_case(b"transfer-encoding")
+            || self.is_replaced && name.eq_ignore_ascii_case(b"content-length")
+    }
+
+    fn finish(&self, head: &mut Vec<u8>) {
+        if self.is_replaced {
+            head.extend_from_slice(format!("Content-Length: {}\r\n", self.length).as_bytes());
+        }
+        head.extend_from_slice(b"\r\n");
+    }
 }
 
 /// Adds text of a server without what could end its line.
@@ -108,7 +171,7 @@ mod tests {
                 .collect();
             let body = vec![b'x'; *length];
             let mut sent = exchange("http://a.test/", &headers, &body);
-            (sent.status, sent.reason) = (*status, "");
+            sent.status = *status;
             let fields: Vec<_> = stored.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
             let fields = fields.concat();
             let head = String::from_utf8(response_head(&sent)).unwrap();
@@ -119,14 +182,47 @@ mod tests {
     #[test]
     fn http_2_and_later_are_written_as_1_1() {
         for (version, line) in [
-            ("HTTP/1.0", "HTTP/1.0 200 OK\r\n"),
-            ("HTTP/1.1", "HTTP/1.1 200 OK\r\n"),
-            ("HTTP/2", "HTTP/1.1 200 OK\r\n"),
-            ("HTTP/3.0", "HTTP/1.1 200 OK\r\n"),
+            ("HTTP/1.0", "HTTP/1.0 200 \r\n"),
+            ("HTTP/1.1", "HTTP/1.1 200 \r\n"),
+            ("HTTP/2", "HTTP/1.1 200 \r\n"),
+            ("HTTP/3.0", "HTTP/1.1 200 \r\n"),
         ] {
             let mut sent = exchange("http://a.test/", &[], b"");
             sent.version = version;
             assert!(response_head(&sent).starts_with(line.as_bytes()));
+        }
+    }
+
+    /// Head as sent, length of the stored body, head as stored.
+    const SENT: &[(&str, usize, &str)] = &[
+        (
+            "HTTP/1.1 200 All Is Well\r\nSERVER:x \r\nset-cookie: a\r\nX-b:\tc\r\nSet-Cookie: d\r\nContent-length:5\r\n\r\n",
+            5,
+            "HTTP/1.1 200 All Is Well\r\nSERVER:x \r\nset-cookie: a\r\nX-b:\tc\r\nSet-Cookie: d\r\nContent-length:5\r\n\r\n",
+        ),
+        ("HTTP/1.1 200\r\n\r\n", 5, "HTTP/1.1 200\r\n\r\n"),
+        (
+            "HTTP/1.1 200 OK\r\nTRANSFER-encoding : chunked\r\nA: b\r\n\r\n",
+            5,
+            "HTTP/1.1 200 OK\r\nX-Archive-Orig-TRANSFER-encoding : chunked\r\nA: b\r\nContent-Length: 5\r\n\r\n",
+        ),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nA: b\r\n Content-Length: 7\r\n\r\n",
+            5,
+            "HTTP/1.1 200 OK\r\nX-Archive-Orig-Content-Length: 9\r\nA: b\r\n Content-Length: 7\r\nContent-Length: 5\r\n\r\n",
+        ),
+        ("HTTP/1.1 200 OK\nA: b\n\n", 0, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        ("HTTP/1.1 200 OK\r\nA: b\rc\0d\r\n\r\n", 0, "HTTP/1.1 200 OK\r\nA: b c d\r\n\r\n"),
+        ("HTTP/1.1 200 OK\r\nno field\r\n: x\r\n\r\n", 0, "HTTP/1.1 200 OK\r\nno field\r\n: x\r\n\r\n"),
+    ];
+
+    #[test]
+    fn a_head_is_stored_as_it_was_sent() {
+        for (sent, length, stored) in SENT {
+            let body = vec![b'x'; *length];
+            let mut exchange = exchange("http://a.test/", &[], &body);
+            exchange.response_head = Some(sent.as_bytes());
+            assert_eq!(String::from_utf8(response_head(&exchange)).unwrap(), *stored);
         }
     }
 

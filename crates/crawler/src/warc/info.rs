@@ -21,8 +21,8 @@ pub struct WarcInfo {
     pub started_at: jiff::Timestamp,
 }
 
-/// Encodes the `warcinfo` record of the file with the given name.
-pub(super) fn encode(info: &WarcInfo, file: &str) -> Vec<u8> {
+/// Encodes the `warcinfo` record of the file with the given name; returns its ID as well.
+pub(super) fn encode(info: &WarcInfo, file: &str) -> (Vec<u8>, String) {
     let mut block = String::new();
     let mut say = |name: &str, value: &str| add(&mut block, name, value);
     say("software", &info.software);
@@ -36,7 +36,8 @@ pub(super) fn encode(info: &WarcInfo, file: &str) -> Vec<u8> {
     say("isPartOf", &info.is_part_of);
 
     let mut fields = Fields::new("warcinfo");
-    fields.add("WARC-Record-ID", &record_id(&[b"warcinfo", file.as_bytes(), block.as_bytes()]));
+    let id = record_id(&[b"warcinfo", file.as_bytes(), block.as_bytes()]);
+    fields.add("WARC-Record-ID", &id);
     fields.add("WARC-Date", &date(info.started_at));
     fields.add("WARC-Filename", file);
     fields.add("WARC-Block-Digest", &sha1(&[block.as_bytes()]));
@@ -45,5 +46,5 @@ pub(super) fn encode(info: &WarcInfo, file: &str) -> Vec<u8> {
 
     let mut bytes = Vec::new();
     member::append(&mut bytes, &[head.as_bytes(), block.as_bytes(), b"\r\n\r\n"], false);
-    bytes
+    (bytes, id)
 }

@@ -1,14 +1,25 @@
 //! Gzip members (RFC 1952): each record is one, so that a reader can begin at any record's offset.
+//!
+//! A record names the `warcinfo` record of its file, and that is known only when it is written. So a member begins with a stored
+//! block that has the name's place, and the checksum of what follows is kept: the name is entered without compressing again.
+
+use std::cell::RefCell;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
-use std::cell::RefCell;
+
+use super::fields::VERSION;
 
 /// How hard to compress. Level 1 costs a third of the usual level 6 and gives pages about a tenth more
 /// bytes.
 const LEVEL: u32 = 1;
 
-/// Window of 32 KiB, the largest.
-const WINDOW_BITS: u8 = 15;
+/// What stands for the name until it is known; names have this length.
+const NO_NAME: &str = "<urn:uuid:00000000-0000-0000-0000-000000000000>";
+
+const NAME_FIELD: &str = "WARC-Warcinfo-ID: ";
+
+/// Compression method deflate, no flags, no time, fastest, unknown system (RFC 1952 section 2.3.1).
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 thread_local! {
     // A compressor's state is about 250 KB: made once per thread, reset for each member.
@@ -17,7 +28,18 @@ thread_local! {
 }
 
 fn compressor(level: u32) -> Compress {
-    Compress::new_gzip(Compression::new(level), WINDOW_BITS)
+    Compress::new(Compression::new(level), false)
+}
+
+/// Where a member wants the name of its file's `warcinfo` record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// First byte of the member.
+    from: usize,
+    /// First byte behind it.
+    to: usize,
+    /// Checksum and length of what follows the line with the name.
+    rest: (u32, u64),
 }
 
 /// Appends one gzip member holding the parts, one after the other, to `out`.
@@ -25,14 +47,76 @@ fn compressor(level: u32) -> Compress {
 /// `dense` says that the parts are compressed already: then they are stored as they are, at a tenth of the
 /// cost.
 pub(super) fn append(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) {
+    out.extend_from_slice(&HEADER);
+    let sum = deflate(out, parts, dense);
+    trailer(out, sum.finalize(), parts.iter().map(|part| part.len()).sum());
+}
+
+/// Appends a member as [`append`] does, of a record whose first part begins with the version line; behind that line there is the
+/// place for a name.
+pub(super) fn append_named(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) -> Stamp {
+    let from = out.len();
+    out.extend_from_slice(&HEADER);
+    let line = name_line(NO_NAME);
+    let length = line.len() as u16;
+    // A stored block that isn't the last one (RFC 1951 section 3.2.4).
+    out.push(0);
+    out.extend(length.to_le_bytes());
+    out.extend((!length).to_le_bytes());
+    out.extend_from_slice(line.as_bytes());
+    let first = parts.first().map_or(&[][..], |part| part.strip_prefix(VERSION.as_bytes()).unwrap_or(part));
+    let parts: Vec<&[u8]> = std::iter::once(first).chain(parts.iter().skip(1).copied()).collect();
+    let rest = deflate(out, &parts, dense);
+    let amount: usize = parts.iter().map(|part| part.len()).sum();
+    let rest = (rest.finalize(), amount as u64);
+    trailer(out, checksum(&line, rest), line.len() + amount);
+    Stamp { from, to: out.len(), rest }
+}
+
+/// Enters the name of a `warcinfo` record into a member of [`append_named`].
+pub(super) fn stamp(bytes: &mut [u8], stamp: &Stamp, name: &str) {
+    let line = name_line(name);
+    let member = &mut bytes[stamp.from..stamp.to];
+    let place = HEADER.len() + 5;
+    if line.len() != name_line(NO_NAME).len() || member.len() < place + line.len() + 8 {
+        return;
+    }
+    member[place..place + line.len()].copy_from_slice(line.as_bytes());
+    let trailer = member.len() - 8;
+    let sum = checksum(&line, stamp.rest);
+    member[trailer..trailer + 4].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn name_line(name: &str) -> String {
+    format!("{VERSION}{NAME_FIELD}{name}\r\n")
+}
+
+fn checksum(line: &str, (sum, amount): (u32, u64)) -> u32 {
+    let mut whole = crc32fast::Hasher::new();
+    whole.update(line.as_bytes());
+    whole.combine(&crc32fast::Hasher::new_with_initial_len(sum, amount));
+    whole.finalize()
+}
+
+/// Appends checksum and length, modulo 2^32 (RFC 1952 section 2.3.1).
+fn trailer(out: &mut Vec<u8>, sum: u32, length: usize) {
+    out.extend(sum.to_le_bytes());
+    out.extend((length as u32).to_le_bytes());
+}
+
+/// Appends the parts as one deflate stream; returns their checksum.
+fn deflate(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) -> crc32fast::Hasher {
     let state = if dense { &STORING } else { &PACKING };
+    let mut sum = crc32fast::Hasher::new();
     state.with_borrow_mut(|compress| {
         compress.reset();
         for part in parts {
+            sum.update(part);
             feed(compress, part, out, FlushCompress::None);
         }
         feed(compress, &[], out, FlushCompress::Finish);
     });
+    sum
 }
 
 fn feed(compress: &mut Compress, mut input: &[u8], out: &mut Vec<u8>, flush: FlushCompress) {

@@ -5,14 +5,14 @@
 //! ```
 //!
 //! **What is stored.** A `request` and a `response` record for every exchange, joined by
-//! `WARC-Concurrent-To`. The response's block is the status line, the header fields in the order received,
-//! and the body *as on the wire with the transfer coding removed*: a `Content-Encoding` (gzip, br, zstd) is
-//! kept as sent, chunked framing is not, since the HTTP library has taken it off before anybody can see it.
-//! So that the stored head describes the stored body, a `Transfer-Encoding` field is kept under the name
-//! `X-Archive-Orig-Transfer-Encoding` and a right `Content-Length` is added; a `Content-Length` that doesn't
-//! fit the stored body (a cut-off one) is kept as `X-Archive-Orig-Content-Length` likewise. HTTP/2 and later
-//! have no textual head: it is written as `HTTP/1.1`, which is what readers take, and `WARC-Protocol` names
-//! the protocol spoken.
+//! `WARC-Concurrent-To`. The response's block is the status line and the header fields byte for byte as the server sent them (case,
+//! order, repeats and reason phrase included), and the body *as on the wire with the transfer coding removed*: a
+//! `Content-Encoding` (gzip, br, zstd) is kept as sent, chunked framing is not. So that the stored head describes the stored
+//! body, a `Transfer-Encoding` field is kept under the name `X-Archive-Orig-Transfer-Encoding` and a right `Content-Length` is
+//! added; a `Content-Length` that doesn't fit the stored body (a cut-off one) is kept as `X-Archive-Orig-Content-Length`
+//! likewise. Lines end with CR LF whatever the server ended them with, since readers look for that. HTTP/2 and later have
+//! no textual head: it is written as `HTTP/1.1` without a reason phrase, names in lower case, which is what other crawlers write and readers
+//! take, and `WARC-Protocol` names the protocol spoken (iipc/warc-specifications#15 and #42).
 //!
 //! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools
 //! compare. They guard against damage, not against forgery. The payload digest covers the stored body before

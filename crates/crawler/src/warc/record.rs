@@ -1,5 +1,7 @@
 //! One WARC record as read back, and what can be wrong with it.
 
+use std::borrow::Cow;
+
 use super::digest::sha1;
 
 /// A record: its named fields and its block.
@@ -112,23 +114,42 @@ impl Record {
         self.block.split_at_checked(head_end + 4)
     }
 
-    /// Returns the header fields of a request or response as stored, in order; empty for other records.
-    pub fn http_fields(&self) -> Vec<(&str, &[u8])> {
+    /// Returns the header fields of a request or response as stored, in order; empty for other records. Names have the case that they were
+    /// sent in; values are without white space around them, and a line that continues another one belongs to its value, its line end
+    /// replaced by spaces (RFC 9112 section 5.2).
+    pub fn http_fields(&self) -> Vec<(&str, Cow<'_, [u8]>)> {
         let Some((head, _)) = self.http() else { return Vec::new() };
-        let mut fields = Vec::new();
-        let mut rest = head;
-        while let Some(end) = memchr::memmem::find(rest, b"\r\n") {
-            let line = &rest[..end];
-            rest = &rest[end + 2..];
-            if let Some(colon) = memchr::memchr(b':', line)
-                && let Ok(name) = std::str::from_utf8(&line[..colon])
-                && !name.starts_with("HTTP/")
-            {
-                fields.push((name, line[colon + 1..].strip_prefix(b" ").unwrap_or(&line[colon + 1..])));
+        let mut fields: Vec<(&str, Cow<'_, [u8]>)> = Vec::new();
+        let mut is_field = false;
+        for line in
+            head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).skip(1)
+        {
+            if line.starts_with(b" ") || line.starts_with(b"\t") {
+                if let Some((_, value)) = fields.last_mut().filter(|_| is_field) {
+                    *value = [value, b"  ".as_slice(), trim(line, false)].concat().into();
+                }
+                continue;
+            }
+            let colon = memchr::memchr(b':', line).unwrap_or_default();
+            let name = std::str::from_utf8(trim(&line[..colon], false)).unwrap_or_default();
+            is_field = !name.is_empty();
+            if is_field {
+                fields.push((name, trim(&line[colon + 1..], true).into()));
             }
         }
         fields
     }
+}
+
+/// Takes away spaces and tabs at the end, and at the beginning too.
+fn trim(mut text: &[u8], both: bool) -> &[u8] {
+    while let [rest @ .., b' ' | b'\t'] = text {
+        text = rest;
+    }
+    while both && let [b' ' | b'\t', rest @ ..] = text {
+        text = rest;
+    }
+    text
 }
 
 #[cfg(test)]
@@ -175,6 +196,21 @@ mod tests {
         ] {
             assert_eq!(record_with(old, new).unwrap_err(), fault, "{old:?} -> {new:?}");
         }
+    }
+
+    #[test]
+    fn fields_are_read_as_the_client_reads_them() {
+        let fields = "HTTP/1.1 200 OK\r\nX-A:b\r\nX-C : \t d \r\n: none\r\nno field\r\nX-E: f,\r\n g\r\n\th\r\nX-I:\r\n\r\n";
+        let record = Record {
+            offset: 0,
+            length: 0,
+            fields: vec![("Content-Type".to_owned(), "application/http;msgtype=response".to_owned())],
+            block: fields.as_bytes().to_vec(),
+        };
+        let read = record.http_fields();
+        let read: Vec<_> =
+            read.iter().map(|(name, value)| (*name, std::str::from_utf8(value).unwrap())).collect();
+        assert_eq!(read, [("X-A", "b"), ("X-C", "d"), ("X-E", "f,   g  \th"), ("X-I", "")]);
     }
 
     #[test]

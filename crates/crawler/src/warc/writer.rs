@@ -33,6 +33,8 @@ struct Current {
     info_length: u64,
     is_unsynced: bool,
     is_torn: bool,
+    /// `WARC-Record-ID` of the `warcinfo` record.
+    info_id: String,
 }
 
 impl WarcWriter {
@@ -54,13 +56,13 @@ impl WarcWriter {
         })
     }
 
-    /// Appends both records of an exchange, whole or not at all, and says where the response lies. Not
-    /// durable before [`WarcWriter::sync`].
+    /// Appends the records of an exchange, whole or not at all, and says where the response lies. Enters the ID of the file's
+    /// `warcinfo` record into them. Not durable before [`WarcWriter::sync`].
     ///
     /// # Errors
     /// [`Error::Io`] where the system refuses: the file has been cut back to its last whole record and may be
     /// appended to again. [`Error::Torn`] where that failed as well.
-    pub fn append(&mut self, encoded: &Encoded) -> Result<Location> {
+    pub fn append(&mut self, encoded: &mut Encoded) -> Result<Location> {
         let size = encoded.bytes.len() as u64;
         if let Some(current) = &mut self.current
             && current.length > current.info_length
@@ -74,6 +76,7 @@ impl WarcWriter {
             None => self.begin_file()?,
         };
         let current = self.current.insert(current);
+        encoded.enter(&current.info_id);
         let offset = current.length;
         current.append(&encoded.bytes)?;
         Ok(Location { file: current.name.clone(), offset, length: encoded.response_length })
@@ -121,9 +124,17 @@ impl WarcWriter {
         let file =
             OpenOptions::new().append(true).create_new(true).open(&path).map_err(Error::io("make", &path))?;
         self.is_dir_unsynced = true;
-        let mut current =
-            Current { file, name, path, length: 0, info_length: 0, is_unsynced: true, is_torn: false };
-        let warcinfo = info::encode(&self.info, &current.name);
+        let (warcinfo, info_id) = info::encode(&self.info, &name);
+        let mut current = Current {
+            file,
+            name,
+            path,
+            length: 0,
+            info_length: 0,
+            is_unsynced: true,
+            is_torn: false,
+            info_id,
+        };
         if let Err(refused) = current.append(&warcinfo) {
             // Best effort: an empty file is no harm, the next start removes it.
             drop(std::fs::remove_file(&current.path));
@@ -180,19 +191,19 @@ mod tests {
     fn a_failed_write_stops_the_writer_until_its_rest_is_truncated() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
-        writer.append(&page(0)).unwrap();
+        writer.append(&mut page(0)).unwrap();
         let committed = writer.position().unwrap();
         // A handle that may only read stands for a file system that turned read-only.
         let current = writer.current.as_mut().unwrap();
         let writable = std::mem::replace(&mut current.file, File::open(&current.path).unwrap());
-        assert!(matches!(writer.append(&page(1)), Err(Error::Torn { .. })));
+        assert!(matches!(writer.append(&mut page(1)), Err(Error::Torn { .. })));
         writer.current.as_mut().unwrap().file = writable;
         assert!(
-            matches!(writer.append(&page(1)), Err(Error::Torn { .. })),
+            matches!(writer.append(&mut page(1)), Err(Error::Torn { .. })),
             "before the cut nothing is written"
         );
         writer.roll_back_to(Some(&committed)).unwrap();
-        writer.append(&page(1)).unwrap();
+        writer.append(&mut page(1)).unwrap();
         assert!(writer.position().unwrap().offset > committed.offset);
     }
 
@@ -204,7 +215,7 @@ mod tests {
         assert!(matches!(opened, Err(Error::Io { doing: "make", .. })));
         let mut writer = WarcWriter::open(&dir.path().join("gone"), &info(), u64::MAX).unwrap();
         std::fs::remove_dir(dir.path().join("gone")).unwrap();
-        assert!(matches!(writer.append(&page(0)), Err(Error::Io { doing: "make", .. })));
+        assert!(matches!(writer.append(&mut page(0)), Err(Error::Io { doing: "make", .. })));
         assert_eq!(writer.position(), None);
     }
 }

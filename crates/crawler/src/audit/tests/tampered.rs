@@ -171,8 +171,9 @@ fn captured(url: &str, body: &str) -> crate::warc::Encoded {
     encode(&Exchange {
         url,
         request_head: b"GET / HTTP/1.1\r\n\r\n",
+        response_head: None,
+        tls: None,
         status: 200,
-        reason: "OK",
         version: "HTTP/1.1",
         headers: &[("content-type".to_owned(), b"text/html".to_vec())],
         wire_body: body.as_bytes(),

@@ -50,8 +50,8 @@ fn a_resumed_run_continues_in_a_file_of_its_own_and_drops_what_was_never_committ
         // A run that is killed: two pages in a new file, half a page behind them, nothing committed.
         let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
         assert_eq!(writer.position(), None);
-        let killed = writer.append(&page(run)).unwrap();
-        writer.append(&page(run + 1)).unwrap();
+        let killed = writer.append(&mut page(run)).unwrap();
+        writer.append(&mut page(run + 1)).unwrap();
         shorten(&dir.path().join(&killed.file), writer.position().unwrap().offset - 9);
         drop(writer);
         let repaired = repair(dir.path(), Some(&committed)).unwrap();
@@ -134,7 +134,7 @@ fn files_are_rolled_before_they_grow_too_large() {
     let mut writer = WarcWriter::open(dir.path(), &info(), 3000).unwrap();
     let mut files = std::collections::BTreeSet::new();
     for number in 0..20 {
-        files.insert(writer.append(&page(number)).unwrap().file);
+        files.insert(writer.append(&mut page(number)).unwrap().file);
     }
     writer.sync().unwrap();
     assert!((5..=20).contains(&files.len()), "{files:?}");
@@ -148,7 +148,7 @@ fn files_are_rolled_before_they_grow_too_large() {
     // A limit below the size of any record: one exchange per file, no endless empty files.
     let dir = tempfile::tempdir().unwrap();
     let mut writer = WarcWriter::open(dir.path(), &info(), 1).unwrap();
-    let files: Vec<_> = (0..3).map(|number| writer.append(&page(number)).unwrap().file).collect();
+    let files: Vec<_> = (0..3).map(|number| writer.append(&mut page(number)).unwrap().file).collect();
     assert_eq!(files.last().map(String::as_str), Some("crawl-20260301120000-00003.warc.gz"));
 }
 
@@ -157,11 +157,11 @@ fn a_failed_commit_is_rolled_back_also_over_a_new_file() {
     let dir = tempfile::tempdir().unwrap();
     for limit in [u64::MAX, 1] {
         let mut writer = WarcWriter::open(dir.path(), &info(), limit).unwrap();
-        writer.append(&page(0)).unwrap();
+        writer.append(&mut page(0)).unwrap();
         let committed = writer.position().unwrap();
-        writer.append(&page(1)).unwrap();
+        writer.append(&mut page(1)).unwrap();
         writer.roll_back_to(Some(&committed)).unwrap();
-        writer.append(&page(2)).unwrap();
+        writer.append(&mut page(2)).unwrap();
         let Position { file, offset } = writer.position().unwrap();
         writer.sync().unwrap();
         assert_eq!(dir.path().join(&file).metadata().unwrap().len(), offset);
@@ -173,7 +173,7 @@ fn a_failed_commit_is_rolled_back_also_over_a_new_file() {
         assert!(pages.iter().all(|url| !url.ends_with("/1")) && pages.iter().any(|url| url.ends_with("/2")));
     }
     let mut writer = WarcWriter::open(&dir.path().join("new"), &info(), u64::MAX).unwrap();
-    writer.append(&page(0)).unwrap();
+    writer.append(&mut page(0)).unwrap();
     writer.roll_back_to(None).unwrap();
-    assert_eq!(writer.append(&page(1)).unwrap().file, "crawl-20260301120000-00002.warc.gz");
+    assert_eq!(writer.append(&mut page(1)).unwrap().file, "crawl-20260301120000-00002.warc.gz");
 }

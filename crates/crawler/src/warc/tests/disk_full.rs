@@ -16,7 +16,7 @@ fn writes_until_the_disk_is_full() {
     let mut writer = WarcWriter::open(dir.as_ref(), &info(), u64::MAX).unwrap();
     let mut appended = 0;
     let refused = loop {
-        match writer.append(&page(appended)) {
+        match writer.append(&mut page(appended)) {
             Ok(_) => appended += 1,
             Err(refused) => break refused,
         }
@@ -24,7 +24,7 @@ fn writes_until_the_disk_is_full() {
     };
     assert!(matches!(refused, Error::Io { doing: "write to", .. }), "{refused}");
     // Refused again, and still whole.
-    assert!(writer.append(&page(appended + 50)).is_err());
+    assert!(writer.append(&mut page(appended + 50)).is_err());
     writer.sync().unwrap();
     let end = writer.position().unwrap();
     let path = std::path::Path::new(&dir).join(end.file);

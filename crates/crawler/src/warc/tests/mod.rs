@@ -22,12 +22,13 @@ pub(super) fn exchange<'a>(url: &'a str, headers: &'a [(String, Vec<u8>)], body:
     Exchange {
         url,
         request_head: b"GET / HTTP/1.1\r\nHost: www.example.org\r\n\r\n",
+        response_head: None,
         status: 200,
-        reason: "OK",
         version: "HTTP/1.1",
         headers,
         wire_body: body,
         truncated: None::<Truncated>,
+        tls: None,
         ip: Some("192.0.2.7".parse().unwrap()),
         fetched_at: "2026-03-01T12:00:01.25Z".parse().unwrap(),
     }
@@ -45,7 +46,7 @@ pub(super) fn archive(dir: &Path, pages: usize) -> Vec<Position> {
     let mut writer = WarcWriter::open(dir, &info(), u64::MAX).unwrap();
     let mut positions = Vec::new();
     for number in 0..pages {
-        writer.append(&page(number)).unwrap();
+        writer.append(&mut page(number)).unwrap();
         positions.extend(writer.position());
     }
     writer.sync().unwrap();
