@@ -39,7 +39,7 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The `WARC-Target-URI` of every response record in the archives of a directory, in the order of the files.
+/// The `WARC-Target-URI` of every response record of a page in the archives of a directory, in the order of the files.
 ///
 /// # Panics
 /// If the directory can't be read.
@@ -49,12 +49,18 @@ pub fn archived_responses(directory: &Path) -> Vec<String> {
         let bytes = fs::read(&path).expect("a file that was just listed");
         let plain = unpacked(&bytes).pop().unwrap_or_default();
         let text = String::from_utf8_lossy(&plain);
-        for record in text.split("WARC/1.1\r\n").filter(|record| record.contains("WARC-Type: response\r\n")) {
+        for record in text.split("WARC/1.1\r\n").filter(|record| is_page(record)) {
             let uri = record.lines().find_map(|line| line.strip_prefix("WARC-Target-URI: "));
             found.extend(uri.map(str::to_owned));
         }
     }
     found
+}
+
+/// Whether a record is a response, and none to a request for robots.txt, a sitemap or a consent file.
+fn is_page(record: &str) -> bool {
+    let head = record.split("\r\n\r\n").next().unwrap_or_default();
+    head.contains("WARC-Type: response\r\n") && !head.contains("\r\nCrawl-Purpose: ")
 }
 
 /// Every value of a crawl's database, with the name of its tree and its key, as it is and with what was packed into it.

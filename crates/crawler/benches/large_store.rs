@@ -221,6 +221,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
                 request_head: b"GET / HTTP/1.1\r\n\r\n",
                 response_head: None,
                 tls: None,
+                purpose: None,
                 status: 200,
                 version: "HTTP/1.1",
                 headers: &headers,
@@ -268,6 +269,7 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
             keeps_links: false,
             blanks_links: false,
             warc: encoded,
+            discovery: None,
             text: None,
         });
         let counts = HostCounts { pages: 1, requests: 1, ..HostCounts::default() };

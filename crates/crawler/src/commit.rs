@@ -3,6 +3,7 @@
 //! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
 //! is acknowledged survives kill -9 and power loss. The ledger gets a digest of each record and capture that is stored.
 
+mod discovered;
 mod seals;
 
 use std::path::{Path, PathBuf};
@@ -86,8 +87,23 @@ pub struct SettledPage {
     pub blanks_links: bool,
     /// What goes to the archive.
     pub warc: Option<Encoded>,
+    /// How its URL was found; none where the record is changed without a visit.
+    pub discovery: Option<Box<Discovery>>,
     /// What goes to the full-text index.
     pub text: Option<Box<MainText>>,
+}
+
+/// How a URL was found, for the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovery {
+    /// The page that it was found on; none for seeds.
+    pub via: Option<String>,
+    /// Links from a seed.
+    pub depth: u32,
+    /// Redirects that led here, in a row.
+    pub redirects: u8,
+    /// Of a visit that left the record of an earlier one as it is: when it was settled, and the status of its response.
+    pub kept: Option<(jiff::Timestamp, Option<u16>)>,
 }
 
 /// Everything that lands together.
@@ -99,6 +115,8 @@ pub struct Batch {
     pub writes: Vec<Write>,
     /// Settled pages.
     pub pages: Vec<SettledPage>,
+    /// Records of the archive that belong to no page, with the URLs that they are about.
+    pub archive: Vec<(String, Encoded)>,
     /// Versions of robots.txt.
     pub robots: Vec<Arc<RobotsRecord>>,
     /// Versions of files in which sites speak of the uses of their pages.
@@ -189,9 +207,9 @@ impl<S: Store> Committer<S> {
     /// Makes a batch durable.
     pub fn commit(&mut self, batch: Batch) -> Result<(), CommitError> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
-        let Batch { mut decisions, totals, held, .. } = batch;
+        let Batch { mut decisions, totals, held, archive, .. } = batch;
         let mut seals = Seals::default();
-        self.archive(&mut pages, &mut seals)?;
+        self.archive(&mut pages, archive, &mut seals)?;
         if let Some(index) = &mut self.index {
             writes.extend(index.enter(&mut pages));
         }
@@ -295,17 +313,37 @@ impl<S: Store> Committer<S> {
         Ok(self)
     }
 
-    fn archive(&mut self, pages: &mut [SettledPage], seals: &mut Seals) -> Result<(), CommitError> {
+    fn archive(
+        &mut self,
+        pages: &mut [SettledPage],
+        others: Vec<(String, Encoded)>,
+        seals: &mut Seals,
+    ) -> Result<(), CommitError> {
         let Some(warc) = &mut self.warc else { return Ok(()) };
         let mut appended = false;
+        for (url, mut encoded) in others {
+            warc.append(&mut encoded)?;
+            seals.other(url, &encoded.bytes);
+            appended = true;
+        }
         for page in pages {
-            if let Some(mut encoded) = page.warc.take() {
-                let place = warc.append(&mut encoded)?;
-                seals.capture(&page.record.url, &encoded.bytes);
+            let metadata = discovered::metadata(page);
+            let captured = page.warc.take();
+            let is_response = captured.is_some();
+            let encoded = match (captured, metadata) {
+                (Some(encoded), Some(metadata)) => encoded.with_metadata(&metadata),
+                (Some(encoded), None) => encoded,
+                (None, Some(metadata)) => Encoded::of_metadata(&metadata),
+                (None, None) => continue,
+            };
+            let mut encoded = encoded;
+            let place = warc.append(&mut encoded)?;
+            seals.capture(&page.record.url, &encoded.bytes);
+            if is_response {
                 page.record.warc =
                     Some(Archived { file: place.file, offset: place.offset, length: place.length });
-                appended = true;
             }
+            appended = true;
         }
         if appended {
             warc.sync()?;

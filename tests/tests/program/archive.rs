@@ -5,8 +5,11 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use crawler::warc::{Reader, Record};
-use whole_program::output_dir::files;
+use whole_program::output_dir::{files, files_with};
 use whole_program::program::Crawl;
+use whole_program::site::{Answer, Sites};
+
+use crate::scene::Scene;
 
 /// A server that answers each path with exact bytes, and everything else with 404; serves until the test ends.
 fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
@@ -85,5 +88,106 @@ fn heads_are_archived_as_they_were_sent() {
     let stored = "HTTP/1.1 203 Second Hand\r\ncontent-Type: text/html\r\nX-Archive-Orig-Transfer-encoding: chunked\r\n\
                   Connection: close\r\nContent-Length: 7\r\n\r\n<p>text";
     assert_eq!(String::from_utf8_lossy(&response.block), stored);
+    Crawl::new([Path::new("audit"), &directory.path().join("out")]).run().expect(0);
+}
+
+/// The lines of a `metadata` record.
+fn said(records: &[Record], url: &str) -> String {
+    let metadata = record(records, "metadata", url);
+    assert_eq!(metadata.field("Content-Type"), Some("application/warc-fields"));
+    String::from_utf8(metadata.block.clone()).unwrap()
+}
+
+#[test]
+fn everything_that_was_asked_for_is_in_the_archive_and_what_may_not_be_kept_is_there_without_content() {
+    let html = |head: &str, body: &str| {
+        let page = format!("<html><head>{head}</head><body>{body}</body></html>");
+        Answer::html(page)
+    };
+    let links = "<a href=/next>1</a><a href=/noindex>2</a><a href=/noarchive>3</a><a href=/gone>4</a><a href=/moved>5</a>";
+    let sitemap = |url: &str| {
+        let text = format!(
+            "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>{url}</loc></url></urlset>"
+        );
+        Answer::content("application/xml", text)
+    };
+    let robots =
+        "User-agent: *\nDisallow: /private\nSitemap: http://a.test/map.xml\nSitemap: http://a.test/own.xml\n";
+    let sites = Sites::new()
+        .page("a.test", "/robots.txt", Answer::redirect(301, "http://a.test/real-robots.txt"))
+        .page("a.test", "/real-robots.txt", Answer::content("text/plain", robots))
+        .page("a.test", "/map.xml", sitemap("http://a.test/mapped"))
+        .page(
+            "a.test",
+            "/own.xml",
+            sitemap("http://a.test/own<!-- zq-own -->").header("X-Robots-Tag", "noindex, follow"),
+        )
+        .page("a.test", "/", html("", links))
+        .page("a.test", "/next", html("<meta name=robots content=nofollow>", "mnext"))
+        .page("a.test", "/mapped", html("", "mmapped"))
+        .page("a.test", "/noindex", html("<meta name=robots content=noindex>", "zq-noindex"))
+        .page("a.test", "/noarchive", html("<meta name=robots content=noarchive>", "zq-noarchive"))
+        .page("a.test", "/moved", Answer::redirect(302, "/next?moved"));
+    let scene = Scene::new(sites);
+    scene.crawl().args(["--sitemaps", "--retries", "0"]).run();
+    let records = records(&scene.out());
+
+    for (url, purpose, status) in [
+        ("http://a.test/robots.txt", "robots", "HTTP/1.1 301 "),
+        ("http://a.test/real-robots.txt", "robots", "HTTP/1.1 200 "),
+        ("http://a.test/map.xml", "sitemap", "HTTP/1.1 200 "),
+        ("http://a.test/sitemap.xml", "sitemap", "HTTP/1.1 404 "),
+    ] {
+        let response = record(&records, "response", url);
+        assert_eq!(response.field("Crawl-Purpose"), Some(purpose), "{url}");
+        assert!(
+            response.block.starts_with(status.as_bytes()),
+            "{url}: {}",
+            String::from_utf8_lossy(&response.block)
+        );
+        assert!(record(&records, "request", url).block.starts_with(b"GET /"));
+        let metadata = record(&records, "metadata", url);
+        assert_eq!(metadata.field("WARC-Concurrent-To"), response.field("WARC-Record-ID"));
+        assert!(said(&records, url).contains(&format!("purpose: {purpose}\r\n")));
+    }
+    let (_, robots_body) = record(&records, "response", "http://a.test/real-robots.txt").http().unwrap();
+    assert_eq!(robots_body, robots.as_bytes());
+
+    let next = said(&records, "http://a.test/next");
+    assert!(next.contains("via: http://a.test/\r\nhopsFromSeed: L\r\nfetchTimeMs: "), "{next}");
+    assert!(next.contains("\r\ndirective: nofollow"), "{next}");
+    assert!(said(&records, "http://a.test/").starts_with("fetchTimeMs: "));
+    assert!(said(&records, "http://a.test/next?moved").contains("hopsFromSeed: LR\r\n"));
+    assert!(said(&records, "http://a.test/mapped").contains("via: http://a.test/map.xml\r\n"));
+    assert!(said(&records, "http://a.test/gone").contains("\r\nerror: http_404\r\n"));
+
+    for (url, withheld) in [
+        ("http://a.test/noindex", "\r\nstatus: 200\r\nwithheld: content\r\n"),
+        ("http://a.test/noarchive", "\r\nstatus: 200\r\nwithheld: body\r\n"),
+        ("http://a.test/own.xml", "\r\nstatus: 200\r\nwithheld: x-robots-tag: noindex, follow\r\n"),
+    ] {
+        assert!(said(&records, url).contains(withheld), "{}", said(&records, url));
+        let is_response =
+            |record: &Record| record.kind() == "response" && record.field("WARC-Target-URI") == Some(url);
+        assert!(!records.iter().any(is_response), "{url}");
+    }
+    assert_eq!(files_with(&scene.out().join("warc"), &["zq-"]), []);
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
+fn a_request_that_failed_is_in_the_archive_with_its_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\nhalf";
+    let front = "<a href=/cut>x</a>";
+    let front = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{front}",
+        front.len()
+    );
+    let address = serve(vec![("/", front.into()), ("/cut", cut.into())]);
+    crawl(address, directory.path()).run();
+    let records = records(&directory.path().join("out"));
+    let said = said(&records, "http://a.test/cut");
+    assert!(said.contains("\r\nerror: truncated: "), "{said}");
     Crawl::new([Path::new("audit"), &directory.path().join("out")]).run().expect(0);
 }

@@ -148,6 +148,7 @@ pub(super) fn judge<S: Store>(
                 Err(warc::Error::Record { offset, .. }) if !is_committed(offset) => break,
                 Err(error) => {
                     records.broken(&file, None, with_causes(&error));
+                    captures.torn();
                     break;
                 }
             };
@@ -173,6 +174,9 @@ pub(super) fn judge<S: Store>(
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
+            } else if record.kind() == "response" && is_aside(&record) {
+                judge_aside(&file, &record, place.as_ref(), &mut records);
+                continue;
             } else if record.kind() == "response" {
                 let visited = reading.again(&record, place.as_ref());
                 judge_response(
@@ -218,6 +222,36 @@ fn committed_end<S: Store>(store: &S) -> Result<CommittedEnd, AuditError> {
     let end = store.get(Tree::Meta, b"warc_end")?;
     let end = end.map(|end| serde_json::from_slice(&end)).transpose();
     Ok(end.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default())
+}
+
+/// Whether a response is none of a page: a robots.txt, a sitemap or a consent file.
+fn is_aside(record: &Record) -> bool {
+    record.field(warc::PURPOSE).is_some()
+}
+
+/// Judges such a response. No page may refer to it; and a sitemap whose header speaks of its use isn't kept.
+fn judge_aside(file: &str, record: &Record, place: Option<&Place>, records: &mut Check) {
+    records.case();
+    let url = record.field("WARC-Target-URI").unwrap_or_default();
+    let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
+    let purpose = record.field(warc::PURPOSE).unwrap_or_default();
+    if let Some(place) = place {
+        let what = format!("{file} at {}: the database expects {} there", record.offset, place.url);
+        records.broken(url, at, what);
+    } else if !["robots", "sitemap", "consent"].contains(&purpose) {
+        records.broken(url, at, format!("{file} at {}: of unknown purpose {purpose}", record.offset));
+    } else if purpose == "sitemap"
+        && record.http_fields().iter().any(|(name, value)| {
+            let value = value.to_ascii_lowercase();
+            name.eq_ignore_ascii_case("x-robots-tag")
+                && ["noindex", "noarchive", "none"]
+                    .iter()
+                    .any(|word| memchr::memmem::find(&value, word.as_bytes()).is_some())
+        })
+    {
+        let what = format!("{file} at {}: its X-Robots-Tag forbids archiving it", record.offset);
+        records.broken(url, at, what);
+    }
 }
 
 /// Reports the captures that the database has before a place, or anywhere, and that weren't found in the archive.

@@ -77,6 +77,7 @@ impl Seals {
                     StoredKind::Robots | StoredKind::SiteFile => {
                         seals.files.push_parts(&[&stored.record.0, &[SEALED], &place])?;
                     }
+                    StoredKind::Archive => {}
                 }
                 if let Some(capture) = stored.archive {
                     seals.captures.push_parts(&[&capture.0, &[SEALED]])?;
@@ -269,15 +270,29 @@ fn judge_files<S: Store>(
 pub(super) struct Captures {
     sorter: Sorter,
     file: Option<(String, File)>,
-    /// A response whose request hasn't come yet: where it begins, and of which page it is.
-    pending: Option<(u64, String)>,
+    /// Records that were written together, as far as they have come.
+    pending: Option<Group>,
     binds_all: bool,
     /// The ledger may have lost the digests of captures from before.
     repaired: Option<Timestamp>,
 }
 
+/// Records that were written together: the first one, and those that name it as concurrent.
+struct Group {
+    /// First byte, and the first behind.
+    from: u64,
+    to: u64,
+    /// What they are about.
+    url: String,
+    /// The ID of the first.
+    id: String,
+    is_lost: bool,
+    /// The first was overwritten: nothing has its digest any more.
+    is_withdrawn: bool,
+}
+
 impl Captures {
-    /// Takes the next record of a file. A withdrawn response has no digest any more, nor the request behind it.
+    /// Takes the next record of a file.
     pub(super) fn take(
         &mut self,
         path: &Path,
@@ -287,21 +302,30 @@ impl Captures {
         check: &mut Check,
     ) -> Result<(), AuditError> {
         if self.file.as_ref().is_none_or(|(open, _)| open != name) {
-            self.pending = None;
+            self.finish_group()?;
             self.file = File::open(path).ok().map(|file| (name.to_owned(), file));
         }
         let url = record.field("WARC-Target-URI").unwrap_or_default();
-        let pending = self.pending.take();
         let at = record.field("WARC-Date").and_then(|date| date.parse::<Timestamp>().ok());
         let is_lost = self.repaired.is_some_and(|repaired| at.is_some_and(|at| at < repaired));
+        if let (Some(group), Some(first)) = (&mut self.pending, record.field("WARC-Concurrent-To"))
+            && (group.is_withdrawn || group.id == first)
+        {
+            group.to = record.offset + record.length;
+            return Ok(());
+        }
+        self.finish_group()?;
         match record.kind() {
             "warcinfo" if record.offset == 0 => {}
-            _ if is_withdrawn => self.pending = Some((u64::MAX, url.to_owned())),
-            "response" => self.pending = Some((record.offset, url.to_owned())),
-            "request" if let Some((from, of)) = pending => {
-                if from != u64::MAX {
-                    self.found(from, record.offset + record.length, is_lost, name, &of)?;
-                }
+            "response" | "revisit" | "resource" | "metadata" => {
+                self.pending = Some(Group {
+                    from: record.offset,
+                    to: record.offset + record.length,
+                    url: url.to_owned(),
+                    id: record.field("WARC-Record-ID").unwrap_or_default().to_owned(),
+                    is_lost,
+                    is_withdrawn,
+                });
             }
             kind => {
                 check.case();
@@ -317,6 +341,18 @@ impl Captures {
             }
         }
         Ok(())
+    }
+
+    /// Behind what was taken a record can't be read: it may be one of the group.
+    pub(super) fn torn(&mut self) {
+        self.pending = None;
+    }
+
+    /// The records of a group are complete: their digest is compared later.
+    fn finish_group(&mut self) -> Result<(), AuditError> {
+        let Some(group) = self.pending.take().filter(|group| !group.is_withdrawn) else { return Ok(()) };
+        let name = self.file.as_ref().map(|(name, _)| name.clone()).unwrap_or_default();
+        self.found(group.from, group.to, group.is_lost, &name, &group.url)
     }
 
     fn found(&mut self, from: u64, to: u64, is_lost: bool, name: &str, url: &str) -> Result<(), AuditError> {
@@ -339,7 +375,8 @@ impl Captures {
     }
 
     /// Compares what was taken.
-    pub(super) fn judge(self, check: &mut Check) -> Result<(), AuditError> {
+    pub(super) fn judge(mut self, check: &mut Check) -> Result<(), AuditError> {
+        self.finish_group()?;
         let mut sealed = None;
         for part in self.sorter.sorted()? {
             let part = part?;

@@ -16,12 +16,18 @@ pub(super) struct Seals {
     /// Of captures, by the page's URL.
     captures: HashMap<String, Seal>,
     stored: Vec<(String, Timestamp, Stored)>,
+    others: Vec<(String, Seal)>,
 }
 
 impl Seals {
     /// Takes what was appended to the archive for a page.
     pub(super) fn capture(&mut self, url: &str, bytes: &[u8]) {
         self.captures.insert(url.to_owned(), Seal::of(bytes));
+    }
+
+    /// Takes what was appended to the archive for a request that wasn't for a page.
+    pub(super) fn other(&mut self, url: String, bytes: &[u8]) {
+        self.others.push((url, Seal::of(bytes)));
     }
 
     /// Takes a page as it is stored.
@@ -73,6 +79,32 @@ impl Seals {
             if let Some(entry) = place.and_then(|place| decisions.get_mut(place)) {
                 entry.evidence.stored = Some(Box::new(stored));
             } else {
+                decisions.push(changed(url, at, stored));
+            }
+        }
+        enter_others(self.others, decisions);
+    }
+}
+
+/// Puts the digests of records that belong to no page into the entries about their requests, or into entries of their own.
+fn enter_others(others: Vec<(String, Seal)>, decisions: &mut Vec<Decision>) {
+    let count = decisions.len();
+    for (url, seal) in others {
+        let stored = Stored { kind: StoredKind::Archive, record: seal, links: None, archive: Some(seal) };
+        let is_it = |entry: &&mut Decision| {
+            let has_room = match &entry.evidence.stored {
+                None => true,
+                Some(stored) => stored.kind != StoredKind::Page && stored.archive.is_none(),
+            };
+            has_room && entry.url == url && entry.evidence.request.is_some()
+        };
+        match decisions[..count].iter_mut().find(is_it) {
+            Some(entry) => match &mut entry.evidence.stored {
+                Some(stored) => stored.archive = Some(seal),
+                none => *none = Some(Box::new(stored)),
+            },
+            None => {
+                let at = decisions.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at);
                 decisions.push(changed(url, at, stored));
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Engine;
 use super::settlement::{self, Facts, FollowUp, Settled, origin_host};
 use crate::clock::Now;
-use crate::commit::{CommitError, SettledPage};
+use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
@@ -16,7 +16,7 @@ use crate::record::{LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvid
 use crate::robots_cache::Entry;
 use crate::store::Store;
 use crate::url::{CrawlUrl, Fingerprint};
-use crate::visit::{Event, Outcome, Visited};
+use crate::visit::{Captured, Event, Outcome, Visited};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
@@ -31,6 +31,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             held.shrink(4096 + 2 * entry.record.bytes as usize);
         }
         self.group.batch.held.push(held);
+        self.archive_aside(outcome.captured.take());
         let facts = self.facts(&lease, &outcome)?;
         let is_in_row = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_));
         if !is_in_row && !matches!(lease.work, Work::Sitemap(_)) {
@@ -38,6 +39,26 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let settled = settlement::settle(&lease, outcome, facts, &self.rules);
         self.carry_out(permit, &lease, settled)
+    }
+
+    /// Has records archived that belong to no page.
+    fn archive_aside(&mut self, captured: Option<Captured>) {
+        if let Some(Captured { url, encoded, held }) = captured {
+            self.touch(encoded.bytes.len());
+            self.group.batch.held.push(held);
+            self.group.batch.archive.push((url.to_string(), encoded));
+        }
+    }
+
+    /// How the URL of a lease was found.
+    fn discovery(
+        &mut self,
+        lease: &Lease,
+        kept: Option<(jiff::Timestamp, Option<u16>)>,
+    ) -> Option<Discovery> {
+        let Work::Visit(item) = &lease.work else { return None };
+        let via = item.via.and_then(|via| self.url_of(via));
+        Some(Discovery { via, depth: item.depth, redirects: item.redirects, kept })
     }
 
     /// What settling a visit has to know from elsewhere.
@@ -190,7 +211,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         visited: Visited,
         links: Vec<LinkRecord>,
     ) {
-        let Visited { record, warc, text, keeps_links, withdrawn, .. } = visited;
+        let Visited { record, warc, text, keeps_links, withdrawn, status, .. } = visited;
         let blanks_links = self.withholds_links(lease.host, page, &record, keeps_links);
         self.withdraw_captures(lease.host, page, &record, withdrawn);
         if record.holds_content()
@@ -208,7 +229,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             + packed_size(&links);
         self.touch(bytes);
         let host = lease.host;
-        let settled = SettledPage { host, page, record, links, keeps_links, blanks_links, warc, text };
+        let kept = keeps_links.then(|| (self.clock.now().wall, status));
+        let discovery = self.discovery(lease, kept).map(Box::new);
+        let settled =
+            SettledPage { host, page, record, links, keeps_links, blanks_links, warc, discovery, text };
         self.group.batch.pages.push(settled);
     }
 

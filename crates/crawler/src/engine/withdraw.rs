@@ -124,6 +124,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             keeps_links: true,
             blanks_links,
             warc: None,
+            discovery: None,
             text: None,
         };
         self.group.batch.pages.push(settled);

@@ -18,6 +18,8 @@ pub enum StoredKind {
     Robots,
     /// A version of a file in which a site speaks of the uses of its pages.
     SiteFile,
+    /// Records of the archive alone: of a request that was for no page, or of one whose page has no record of its own.
+    Archive,
 }
 
 /// Digests of what was stored with an entry. Of several entries about one page the last one counts.
@@ -25,19 +27,19 @@ pub enum StoredKind {
 pub struct Stored {
     /// What it is.
     pub kind: StoredKind,
-    /// Of a page the digest of the record's JSON, of other files that of key and value.
+    /// Of a page the digest of the record's JSON, of other files that of key and value; of records of the archive the same as `archive`.
     pub record: Seal,
     /// Of a page's links, see [`Seal::of_links`]; none where they stayed as they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<Seal>,
-    /// Of what went to the archive: the members of response and request.
+    /// Of what went to the archive: the members of response, request and metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archive: Option<Seal>,
 }
 
 impl StoredKind {
     /// All kinds. Their places in this list are what the ledger holds: a new one goes to the end.
-    pub(crate) const ALL: [Self; 3] = [Self::Page, Self::Robots, Self::SiteFile];
+    pub(crate) const ALL: [Self; 4] = [Self::Page, Self::Robots, Self::SiteFile, Self::Archive];
 }
 
 impl Seal {

@@ -60,6 +60,10 @@ pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archiv
                 return;
             }
             archive.whole.insert((index, record.offset));
+            if record.field(warc::PURPOSE).is_some() {
+                // No page: a robots.txt, a sitemap or a consent file.
+                return;
+            }
             if let Some(Ok(url)) = record.field("WARC-Target-URI").map(CrawlUrl::parse) {
                 let place = (index, record.offset, record.length);
                 archive.responses.insert(url.fingerprint(&key), place);

@@ -83,7 +83,7 @@ impl<S: Store> View<S> {
         let headers: Vec<(String, String)> = stored
             .http_fields()
             .into_iter()
-            .map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(&value).into_owned()))
+            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(&value).into_owned()))
             .collect();
         let codings = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
         let codings: Vec<&str> = codings.map(|(_, value)| value.as_str()).collect();

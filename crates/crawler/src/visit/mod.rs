@@ -3,6 +3,7 @@
 //! Nothing here changes the frontier or the store: a visit takes a permit and gives an [`Outcome`].
 
 mod ask;
+mod capture;
 mod clearance;
 mod found;
 mod kept;
@@ -18,6 +19,8 @@ mod sitemap;
 mod visited;
 
 use self::ask::{Answered, ask};
+pub use self::capture::Captured;
+use self::capture::capture;
 pub(crate) use self::clearance::evidence;
 use self::clearance::{Clearance, MayAsk, clearance};
 pub use self::found::FoundLink;
@@ -113,7 +116,7 @@ async fn attempt<F: Fetch, S: Store>(
         Clearance::Over(outcome) => return Ok(*outcome),
         Clearance::Robots(robots_fetch) => return ask_robots(context, permit, robots_fetch).await,
         Clearance::Sitemap { asked, half_rate, evidence } => {
-            return Ok(ask_sitemap(context, half_rate, permit, asked, evidence).await);
+            return ask_sitemap(context, half_rate, permit, asked, evidence).await;
         }
         Clearance::File { asked, half_rate, file, url } => {
             return ask_file(context, permit, half_rate, asked, file, &url).await;
@@ -142,6 +145,7 @@ async fn attempt<F: Fetch, S: Store>(
                 asked,
                 half_rate,
                 held: BacklogBytes::default(),
+                captured: None,
                 event,
             });
         }
@@ -162,7 +166,7 @@ async fn attempt<F: Fetch, S: Store>(
         let error = FetchError::new(ErrorKind::Parse, "reading the page failed");
         (Event::Failed(error, evidence), BacklogBytes::default())
     };
-    Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, event })
+    Ok(Outcome { request: Some(requested), robots_url: None, asked, half_rate, held, captured: None, event })
 }
 
 /// Reads files of so many bytes, off the async threads unless that takes no time.
@@ -220,7 +224,8 @@ async fn ask_file<F: Fetch, S: Store>(
     let Answered { answer, ended, requested, again } =
         ask(context, permit, url, RequestKind::SiteFile, Vec::new()).await;
     if again {
-        return Ok(unanswered(requested, asked, half_rate));
+        let captured = capture(context, url, RequestKind::SiteFile, &answer, requested)?;
+        return Ok(Outcome { captured, ..unanswered(requested, asked, half_rate) });
     }
     let answer = match answer {
         Err(error) if error.kind == ErrorKind::Local => {
@@ -246,9 +251,10 @@ async fn ask_file<F: Fetch, S: Store>(
             consent::SiteFileStep::Again => None,
         };
         let size = record.as_ref().map(Size::of).unwrap_or_default();
-        Ok((record, size, answer))
+        let captured = capture(&known, &asked_for, RequestKind::SiteFile, &answer, requested)?;
+        Ok((record, size, answer, captured))
     };
-    let (record, size, answer) = reading(bytes, read).await?;
+    let (record, size, answer, captured) = reading(bytes, read).await?;
     let held = context.pages.read_pool.hold(4096 + size.until_committed());
     let response = answer.as_ref().ok();
     let answer = SiteFileAnswer {
@@ -260,7 +266,7 @@ async fn ask_file<F: Fetch, S: Store>(
         failure: answer.err(),
     };
     let event = Event::SiteFile(Box::new(answer));
-    Ok(Outcome { request: requested, robots_url: None, asked, half_rate, held, event })
+    Ok(Outcome { request: requested, robots_url: None, asked, half_rate, held, captured, event })
 }
 
 /// Looks up where the host of a permit is, without asking it anything.
@@ -276,6 +282,7 @@ fn unanswered(request: Option<Requested>, asked: Option<Delay>, half_rate: bool)
         asked,
         half_rate,
         held: BacklogBytes::default(),
+        captured: None,
         event: Event::Unanswered,
     }
 }
@@ -289,10 +296,19 @@ fn local(error: FetchError, request: Option<Requested>, asked: Option<Delay>, ha
         asked,
         half_rate,
         held: BacklogBytes::default(),
+        captured: None,
         event: Event::Local(error),
     }
 }
 
 fn without_request(asked: Option<Delay>, event: Event) -> Outcome {
-    Outcome { request: None, robots_url: None, asked, half_rate: false, held: BacklogBytes::default(), event }
+    Outcome {
+        request: None,
+        robots_url: None,
+        asked,
+        half_rate: false,
+        held: BacklogBytes::default(),
+        captured: None,
+        event,
+    }
 }

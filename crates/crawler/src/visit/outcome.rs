@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::capture::Captured;
 use super::read_pool::BacklogBytes;
 use super::visited::Visited;
 use crate::clock::Now;
@@ -29,6 +30,8 @@ pub struct Outcome {
     pub half_rate: bool,
     /// What this takes in memory, until it is committed.
     pub held: BacklogBytes,
+    /// For the archive, where the request wasn't for a page.
+    pub captured: Option<Captured>,
     /// What happened.
     pub event: Event,
 }

@@ -328,9 +328,19 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
 }
 
 fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {
-    warc::encode(&Exchange {
+    warc::encode(&exchange(url, response, &without_validators(&response.request_head), requested))
+}
+
+/// A request and its response, for the archive.
+pub(super) fn exchange<'a>(
+    url: &'a CrawlUrl,
+    response: &'a Response,
+    request_head: &'a [u8],
+    requested: Requested,
+) -> Exchange<'a> {
+    Exchange {
         url: url.as_str(),
-        request_head: &without_validators(&response.request_head),
+        request_head,
         response_head: response.response_head.as_deref(),
         status: response.status,
         version: response.version,
@@ -339,8 +349,9 @@ fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded
         truncated: is_cut_on_the_wire(response).then_some(warc::Truncated::Length),
         tls: response.tls.map(|tls| (tls.protocol, tls.cipher_suite)),
         ip: response.remote.map(|address| address.ip()),
+        purpose: None,
         fetched_at: requested.started.wall,
-    })
+    }
 }
 
 /// A request's head without the fields that made it conditional: they are validators of an earlier response, which may have to

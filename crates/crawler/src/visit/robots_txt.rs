@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ask::{Answered, ask};
+use super::capture::{Captured, capture};
 use super::clearance::{asked_gap, evidence, rest, robots_url};
 use super::{
     BacklogBytes, Event, Outcome, Requested, VisitContext, local, reading, unanswered, without_request,
@@ -58,11 +59,27 @@ async fn request<F: Fetch, S: Store>(
     url: CrawlUrl,
     origin: Origin,
 ) -> Result<Outcome, StoreError> {
-    let is_before = origin != robots_fetch.origin;
     // Rules may be large: nobody holds them while a server takes its time.
     let conditions = context.robots.conditions(&origin, context.clock.now())?;
-    let Answered { answer, ended, requested, again } =
-        ask(context, permit, &url, RequestKind::Robots, conditions).await;
+    let answered = ask(context, permit, &url, RequestKind::Robots, conditions).await;
+    let mut captured = match &answered.answer {
+        Ok(_) => None,
+        Err(_) => capture(context, &url, RequestKind::Robots, &answered.answer, answered.requested)?,
+    };
+    let outcome = read_answer(context, permit, robots_fetch, (url, origin), answered, &mut captured).await?;
+    Ok(Outcome { captured, ..outcome })
+}
+
+/// Takes in an answer.
+async fn read_answer<F: Fetch, S: Store>(
+    context: &Arc<VisitContext<F, S>>,
+    permit: &Permit,
+    robots_fetch: RobotsFetch,
+    (url, origin): (CrawlUrl, Origin),
+    Answered { answer, ended, requested, again }: Answered,
+    captured: &mut Option<Captured>,
+) -> Result<Outcome, StoreError> {
+    let is_before = origin != robots_fetch.origin;
     if let Err(error) = &answer {
         match error.kind {
             ErrorKind::Local => {
@@ -90,7 +107,7 @@ async fn request<F: Fetch, S: Store>(
     let bytes = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.read_pool.place(bytes).await;
     let asking = if is_before {
-        RobotsFetch { origin, url, hops: Vec::new(), judged: false }
+        RobotsFetch { origin, url: url.clone(), hops: Vec::new(), judged: false }
     } else {
         robots_fetch.clone()
     };
@@ -100,9 +117,15 @@ async fn request<F: Fetch, S: Store>(
         if let RobotsStep::Known(entry) = &step {
             entry.record_size();
         }
-        Ok(step)
+        let captured = match &answer {
+            Ok(_) => capture(&robots, &url, RequestKind::Robots, &answer, requested)?,
+            Err(_) => None,
+        };
+        Ok((step, captured))
     };
-    let (event, entry) = match reading(bytes, read).await? {
+    let (step, encoded) = reading(bytes, read).await?;
+    *captured = captured.take().or(encoded);
+    let (event, entry) = match step {
         RobotsStep::Known(entry) if is_before => {
             let robots_fetch = RobotsFetch { judged: true, ..robots_fetch };
             let then = match judge(context, permit.lease(), &robots_fetch)? {
@@ -130,7 +153,7 @@ async fn request<F: Fetch, S: Store>(
 }
 
 fn answered(request: Option<Requested>, held: BacklogBytes, event: Event) -> Outcome {
-    Outcome { request, robots_url: None, asked: None, half_rate: false, held, event }
+    Outcome { request, robots_url: None, asked: None, half_rate: false, held, captured: None, event }
 }
 
 /// Whether a hop may be made now. Its own origin's URLs may be, since its rules aren't known before; `/robots.txt` of any other

@@ -3,7 +3,7 @@
 use super::digest::sha1;
 use super::exchange::{Encoded, Exchange};
 use super::fields::{Fields, date, record_id};
-use super::{http_head, member};
+use super::{PURPOSE, http_head, member};
 
 /// Encodes an exchange as two gzip members.
 ///
@@ -54,6 +54,9 @@ fn say_where(fields: &mut Fields, exchange: &Exchange<'_>, id: &str) {
     fields.add("WARC-Record-ID", id);
     fields.add("WARC-Date", &date(exchange.fetched_at));
     fields.add("WARC-Target-URI", exchange.url);
+    if let Some(purpose) = exchange.purpose {
+        fields.add(PURPOSE, purpose);
+    }
     if let Some(ip) = exchange.ip {
         fields.add("WARC-IP-Address", &ip.to_canonical().to_string());
     }

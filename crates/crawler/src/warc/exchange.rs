@@ -48,6 +48,8 @@ pub struct Exchange<'a> {
     pub truncated: Option<Truncated>,
     /// What TLS was agreed on, as `WARC-Protocol` and `WARC-Cipher-Suite` name it: `tls/1.3`, `TLS_AES_256_GCM_SHA384`.
     pub tls: Option<(&'a str, &'a str)>,
+    /// What the request is for, if that isn't a page: value of the field `Crawl-Purpose`.
+    pub purpose: Option<&'a str>,
     /// Address of the server, where known.
     pub ip: Option<IpAddr>,
     /// When the request was sent.

@@ -14,6 +14,10 @@
 //! no textual head: it is written as `HTTP/1.1` without a reason phrase, names in lower case, which is what other crawlers write and readers
 //! take, and `WARC-Protocol` names the protocol spoken (iipc/warc-specifications#15 and #42).
 //!
+//! A `metadata` record says how the URL was found, how long the request took and what restricts the page's use. Where there is no
+//! response, or its content is kept out, it is there alone and says why. Answers to requests that are for no page (robots.txt, sitemaps,
+//! consent files) have the field [`PURPOSE`].
+//!
 //! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools
 //! compare. They guard against damage, not against forgery. The payload digest covers the stored body before
 //! content decoding.
@@ -32,6 +36,7 @@ mod fields;
 mod http_head;
 mod info;
 mod member;
+mod metadata;
 mod name;
 mod place;
 mod reader;
@@ -45,6 +50,7 @@ mod writer;
 pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;
+pub use metadata::Metadata;
 pub use place::{Location, Position};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
@@ -55,6 +61,9 @@ pub use tombstone::write_tombstone;
 pub use writer::WarcWriter;
 
 use std::path::PathBuf;
+
+/// Field of the records of a request that is for no page: `robots`, `sitemap` or `consent`.
+pub(crate) const PURPOSE: &str = "Crawl-Purpose";
 
 /// What went wrong with the archive.
 #[derive(Debug, thiserror::Error)]

@@ -229,6 +229,7 @@ impl Records {
             host: HostId(0),
             page: CrawlUrl::parse(&record.url).unwrap().fingerprint(&KEY),
             text: None,
+            discovery: None,
             warc: body.map(|mut body| {
                 // The page has the links that were found on it.
                 body.extend(
@@ -241,6 +242,7 @@ impl Records {
                     request_head: b"GET / HTTP/1.1\r\n\r\n",
                     response_head: None,
                     tls: None,
+                    purpose: None,
                     status: 200,
                     version: "HTTP/1.1",
                     headers: &[("content-type".to_owned(), b"text/html".to_vec())],

@@ -173,6 +173,7 @@ fn captured(url: &str, body: &str) -> crate::warc::Encoded {
         request_head: b"GET / HTTP/1.1\r\n\r\n",
         response_head: None,
         tls: None,
+        purpose: None,
         status: 200,
         version: "HTTP/1.1",
         headers: &[("content-type".to_owned(), b"text/html".to_vec())],

@@ -100,7 +100,15 @@ fn sitemap(tries: u8) -> Work {
 }
 
 fn outcome(request: Option<Requested>, event: Event) -> Outcome {
-    Outcome { request, robots_url: None, asked: None, half_rate: false, held: BacklogBytes::default(), event }
+    Outcome {
+        request,
+        robots_url: None,
+        asked: None,
+        half_rate: false,
+        held: BacklogBytes::default(),
+        captured: None,
+        event,
+    }
 }
 
 fn page(status: u16) -> Event {

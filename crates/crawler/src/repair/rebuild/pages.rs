@@ -99,6 +99,7 @@ impl Rebuild<'_> {
             keeps_links: false,
             blanks_links: false,
             warc: None,
+            discovery: None,
             text: None,
         });
         self.commit_in_time()

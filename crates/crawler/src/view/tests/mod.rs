@@ -120,6 +120,7 @@ impl Crawl {
             keeps_links: false,
             blanks_links: false,
             warc: None,
+            discovery: None,
             text: None,
         });
     }

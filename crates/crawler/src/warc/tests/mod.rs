@@ -29,6 +29,7 @@ pub(super) fn exchange<'a>(url: &'a str, headers: &'a [(String, Vec<u8>)], body:
         wire_body: body,
         truncated: None::<Truncated>,
         tls: None,
+        purpose: None,
         ip: Some("192.0.2.7".parse().unwrap()),
         fetched_at: "2026-03-01T12:00:01.25Z".parse().unwrap(),
     }
