@@ -3,6 +3,7 @@
 //! Order of a commit: append to WARC, fdatasync, one transaction with the offsets, flush and fsync, acknowledge. What
 //! is acknowledged survives kill -9 and power loss. The ledger gets a digest of each record and capture that is stored.
 
+mod bodies;
 mod discovered;
 mod seals;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use self::bodies::Bodies;
 use self::seals::Seals;
 use crate::extract::MainText;
 use crate::frontier::HostId;
@@ -178,6 +180,7 @@ pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
+    stores_bodies_once: bool,
     ledger: Ledger,
     pages: PageWriter,
     index: Option<Box<dyn Indexer>>,
@@ -201,7 +204,7 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, warc_dir: None, ledger, pages, index: None })
+        Ok(Self { store, warc, warc_dir: None, stores_bodies_once: false, ledger, pages, index: None })
     }
 
     /// Makes a batch durable.
@@ -209,7 +212,7 @@ impl<S: Store> Committer<S> {
         let Batch { mut writes, mut pages, robots, site_files, withdrawals, removes, scrub, .. } = batch;
         let Batch { mut decisions, totals, held, archive, .. } = batch;
         let mut seals = Seals::default();
-        self.archive(&mut pages, archive, &mut seals)?;
+        writes.extend(self.archive(&mut pages, archive, &withdrawals, &mut seals)?);
         if let Some(index) = &mut self.index {
             writes.extend(index.enter(&mut pages));
         }
@@ -256,6 +259,12 @@ impl<S: Store> Committer<S> {
             Some(index) => index.committed(held),
             None => Ok(()),
         }
+    }
+
+    /// Has equal bodies of pages stored once.
+    #[must_use]
+    pub fn storing_bodies_once(self, stores_bodies_once: bool) -> Self {
+        Self { stores_bodies_once, ..self }
     }
 
     /// Has what is committed taken into a full-text index.
@@ -317,9 +326,12 @@ impl<S: Store> Committer<S> {
         &mut self,
         pages: &mut [SettledPage],
         others: Vec<(String, Encoded)>,
+        withdrawals: &[Withdrawal],
         seals: &mut Seals,
-    ) -> Result<(), CommitError> {
-        let Some(warc) = &mut self.warc else { return Ok(()) };
+    ) -> Result<Vec<Write>, CommitError> {
+        let Some(warc) = &mut self.warc else { return Ok(Vec::new()) };
+        let mut bodies = Bodies::new(&*self.store, self.warc_dir.as_deref(), withdrawals)
+            .filter(|_| self.stores_bodies_once);
         let mut appended = false;
         for (url, mut encoded) in others {
             warc.append(&mut encoded)?;
@@ -328,7 +340,10 @@ impl<S: Store> Committer<S> {
         }
         for page in pages {
             let metadata = discovered::metadata(page);
-            let captured = page.warc.take();
+            let captured = match (page.warc.take(), &mut bodies) {
+                (Some(encoded), Some(bodies)) => Some(bodies.share(encoded)?),
+                (captured, _) => captured,
+            };
             let is_response = captured.is_some();
             let encoded = match (captured, metadata) {
                 (Some(encoded), Some(metadata)) => encoded.with_metadata(&metadata),
@@ -339,6 +354,9 @@ impl<S: Store> Committer<S> {
             let mut encoded = encoded;
             let place = warc.append(&mut encoded)?;
             seals.capture(&page.record.url, &encoded.bytes);
+            if let Some(bodies) = &mut bodies {
+                bodies.stored(&encoded, &place);
+            }
             if is_response {
                 page.record.warc =
                     Some(Archived { file: place.file, offset: place.offset, length: place.length });
@@ -348,7 +366,7 @@ impl<S: Store> Committer<S> {
         if appended {
             warc.sync()?;
         }
-        Ok(())
+        Ok(bodies.map(Bodies::into_writes).unwrap_or_default())
     }
 }
 

@@ -191,3 +191,65 @@ fn a_request_that_failed_is_in_the_archive_with_its_error() {
     assert!(said.contains("\r\nerror: truncated: "), "{said}");
     Crawl::new([Path::new("audit"), &directory.path().join("out")]).run().expect(0);
 }
+
+/// A long page with this text in it.
+fn long(head: &str, text: &str) -> Answer {
+    let body = format!("<html><head>{head}</head><body>{}</body></html>", text.repeat(300));
+    Answer::html(body)
+}
+
+#[test]
+fn an_equal_body_is_stored_once_until_the_page_that_has_it_is_withdrawn() {
+    let links = "<a href=/one>1</a><a href=/two>2</a>";
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html(links))
+        .page("a.test", "/one", long("", "the same words "))
+        .page("a.test", "/one", long("", "the same words ").header("X-Robots-Tag", "noindex"))
+        .page("a.test", "/two", long("", "the same words ").header("X-Two", "2"))
+        .page("a.test", "/three", long("", "the same words "));
+    let scene = Scene::new(sites);
+    std::fs::write(scene.path("crawl.toml"), "[warc]\ndedup = \"crawl\"\n").unwrap();
+    let config = scene.path("crawl.toml");
+    scene.crawl().args([Path::new("--config"), &config]).run().expect(0);
+    let stored = records(&scene.out());
+    let (first, second) = ("http://a.test/one", "http://a.test/two");
+    let has_body = |url: &str| {
+        stored
+            .iter()
+            .any(|record| record.kind() == "response" && record.field("WARC-Target-URI") == Some(url))
+    };
+    let (original, copy) = if has_body(first) { (first, second) } else { (second, first) };
+    assert!(has_body(original) && !has_body(copy));
+    let revisit = record(&stored, "revisit", copy);
+    let body = record(&stored, "response", original);
+    for (name, value) in [
+        ("WARC-Profile", Some("http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")),
+        ("WARC-Refers-To-Target-URI", Some(original)),
+        ("WARC-Refers-To-Date", body.field("WARC-Date")),
+        ("WARC-Refers-To", body.field("WARC-Record-ID")),
+        ("WARC-Payload-Digest", body.field("WARC-Payload-Digest")),
+    ] {
+        assert_eq!(revisit.field(name), value, "{name}");
+    }
+    assert_eq!(revisit.http().unwrap().1, b"");
+    // Each page has its own headers, and the text of both is found.
+    for url in [first, second] {
+        let told = scene.look("explain", &[url]);
+        told.expect(0);
+    }
+    scene.look("index", &["--rebuild"]);
+    let found = scene.look("search", &["same words"]).stdout;
+    assert!(found.contains("/one") && found.contains("/two"), "{found}");
+    scene.look("audit", &[]).expect(0);
+
+    // The first page turns noindex: the body goes, for both.
+    scene.resume().args(["--revisit", "0s"]).run().expect(0);
+    let left: Vec<_> = files_with(&scene.out().join("warc"), &["the same words the same words"]);
+    let audit = scene.look("audit", &["--json"]);
+    audit.expect(0);
+    let copies = records(&scene.out());
+    let responses = copies
+        .iter()
+        .filter(|record| record.kind() == "response" && record.field("WARC-Target-URI") == Some(second));
+    assert_eq!(left.len(), responses.count().min(1), "{left:?}");
+}

@@ -174,6 +174,38 @@ pub(super) fn judge<S: Store>(
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
+            } else if record.kind() == "revisit" {
+                records.case();
+                let place = place.as_ref();
+                let dir = path.parent().unwrap_or(Path::new(""));
+                match warc::complete(dir, record) {
+                    Ok(record) => {
+                        let visited = reading.again(&record, place);
+                        let (records, words) = (&mut records, &mut derived.words);
+                        judge_response(&file, &record, visited.as_ref(), place, &reading, records, words);
+                        if let Some(place) = place {
+                            judge_last(
+                                store,
+                                &file,
+                                &record,
+                                visited.as_ref(),
+                                place,
+                                &reading,
+                                &mut derived,
+                            )?;
+                        }
+                    }
+                    Err(warc::Error::Record { fault: warc::Fault::OriginalWithdrawn, .. }) => {
+                        if let Some(last) = place.and_then(|place| place.last.as_ref()) {
+                            derived.unchecked_last(last, kept::ORIGINAL_WITHDRAWN);
+                        }
+                    }
+                    Err(error) => {
+                        let url = place.map(|place| place.url.clone()).unwrap_or_default();
+                        records.broken(url, None, format!("{file}: {}", with_causes(&error)));
+                    }
+                }
+                continue;
             } else if record.kind() == "response" && is_aside(&record) {
                 judge_aside(&file, &record, place.as_ref(), &mut records);
                 continue;

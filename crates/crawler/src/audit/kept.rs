@@ -24,6 +24,8 @@ const ARCHIVE_OFF: &str = "archive_off";
 const NOT_ARCHIVED: &str = "not_archived";
 /// The archive doesn't have it in the place that its record names: check `archive` reports it.
 pub(super) const MISSING: &str = "missing";
+/// A revisit, and the response that has its body was withdrawn.
+pub(super) const ORIGINAL_WITHDRAWN: &str = "original_withdrawn";
 /// The archive's record at its place can't be read as a response to its URL.
 pub(super) const UNREADABLE: &str = "unreadable";
 /// It is being withdrawn by the running crawl.

@@ -127,6 +127,7 @@ pub const KEYS: &[Key] = &[
     toml_only("sitemap.per_host", Kind::Number),
     key("warc.enabled", "warc", Kind::Switch),
     toml_only("warc.max_file_size", Kind::Text),
+    toml_only("warc.dedup", Kind::Text),
     key("index.enabled", "index", Kind::Switch),
     key("ledger.level", "ledger", Kind::Text),
     toml_only("extract", Kind::Tables),

@@ -36,7 +36,7 @@ pub use requests::{FetchSettings, LimitSettings, PaceSettings};
 pub use robots::{Dialect, access::OnForbidden};
 pub use settings::{
     AgentSettings, ConsentSettings, ExtractRule, IndexSettings, LaterDenial, LedgerLevel, LedgerSettings,
-    RobotsSettings, ScopeSettings, Settings, WarcSettings, scope,
+    RobotsSettings, ScopeSettings, Settings, WarcDedup, WarcSettings, scope,
 };
 
 pub use crate::fetch::{ResolveError, ResolveRule};

@@ -185,11 +185,24 @@ pub struct WarcSettings {
     /// Bytes of a WARC file after which the next one is begun. Default: 1 GiB.
     #[serde(with = "units::size")]
     pub max_file_size: u64,
+    /// Whether a body that is in the archive already is stored again. Default: yes.
+    pub dedup: WarcDedup,
+}
+
+/// Which bodies are stored once, with `revisit` records for the other responses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WarcDedup {
+    /// None: each response has its body. The default.
+    #[default]
+    Off,
+    /// Equal bodies of pages of this crawl.
+    Crawl,
 }
 
 impl Default for WarcSettings {
     fn default() -> Self {
-        Self { enabled: true, max_file_size: 1 << 30 }
+        Self { enabled: true, max_file_size: 1 << 30, dedup: WarcDedup::Off }
     }
 }
 

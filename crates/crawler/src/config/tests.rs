@@ -379,7 +379,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     dns: vec!["127.0.0.1:5353".parse().unwrap()],
                     ..FetchSettings::default()
                 },
-                warc: WarcSettings { enabled: false, max_file_size: max_body },
+                warc: WarcSettings { enabled: false, max_file_size: max_body, ..WarcSettings::default() },
                 extract: extract.into_iter().enumerate().map(rule).collect(),
                 ..Settings::default()
             }

@@ -282,6 +282,7 @@ impl Job {
         let warc = dir.warc();
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
+        let committer = committer.storing_bodies_once(settings.warc.dedup == crate::config::WarcDedup::Crawl);
         let clock = Clock::system();
         let (index, indexer) =
             index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;

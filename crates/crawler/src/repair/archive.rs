@@ -56,7 +56,7 @@ pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archiv
         let length = fs::copy(&path, &target).map_err(|source| copy_error(&path, &target, source))?;
         let index = archive.files.len();
         let salvaged = warc::salvage(&target, |record| {
-            if record.kind() != "response" {
+            if !matches!(record.kind(), "response" | "revisit") {
                 return;
             }
             archive.whole.insert((index, record.offset));

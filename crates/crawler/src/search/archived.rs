@@ -56,7 +56,7 @@ impl Archive {
     }
 
     fn text(&self, record: &PageRecord, kind: Kind, place: &Location) -> Option<MainText> {
-        let stored = warc::read(&self.dir, place).ok()?;
+        let stored = warc::read_response(&self.dir, place).ok()?;
         let (_, wire) = stored.http()?;
         let fields = stored.http_fields();
         let codings: Vec<String> = fields

@@ -53,11 +53,13 @@ pub enum Tree {
     Sitemaps,
     /// Numbers of the page records, by fingerprint.
     PageIndex,
+    /// Archived bodies by their digest, where they are stored once.
+    Payloads,
 }
 
 impl Tree {
     /// All trees, in the order of their declaration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Meta,
         Self::IdleHosts,
         Self::Hosts,
@@ -73,6 +75,7 @@ impl Tree {
         Self::Withdrawn,
         Self::Sitemaps,
         Self::PageIndex,
+        Self::Payloads,
     ];
 
     /// The tree's name in the database.
@@ -93,6 +96,7 @@ impl Tree {
             Self::Withdrawn => "withdrawn",
             Self::Sitemaps => "sitemaps",
             Self::PageIndex => "page_index",
+            Self::Payloads => "payloads",
         }
     }
 }

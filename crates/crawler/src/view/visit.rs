@@ -75,7 +75,7 @@ impl<S: Store> View<S> {
     pub fn archived(&self, record: &PageRecord) -> Result<Option<StoredResponse>, ArchiveError> {
         let (Some(dir), Some(place)) = (self.dir(), &record.warc) else { return Ok(None) };
         let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
-        let stored = warc::read(&dir.warc(), &place)?;
+        let stored = warc::read_response(&dir.warc(), &place)?;
         if stored.kind() != "response" {
             return Err(ArchiveError::NoResponse);
         }

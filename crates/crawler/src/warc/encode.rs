@@ -3,6 +3,7 @@
 use super::digest::sha1;
 use super::exchange::{Encoded, Exchange};
 use super::fields::{Fields, date, record_id};
+use super::revisit::Responded;
 use super::{PURPOSE, http_head, member};
 
 /// Encodes an exchange as two gzip members.
@@ -22,6 +23,7 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
 
     let mut fields = Fields::new("response");
     say_where(&mut fields, exchange, &response_id);
+    let lines = fields.so_far().to_owned();
     if let Some(why) = exchange.truncated {
         fields.add("WARC-Truncated", why.as_str());
     }
@@ -43,8 +45,22 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     let record = fields.finish(request.len());
     let request = member::append_named(&mut bytes, &[record.as_bytes(), &request, END], false);
 
-    let stamps = vec![response, request];
-    Encoded { bytes, response_length, stamps, payload_digest, block_digest, record_id: response_id }
+    let responded = Responded {
+        url: exchange.url.to_owned(),
+        date: date(exchange.fetched_at),
+        lines,
+        head,
+        is_whole: exchange.truncated.is_none() && !body.is_empty(),
+    };
+    Encoded {
+        bytes,
+        response_length,
+        stamps: vec![response, request],
+        payload_digest,
+        block_digest,
+        record_id: response_id,
+        responded: Some(Box::new(responded)),
+    }
 }
 
 /// What ends every record (WARC 1.1 section 4).

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::member::{self, Stamp};
+use super::revisit::Responded;
 
 /// Why a body is shorter than what the server had (WARC 1.1 section 5.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub struct Encoded {
     pub block_digest: String,
     /// `WARC-Record-ID` of the response, with its angle brackets.
     pub record_id: String,
+    /// What a `revisit` record is made from; none without a response.
+    pub(super) responded: Option<Box<Responded>>,
 }
 
 impl Encoded {

@@ -22,6 +22,16 @@ impl Fields {
         add(&mut self.0, name, value);
     }
 
+    /// Adds lines that another head had.
+    pub(super) fn lines(&mut self, lines: &str) {
+        self.0.push_str(lines);
+    }
+
+    /// Returns the lines behind version and type.
+    pub(super) fn so_far(&self) -> &str {
+        self.0.splitn(3, "\r\n").nth(2).unwrap_or_default()
+    }
+
     /// Ends the head with the length of the block and the blank line.
     pub(super) fn finish(mut self, block_length: usize) -> String {
         self.add("Content-Length", &block_length.to_string());

@@ -42,6 +42,13 @@ pub(super) struct Stamp {
     rest: (u32, u64),
 }
 
+impl Stamp {
+    /// The same for a member that is moved: what began at `from` begins at `to`.
+    pub(super) fn moved(self, from: usize, to: usize) -> Self {
+        Self { from: self.from - from + to, to: self.to - from + to, ..self }
+    }
+}
+
 /// Appends one gzip member holding the parts, one after the other, to `out`.
 ///
 /// `dense` says that the parts are compressed already: then they are stored as they are, at a tenth of the

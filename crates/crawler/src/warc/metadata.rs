@@ -38,6 +38,7 @@ impl Encoded {
             payload_digest: String::new(),
             block_digest: String::new(),
             record_id: String::new(),
+            responded: None,
         };
         let (id, block_digest) = encoded.append_metadata(metadata, None);
         (encoded.record_id, encoded.block_digest) = (id, block_digest);

@@ -59,7 +59,7 @@ impl Rebuild<'_> {
     pub(super) fn reread(&self, url: &CrawlUrl, place: &Archived) -> Option<(PageRecord, Vec<LinkRecord>)> {
         let location =
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
-        let response = warc::read(&self.dir.warc(), &location).ok()?;
+        let response = warc::read_response(&self.dir.warc(), &location).ok()?;
         let visited = visit::reread(&self.rules, url, &response, None)?;
         let links = visited.links.iter().map(|link| {
             link.record(match (&link.target, link.skip) {
@@ -110,7 +110,7 @@ impl Rebuild<'_> {
         for (page, place) in self.archive.places() {
             let location =
                 warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
-            let Ok(response) = warc::read(&self.dir.warc(), &location) else { continue };
+            let Ok(response) = warc::read_response(&self.dir.warc(), &location) else { continue };
             let Some(Ok(url)) = response.field("WARC-Target-URI").map(CrawlUrl::parse) else { continue };
             let host = self.frontier.host_id(url.host())?;
             if self.frontier.is_seen(host, page)? {

@@ -1,0 +1,190 @@
+//! `revisit` records (WARC 1.1 section 6.7): a response whose body is in the archive already.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::sha1;
+use super::exchange::Encoded;
+use super::fields::Fields;
+use super::{Error, Fault, Location, Record, Result, member, read};
+
+/// The profile of a response with the body of an earlier one.
+const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+/// Field with the place of the response that has the body: file, offset and length of its gzip member. The standard's own fields name
+/// it by URL, date and ID, which only an index finds.
+const PLACE: &str = "Crawl-Refers-To-Place";
+
+/// The response that has the body of another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Original {
+    /// Where it is.
+    pub place: Location,
+    /// Its URL.
+    pub url: String,
+    /// Its `WARC-Date`.
+    pub date: String,
+    /// Its `WARC-Record-ID`.
+    pub id: String,
+}
+
+/// What of an encoded response a `revisit` record is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Responded {
+    /// URL and date, for records that refer to it.
+    pub(super) url: String,
+    pub(super) date: String,
+    /// Lines of the record's head, without version, type, digests and lengths.
+    pub(super) lines: String,
+    /// The HTTP head.
+    pub(super) head: Vec<u8>,
+    /// The body may be shared: it is whole, and not empty.
+    pub(super) is_whole: bool,
+}
+
+impl Encoded {
+    /// Returns the payload digest of a response whose body may be shared.
+    pub fn shareable(&self) -> Option<&str> {
+        self.responded.as_ref().filter(|responded| responded.is_whole).map(|_| self.payload_digest.as_str())
+    }
+
+    /// This response as the original of others, once it is at this place.
+    pub fn original(&self, place: &Location) -> Option<Original> {
+        let responded = self.responded.as_ref()?;
+        Some(Original {
+            place: place.clone(),
+            url: responded.url.clone(),
+            date: responded.date.clone(),
+            id: self.record_id.clone(),
+        })
+    }
+
+    /// Replaces the response by a `revisit` record without a body.
+    #[must_use]
+    pub fn into_revisit(mut self, original: &Original) -> Self {
+        let Some(responded) = self.responded.take() else { return self };
+        let mut fields = Fields::new("revisit");
+        fields.lines(&responded.lines);
+        fields.add("WARC-Profile", IDENTICAL);
+        fields.add("WARC-Refers-To", &original.id);
+        fields.add("WARC-Refers-To-Target-URI", &original.url);
+        fields.add("WARC-Refers-To-Date", &original.date);
+        let Location { file, offset, length } = &original.place;
+        fields.add(PLACE, &format!("{file} {offset} {length}"));
+        fields.add("WARC-Payload-Digest", &self.payload_digest);
+        self.block_digest = sha1(&[&responded.head]);
+        fields.add("WARC-Block-Digest", &self.block_digest);
+        fields.add("Content-Type", "application/http;msgtype=response");
+        let record = fields.finish(responded.head.len());
+        let mut bytes = Vec::new();
+        let parts = [record.as_bytes(), &responded.head, b"\r\n\r\n"];
+        let first = member::append_named(&mut bytes, &parts, false);
+        let behind = self.response_length as usize;
+        self.response_length = bytes.len() as u64;
+        let others = self.stamps.drain(..).skip(1);
+        self.stamps =
+            std::iter::once(first).chain(others.map(|stamp| stamp.moved(behind, bytes.len()))).collect();
+        bytes.extend_from_slice(&self.bytes[behind..]);
+        self.bytes = bytes;
+        self
+    }
+}
+
+/// Reads a response at a location; of a `revisit` record together with the body of its original, as one response.
+///
+/// # Errors
+/// As [`read`]; [`Fault::OriginalWithdrawn`] where the original was taken out of the archive since, and [`Fault::Original`] where it
+/// isn't there as it was.
+pub fn read_response(dir: &Path, location: &Location) -> Result<Record> {
+    complete(dir, read(dir, location)?)
+}
+
+/// Gives a `revisit` record the body of its original, and the type `response`; returns any other record as it is.
+///
+/// # Errors
+/// See [`read_response`].
+pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
+    if record.kind() != "revisit" {
+        return Ok(record);
+    }
+    let fault = |fault| Error::Record { path: dir.to_owned(), offset: record.offset, fault };
+    let place = record.field(PLACE).and_then(parse).ok_or_else(|| fault(Fault::Original))?;
+    let original = read(dir, &place).map_err(|_| fault(Fault::Original))?;
+    if original.kind() == "metadata" {
+        return Err(fault(Fault::OriginalWithdrawn));
+    }
+    let digest = record.field("WARC-Payload-Digest");
+    let is_it = original.kind() == "response" && original.field("WARC-Payload-Digest") == digest;
+    let (_, body) = original.http().filter(|_| is_it).ok_or_else(|| fault(Fault::Original))?;
+    record.block.extend_from_slice(body);
+    for (name, value) in &mut record.fields {
+        if name.eq_ignore_ascii_case("WARC-Type") {
+            "response".clone_into(value);
+        }
+    }
+    Ok(record)
+}
+
+fn parse(place: &str) -> Option<Location> {
+    let mut parts = place.split(' ');
+    let file = parts.next()?.to_owned();
+    Some(Location { file, offset: parts.next()?.parse().ok()?, length: parts.next()?.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{exchange, info};
+    use super::super::{Reader, WarcWriter, encode, write_tombstone};
+    use super::*;
+
+    #[test]
+    fn a_revisit_leads_to_the_body_of_its_original_until_that_is_withdrawn() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = WarcWriter::open(dir.path(), &info(), u64::MAX).unwrap();
+        let body = b"the same ".repeat(500);
+        let headers = [("X-A".to_owned(), b"one".to_vec())];
+        let mut one = encode(&exchange("http://a.test/one", &headers, &body));
+        let digest = one.shareable().unwrap().to_owned();
+        let place = writer.append(&mut one).unwrap();
+        let original = one.original(&place).unwrap();
+
+        let headers = [("X-A".to_owned(), b"two".to_vec())];
+        let two = encode(&exchange("http://b.test/two", &headers, &body));
+        let (size, id) = (two.bytes.len(), two.record_id.clone());
+        let mut two = two.into_revisit(&original);
+        assert!(two.bytes.len() < size + 400 && two.record_id == id && two.payload_digest == digest);
+        let again = writer.append(&mut two).unwrap();
+
+        let stored = read(dir.path(), &again).unwrap();
+        assert_eq!((stored.kind(), stored.field("WARC-Profile")), ("revisit", Some(IDENTICAL)));
+        assert_eq!(stored.field("WARC-Refers-To"), Some(one.record_id.as_str()));
+        assert_eq!(stored.field("WARC-Refers-To-Target-URI"), Some("http://a.test/one"));
+        assert_eq!(stored.field("WARC-Refers-To-Date"), Some("2026-03-01T12:00:01.250000Z"));
+        assert_eq!(stored.http().unwrap().1, b"");
+        let records: Vec<_> =
+            Reader::open(&dir.path().join(&again.file)).unwrap().map(Result::unwrap).collect();
+        let kinds: Vec<_> = records.iter().map(Record::kind).collect();
+        assert_eq!(kinds, ["warcinfo", "response", "request", "revisit", "request"]);
+        assert_eq!(records[4].field("WARC-Concurrent-To"), Some(id.as_str()));
+        assert_eq!(records[4].field("WARC-Warcinfo-ID"), records[0].field("WARC-Record-ID"));
+
+        let whole = read_response(dir.path(), &again).unwrap();
+        assert_eq!((whole.kind(), whole.field("WARC-Target-URI")), ("response", Some("http://b.test/two")));
+        assert_eq!(whole.http().unwrap().1, body);
+        assert_eq!(whole.http_fields()[0].1.as_ref(), b"two");
+
+        let at = "2026-03-02T00:00:00Z".parse().unwrap();
+        write_tombstone(dir.path(), &place, "http://a.test/one", at, "noindex").unwrap();
+        let error = read_response(dir.path(), &again).unwrap_err();
+        assert!(matches!(error, Error::Record { fault: Fault::OriginalWithdrawn, .. }), "{error:?}");
+    }
+
+    #[test]
+    fn a_body_that_is_empty_or_cut_is_never_shared() {
+        assert_eq!(encode(&exchange("http://a.test/", &[], b"")).shareable(), None);
+        let mut cut = exchange("http://a.test/", &[], b"half");
+        cut.truncated = Some(super::super::Truncated::Length);
+        assert_eq!(encode(&cut).shareable(), None);
+    }
+}
