@@ -3,6 +3,7 @@
 pub mod address;
 pub mod audit;
 pub mod causes;
+pub mod cdxj;
 pub mod clean;
 pub mod clock;
 pub mod commit;

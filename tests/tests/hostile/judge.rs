@@ -197,7 +197,13 @@ fn formulas(table: &str, text: &str, wrong: &mut Vec<String>) {
 }
 
 /// The fields in the archives of this program.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 22] = [
+    "WARC-Warcinfo-ID",
+    "WARC-Cipher-Suite",
+    "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date",
+    "Crawl-Purpose",
+    "Crawl-Refers-To-Place",
     "WARC-Type",
     "WARC-Record-ID",
     "WARC-Date",

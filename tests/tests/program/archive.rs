@@ -253,3 +253,34 @@ fn an_equal_body_is_stored_once_until_the_page_that_has_it_is_withdrawn() {
         .filter(|record| record.kind() == "response" && record.field("WARC-Target-URI") == Some(second));
     assert_eq!(left.len(), responses.count().min(1), "{left:?}");
 }
+
+#[test]
+fn the_archive_is_indexed_when_the_run_ends_and_whenever_somebody_asks() {
+    let sites = Sites::new()
+        .page("b.test", "/", Answer::html("<a href='/x?b=2&amp;A=1'>1</a><a href=/withheld>2</a>"))
+        .page("b.test", "/withheld", long("<meta name=robots content=noindex>", "x "))
+        .page("www.a.test", "/", Answer::html("a"));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let written = files(&scene.out().join("warc"));
+    let index =
+        written.iter().find(|path| path.extension().is_some_and(|end| end == "cdxj")).expect("an index");
+    let exported = scene.look("export", &["--format", "cdxj"]);
+    assert_eq!(exported.expect(0).stdout, std::fs::read_to_string(index).unwrap());
+    let keys: Vec<_> = exported.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    let expected = ["test,a)/", "test,a)/robots.txt", "test,b)/", "test,b)/robots.txt", "test,b)/x?a=1&b=2"];
+    assert_eq!(keys, expected);
+    // Each line leads to its record.
+    for line in exported.stdout.lines() {
+        let row: serde_json::Value = serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap();
+        let number = |name: &str| row[name].as_str().unwrap().parse::<u64>().unwrap();
+        let file = row["filename"].as_str().unwrap().to_owned();
+        let place = crawler::warc::Location { file, offset: number("offset"), length: number("length") };
+        let record = crawler::warc::read(&scene.out().join("warc"), &place).unwrap();
+        assert_eq!((record.kind(), record.field("WARC-Target-URI")), ("response", row["url"].as_str()));
+    }
+    let file = scene.path("index.cdxj");
+    scene.look("export", &["--format", "cdxj", "-o", file.to_str().unwrap()]).expect(0);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), exported.stdout);
+    scene.look("export", &["--format", "cdxj", "--table", "pages"]).expect(2);
+}

@@ -93,7 +93,10 @@ fn violations_have_their_own_exit_code() {
     assert_eq!(judged("addresses"), judged("requests"), "each request has its address");
 
     let archive = std::fs::read_dir(scene.out().join("warc")).unwrap();
-    let file = archive.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some()).unwrap();
+    let file = archive
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "gz"))
+        .unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x55;

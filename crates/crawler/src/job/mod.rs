@@ -25,6 +25,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::{mpsc, watch};
 
+use crate::causes::with_causes;
+use crate::cdxj;
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer};
 pub use crate::config::scope;
@@ -280,6 +282,7 @@ impl Job {
             started_at: self.started,
         };
         let warc = dir.warc();
+        let settings_keep_archive = settings.warc.enabled;
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
         let committer = committer.storing_bodies_once(settings.warc.dedup == crate::config::WarcDedup::Crawl);
@@ -349,6 +352,14 @@ impl Job {
                 account(Arc::clone(&self.store), Arc::clone(&dir), stop, Duration::MAX).await?
             }
         };
+        if settings_keep_archive && !matches!(summary.end, End::Forced) {
+            let (warc, until) = (dir.warc(), (!done).then(|| crate::clock::instant() + PATIENCE));
+            let updated = tokio::task::spawn_blocking(move || cdxj::update(&warc, until)).await;
+            // The archive is whole without it, and `crawl export` writes one at any time.
+            if let Err(error) = updated.map_err(|_| JobError::Panicked)? {
+                tracing::warn!("no index of the archive was written: {}", with_causes(&error));
+            }
+        }
         let scrub_due = done && scrub::is_due(&*self.store)?;
         // A run that has to end at once leaves the rest to the next one.
         if !matches!(summary.end, End::Forced) {

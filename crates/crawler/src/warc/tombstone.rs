@@ -42,6 +42,14 @@ pub fn write_tombstone(
     let Some(member) = member else {
         return Err(Error::Record { path, offset: place.offset, fault: Fault::MemberLength });
     };
+    // An index beside the file names what goes; the end of the run writes it again.
+    let index = path.with_extension("").with_extension("cdxj");
+    match std::fs::remove_file(&index) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::io("remove", &index)(error));
+        }
+        _ => {}
+    }
     let mut file = OpenOptions::new().write(true).open(&path).map_err(Error::io("open", &path))?;
     let length = file.metadata().map_err(Error::io("read", &path))?.len();
     if length < place.offset + place.length {

@@ -3,9 +3,11 @@
 mod output;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use crawler::causes::with_causes;
+use crawler::cdxj::{self, CdxjError};
 use crawler::live::DirStore;
 use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
@@ -25,7 +27,8 @@ Examples:
   crawl export crawl-data --format parquet -o tables/
   crawl export crawl-data --format sqlite -o crawl.sqlite
   crawl export spring autumn --format sqlite -o both.sqlite
-  crawl export crawl-data --table hosts --format graphml -o hosts.graphml")]
+  crawl export crawl-data --table hosts --format graphml -o hosts.graphml
+  crawl export crawl-data --format cdxj -o index.cdxj")]
 pub(crate) struct ExportArgs {
     /// Directory of a crawl; with several, column `crawl` has the directory of each row
     #[arg(required = true, value_name = "DIR")]
@@ -71,6 +74,8 @@ pub(crate) enum Format {
     Graphml,
     /// The edges of that graph as CSV: source, target, weight
     Edges,
+    /// Index of the archive for replay (pywb), instead of a table
+    Cdxj,
 }
 
 impl Format {
@@ -87,6 +92,7 @@ impl Format {
             Self::Sqlite => "sqlite",
             Self::Graphml => "graphml",
             Self::Edges => "edges.csv",
+            Self::Cdxj => "cdxj",
         }
     }
 
@@ -112,6 +118,9 @@ struct Job<'a> {
 pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     check(args)?;
+    if args.format == Format::Cdxj {
+        return index_archives(args);
+    }
     let output = Output::new(args)?;
     let mut crawls = Vec::with_capacity(args.dirs.len());
     for dir in &args.dirs {
@@ -134,6 +143,31 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     Ok(exit::COMPLETE)
 }
 
+/// Writes the index of the archives. Reads no database, so it also works while the crawl runs.
+fn index_archives(args: &ExportArgs) -> anyhow::Result<i32> {
+    let mut archives = Vec::with_capacity(args.dirs.len());
+    for dir in &args.dirs {
+        let archive = dir.join("warc");
+        if !archive.is_dir() {
+            let what = format!("{} has no archive: there is no directory `warc` in it", path_text(dir));
+            return Err(Stop::new(exit::USAGE, what).into());
+        }
+        archives.push(archive);
+    }
+    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let written = match path {
+        Some(path) => cdxj::export_to(&archives, path),
+        None => cdxj::export(&archives, Path::new("standard output"), &mut io::stdout().lock()),
+    };
+    match written {
+        Ok(_) => Ok(exit::COMPLETE),
+        Err(CdxjError::Write { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(exit::COMPLETE)
+        }
+        Err(error) => Err(Stop::new(exit::STORAGE, with_causes(&error)).into()),
+    }
+}
+
 /// Refuses options that don't go together.
 fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
@@ -141,7 +175,11 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     if args.purpose.is_some() && args.table != Some(Table::Pages) {
         return usage("--purpose requires --table pages");
     }
-    if args.format.is_graph() {
+    if args.format == Format::Cdxj {
+        if args.table.is_some() || !args.columns.is_empty() {
+            return usage("--format cdxj is an index of the archive: it has no --table and no --columns");
+        }
+    } else if args.format.is_graph() {
         if !matches!(args.table, None | Some(Table::Pages | Table::Hosts)) {
             return usage("a graph requires --table pages or --table hosts");
         }

@@ -120,6 +120,8 @@ impl Job<'_> {
             Format::Jsonl => TableFormat::Jsonl,
             Format::Graphml => return self.write_graph(table, GraphFormat::GraphMl, out),
             Format::Edges => return self.write_graph(table, GraphFormat::Edges, out),
+            // Not a table: written before any is opened.
+            Format::Cdxj => return Ok(0),
             Format::Parquet => return self.write_parquet(table, out),
             Format::Sqlite => return Err(not_built("sqlite")),
         };

@@ -1,0 +1,289 @@
+//! Indexes of the archive for replay: a line of CDXJ for each response and revisit, sorted by key and time.
+//!
+//! The lines are those of `cdxj-indexer --sort` (PyPI): key, time to the second, and a JSON object with url, mime, status, digest, length, offset
+//! and filename.
+
+mod surt;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tokio::time::Instant;
+
+use crate::clock::instant;
+use crate::sorter::{SortError, Sorter};
+use crate::warc::{self, Reader, Record};
+
+/// Why an index can't be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CdxjError {
+    /// The archive can't be read.
+    #[error("the archive can't be read")]
+    Warc(#[from] warc::Error),
+    /// Lines can't be sorted.
+    #[error(transparent)]
+    Sort(#[from] SortError),
+    /// The index can't be written.
+    #[error("{} can't be written", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+/// Writes the lines of some archives, in order; returns how many. Each line once.
+///
+/// Cost: reads each archive once. Memory: one record, and what the sorter keeps; the rest is in temporary files.
+///
+/// # Errors
+/// [`CdxjError::Warc`] at the first damaged record; [`CdxjError::Write`] with the name that is given for the output.
+pub fn export(dirs: &[PathBuf], name: &Path, out: &mut dyn Write) -> Result<u64, CdxjError> {
+    write(gathered(dirs)?, name, out)
+}
+
+/// Brings the indexes beside the files up to date: a file that has none, or was changed since, gets one. Returns how many were written.
+/// Stops at `until`; the next call goes on.
+///
+/// # Errors
+/// As [`export`].
+pub fn update(dir: &Path, until: Option<Instant>) -> Result<u64, CdxjError> {
+    let mut written = 0;
+    for (_, path) in warc::files(dir)? {
+        let index = beside(&path);
+        if is_newer(&index, &path) {
+            continue;
+        }
+        let mut sorter = Sorter::new(None);
+        if !read(&path, &mut sorter, until)? {
+            break;
+        }
+        write_file(sorter, &index)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+/// Writes the lines of some archives, in order, to a file, which is there as a whole or not at all.
+///
+/// # Errors
+/// As [`export`].
+pub fn export_to(dirs: &[PathBuf], path: &Path) -> Result<u64, CdxjError> {
+    write_file(gathered(dirs)?, path)
+}
+
+fn gathered(dirs: &[PathBuf]) -> Result<Sorter, CdxjError> {
+    let mut sorter = Sorter::new(None);
+    for dir in dirs {
+        for (_, path) in warc::files(dir)? {
+            read(&path, &mut sorter, None)?;
+        }
+    }
+    Ok(sorter)
+}
+
+fn write_file(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
+    let error = |source| CdxjError::Write { path: path.to_owned(), source };
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let mut file = File::create(&part).map_err(error)?;
+    let count = write(sorter, path, &mut file)?;
+    std::fs::rename(&part, path).map_err(error)?;
+    Ok(count)
+}
+
+/// The index of a file of the archive: `crawl-20260301120000-00001.cdxj` beside `crawl-20260301120000-00001.warc.gz`.
+fn beside(warc: &Path) -> PathBuf {
+    warc.with_extension("").with_extension("cdxj")
+}
+
+fn is_newer(index: &Path, warc: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    changed(index).zip(changed(warc)).is_some_and(|(index, warc)| index >= warc)
+}
+
+/// Takes the lines of a file; false where it wasn't finished in time.
+fn read(path: &Path, sorter: &mut Sorter, until: Option<Instant>) -> Result<bool, CdxjError> {
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    for record in Reader::open(path)? {
+        if until.is_some_and(|until| instant() >= until) {
+            return Ok(false);
+        }
+        if let Some(line) = line(&record?, &file) {
+            sorter.push(line.as_bytes())?;
+        }
+    }
+    Ok(true)
+}
+
+fn write(sorter: Sorter, name: &Path, out: &mut dyn Write) -> Result<u64, CdxjError> {
+    let error = |source| CdxjError::Write { path: name.to_owned(), source };
+    let mut out = BufWriter::new(out);
+    let (mut count, mut last) = (0, Vec::new());
+    for line in sorter.sorted()? {
+        let line = line?;
+        if line != last {
+            out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(error)?;
+            count += 1;
+            last = line;
+        }
+    }
+    out.flush().map_err(error)?;
+    Ok(count)
+}
+
+/// The line of a record; none for those that no reader asks for.
+fn line(record: &Record, file: &str) -> Option<String> {
+    let url = record.field("WARC-Target-URI")?;
+    let fields = record.http_fields();
+    let is_response = matches!(record.kind(), "response" | "revisit");
+    let mime = match record.kind() {
+        "revisit" => Some("warc/revisit".to_owned()),
+        "response" => fields
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            .map(|(_, value)| media_type(&text(value))),
+        "resource" if record.field("Content-Type") != Some("application/warc-fields") => {
+            record.field("Content-Type").map(media_type)
+        }
+        _ => return None,
+    };
+    let status = record.http().filter(|_| is_response).and_then(|(head, _)| {
+        let line = head.split(|byte| *byte == b'\r').next()?;
+        Some(text(line).split(' ').nth(1)?.to_owned())
+    });
+    let pairs = [
+        ("url", Some(url.to_owned())),
+        ("mime", mime),
+        ("status", status),
+        ("digest", record.field("WARC-Payload-Digest").map(str::to_owned)),
+        ("length", Some(record.length.to_string())),
+        ("offset", Some(record.offset.to_string())),
+        ("filename", Some(file.to_owned())),
+    ];
+    let pairs: Vec<String> = pairs
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("\"{name}\": {}", quoted(&value?))))
+        .collect();
+    let time: String = record.field("WARC-Date")?.chars().take(19).filter(char::is_ascii_digit).collect();
+    Some(format!("{} {time} {{{}}}", surt::surt(url), pairs.join(", ")))
+}
+
+/// A media type without parameters.
+fn media_type(value: &str) -> String {
+    value.split(|c: char| c == ';' || c.is_whitespace()).next().unwrap_or_default().to_owned()
+}
+
+fn text(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| bytes.iter().copied().map(char::from).collect(), str::to_owned)
+}
+
+/// A JSON string in ASCII.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            ' '..='~' => out.push(c),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            c => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warc::{Exchange, WarcInfo, WarcWriter, encode, write_tombstone};
+
+    fn archive(dir: &Path, urls: &[&str]) -> Vec<warc::Location> {
+        let info = WarcInfo {
+            software: "test".to_owned(),
+            robots: "obeyed".to_owned(),
+            user_agent: "SuperRobot/1.0".to_owned(),
+            from: None,
+            is_part_of: "test".to_owned(),
+            started_at: "2026-03-01T12:00:00Z".parse().unwrap(),
+        };
+        let mut writer = WarcWriter::open(dir, &info, u64::MAX).unwrap();
+        let exchange = |url| Exchange {
+            url,
+            request_head: b"GET / HTTP/1.1\r\n\r\n",
+            response_head: Some(b"HTTP/1.1 203 Fine\r\nCONTENT-Type: Text/HTML; charset=\"x\"\r\n\r\n"),
+            status: 203,
+            version: "HTTP/1.1",
+            headers: &[],
+            wire_body: b"body",
+            truncated: None,
+            tls: None,
+            purpose: None,
+            ip: None,
+            fetched_at: "2026-03-01T12:00:01.25Z".parse().unwrap(),
+        };
+        urls.iter().map(|url| writer.append(&mut encode(&exchange(url))).unwrap()).collect()
+    }
+
+    fn lines(dir: &Path) -> Vec<String> {
+        let mut out = Vec::new();
+        export(&[dir.to_owned()], Path::new("out"), &mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_line_has_what_cdxj_indexer_writes() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = archive(dir.path(), &["http://www.b.test/x?b=2&a=1", "https://a.test/\u{e9}\"y"]);
+        let rest = |place: &warc::Location| {
+            format!(
+                "\"mime\": \"Text/HTML\", \"status\": \"203\", \"digest\": \"sha1:{}\", \"length\": \"{}\", \"offset\": \"{}\", \
+                 \"filename\": \"crawl-20260301120000-00001.warc.gz\"}}",
+                "AKQFFIEZP7DVKLQ5OZYACMZTPS7TEAZR", place.length, place.offset
+            )
+        };
+        let found = lines(dir.path());
+        let digest = found[0].split("sha1:").nth(1).unwrap()[..32].to_owned();
+        let expected = [
+            format!(
+                "test,a)/%c3%a9\"y 20260301120001 {{\"url\": \"https://a.test/\\u00e9\\\"y\", {}",
+                rest(&places[1])
+            ),
+            format!(
+                "test,b)/x?a=1&b=2 20260301120001 {{\"url\": \"http://www.b.test/x?b=2&a=1\", {}",
+                rest(&places[0])
+            ),
+        ];
+        let expected = expected.map(|line| line.replace("AKQFFIEZP7DVKLQ5OZYACMZTPS7TEAZR", &digest));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_index_beside_a_file_is_written_once_and_again_where_the_file_changed() {
+        let dir = tempfile::tempdir().unwrap();
+        let places = archive(dir.path(), &["http://a.test/1", "http://a.test/2"]);
+        let index = dir.path().join("crawl-20260301120000-00001.cdxj");
+        assert_eq!(update(dir.path(), None).unwrap(), 1);
+        assert_eq!(std::fs::read_to_string(&index).unwrap().lines().count(), 2);
+        assert_eq!(update(dir.path(), None).unwrap(), 0);
+        let at = "2026-03-02T00:00:00Z".parse().unwrap();
+        write_tombstone(dir.path(), &places[0], "http://a.test/1", at, "noindex").unwrap();
+        assert!(!index.exists(), "it names what was withdrawn");
+        assert_eq!(update(dir.path(), Some(instant())).unwrap(), 0, "no time for it");
+        assert_eq!(update(dir.path(), None).unwrap(), 1);
+        let lines = std::fs::read_to_string(&index).unwrap();
+        assert!(lines.lines().count() == 1 && lines.contains("a.test/2"), "{lines}");
+    }
+}
