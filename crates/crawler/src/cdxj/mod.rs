@@ -1,6 +1,6 @@
 //! Indexes of the archive for replay: a line of CDXJ for each response and revisit, sorted by key and time.
 //!
-//! The lines are those of `cdxj-indexer --sort` (PyPI): key, time to the second, and a JSON object with url, mime, status, digest, length, offset
+//! The lines are those of the Python package `cdxj-indexer` with `--sort`: key, time to the second, and a JSON object with url, mime, status, digest, length, offset
 //! and filename.
 
 mod surt;
@@ -183,6 +183,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// A JSON string in ASCII.
 fn quoted(text: &str) -> String {
+    use std::fmt::Write as _;
+
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -196,7 +198,8 @@ fn quoted(text: &str) -> String {
             '\u{c}' => out.push_str("\\f"),
             c => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04x}"));
+                    // Writing into memory doesn't fail.
+                    drop(write!(out, "\\u{unit:04x}"));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Sort keys of URLs: the host's labels in reverse, then path and query in lower case (Sort-friendly URI Reordering Transform).
 //!
 //! Equal for URLs that archives treat as one: without `www.`, default port, trailing slash, empty query and session ids, with sorted
-//! query arguments. The rules are those of Internet Archive's WaybackURLKeyMaker, which `surt` of PyPI, pywb and OpenWayback follow; written anew
+//! query arguments. The rules are those of `WaybackURLKeyMaker` of the Internet Archive, which the package `surt`, `pywb` and others follow; written anew
 //! from its behaviour, since no maintained crate has it and `surt` is under another licence.
 
 use std::sync::LazyLock;
@@ -157,15 +157,12 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
         let mut plain = Vec::with_capacity(text.len());
         let mut at = 0;
         while let Some(byte) = text.get(at) {
-            match (byte, digit(text.get(at + 1)), digit(text.get(at + 2))) {
-                (b'%', Some(high), Some(low)) => {
-                    plain.push((high * 16 + low) as u8);
-                    at += 3;
-                }
-                _ => {
-                    plain.push(*byte);
-                    at += 1;
-                }
+            if let (b'%', Some(high), Some(low)) = (byte, digit(text.get(at + 1)), digit(text.get(at + 2))) {
+                plain.push((high * 16 + low) as u8);
+                at += 3;
+            } else {
+                plain.push(*byte);
+                at += 1;
             }
         }
         if plain == text {
@@ -192,7 +189,7 @@ fn escaped(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::surt;
 
-    /// URLs and their keys by `surt` 0.3.1 of PyPI, one pair a line, separated by a tab (`tests/data/surt.tsv`).
+    /// URLs and their keys by version 0.3.1 of the Python package `surt`, one pair a line, separated by a tab (`tests/data/surt.tsv`).
     const VECTORS: &str = include_str!("../../tests/data/surt.tsv");
 
     #[test]

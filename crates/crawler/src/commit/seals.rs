@@ -98,15 +98,14 @@ fn enter_others(others: Vec<(String, Seal)>, decisions: &mut Vec<Decision>) {
             };
             has_room && entry.url == url && entry.evidence.request.is_some()
         };
-        match decisions[..count].iter_mut().find(is_it) {
-            Some(entry) => match &mut entry.evidence.stored {
+        if let Some(entry) = decisions[..count].iter_mut().find(is_it) {
+            match &mut entry.evidence.stored {
                 Some(stored) => stored.archive = Some(seal),
                 none => *none = Some(Box::new(stored)),
-            },
-            None => {
-                let at = decisions.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at);
-                decisions.push(changed(url, at, stored));
             }
+        } else {
+            let at = decisions.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at);
+            decisions.push(changed(url, at, stored));
         }
     }
 }
