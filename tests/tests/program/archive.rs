@@ -13,17 +13,17 @@ use crate::scene::Scene;
 
 /// A server that answers each path with exact bytes, and everything else with 404; serves until the test ends.
 fn serve(answers: Vec<(&'static str, Vec<u8>)>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("it works");
+    let address = listener.local_addr().expect("it works");
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
+            let mut stream = stream.expect("it works");
             let mut head = Vec::new();
             let mut byte = [0];
             while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
                 head.push(byte[0]);
             }
-            let head = String::from_utf8(head).unwrap();
+            let head = String::from_utf8(head).expect("it works");
             let path = head.split(' ').nth(1).unwrap_or_default();
             let answer =
                 answers.iter().find(|(known, _)| *known == path).map(|(_, answer)| answer.as_slice());
@@ -40,7 +40,7 @@ fn records(out: &Path) -> Vec<Record> {
     files(&out.join("warc"))
         .iter()
         .filter(|path| path.to_string_lossy().ends_with(".warc.gz"))
-        .flat_map(|path| Reader::open(path).unwrap().map(Result::unwrap))
+        .flat_map(|path| Reader::open(path).expect("it works").map(|record| record.expect("a whole record")))
         .collect()
 }
 
@@ -51,7 +51,7 @@ fn record<'a>(records: &'a [Record], kind: &str, url: &str) -> &'a Record {
 }
 
 fn crawl(address: SocketAddr, directory: &Path) -> Crawl {
-    std::fs::write(directory.join("seeds.txt"), "http://a.test/\n").unwrap();
+    std::fs::write(directory.join("seeds.txt"), "http://a.test/\n").expect("it works");
     Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0", "--retries", "0"])
         .args([Path::new("--seed"), &directory.join("seeds.txt"), Path::new("--out"), &directory.join("out")])
         .args(["--resolve", &format!("a.test:{address}")])
@@ -95,7 +95,7 @@ fn heads_are_archived_as_they_were_sent() {
 fn said(records: &[Record], url: &str) -> String {
     let metadata = record(records, "metadata", url);
     assert_eq!(metadata.field("Content-Type"), Some("application/warc-fields"));
-    String::from_utf8(metadata.block.clone()).unwrap()
+    String::from_utf8(metadata.block.clone()).expect("text")
 }
 
 #[test]

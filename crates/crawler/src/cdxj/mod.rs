@@ -198,8 +198,7 @@ fn quoted(text: &str) -> String {
             '\u{c}' => out.push_str("\\f"),
             c => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing into memory doesn't fail.
-                    drop(write!(out, "\\u{unit:04x}"));
+                    let _ = write!(out, "\\u{unit:04x}");
                 }
             }
         }
