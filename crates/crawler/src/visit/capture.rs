@@ -3,7 +3,8 @@
 //! A robots.txt and a consent file are the evidence for what the crawl did, and are archived whatever their own headers say. A sitemap
 //! isn't: where its header, or its site, says anything about the uses of content, the archive has a record of the request alone.
 
-use super::{BacklogBytes, Requested, VisitContext};
+use super::outcome::Captured;
+use super::{Requested, VisitContext};
 use crate::clean::lines_without_controls;
 use crate::fetch::{Fetch, FetchResult, RequestKind, Response};
 use crate::robots_cache::Known;
@@ -17,17 +18,6 @@ const ABOUT_USE: [&str; 5] =
 
 /// Words of X-Robots-Tag that say nothing against a copy, whomever they are for.
 const HARMLESS: [&str; 5] = ["all", "index", "follow", "nofollow", "archive"];
-
-/// Records for the archive, and the memory that they take until they are committed.
-#[derive(Debug)]
-pub struct Captured {
-    /// The URL that was asked for.
-    pub url: CrawlUrl,
-    /// The records.
-    pub encoded: Encoded,
-    /// What they take.
-    pub held: BacklogBytes,
-}
 
 /// Encodes the answer to a request that isn't for a page; nothing without an archive, and where nothing was sent.
 ///

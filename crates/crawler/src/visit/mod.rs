@@ -19,12 +19,11 @@ mod sitemap;
 mod visited;
 
 use self::ask::{Answered, ask};
-pub use self::capture::Captured;
 use self::capture::capture;
 pub(crate) use self::clearance::evidence;
 use self::clearance::{Clearance, MayAsk, clearance};
 pub use self::found::FoundLink;
-pub use self::outcome::{Event, Outcome, Requested, SiteFileAnswer, SitemapRead};
+pub use self::outcome::{Captured, Event, Outcome, Requested, SiteFileAnswer, SitemapRead};
 use self::page::PageContext;
 pub use self::read_pool::{BacklogBytes, ReadPool};
 pub(crate) use self::reread::reread;

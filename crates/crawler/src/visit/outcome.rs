@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::capture::Captured;
 use super::read_pool::BacklogBytes;
 use super::visited::Visited;
 use crate::clock::Now;
@@ -16,6 +15,7 @@ use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
 use crate::sitemap::Sitemap;
 use crate::url::CrawlUrl;
+use crate::warc::Encoded;
 
 /// What a visit came to.
 #[derive(Debug)]
@@ -34,6 +34,17 @@ pub struct Outcome {
     pub captured: Option<Captured>,
     /// What happened.
     pub event: Event,
+}
+
+/// Records for the archive, and the memory that they take until they are committed.
+#[derive(Debug)]
+pub struct Captured {
+    /// The URL that was asked for.
+    pub url: CrawlUrl,
+    /// The records.
+    pub encoded: Encoded,
+    /// What they take.
+    pub held: BacklogBytes,
 }
 
 /// Times of a request.

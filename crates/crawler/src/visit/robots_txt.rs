@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::ask::{Answered, ask};
-use super::capture::{Captured, capture};
+use super::capture::capture;
 use super::clearance::{asked_gap, evidence, rest, robots_url};
+use super::outcome::Captured;
 use super::{
     BacklogBytes, Event, Outcome, Requested, VisitContext, local, reading, unanswered, without_request,
 };

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use robots::StatusClass;
 
 use super::ask::{Answered, ask};
-use super::capture::{Captured, capture};
+use super::capture::capture;
+use super::outcome::Captured;
 use super::{BacklogBytes, Event, Outcome, Requested, SitemapRead, VisitContext, local};
 use crate::clean::clean_within;
 use crate::fetch::{ErrorKind, Fetch, FetchError, RequestKind, Response};

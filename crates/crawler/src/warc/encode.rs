@@ -1,9 +1,8 @@
 //! One request and its response as two WARC records.
 
 use super::digest::sha1;
-use super::exchange::{Encoded, Exchange};
+use super::exchange::{Encoded, Exchange, Responded};
 use super::fields::{Fields, date, record_id};
-use super::revisit::Responded;
 use super::{PURPOSE, http_head, member};
 
 /// Encodes an exchange as two gzip members.

@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 
 use super::member::{self, Stamp};
-use super::revisit::Responded;
 
 /// Why a body is shorter than what the server had (WARC 1.1 section 5.13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +73,20 @@ pub struct Encoded {
     pub record_id: String,
     /// What a `revisit` record is made from; none without a response.
     pub(super) responded: Option<Box<Responded>>,
+}
+
+/// What of an encoded response a `revisit` record is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Responded {
+    /// URL and date, for records that refer to it.
+    pub(super) url: String,
+    pub(super) date: String,
+    /// Lines of the record's head, without version, type, digests and lengths.
+    pub(super) lines: String,
+    /// The HTTP head.
+    pub(super) head: Vec<u8>,
+    /// The body may be shared: it is whole, and not empty.
+    pub(super) is_whole: bool,
 }
 
 impl Encoded {

@@ -29,20 +29,6 @@ pub struct Original {
     pub id: String,
 }
 
-/// What of an encoded response a `revisit` record is made from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Responded {
-    /// URL and date, for records that refer to it.
-    pub(super) url: String,
-    pub(super) date: String,
-    /// Lines of the record's head, without version, type, digests and lengths.
-    pub(super) lines: String,
-    /// The HTTP head.
-    pub(super) head: Vec<u8>,
-    /// The body may be shared: it is whole, and not empty.
-    pub(super) is_whole: bool,
-}
-
 impl Encoded {
     /// Returns the payload digest of a response whose body may be shared.
     pub fn shareable(&self) -> Option<&str> {
