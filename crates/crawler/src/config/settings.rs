@@ -185,7 +185,7 @@ pub struct WarcSettings {
     /// Bytes of a WARC file after which the next one is begun. Default: 1 GiB.
     #[serde(with = "units::size")]
     pub max_file_size: u64,
-    /// Whether a body that is in the archive already is stored again. Default: yes.
+    /// Which bodies are stored once. Default: off, each response has its own.
     pub dedup: WarcDedup,
 }
 
