@@ -104,7 +104,7 @@ pub struct Discovery {
     pub depth: u32,
     /// Redirects that led here, in a row.
     pub redirects: u8,
-    /// Of a visit that left the record of an earlier one as it is: when it was settled, and the status of its response.
+    /// Of a visit that changed nothing in the record of an earlier one: when it was settled, and the status of its response.
     pub kept: Option<(jiff::Timestamp, Option<u16>)>,
 }
 

@@ -263,7 +263,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Summary, CommitError> {
         loop {
             let now = self.clock.now();
-            self.heed(*stop.borrow(), run, now).await?;
+            let asked = *stop.borrow();
+            self.heed(asked, run, now).await?;
             self.spawn_visits(run, now)?;
             self.enter_held(now)?;
             self.tick_if_due(run, now)?;

@@ -133,7 +133,7 @@ pub struct RobotsConsent {
 }
 
 impl RobotsRecord {
-    /// Whether the site is closed because its robots.txt couldn't be had: to be asked for again, or out of reach for so long that
+    /// Whether the site is closed because its robots.txt was unavailable: to be requested again, or unavailable for so long that
     /// the site counts as closed (RFC 9309, section 2.3.1.4).
     pub fn is_unreachable(&self) -> bool {
         match self.access {

@@ -33,6 +33,7 @@ use self::sitemap::ask_sitemap;
 pub use self::visited::Visited;
 
 use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -193,12 +194,17 @@ async fn read<F: Fetch, S: Store>(
     requested: Requested,
 ) -> Option<(Visited, BacklogBytes)> {
     let rules = Arc::clone(&context.pages);
-    let _place = context.pages.read_pool.place(response.body.len().max(response.wire_body.len())).await?;
+    let bytes = response.body.len().max(response.wire_body.len());
+    let _place = context.pages.read_pool.place(bytes).await?;
     let reading = move || {
         let visited = page::read(&rules, page, &response, requested);
         let held = rules.read_pool.hold(visited.bytes_held());
         (visited, held)
     };
+    // Where reading takes less time than to wake another thread.
+    if bytes <= read_pool::SMALL && context.pages.selectors.is_empty() {
+        return catch_unwind(AssertUnwindSafe(reading)).ok();
+    }
     tokio::task::spawn_blocking(reading).await.ok()
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 /// Responses up to this size are read at once, whatever their content: that takes milliseconds, and few bytes.
-const SMALL: usize = 64 << 10;
+pub(super) const SMALL: usize = 64 << 10;
 
 /// Responses over this size are read one after the other: as text and as links they take several times their size.
 const LARGE: usize = 1 << 20;

@@ -70,7 +70,7 @@ const ORIGINAL: &[u8] = b"X-Archive-Orig-";
 #[derive(Debug)]
 struct Framing {
     length: usize,
-    /// The length has to be said anew.
+    /// The length has to be stated again.
     is_replaced: bool,
 }
 

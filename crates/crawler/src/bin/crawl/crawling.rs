@@ -43,7 +43,9 @@ pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
         });
         listen(ask, Arc::clone(&display), console)?;
         let listener = listener(Arc::clone(&display), Arc::clone(&control), console);
-        let result = job.with_control(control, ordered).run(asked, listener).await;
+        // On a thread of the runtime: there a visit that ends wakes the crawl without the system's help.
+        let running = tokio::spawn(job.with_control(control, ordered).run(asked, listener));
+        let result = running.await.unwrap_or_else(|_| Err(JobError::Panicked));
         display.lock().unwrap_or_else(PoisonError::into_inner).finish();
         result.map_err(|error| with_exit_code(&error))
     });
