@@ -1,7 +1,7 @@
 //! Sort keys of URLs: the host's labels in reverse, then path and query in lower case (Sort-friendly URI Reordering Transform).
 //!
 //! Equal for URLs that archives treat as one: without `www.`, default port, trailing slash, empty query and session ids, with sorted
-//! query arguments. The rules are those of `WaybackURLKeyMaker` of the Internet Archive, which the package `surt`, `pywb` and others follow; the code is our own
+//! query arguments. The rules are those of `WaybackURLKeyMaker` of the Internet Archive, which the package `surt`, `pywb` and others follow; the code is written
 //! from its behaviour, since no maintained crate has it and `surt` is under another licence.
 
 use std::sync::LazyLock;

@@ -61,12 +61,12 @@ async fn heads_are_recorded_as_they_were_sent() {
                 X-Folded: c\r\n d\r\nContent-length: 2\r\n\r\n";
     let answer = format!("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n{head}hi");
     let seen = Arc::new(Mutex::new(String::new()));
-    let heard = Arc::clone(&seen);
+    let requests = Arc::clone(&seen);
     let server = Server::start(move |mut conn| {
-        let (heard, answer) = (Arc::clone(&heard), answer.clone());
+        let (requests, answer) = (Arc::clone(&requests), answer.clone());
         async move {
             while let Some(request) = conn.request().await {
-                *heard.lock().unwrap() = request;
+                *requests.lock().unwrap() = request;
                 // In parts, so that the head comes in several reads.
                 for part in answer.as_bytes().chunks(60) {
                     conn.send(part).await;
