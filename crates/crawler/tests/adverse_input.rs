@@ -91,7 +91,7 @@ fn each_refusal_has_its_message_and_its_code_and_leaves_nothing_behind() {
         ),
         (with(&["--config", "broken.toml"]), 3, "broken.toml:1: "),
         (vec!["resume", "missing"], 2, "missing has no crawl"),
-        (vec!["nonsense"], 2, "unrecognized subcommand 'nonsense'"),
+        (vec!["nonsense"], 2, "'nonsense' for '[URL]...': there is no such command"),
     ] {
         let output = crawl(dir.path(), &args);
         let said = stderr(&output);

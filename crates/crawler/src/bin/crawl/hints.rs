@@ -116,7 +116,7 @@ mod tests {
             ("crawl --max-size 3", "--max-body SIZE"),
             ("crawl --ignore-robots", "always honours robots.txt"),
             ("crawl -e robots=off", "always honours robots.txt"),
-            ("crawl shwo DIR", "a similar command exists: `crawl show`"),
+            ("crawl expo DIR", "a similar command exists: `crawl export`"),
             ("crawl plan -k", "certificates are always checked"),
         ] {
             let text = said(line);
