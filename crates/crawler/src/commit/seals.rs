@@ -96,7 +96,8 @@ fn enter_others(others: Vec<(String, Seal)>, decisions: &mut Vec<Decision>) {
                 None => true,
                 Some(stored) => stored.kind != StoredKind::Page && stored.archive.is_none(),
             };
-            has_room && entry.url == url && entry.evidence.request.is_some()
+            let is_about = entry.url == url || is_of_robots_txt(entry, &url);
+            has_room && is_about && entry.evidence.request.is_some()
         };
         if let Some(entry) = decisions[..count].iter_mut().find(is_it) {
             match &mut entry.evidence.stored {
@@ -108,6 +109,11 @@ fn enter_others(others: Vec<(String, Seal)>, decisions: &mut Vec<Decision>) {
             decisions.push(changed(url, at, stored));
         }
     }
+}
+
+/// Whether an entry speaks of the request for this robots.txt: its URL is the origin then.
+fn is_of_robots_txt(entry: &Decision, url: &str) -> bool {
+    entry.decision.is_about_robots() && url.strip_suffix("/robots.txt") == Some(entry.url.as_str())
 }
 
 /// An entry for a record that was changed without a visit.

@@ -22,7 +22,7 @@ use super::order::{Answer, Control};
 use super::socket::{NAME, other_version, path, pause};
 use crate::store::{Batch, SledStore, Snapshot, Store, StoreError, Tree};
 
-/// Processes that read at the same time. Further ones wait for [`TURN`].
+/// Processes that read at the same time. Further ones wait for a minute.
 pub const READERS: usize = 16;
 
 /// Connections at the same time: readers, those that wait, and orders.

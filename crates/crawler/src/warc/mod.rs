@@ -16,7 +16,7 @@
 //!
 //! A `metadata` record says how the URL was found, how long the request took and what restricts the page's use. Where there is no
 //! response, or its content is kept out, it is there alone and says why. Answers to requests that are for no page (robots.txt, sitemaps,
-//! consent files) have the field [`PURPOSE`].
+//! consent files) have the field `Crawl-Purpose`.
 //!
 //! **Digests** are `sha1:` in base 32: the form that CDX indexes, warcio, pywb and the deduplicating tools
 //! compare. They guard against damage, not against forgery. The payload digest covers the stored body before
