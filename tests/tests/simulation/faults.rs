@@ -24,49 +24,26 @@ fn seeds() -> u64 {
     std::env::var("WHOLE_PROGRAM_SEEDS").map_or(8, |text| text.parse::<u64>().expect("a number") / 3)
 }
 
-/// Passes everything to the inner store, but for bursts: stretches of operations that the "disk" refuses. A commit that is refused may
-/// have landed; after it the store takes no further ones, as its contract says.
-struct FailingStore {
+/// When a store refuses to read, and how it commits.
+trait Fault {
+    fn read(&self) -> Result<(), StoreError>;
+    fn commit(&self, inner: &MemoryStore, writes: Vec<Write>) -> Result<(), StoreError>;
+}
+
+/// Passes to the inner store what its fault lets through.
+struct FaultyStore<F> {
     inner: Arc<MemoryStore>,
-    operations: AtomicU64,
-    /// First operation of the burst, and its length.
-    burst: (u64, u64),
-    lands: bool,
-    random: Mutex<Random>,
-    stopped: AtomicBool,
+    fault: F,
 }
 
-impl FailingStore {
-    fn new(inner: &Arc<MemoryStore>, random: &mut Random) -> Self {
-        Self {
-            inner: Arc::clone(inner),
-            operations: AtomicU64::new(0),
-            burst: (random.between(1, 120), random.between(1, 20)),
-            lands: random.chance(50),
-            random: Mutex::new(random.fork()),
-            stopped: AtomicBool::new(false),
-        }
-    }
-
-    fn fails(&self) -> Result<(), StoreError> {
-        let number = self.operations.fetch_add(1, Ordering::AcqRel);
-        if !(self.burst.0..self.burst.0 + self.burst.1).contains(&number) {
-            return Ok(());
-        }
-        let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::Other];
-        let kind = *self.random.lock().unwrap_or_else(PoisonError::into_inner).pick(&kinds);
-        Err(StoreError::Io { path: "simulated".into(), source: io::Error::from(kind) })
-    }
-}
-
-impl Store for FailingStore {
+impl<F: Fault + Send + Sync + 'static> Store for FaultyStore<F> {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.fails()?;
+        self.fault.read()?;
         self.inner.get(tree, key)
     }
 
     fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
-        self.fails()?;
+        self.fault.read()?;
         self.inner.last(tree, prefix)
     }
 
@@ -75,7 +52,7 @@ impl Store for FailingStore {
         tree: Tree,
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
-        match self.fails() {
+        match self.fault.read() {
             // The error may come after some entries.
             Err(error) => Box::new(self.inner.scan(tree, prefix).take(2).chain([Err(error)])),
             Ok(()) => self.inner.scan(tree, prefix),
@@ -83,17 +60,56 @@ impl Store for FailingStore {
     }
 
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        self.fault.commit(&self.inner, writes)
+    }
+}
+
+/// Bursts: stretches of operations that the "disk" refuses. A commit that is refused may have landed; after it the store takes no
+/// further ones, as its contract says.
+struct Bursts {
+    operations: AtomicU64,
+    /// First operation of the burst, and its length.
+    burst: (u64, u64),
+    lands: bool,
+    random: Mutex<Random>,
+    stopped: AtomicBool,
+}
+
+impl Bursts {
+    fn new(random: &mut Random) -> Self {
+        Self {
+            operations: AtomicU64::new(0),
+            burst: (random.between(1, 120), random.between(1, 20)),
+            lands: random.chance(50),
+            random: Mutex::new(random.fork()),
+            stopped: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Fault for Bursts {
+    fn read(&self) -> Result<(), StoreError> {
+        let number = self.operations.fetch_add(1, Ordering::AcqRel);
+        if !(self.burst.0..self.burst.0 + self.burst.1).contains(&number) {
+            return Ok(());
+        }
+        let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::Other];
+        let kind = *self.random.lock().unwrap_or_else(PoisonError::into_inner).pick(&kinds);
+        Err(StoreError::Io { path: "simulated".into(), source: io::Error::from(kind) })
+    }
+
+    fn commit(&self, inner: &MemoryStore, writes: Vec<Write>) -> Result<(), StoreError> {
         if self.stopped.load(Ordering::Acquire) {
             return Err(StoreError::Stopped);
         }
-        if let Err(error) = self.fails() {
+        if let Err(error) = self.read() {
             self.stopped.store(true, Ordering::Release);
             if self.lands {
-                self.inner.commit(writes)?;
+                inner.commit(writes)?;
             }
             return Err(error);
         }
-        self.inner.commit(writes)
+        inner.commit(writes)
     }
 }
 
@@ -125,7 +141,8 @@ async fn crawl_through_failures(seed: u64) -> usize {
     let (mut failures, mut forgotten) = (0, Vec::new());
     loop {
         let result = if failures < 25 {
-            crawl.on(Arc::new(FailingStore::new(&inner, &mut random))).run(Some(directory.path())).await
+            let store = FaultyStore { inner: Arc::clone(&inner), fault: Bursts::new(&mut random) };
+            crawl.on(Arc::new(store)).run(Some(directory.path())).await
         } else {
             crawl.run(Some(directory.path())).await
         };
@@ -161,15 +178,14 @@ async fn bursts_of_failing_reads_and_writes_and_torn_archives_lose_nothing() {
 
 /// Refuses reads while a commit is written, which takes its time.
 #[derive(Default)]
-struct BusyStore {
-    inner: Arc<MemoryStore>,
+struct Busy {
     is_committing: AtomicBool,
     commits: AtomicU64,
     refused: AtomicBool,
 }
 
-impl BusyStore {
-    fn may_read(&self) -> Result<(), StoreError> {
+impl Fault for Busy {
+    fn read(&self) -> Result<(), StoreError> {
         // The first commits are those of the start, which the engine waits for.
         if self.is_committing.load(Ordering::Acquire) && self.commits.load(Ordering::Acquire) > 3 {
             self.refused.store(true, Ordering::Release);
@@ -177,36 +193,13 @@ impl BusyStore {
         }
         Ok(())
     }
-}
-
-impl Store for BusyStore {
-    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.may_read()?;
-        self.inner.get(tree, key)
-    }
-
-    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
-        self.may_read()?;
-        self.inner.last(tree, prefix)
-    }
-
-    fn scan(
-        &self,
-        tree: Tree,
-        prefix: &[u8],
-    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
-        match self.may_read() {
-            Err(error) => Box::new(std::iter::once(Err(error))),
-            Ok(()) => self.inner.scan(tree, prefix),
-        }
-    }
 
     #[expect(clippy::disallowed_methods, reason = "a slow disk, on the thread that writes")]
-    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+    fn commit(&self, inner: &MemoryStore, writes: Vec<Write>) -> Result<(), StoreError> {
         self.commits.fetch_add(1, Ordering::AcqRel);
         self.is_committing.store(true, Ordering::Release);
         std::thread::sleep(Duration::from_millis(100));
-        let result = self.inner.commit(writes);
+        let result = inner.commit(writes);
         self.is_committing.store(false, Ordering::Release);
         result
     }
@@ -218,10 +211,10 @@ async fn a_run_that_fails_is_not_over_before_its_commit() {
     let sim = SimWeb::new(web);
     let inner = Arc::new(MemoryStore::default());
     let crawl = Crawl::new(&sim, Arc::clone(&inner));
-    let store = Arc::new(BusyStore { inner, ..BusyStore::default() });
+    let store = Arc::new(FaultyStore { inner, fault: Busy::default() });
     let ended = crawl.on(Arc::clone(&store)).run(None).await;
-    assert!(ended.is_err() && store.refused.load(Ordering::Acquire), "no read was refused: {ended:?}");
-    assert!(!store.is_committing.load(Ordering::Acquire), "a commit is still being written");
+    assert!(ended.is_err() && store.fault.refused.load(Ordering::Acquire), "no read was refused: {ended:?}");
+    assert!(!store.fault.is_committing.load(Ordering::Acquire), "a commit is still being written");
 }
 
 /// Crawls while the wall clock is set on or back in the middle, once or several times.
