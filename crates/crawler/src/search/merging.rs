@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn segments_are_merged_until_they_have_half_of_what_a_merge_may_read() {
-        const MOST: u64 = 32 << 10;
+        const MOST: u64 = 12 << 10;
         const COMMITS: u64 = 120;
         let dir = tempfile::tempdir().unwrap();
         let mut schema = Schema::builder();
@@ -103,7 +103,8 @@ mod tests {
         let policy = MergeByBytes::new(dir.path(), MOST);
         let of_files = policy.sizes().unwrap();
         let sizes: Vec<u64> = segments.iter().map(|segment| of_files[&segment.id().uuid_string()]).collect();
-        assert!(sizes.iter().all(|bytes| *bytes <= MOST), "{sizes:?}");
+        // Two segments of a commit have more than half of the limit, so there is no third.
+        assert!(sizes.iter().all(|bytes| *bytes <= MOST * 3 / 4), "{sizes:?}");
         assert!(sizes.iter().any(|bytes| *bytes >= MOST / 2), "{sizes:?}");
         // tantivy's policy waits for eight of a kind.
         assert!(sizes.iter().filter(|bytes| **bytes < MOST / 2).count() < 8, "{sizes:?}");
