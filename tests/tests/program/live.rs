@@ -338,6 +338,8 @@ fn orders_without_a_running_crawl_say_so() {
     }
     scene.crawl().run().expect(0);
     assert_eq!(status(&scene)["state"], "finished");
+    let ended = status(&scene)["ended"].as_str().expect("a time").to_owned();
+    assert_eq!(ended.len(), "2026-03-01T12:00:00.000Z".len(), "{ended}");
     let text = scene.look("status", &[]);
     assert!(text.expect(0).stdout.starts_with("finished, ended "), "{text}");
     assert!(scene.look("stop", &[]).expect(0).stderr.contains("no crawl runs"));

@@ -10,7 +10,7 @@ use crawler::clean::clean;
 use crawler::config::units;
 use crawler::live::{self, Answer, LiveError, Order, Steered};
 use crawler::quantity::{count, size};
-use crawler::view::Status;
+use crawler::view::{Moment, Status};
 use serde_json::{Value, json};
 
 use crate::exit::{self, Stop};
@@ -197,7 +197,7 @@ fn stored(dir: &Path) -> anyhow::Result<Value> {
     };
     Ok(json!({
         "v": 1, "state": state, "status": summary.status, "totals": summary.totals, "queued": summary.queued,
-        "hosts": summary.hosts_known, "ended": summary.end.as_ref().map(|end| end.at.to_string()),
+        "hosts": summary.hosts_known, "ended": summary.end.as_ref().map(|end| Moment(end.at)),
         "limit": summary.end.as_ref().and_then(|end| end.limit.clone()),
     }))
 }
