@@ -3,12 +3,16 @@
 //!
 //! Rows are read one by one from a [`Store`](crate::store::Store); no table is ever held in memory as a whole.
 
+mod activity;
 mod cell;
+mod contents;
 mod coverage;
 mod duplicates;
 mod errors;
 mod explain;
+mod gaps;
 mod host_ids;
+mod host_links;
 mod hosts;
 mod json;
 mod ledger;
@@ -35,6 +39,7 @@ mod skipped;
 mod sorted_pages;
 mod summary;
 mod summary_text;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -44,11 +49,14 @@ mod widening;
 mod width;
 mod write;
 
+pub use self::activity::{Activity, GapClass, GapFigures, TimeStep, Timeline};
 pub use self::cell::{Element, Field, Kind};
+pub use self::contents::Contents;
 pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
 pub use self::explain::{Explanation, Fate, HostNow, PathStep, RobotsNow};
+pub use self::host_links::{HostLink, HostLinks};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;
 pub use self::ledger::LedgerRow;

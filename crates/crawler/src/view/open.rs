@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use meta::consent::Purpose;
 
 use super::host_ids::HostIds;
+use super::moment::Moment;
 use crate::causes::{Cause, with_causes};
 use crate::clock::Clock;
+use crate::config::read_record;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
@@ -203,6 +205,17 @@ impl<S: Store> View<S> {
     /// The store that is read.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// The time at which it is looked at.
+    pub fn looked_at(&self) -> Moment {
+        Moment(self.now)
+    }
+
+    /// The program that began the crawl, as `crawl.toml` names it: `crawl 0.1.0`.
+    pub fn program(&self) -> Option<String> {
+        let record = read_record(&self.dir()?.settings()).ok()?;
+        Some(record.program).filter(|program| !program.is_empty())
     }
 
     /// The time at which it is looked at.

@@ -8,7 +8,6 @@ use super::hosts::seconds;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::robots::Warned;
-use crate::config::read_record;
 use crate::frontier::{HostId, stored_host};
 use crate::page_store::{self, StoredPage};
 use crate::record::{PageRecord, RobotsAccess, RobotsRecord};
@@ -135,12 +134,10 @@ impl<S: Store> View<S> {
         let Some(id) = self.id_of(&host)? else { return Ok(None) };
         let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
         let settings = self.crawl_settings();
-        let program =
-            self.dir().and_then(|dir| read_record(&dir.settings()).ok()).map(|record| record.program);
         let mut report = OwnerReport {
             v: 1,
             agent: settings.map(|settings| settings.agent.user_agent()),
-            program,
+            program: self.program(),
             first_request: None,
             last_request: None,
             requests: record.counts.requests,

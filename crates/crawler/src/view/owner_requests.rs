@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::gaps::RequestTimes;
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::owner::{Gaps, OwnerReport, Slow};
@@ -15,9 +16,6 @@ use crate::store::Store;
 /// Slowest answers that are named.
 const SLOWEST: usize = 10;
 
-/// Times in the ledger are whole microseconds: two of them may be off by one each.
-const ROUNDING: u64 = 2;
-
 /// What one URL met: a denial by robots.txt, or a request.
 const DENIED: u8 = 0;
 const REQUESTED: u8 = 1;
@@ -25,7 +23,7 @@ const REQUESTED: u8 = 1;
 impl<S: Store> View<S> {
     /// Reads the ledger once. Memory: some megabytes; requests and denials are sorted in temporary files.
     pub(super) fn read_ledger_for(&self, report: &mut OwnerReport) -> Result<(), ViewError> {
-        let (mut requests, mut met) = (self.sorter(), self.sorter());
+        let (mut requests, mut met) = (RequestTimes::new(self.sorter()), self.sorter());
         let mut run = 0_u64;
         for block in self.decision_blocks() {
             for decision in block?.1 {
@@ -44,12 +42,11 @@ impl<S: Store> View<S> {
                 }
                 let Some(made) = decision.evidence.request else { continue };
                 report.recorded_requests += 1;
-                let RequestMade { started, took, clock, gap, .. } = made;
+                let RequestMade { started, took, .. } = made;
                 let at = Moment(started);
                 report.first_request = report.first_request.map(|first| first.min(at)).or(Some(at));
                 report.last_request = report.last_request.map(|last| last.max(at)).or(Some(at));
-                let parts = [run, micros(clock), micros(took), micros(gap)].map(u64::to_be_bytes);
-                requests.push_parts(&parts.each_ref().map(<[u8; 8]>::as_slice))?;
+                requests.push(0, run, &made)?;
                 met.push_parts(&[&url, &time_key(started), &[REQUESTED]])?;
                 slow(&mut report.slowest, decision.url, took, started);
             }
@@ -59,23 +56,14 @@ impl<S: Store> View<S> {
     }
 
     /// The pauses between requests of one run, in the order in which they were sent.
-    fn read_gaps(&self, requests: Sorter, report: &mut OwnerReport) -> Result<(), ViewError> {
+    fn read_gaps(&self, requests: RequestTimes, report: &mut OwnerReport) -> Result<(), ViewError> {
         let (mut gaps, mut count, mut short) = (self.sorter(), 0_u64, 0_u64);
-        let mut last: Option<(u64, u64)> = None;
-        for request in requests.sorted()? {
-            let request = request?;
-            let [run, start, took, asked] = [0, 8, 16, 24].map(|at| sorter::number(&request, at, 8));
-            let mut end = start.saturating_add(took);
-            if let Some((_, last_end)) = last.filter(|(of_run, _)| *of_run == run) {
-                report.overlaps += u64::from(start.saturating_add(ROUNDING) < last_end);
-                let gap = start.saturating_sub(last_end);
-                short += u64::from(gap.saturating_add(ROUNDING) < asked);
-                gaps.push(&gap.to_be_bytes())?;
-                count += 1;
-                end = end.max(last_end);
-            }
-            last = Some((run, end));
-        }
+        requests.each_gap(|gap| {
+            report.overlaps += u64::from(gap.overlaps);
+            short += u64::from(gap.is_short());
+            count += 1;
+            Ok(gaps.push(&gap.length.to_be_bytes())?)
+        })?;
         let mut gaps = gaps.sorted()?.map(|gap| gap.map(|gap| sorter::number(&gap, 0, 8) as f64 / 1e6));
         if let Some(least) = gaps.next().transpose()? {
             let middle = usize::try_from(count / 2).unwrap_or(usize::MAX);
@@ -109,10 +97,6 @@ fn read_denials(met: Sorter, report: &mut OwnerReport) -> Result<(), ViewError> 
     }
     end(denied, requested, later);
     Ok(())
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Sorts by time.

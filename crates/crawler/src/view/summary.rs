@@ -11,6 +11,7 @@ use super::limits::{Reached, cut_by, is_limit};
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
+use super::tally::most_frequent;
 use crate::commit::Totals;
 use crate::config::{CliOverrides, Record, load, read_record};
 use crate::frontier::HostRecord;
@@ -368,10 +369,4 @@ fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&Held
         because,
         held_back,
     }
-}
-
-fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<Counted> {
-    let mut counts: Vec<_> = counts.into_iter().map(|(what, count)| Counted { what, count }).collect();
-    counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.what.cmp(&b.what)));
-    counts
 }

@@ -86,7 +86,7 @@ pub struct HostNow {
 
 impl<S: Store> View<S> {
     /// The settings of the last run; of a crawl without them on record, those of `crawl.toml`.
-    pub(in crate::view) fn crawl_settings(&self) -> Option<Settings> {
+    pub(crate) fn crawl_settings(&self) -> Option<Settings> {
         if let Ok(Some(settings)) = self.last_settings() {
             return Some(settings);
         }

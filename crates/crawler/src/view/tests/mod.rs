@@ -3,6 +3,7 @@
 mod diff;
 mod directory;
 mod duplicates;
+mod figures;
 mod formats;
 mod forms;
 mod noindex;

@@ -1,0 +1,226 @@
+//! What the ledger says of all requests of a crawl: when they were sent, which delays were in effect, and which gaps were kept.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::coverage::Counted;
+use super::gaps::{Gap, RequestTimes};
+use super::moment::Moment;
+use super::open::{View, ViewError};
+use super::tally::Tally;
+use crate::record::{Decided, RequestMade};
+use crate::sorter;
+use crate::store::Store;
+
+/// Most steps of a time line. Its steps double until they are no more.
+const MOST_STEPS: i64 = 240;
+
+/// The requests of a crawl, from its ledger.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Activity {
+    /// Requests of which the ledger has the times; all other figures are about these.
+    pub requests: u64,
+    /// When the first of them was sent.
+    pub first_request: Option<Moment>,
+    /// When the last of them was sent.
+    pub last_request: Option<Moment>,
+    /// The requests over time.
+    pub timeline: Timeline,
+    /// The gaps that were kept.
+    pub gaps: GapFigures,
+    /// Requests by what had set the delay before them (`configured`, `crawl-delay`, `adaptive` ...), the most frequent first.
+    pub delays: Vec<Counted>,
+    /// How often hosts were paused, by reason (`retry-after`, `back-off` ...), the most frequent first.
+    pub pauses: Vec<Counted>,
+}
+
+/// Requests over time, in steps of equal length; at most 240.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Timeline {
+    /// When the first step begins; none where there was no request.
+    pub start: Option<Moment>,
+    /// Length of a step, in seconds: a power of two.
+    pub step_s: i64,
+    /// The steps, in order, without a gap.
+    pub steps: Vec<TimeStep>,
+}
+
+/// The requests that were sent in one step of a time line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TimeStep {
+    /// How many.
+    pub requests: u64,
+    /// Those of them that brought no response, or status 4xx or 5xx.
+    pub failed: u64,
+    /// Bytes of the bodies that came, as transferred.
+    pub bytes: u64,
+}
+
+/// The gaps between the end of a response and the next request to the same host in the same run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct GapFigures {
+    /// How many were measured.
+    pub count: u64,
+    /// Requests that were sent before the last response of the host was complete.
+    pub overlaps: u64,
+    /// Gaps shorter than the delay that was in effect.
+    pub short: u64,
+    /// The shortest one, in seconds.
+    pub least: Option<f64>,
+    /// The gaps as multiples of the delay that was in effect.
+    pub classes: Vec<GapClass>,
+    /// Gaps before which no delay was in effect.
+    pub without_delay: u64,
+}
+
+/// How many gaps were that long, as multiples of the delay that was in effect.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GapClass {
+    /// From this multiple on.
+    pub from: f64,
+    /// Up to, and without, this one; none in the last class.
+    pub to: Option<f64>,
+    /// How many.
+    pub count: u64,
+}
+
+impl Timeline {
+    /// When a step begins; none where there is no such step.
+    pub fn time_of(&self, place: usize) -> Option<Moment> {
+        let start = self.start.filter(|_| place < self.steps.len())?.0.as_second();
+        let second = start.checked_add(i64::try_from(place).ok()?.checked_mul(self.step_s)?)?;
+        jiff::Timestamp::from_second(second).ok().map(Moment)
+    }
+}
+
+/// Where the classes of gaps begin.
+const CLASSES: [f64; 8] = [0.0, 1.0, 1.05, 1.25, 2.0, 5.0, 20.0, 100.0];
+
+impl<S: Store> View<S> {
+    /// Reads the ledger once. Memory: some megabytes; the times are sorted in temporary files, 40 bytes a request.
+    pub fn activity(&self) -> Result<Activity, ViewError> {
+        let mut times = RequestTimes::new(self.sorter());
+        let (mut delays, mut pauses) = (Tally::default(), Tally::default());
+        let (mut first, mut last): (Option<Moment>, Option<Moment>) = (None, None);
+        let (mut run, mut requests, mut steps) = (0, 0, Steps::default());
+        for block in self.decision_blocks() {
+            for decision in block?.1 {
+                run += u64::from(decision.begins_a_run());
+                if decision.decision == Decided::Paused {
+                    pauses.add(&decision.reason.as_str());
+                }
+                let Some(made) = &decision.evidence.request else { continue };
+                requests += 1;
+                let at = Moment(made.started);
+                first = first.map(|first| first.min(at)).or(Some(at));
+                last = last.map(|last| last.max(at)).or(Some(at));
+                delays.add(&made.gap_reason);
+                steps.add(made);
+                times.push(host_mark(&decision.host), run, made)?;
+            }
+        }
+        Ok(Activity {
+            requests,
+            first_request: first,
+            last_request: last,
+            timeline: steps.into_timeline(),
+            gaps: gap_figures(times)?,
+            delays: delays.into_counts(),
+            pauses: pauses.into_counts(),
+        })
+    }
+}
+
+/// A number for a host's name.
+fn host_mark(host: &str) -> u64 {
+    sorter::number(blake3::hash(host.as_bytes()).as_bytes(), 0, 8)
+}
+
+fn gap_figures(times: RequestTimes) -> Result<GapFigures, ViewError> {
+    let mut figures = GapFigures::default();
+    let mut counts = [0_u64; CLASSES.len()];
+    let mut least: Option<u64> = None;
+    times.each_gap(|gap| {
+        figures.count += 1;
+        figures.overlaps += u64::from(gap.overlaps);
+        figures.short += u64::from(gap.is_short());
+        least = Some(least.map_or(gap.length, |least| least.min(gap.length)));
+        match class(gap) {
+            Some(class) => counts[class] += 1,
+            None => figures.without_delay += 1,
+        }
+        Ok(())
+    })?;
+    figures.least = least.map(|least| least as f64 / 1e6);
+    let ends = CLASSES.iter().skip(1).copied().map(Some).chain([None]);
+    let classes = CLASSES.iter().zip(ends).zip(counts);
+    figures.classes = classes.map(|((&from, to), count)| GapClass { from, to, count }).collect();
+    Ok(figures)
+}
+
+/// The class of a gap; none where no delay was in effect.
+fn class(gap: Gap) -> Option<usize> {
+    if gap.asked == 0 {
+        return None;
+    }
+    if gap.is_short() {
+        return Some(0);
+    }
+    // What is short by rounding alone isn't short.
+    let multiple = (gap.length as f64 / gap.asked as f64).max(1.0);
+    CLASSES.iter().rposition(|from| multiple >= *from)
+}
+
+/// Steps of a time line by their number since 1970.
+#[derive(Debug)]
+struct Steps {
+    length: i64,
+    steps: BTreeMap<i64, TimeStep>,
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Self { length: 1, steps: BTreeMap::new() }
+    }
+}
+
+impl Steps {
+    fn add(&mut self, made: &RequestMade) {
+        let second = made.started.as_second();
+        let step = TimeStep {
+            requests: 1,
+            failed: u64::from(made.status.is_none_or(|status| status >= 400)),
+            bytes: made.bytes,
+        };
+        self.put(second.div_euclid(self.length), step);
+        while self.span() > MOST_STEPS {
+            self.length *= 2;
+            for (number, step) in std::mem::take(&mut self.steps) {
+                self.put(number.div_euclid(2), step);
+            }
+        }
+    }
+
+    fn put(&mut self, number: i64, step: TimeStep) {
+        let sum = self.steps.entry(number).or_default();
+        sum.requests += step.requests;
+        sum.failed += step.failed;
+        sum.bytes = sum.bytes.saturating_add(step.bytes);
+    }
+
+    fn span(&self) -> i64 {
+        match (self.steps.first_key_value(), self.steps.last_key_value()) {
+            (Some((first, _)), Some((last, _))) => last - first + 1,
+            _ => 0,
+        }
+    }
+
+    fn into_timeline(self) -> Timeline {
+        let Some((&first, _)) = self.steps.first_key_value() else { return Timeline::default() };
+        let numbers = first..first + self.span();
+        let steps = numbers.map(|number| self.steps.get(&number).copied().unwrap_or_default()).collect();
+        let start = jiff::Timestamp::from_second(first.saturating_mul(self.length)).ok().map(Moment);
+        Timeline { start, step_s: self.length, steps }
+    }
+}

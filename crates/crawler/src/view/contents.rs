@@ -1,0 +1,133 @@
+//! What the pages of a crawl are: their types, languages, depths and directives, and what their sites say about uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use robots::StatusClass;
+use serde::Serialize;
+
+use super::coverage::Counted;
+use super::errors::ErrorRow;
+use super::open::{View, ViewError};
+use super::tally::Tally;
+use crate::store::Store;
+
+/// Failed URLs that are named.
+const FAILURES_NAMED: usize = 500;
+
+/// The pages of a crawl, counted. Texts that sites choose are counted by name up to 1,000 distinct ones, the rest as `others`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Contents {
+    /// Pages: responses with status 2xx except 206. The counts below are of these.
+    pub pages: u64,
+    /// By media type, as the browser's algorithm derives it; `none` where there is none.
+    pub types: Vec<Counted>,
+    /// By primary language subtag; `none declared` where there is none.
+    pub languages: Vec<Counted>,
+    /// By links from a seed.
+    pub depths: BTreeMap<u32, u64>,
+    /// By size of the decoded body: from this power of four of bytes on; 0 for none.
+    pub sizes: BTreeMap<u64, u64>,
+    /// Pages by directive in effect, without its value: `noindex`, `max-snippet` ...
+    pub directives: Vec<Counted>,
+    /// Pages by statement about their use: purpose, verdict, and system.
+    pub consent: Vec<Counted>,
+    /// URLs that failed, by host and URL as they are stored, with the page that links to each; the first 500.
+    pub failures: Vec<ErrorRow>,
+    /// How many failed.
+    pub failure_count: u64,
+}
+
+impl<S: Store> View<S> {
+    /// Reads all pages once. Memory: less than a megabyte.
+    pub fn contents(&self) -> Result<Contents, ViewError> {
+        let mut contents = Contents::default();
+        let (mut types, mut languages) = (Tally::default(), Tally::default());
+        let (mut directives, mut consent) = (Tally::default(), Tally::default());
+        for page in self.pages() {
+            let page = page?;
+            if !StatusClass::of(page.status).is_success() {
+                continue;
+            }
+            contents.pages += 1;
+            let declared = page.mime_type.as_deref().or(page.content_type.as_deref());
+            types.add(&essence(declared));
+            languages.add(&primary(page.language.as_deref()));
+            *contents.depths.entry(page.depth).or_default() += 1;
+            *contents.sizes.entry(size_class(page.bytes)).or_default() += 1;
+            let names: BTreeSet<&str> =
+                page.directives.iter().map(|entry| name_of(&entry.directive)).collect();
+            for name in names {
+                directives.add(name);
+            }
+            let statements: BTreeSet<String> = page
+                .consent
+                .iter()
+                .map(|entry| format!("{} {} ({})", entry.purpose, entry.verdict, entry.signal))
+                .collect();
+            for statement in &statements {
+                consent.add(statement);
+            }
+        }
+        contents.types = types.into_counts();
+        contents.languages = languages.into_counts();
+        contents.directives = directives.into_counts();
+        contents.consent = consent.into_counts();
+        for failure in self.errors() {
+            let failure = failure?;
+            contents.failure_count += 1;
+            if contents.failures.len() < FAILURES_NAMED {
+                contents.failures.push(failure);
+            }
+        }
+        Ok(contents)
+    }
+}
+
+/// A media type without its parameters.
+fn essence(content_type: Option<&str>) -> String {
+    let text = content_type.unwrap_or_default();
+    let essence = text.split([';', ',']).next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.is_empty() { "none".to_owned() } else { essence }
+}
+
+/// The primary subtag of a language tag (RFC 5646, section 2.2.1).
+fn primary(language: Option<&str>) -> String {
+    let text = language.unwrap_or_default();
+    let tag = text.split([',', ' ']).next().unwrap_or_default();
+    let primary = tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+    if primary.is_empty() { "none declared".to_owned() } else { primary }
+}
+
+/// The name of a directive, without its value.
+fn name_of(directive: &str) -> &str {
+    directive.split([':', '=']).next().unwrap_or_default().trim()
+}
+
+/// The greatest power of four that isn't greater than a number of bytes; 0 for 0.
+fn size_class(bytes: u64) -> u64 {
+    bytes.checked_ilog(4).map_or(0, |power| 4_u64.pow(power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_languages_are_named_without_their_particulars() {
+        for (written, essence_of) in [
+            (Some("Text/HTML; charset=utf-8"), "text/html"),
+            (Some("text/html, application/json"), "text/html"),
+            (Some(" "), "none"),
+            (None, "none"),
+        ] {
+            assert_eq!(essence(written), essence_of);
+        }
+        for (written, language) in
+            [(Some("de-AT"), "de"), (Some("en, fr"), "en"), (Some("zh_TW"), "zh"), (None, "none declared")]
+        {
+            assert_eq!(primary(written), language);
+        }
+        assert_eq!(["noindex", "max-snippet:30"].map(name_of), ["noindex", "max-snippet"]);
+        assert_eq!([0, 1, 3, 4, 1023, 1024].map(size_class), [0, 1, 1, 4, 256, 1024]);
+    }
+}
