@@ -33,6 +33,8 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod repair;
+#[cfg(feature = "report")]
+pub mod report;
 pub mod robots_cache;
 pub mod robots_history;
 pub mod scope;

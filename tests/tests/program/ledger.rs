@@ -186,15 +186,46 @@ fn the_report_for_a_sites_owner_tells_pauses_and_broken_links() {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
     scene.look("report", &["--host", "nobody.test"]).expect(2);
-    // Reserved for the report of a whole crawl.
-    let html = scene.path("report.html");
-    for more in [&["-o", html.to_str().expect("a path of text")][..], &[], &["--json"]] {
-        let refused = scene.look("report", more);
-        refused.expect(2);
-        assert!(refused.stderr.contains("the HTML report of a whole crawl doesn't exist yet"), "{refused}");
-        assert!(refused.stderr.contains("`crawl report DIR --host HOST`"), "{refused}");
-        assert!(refused.stdout.is_empty() && !html.exists(), "{refused}");
-    }
+}
+
+#[test]
+fn the_report_of_a_crawl_has_the_figures_of_its_tables() {
+    let scene = Scene::new(sites());
+    scene.crawl().run().expect(0);
+    let report = scene.look("report", &["--json"]).expect(0).json().remove(0);
+    assert_eq!(report["summary"], scene.look("show", &["--json"]).expect(0).json()[0]);
+    let requests = report["summary"]["totals"]["requests"].as_u64().expect("a number");
+    let activity = &report["activity"];
+    assert_eq!((requests, &activity["requests"]), (10, &10.into()));
+    let steps = activity["timeline"]["steps"].as_array().expect("a list");
+    assert_eq!(steps.iter().filter_map(|step| step["requests"].as_u64()).sum::<u64>(), 10);
+    let gaps = &activity["gaps"];
+    assert_eq!(["count", "short", "overlaps"].map(|name| gaps[name].as_u64()), [Some(9), Some(0), Some(0)]);
+    assert!(gaps["least"].as_f64().expect("a number") >= DELAY.as_secs_f64());
+    let failures = report["contents"]["failures"].as_array().expect("a list");
+    let failed: Vec<_> = failures.iter().map(|failure| &failure["url"]).collect();
+    assert_eq!(failed, scene.table("errors").iter().map(|row| &row["url"]).collect::<Vec<_>>());
+    let changed: Vec<_> =
+        report["settings"].as_array().expect("a list").iter().map(|row| &row["key"]).collect();
+    assert!(
+        changed.contains(&&"agent.product".into()) && changed.contains(&&"pace.delay".into()),
+        "{changed:?}"
+    );
+
+    let file = scene.path("report.html");
+    let name = file.to_str().expect("a path of text");
+    scene.look("report", &["-o", name]).expect(0);
+    let html = std::fs::read_to_string(&file).expect("the report is there");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"), "{html}");
+    assert!(
+        html.contains("http://a.test/gone") && html.contains("None was shorter than the delay"),
+        "{html}"
+    );
+    let head = report["summary"]["head"].as_str().expect("the head of the ledger");
+    assert!(html.contains(head), "{head}: {html}");
+    let lost = scene.look("report", &["-o", "/nowhere/at/all.html"]);
+    lost.expect(1);
+    assert!(lost.stderr.contains("can't write /nowhere/at/all.html"), "{lost}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub use keys::{KEYS, Key};
 pub use load::{CliOverrides, Loaded, load};
 pub use reading::{PageSettings, SitemapSettings};
 pub use record::{
-    Record, differences, read_record, read_record_text, read_settings_in_force, run_settings,
+    Record, changed_values, differences, read_record, read_record_text, read_settings_in_force, run_settings,
     settings_in_force, to_toml, value_of, without_places,
 };
 pub use requests::{FetchSettings, LimitSettings, PaceSettings};

@@ -105,6 +105,13 @@ pub fn differences(one: &Settings, other: &Settings) -> Vec<&'static str> {
     KEYS.iter().map(|key| key.path).filter(|path| one.get(path) != other.get(path)).collect()
 }
 
+/// The settings that differ from the defaults, with their values as the TOML has them; without the seed file and the directory.
+pub fn changed_values(settings: &Settings) -> Vec<(&'static str, String)> {
+    let settings = without_places(settings);
+    let keys = differences(&Settings::default(), &settings);
+    keys.into_iter().map(|key| (key, value_of(&settings, key))).collect()
+}
+
 /// The value of a key, as the TOML has it; `none` where there is none.
 pub fn value_of(settings: &Settings, key: &str) -> String {
     match flat(settings).get(key) {

@@ -153,6 +153,8 @@ fn all_that_is_said(scene: &Scene, run: &Output) -> BTreeSet<String> {
     take(scene.look("show", &["--json"]));
     take(scene.look("audit", &[]));
     take(scene.look("report", &["--host", "a.test"]));
+    take(scene.look("report", &[]));
+    take(scene.look("report", &["--json"]));
     for case in CASES {
         take(explain(scene, &url(case)));
         take(Crawl::new(["page", "check", "--json", "--from"]).args([scene.out()]).args([url(case)]).run());

@@ -126,7 +126,7 @@ pub(crate) enum Command {
     Audit(audit::AuditArgs),
     /// Explain every decision about a URL: how it was found, what was decided, and why
     Explain(explain::ExplainArgs),
-    /// Write a report for the owner of a host: the requests it received, and its broken links
+    /// Write the report of a crawl as an HTML file, or the report for the owner of one host
     Report(report::ReportArgs),
     /// Check the robots directives of a page
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]

@@ -1,12 +1,13 @@
-//! `crawl report DIR --host HOST`: a report for the owner of a site. Without a host it is reserved for the report of a
-//! whole crawl.
+//! `crawl report DIR`: the report of a crawl for its researcher, and with `--host` the one for a site's owner.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use crawler::live::DirStore;
+use crawler::view::View;
 
 use crate::exit::{self, Stop};
 use crate::show::{open, view_error};
@@ -15,12 +16,18 @@ use crate::terminal::Console;
 /// Options of `report`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Example:
+The report of a crawl is one HTML file that needs no network and no script: what was fetched, from
+which hosts, how fast, what was skipped and why, errors, links between hosts. With --json it is one
+JSON object with the same figures.
+
+Examples:
+  crawl report crawl-data -o report.html
+  crawl report crawl-data --json | jq .activity.gaps
   crawl report crawl-data --host www.example.org -o for-the-owner.md")]
 pub(crate) struct ReportArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Host that the report is about; required, because the HTML report of a whole crawl doesn't exist yet
+    /// Write the report for the owner of this host instead: its requests, and its broken links
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// Output file [default: standard output]
@@ -31,25 +38,52 @@ pub(crate) struct ReportArgs {
 /// Writes the report.
 pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let Some(host) = &args.host else {
-        let words = "the HTML report of a whole crawl doesn't exist yet; `crawl report DIR --host HOST` writes the report \
-                     for the owner of one host (`crawl show DIR hosts` lists them)";
-        return Err(Stop::new(exit::USAGE, words).into());
-    };
+    match &args.host {
+        Some(host) => owner_report(args, host, console),
+        None => whole_report(args, console),
+    }
+}
+
+fn owner_report(args: &ReportArgs, host: &str, console: Console) -> anyhow::Result<i32> {
     let view = open(&args.dir)?;
     let report = view.owner_report(host).map_err(|error| view_error(&error))?;
     let report = report.ok_or_else(|| {
         let host = crawler::clean::clean(host);
         Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show DIR hosts` lists them"))
     })?;
-    let Some(file) = &args.output else {
-        return crate::robots_history::write(|out| {
-            if console.json { report.write_json(out) } else { report.write_text(out) }
-        });
-    };
+    write_to(args.output.as_deref(), |mut out| {
+        if console.json { report.write_json(&mut out) } else { report.write_text(&mut out) }
+    })
+}
+
+#[cfg(feature = "report")]
+fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
+    if args.output.is_none() && !console.json && io::stdout().is_terminal() {
+        let words = "the report is an HTML file; name it: `crawl report DIR -o report.html` (or give --json)";
+        return Err(Stop::new(exit::USAGE, words).into());
+    }
+    let view: View<DirStore> = open(&args.dir)?;
+    let report = crawler::report::Report::of(&view).map_err(|error| view_error(&error))?;
+    write_to(args.output.as_deref(), |mut out| {
+        if console.json { report.write_json(&mut out) } else { report.write_html(&mut out) }
+    })
+}
+
+#[cfg(not(feature = "report"))]
+fn whole_report(_: &ReportArgs, _: Console) -> anyhow::Result<i32> {
+    let words = "this program was built without the report of a whole crawl (cargo feature `report`); \
+                 `crawl report DIR --host HOST` writes the report for the owner of one host";
+    Err(Stop::new(exit::USAGE, words).into())
+}
+
+/// Writes to a file, or to standard output where none is named.
+fn write_to(
+    file: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<i32> {
+    let Some(file) = file else { return crate::robots_history::write(|mut out| write(&mut out)) };
     let name = crate::options::path_text(file);
     let mut out = BufWriter::new(File::create(file).with_context(|| format!("can't write {name}"))?);
-    let written = if console.json { report.write_json(&mut out) } else { report.write_text(&mut out) };
-    written.and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;
+    write(&mut out).and_then(|()| out.flush()).with_context(|| format!("can't write {name}"))?;
     Ok(exit::COMPLETE)
 }

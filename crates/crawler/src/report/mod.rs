@@ -1,0 +1,79 @@
+//! The report of a crawl for its researcher: one HTML file without scripts that loads nothing, or the figures as JSON.
+
+mod html;
+mod network;
+mod plot;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::config::{Settings, changed_values};
+use crate::store::Store;
+use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
+
+/// Connections between hosts that the graph shows.
+const CONNECTIONS: usize = 120;
+
+/// The figures of a crawl, as `crawl report DIR --json` gives them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Form of this object: 1.
+    pub v: u32,
+    /// When the figures were computed.
+    pub generated: Moment,
+    /// The program that crawled.
+    pub program: Option<String>,
+    /// Settings that differ from the defaults, as `crawl.toml` has them.
+    pub settings: Vec<ChangedSetting>,
+    /// What `crawl show DIR` says.
+    pub summary: Summary,
+    /// The requests, from the ledger.
+    pub activity: Activity,
+    /// What the pages are.
+    pub contents: Contents,
+    /// The strongest connections between hosts, at most 120.
+    pub host_links: HostLinks,
+}
+
+/// A setting that differs from its default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangedSetting {
+    /// Its key in `crawl.toml`.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Report {
+    /// Computes the figures: reads pages, links and ledger several times, one after the other. Memory as [`View::skipped`].
+    pub fn of<S: Store>(view: &View<S>) -> Result<Self, ViewError> {
+        let settings = view.crawl_settings().map(|settings| changed(&settings)).unwrap_or_default();
+        Ok(Self {
+            v: 1,
+            generated: view.looked_at(),
+            program: view.program(),
+            settings,
+            summary: view.summary()?,
+            activity: view.activity()?,
+            contents: view.contents()?,
+            host_links: view.host_links(CONNECTIONS)?,
+        })
+    }
+
+    /// Writes one JSON object.
+    pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
+        write_json_line(out, self)
+    }
+
+    /// Writes the HTML file.
+    pub fn write_html(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(html::page(self).into_string().as_bytes())
+    }
+}
+
+fn changed(settings: &Settings) -> Vec<ChangedSetting> {
+    changed_values(settings).into_iter().map(|(key, value)| ChangedSetting { key, value }).collect()
+}
