@@ -243,3 +243,43 @@ fn without_a_ledger_the_report_for_an_owner_says_nothing_of_the_pace() {
         assert!(!text.contains(word), "{word}: {text}");
     }
 }
+
+#[test]
+fn a_deposit_has_its_metadata_and_keeps_what_was_edited() {
+    let scene = Scene::new(sites());
+    scene.crawl().args(["--contact", "owner@example.org"]).run().expect(0);
+    let deposit = scene.path("deposit");
+    let tables = deposit.join("tables");
+    let text = |path: &std::path::Path| path.to_str().expect("a path of text").to_owned();
+    scene.look("export", &["--format", "csv", "-o", &format!("{}/", text(&tables))]).expect(0);
+    scene.look("report", &["--provenance", &text(&deposit)]).expect(0);
+    let methods = std::fs::read_to_string(deposit.join("methods.md")).expect("the methods are there");
+    for part in [
+        "We crawled 1 seed ",
+        "as SuperRobot/1.0 (+owner@example.org)",
+        "10 requests brought",
+        "none was shorter than the delay",
+    ] {
+        assert!(methods.contains(part), "{part}: {methods}");
+    }
+    let head =
+        scene.look("show", &["--json"]).expect(0).json()[0]["head"].as_str().expect("a head").to_owned();
+    assert!(methods.contains(&head), "{head}: {methods}");
+    let crate_of: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(deposit.join("ro-crate-metadata.json")).expect("it is there"))
+            .expect("JSON");
+    let parts = crate_of["@graph"].as_array().expect("a list").iter().find(|entity| entity["@id"] == "./");
+    let parts = parts.and_then(|root| root["hasPart"].as_array()).expect("its parts");
+    assert!(parts.contains(&serde_json::json!({"@id": "tables/pages.csv"})), "{parts:?}");
+    std::fs::write(deposit.join("methods.md"), "edited").expect("it can be written");
+    let again = scene.look("report", &["--provenance", &text(&deposit)]);
+    assert!(
+        again.expect(0).stdout.contains("kept as they are: CITATION.cff, datasheet.md, methods.md"),
+        "{again}"
+    );
+    for wrong in [&["--license", "CC0"][..], &["--host", "a.test"], &["-o", "x.html"]] {
+        scene.look("report", &[&["--provenance", &text(&deposit)], wrong].concat()).expect(2);
+    }
+    scene.look("report", &["--title", "T"]).expect(2);
+    assert_eq!(std::fs::read_to_string(deposit.join("methods.md")).expect("it is there"), "edited");
+}

@@ -3,6 +3,7 @@
 mod html;
 mod network;
 mod plot;
+mod provenance;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+pub use self::provenance::{About, Provenance, ProvenanceError, write_provenance};
 use crate::config::{Settings, changed_values};
 use crate::store::Store;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
@@ -26,6 +28,9 @@ pub struct Report {
     pub generated: Moment,
     /// The program that crawled.
     pub program: Option<String>,
+    /// The settings of the last run.
+    #[serde(skip)]
+    in_force: Settings,
     /// Settings that differ from the defaults, as `crawl.toml` has them.
     pub settings: Vec<ChangedSetting>,
     /// What `crawl show DIR` says.
@@ -50,12 +55,13 @@ pub struct ChangedSetting {
 impl Report {
     /// Computes the figures: reads pages, links and ledger several times, one after the other. Memory as [`View::skipped`].
     pub fn of<S: Store>(view: &View<S>) -> Result<Self, ViewError> {
-        let settings = view.crawl_settings().map(|settings| changed(&settings)).unwrap_or_default();
+        let in_force = view.crawl_settings().unwrap_or_default();
         Ok(Self {
             v: 1,
             generated: view.looked_at(),
             program: view.program(),
-            settings,
+            settings: changed(&in_force),
+            in_force,
             summary: view.summary()?,
             activity: view.activity()?,
             contents: view.contents()?,

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::{ChangedSetting, Report};
 use crate::clock::Clock;
 use crate::commit::Totals;
+use crate::config::Settings;
 use crate::view::{
     Activity, Contents, Counted, ErrorRow, GapClass, GapFigures, HostLink, HostLinks, HostState, HostSummary,
     Moment, Status, Summary, TimeStep, Timeline,
 };
 
-const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
+pub(super) const HOSTILE: &str = "</style></title></svg><script>alert('x')</script><img src=http://evil.test/ onerror=\"x\">\u{202e}\u{1b}[2J";
 
 fn moment() -> Moment {
     Moment(Clock::system().now().wall)
@@ -22,11 +23,12 @@ fn counts(what: &str, number: usize) -> Vec<Counted> {
         .collect()
 }
 
-fn empty() -> Report {
+pub(super) fn empty() -> Report {
     Report {
         v: 1,
         generated: moment(),
         program: None,
+        in_force: Settings::default(),
         settings: Vec::new(),
         summary: Summary {
             v: 1,
@@ -73,7 +75,7 @@ fn empty() -> Report {
     }
 }
 
-fn hostile() -> Report {
+pub(super) fn hostile() -> Report {
     let host = HostSummary {
         host: HOSTILE.to_owned(),
         pages: 3,

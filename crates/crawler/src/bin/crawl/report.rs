@@ -23,6 +23,7 @@ JSON object with the same figures.
 Examples:
   crawl report crawl-data -o report.html
   crawl report crawl-data --json | jq .activity.gaps
+  crawl report crawl-data --provenance deposit --author 'Ann Example' --license https://spdx.org/licenses/CC0-1.0
   crawl report crawl-data --host www.example.org -o for-the-owner.md")]
 pub(crate) struct ReportArgs {
     /// Directory of the crawl
@@ -30,6 +31,18 @@ pub(crate) struct ReportArgs {
     /// Write the report for the owner of this host instead: its requests, and its broken links
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
+    /// Write the metadata of a deposit to this directory: RO-Crate, Croissant, CITATION.cff, datasheet, methods
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["host", "output"])]
+    provenance: Option<PathBuf>,
+    /// Title of the data, for --provenance [default: Crawl and its id]
+    #[arg(long, value_name = "TITLE", requires = "provenance")]
+    title: Option<String>,
+    /// Author of the data, for --provenance; repeatable [default: the operators of the robot]
+    #[arg(long, value_name = "NAME", requires = "provenance")]
+    author: Vec<String>,
+    /// URL of the licence of the data, for --provenance [default: none]
+    #[arg(long, value_name = "URL", requires = "provenance")]
+    license: Option<String>,
     /// Output file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -58,6 +71,9 @@ fn owner_report(args: &ReportArgs, host: &str, console: Console) -> anyhow::Resu
 
 #[cfg(feature = "report")]
 fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
+    if let Some(dir) = &args.provenance {
+        return provenance(args, dir, console);
+    }
     if args.output.is_none() && !console.json && io::stdout().is_terminal() {
         let words = "the report is an HTML file; name it: `crawl report DIR -o report.html` (or give --json)";
         return Err(Stop::new(exit::USAGE, words).into());
@@ -66,6 +82,42 @@ fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
     let report = crawler::report::Report::of(&view).map_err(|error| view_error(&error))?;
     write_to(args.output.as_deref(), |mut out| {
         if console.json { report.write_json(&mut out) } else { report.write_html(&mut out) }
+    })
+}
+
+/// Writes the metadata of a deposit, and says which files.
+#[cfg(feature = "report")]
+fn provenance(args: &ReportArgs, dir: &Path, console: Console) -> anyhow::Result<i32> {
+    use crawler::report::{About, Report, write_provenance};
+
+    if let Some(license) = &args.license
+        && url::Url::parse(license).is_err()
+    {
+        let words = format!(
+            "--license {} isn't a URL; write one, as in https://spdx.org/licenses/CC0-1.0",
+            crawler::clean::clean(license)
+        );
+        return Err(Stop::new(exit::USAGE, words).into());
+    }
+    let report = Report::of(&open(&args.dir)?).map_err(|error| view_error(&error))?;
+    let about =
+        About { title: args.title.clone(), authors: args.author.clone(), license: args.license.clone() };
+    let done = write_provenance(&report, &about, dir)?;
+    let place = crate::options::path_text(dir);
+    crate::robots_history::write(|out| {
+        if console.json {
+            let line = serde_json::json!({"v": 1, "written": done.written, "kept": done.kept, "described": done.described});
+            return writeln!(out, "{line}");
+        }
+        writeln!(out, "wrote to {place}: {}", done.written.join(", "))?;
+        if !done.kept.is_empty() {
+            writeln!(
+                out,
+                "kept as they are: {} (delete them to have them written again)",
+                done.kept.join(", ")
+            )?;
+        }
+        writeln!(out, "described: {}", crawler::quantity::count(done.described as u64, "file"))
     })
 }
 

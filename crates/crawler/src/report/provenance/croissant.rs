@@ -1,0 +1,132 @@
+//! `croissant.json`: Croissant 1.0, JSON-LD that loaders of data sets read.
+
+use serde_json::{Value, json};
+
+use super::facts::Facts;
+use super::files::DescribedFile;
+use super::texts::{abstract_text, methods};
+use crate::config::Contact;
+use crate::view::{Column, Kind, Table};
+
+/// The whole document. Record sets are the tables that are there as CSV; loaders read the other forms by their own schema.
+pub(super) fn dataset(facts: &Facts, files: &[DescribedFile]) -> Value {
+    let url = match &facts.contact {
+        Some(Contact::Url(url)) => url.to_string(),
+        _ => format!("urn:uuid:{}", facts.crawl_id),
+    };
+    let creators: Vec<Value> =
+        facts.creators().iter().map(|name| json!({"@type": "Organization", "name": name})).collect();
+    let mut dataset = json!({
+        "@context": context(),
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": facts.title,
+        "description": format!("{} {}", abstract_text(facts), methods(facts)),
+        "datePublished": facts.day,
+        "version": "1.0.0",
+        "url": url,
+        "creator": creators,
+        "citeAs": format!("{}. {}. {}.", facts.creators().join(", "), facts.title, facts.day),
+        "distribution": files.iter().map(file_object).collect::<Vec<_>>(),
+        "recordSet": files.iter().filter(|file| file.media_type == "text/csv").filter_map(record_set).collect::<Vec<_>>(),
+    });
+    if let Some(license) = &facts.license {
+        dataset["license"] = json!(license);
+    }
+    dataset
+}
+
+fn file_object(file: &DescribedFile) -> Value {
+    json!({
+        "@type": "cr:FileObject",
+        "@id": file.path,
+        "name": file.path,
+        "description": file.about,
+        "contentUrl": file.path,
+        "contentSize": format!("{} B", file.size),
+        "encodingFormat": file.media_type,
+        "sha256": file.sha256,
+    })
+}
+
+fn record_set(file: &DescribedFile) -> Option<Value> {
+    let (table, columns) = file.table.as_ref()?;
+    let known = table.columns();
+    let fields: Vec<Value> = columns
+        .iter()
+        .map(|name| field(file, *table, name, known.iter().find(|column| column.name == *name)))
+        .collect();
+    Some(json!({
+        "@type": "cr:RecordSet",
+        "@id": format!("{}#rows", file.path),
+        "name": table.name(),
+        "description": table.about(),
+        "field": fields,
+    }))
+}
+
+fn field(file: &DescribedFile, table: Table, name: &str, column: Option<&Column>) -> Value {
+    let kind = column.map_or(Kind::Text, |column| column.kind);
+    let about = column.map_or_else(|| format!("Column {name}."), |column| column.about.trim().to_owned());
+    json!({
+        "@type": "cr:Field",
+        "@id": format!("{}#{}/{name}", file.path, table.name()),
+        "name": name,
+        "description": about,
+        "dataType": data_type(kind),
+        "source": {"fileObject": {"@id": file.path}, "extract": {"column": name}},
+    })
+}
+
+/// Lists and objects are texts in CSV.
+fn data_type(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Integer => "sc:Integer",
+        Kind::Number => "sc:Float",
+        Kind::Boolean => "sc:Boolean",
+        Kind::Time => "sc:DateTime",
+        Kind::Text | Kind::List | Kind::Object => "sc:Text",
+    }
+}
+
+/// The context of Croissant 1.0, of its specification's appendix.
+fn context() -> Value {
+    json!({
+        "@language": "en",
+        "@vocab": "https://schema.org/",
+        "citeAs": "cr:citeAs",
+        "column": "cr:column",
+        "conformsTo": "dct:conformsTo",
+        "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
+        "data": {"@id": "cr:data", "@type": "@json"},
+        "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+        "dct": "http://purl.org/dc/terms/",
+        "equivalentProperty": "cr:equivalentProperty",
+        "examples": {"@id": "cr:examples", "@type": "@json"},
+        "extract": "cr:extract",
+        "field": "cr:field",
+        "fileProperty": "cr:fileProperty",
+        "fileObject": "cr:fileObject",
+        "fileSet": "cr:fileSet",
+        "format": "cr:format",
+        "includes": "cr:includes",
+        "isLiveDataset": "cr:isLiveDataset",
+        "jsonPath": "cr:jsonPath",
+        "key": "cr:key",
+        "md5": "cr:md5",
+        "parentField": "cr:parentField",
+        "path": "cr:path",
+        "recordSet": "cr:recordSet",
+        "references": "cr:references",
+        "regex": "cr:regex",
+        "repeated": "cr:repeated",
+        "replace": "cr:replace",
+        "samplingRate": "cr:samplingRate",
+        "sc": "https://schema.org/",
+        "separator": "cr:separator",
+        "source": "cr:source",
+        "subField": "cr:subField",
+        "transform": "cr:transform",
+    })
+}
