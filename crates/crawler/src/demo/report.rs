@@ -1,10 +1,11 @@
-//! The output of the demo: for each robot the six classic URLs with the line that decided, then the outcome of all pages.
+//! The output of the demo: the robots.txt of each site, and what each robot was allowed to fetch by which line; as details the
+//! outcome of all pages.
 //!
 //! Pure: rows in, text out. Nothing here looks at a database or a terminal.
 
 mod layout;
 
-use super::sites::CLASSIC;
+use super::sites::{self, CLASSIC};
 use crate::clean::clean;
 use layout::{Cell, Paint, table};
 use std::io::{self, Write};
@@ -49,36 +50,73 @@ pub struct Directive {
     pub found: String,
 }
 
+/// How much is printed, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Form {
+    /// Words are marked by colour; only right where the output is a terminal and `NO_COLOR` isn't set. Without it no escape code is written.
+    pub colour: bool,
+    /// For each robot also all URLs that it found, and what became of each.
+    pub details: bool,
+}
+
+/// What is to be seen.
+const INTRODUCTION: &str = "\
+Three robots have just crawled two small sites on this machine; nothing went over a network.
+Each site's robots.txt says who may fetch what, in groups of rules: a robot obeys the group that names it,
+or else the group of \"*\", and in it the rule with the longest match. Below: the files, and what came of them.
+";
+
 /// Prints the reports, 100 columns wide. Text from the web is stripped of control characters.
-///
-/// `colour`: whether to mark words by colour; only right where `out` is a terminal and `NO_COLOR` isn't set.
-/// Without it no escape code is written.
-pub fn print(out: &mut dyn Write, robots: &[RobotReport], colour: bool) -> io::Result<()> {
-    let paint = Paint { colour };
-    for report in robots {
-        print_robot(out, report, paint)?;
+pub fn print(out: &mut dyn Write, robots: &[RobotReport], form: Form) -> io::Result<()> {
+    let paint = Paint { colour: form.colour };
+    if robots.is_empty() {
+        return Ok(());
     }
-    if robots.len() > 1 {
-        print_side_by_side(out, robots, paint)?;
+    out.write_all(INTRODUCTION.as_bytes())?;
+    for host in hosts(robots) {
+        print_robots_txt(out, host, paint)?;
+        print_side_by_side(out, robots, host, paint)?;
+    }
+    writeln!(out)?;
+    for report in robots {
+        print_totals(out, report)?;
+    }
+    if form.details {
+        for report in robots {
+            print_robot(out, report, paint)?;
+        }
     }
     Ok(())
 }
 
-fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::Result<()> {
-    writeln!(out, "{}", paint.title(&report.robot))?;
-    writeln!(out, "{}", paint.title(&"=".repeat(report.robot.chars().count())))?;
-    for host in hosts([report]) {
-        writeln!(out, "\n{}: the six classic URLs", clean(host))?;
-        let rows: Vec<Vec<Cell>> = CLASSIC
-            .iter()
-            .map(|path| {
-                let row = find(report, host, path);
-                vec![Cell::plain(path), fate(row), Cell::plain(&row.map_or_else(String::new, decided_by))]
-            })
-            .collect();
-        table(out, &["URL", "", "robots.txt"], &rows, paint)?;
+/// The file that the rules come from, with the numbers of its lines.
+fn print_robots_txt(out: &mut dyn Write, host: &str, paint: Paint) -> io::Result<()> {
+    let Some(site) = sites::all().into_iter().find(|site| site.host == host) else { return Ok(()) };
+    let title = format!("{}: http://{host}/robots.txt", site.name);
+    writeln!(out, "\n{}\n", paint.title(&title))?;
+    for (number, line) in (1..).zip(site.robots_txt.lines()) {
+        writeln!(out, "{}", format!("  {number:>3}  {}", clean(line)).trim_end())?;
+    }
+    Ok(())
+}
 
-        writeln!(out, "\n{}: all URLs it found", clean(host))?;
+fn print_totals(out: &mut dyn Write, report: &RobotReport) -> io::Result<()> {
+    let count = |is_so: fn(&Row) -> bool| report.rows.iter().filter(|row| is_so(row)).count();
+    writeln!(
+        out,
+        "{}: {} URLs found, {} fetched, {} skipped; {} pages indexed, {} archived.",
+        clean(&report.robot),
+        report.rows.len(),
+        count(|row| row.fetched.is_some()),
+        count(|row| row.fetched.is_none()),
+        count(|row| row.indexed == Some(true)),
+        count(|row| row.archived == Some(true)),
+    )
+}
+
+fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::Result<()> {
+    for host in hosts([report]) {
+        writeln!(out, "\n{}\n", paint.title(&format!("{} at {host}: all URLs it found", report.robot)))?;
         table(
             out,
             &["URL", "", "indexed", "archived", "followed", "because"],
@@ -86,16 +124,7 @@ fn print_robot(out: &mut dyn Write, report: &RobotReport, paint: Paint) -> io::R
             paint,
         )?;
     }
-    let count = |is_so: fn(&Row) -> bool| report.rows.iter().filter(|row| is_so(row)).count();
-    writeln!(
-        out,
-        "\n{} URLs found: {} fetched, {} skipped. {} pages indexed, {} archived.\n",
-        report.rows.len(),
-        count(|row| row.fetched.is_some()),
-        count(|row| row.fetched.is_none()),
-        count(|row| row.indexed == Some(true)),
-        count(|row| row.archived == Some(true)),
-    )
+    Ok(())
 }
 
 /// The pages of a host in the order of their paths: fetched ones first, then skipped ones.
@@ -129,33 +158,34 @@ fn page_rows(report: &RobotReport, host: &str) -> Vec<Vec<Cell>> {
         .collect()
 }
 
-/// The six URLs of each site with all robots beside each other: the form of table 9-4.
-fn print_side_by_side(out: &mut dyn Write, robots: &[RobotReport], paint: Paint) -> io::Result<()> {
-    writeln!(out, "{}", paint.title("Side by side"))?;
-    writeln!(out, "{}", paint.title("============"))?;
-    for host in hosts(robots) {
-        writeln!(out, "\n{}", clean(host))?;
-        let mut header = vec!["URL"];
-        header.extend(robots.iter().map(|report| report.robot.as_str()));
-        let rows: Vec<Vec<Cell>> = CLASSIC
-            .iter()
-            .map(|path| {
-                let mut row = vec![Cell::plain(path)];
-                row.extend(robots.iter().map(|report| fate(find(report, host, path))));
-                row
-            })
-            .collect();
-        table(out, &header, &rows, paint)?;
-    }
-    Ok(())
+/// The six URLs of a site with all robots beside each other: the form of table 9-4, with the line that decided.
+fn print_side_by_side(
+    out: &mut dyn Write,
+    robots: &[RobotReport],
+    host: &str,
+    paint: Paint,
+) -> io::Result<()> {
+    writeln!(out)?;
+    let mut header = vec!["URL"];
+    header.extend(robots.iter().map(|report| report.robot.as_str()));
+    let rows: Vec<Vec<Cell>> = CLASSIC
+        .iter()
+        .map(|path| {
+            let mut row = vec![Cell::plain(path)];
+            row.extend(robots.iter().map(|report| fate(find(report, host, path))));
+            row
+        })
+        .collect();
+    table(out, &header, &rows, paint)
 }
 
 fn fate(row: Option<&Row>) -> Cell {
-    match row.map(|row| row.fetched) {
-        Some(Some(200)) => Cell::good("fetched"),
-        Some(Some(status)) => Cell::plain(&format!("fetched {status}")),
-        Some(None) => Cell::bad("skipped"),
-        None => Cell::plain("not found"),
+    let Some(row) = row else { return Cell::plain("not found") };
+    let line = row.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    match row.fetched {
+        Some(200) => Cell::good(&format!("fetched{line}")),
+        Some(status) => Cell::plain(&format!("fetched {status}{line}")),
+        None => Cell::bad(&format!("skipped{line}")),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use crawler::demo::report::Form;
 use crawler::demo::{self, TourError};
 
 use crate::exit;
@@ -15,7 +16,8 @@ use crate::terminal::Console;
 #[command(after_help = "\
 Serves Joe's Hardware and Mary's Antiques under their names on 127.0.0.1, crawls them as
 Suzy-Spider, Furniture-Finder and Nosy-Bot, and prints what each of them was allowed to see, and
-why. Needs no network and takes a few seconds.")]
+why. -v also prints every URL that each of them found, and what became of it. Needs no network and
+takes a few seconds.")]
 pub(crate) struct DemoArgs {
     /// Directory for the three crawls [default: a temporary directory that is removed at the end]
     #[arg(long, value_name = "DIR")]
@@ -41,12 +43,29 @@ pub(crate) fn run(args: &DemoArgs, console: Console) -> anyhow::Result<i32> {
     })?;
     let stdout = io::stdout();
     let colour = console.color.allows(stdout.is_terminal(), std::env::var_os("NO_COLOR").as_ref());
-    demo::report::print(&mut stdout.lock(), &reports, colour)?;
-    if let Some(out) = &args.out {
-        let out = crawler::clean::clean(&out.display().to_string()).into_owned();
-        let words =
-            format!("\nThe three crawls are in {out}. To examine one: crawl show {out}/Suzy-Spider\n");
-        exit::print(words.as_bytes())?;
-    }
+    let form = Form { colour, details: console.verbose > 0 };
+    demo::report::print(&mut stdout.lock(), &reports, form)?;
+    exit::print(next_steps(args, form.details).as_bytes())?;
     Ok(exit::COMPLETE)
+}
+
+/// What to try next.
+fn next_steps(args: &DemoArgs, has_details: bool) -> String {
+    let mut steps = Vec::new();
+    if !has_details {
+        steps.push(("crawl demo -v".to_owned(), "every URL that each robot found, with the page directives"));
+    }
+    match &args.out {
+        Some(out) => {
+            let out = crawler::clean::clean(&out.display().to_string()).into_owned();
+            steps.push((format!("crawl show {out}/Suzy-Spider"), "one of the three crawls; they are kept"));
+            let url = "http://www.joes-hardware.com/private/payroll.xls";
+            steps.push((format!("crawl explain {out}/Suzy-Spider {url}"), "why a URL wasn't fetched"));
+        }
+        None => steps.push(("crawl demo --out demo".to_owned(), "keep the three crawls, to examine them")),
+    }
+    let own = "crawl https://www.example.org/ --agent MyRobot/1.0 --contact you@university.example";
+    steps.push((own.to_owned(), "a crawl of your own"));
+    let lines = steps.into_iter().map(|(command, what)| format!("  {command}\n      {what}\n"));
+    format!("\nTry next:\n\n{}", lines.collect::<String>())
 }

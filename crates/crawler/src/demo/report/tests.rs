@@ -1,8 +1,8 @@
-use super::{Directive, RobotReport, Row, print};
+use super::{Directive, Form, RobotReport, Row, print};
 
 fn printed(robots: &[RobotReport], colour: bool) -> String {
     let mut out = Vec::new();
-    print(&mut out, robots, colour).unwrap();
+    print(&mut out, robots, Form { colour, details: true }).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -56,21 +56,9 @@ fn finder() -> RobotReport {
     }
 }
 
-const EXPECTED: &str = "\
-Furniture-Finder/1.0
-====================
+const DETAILS: &str = "
+Furniture-Finder/1.0 at www.marys-antiques.com: all URLs it found
 
-www.marys-antiques.com: the six classic URLs
-  URL                                        robots.txt
-  --------------------------------  -------  ---------------------------------------
-  /                                 fetched  no rule matches
-  /index.html                       fetched  no rule matches
-  /private/payroll.xls              skipped  line 10: Disallow: /private
-  /private/suzy-stuff/taxes.txt     skipped  line 10: Disallow: /private
-  /dynamic/buy-stuff?id=3546        skipped  line 9: Disallow: /dynamic
-  /dynamic/check-inventory?kitchen  fetched  line 8: Allow: /dynamic/check-inventory
-
-www.marys-antiques.com: all URLs it found
   URL                                        indexed  archived  followed  because
   --------------------------------  -------  -------  --------  --------  --------------------------
   /                                 200      yes      yes       yes
@@ -85,43 +73,51 @@ www.marys-antiques.com: all URLs it found
                                                                           /private
   /private/suzy-stuff/taxes.txt     skipped  -        -         -         line 10: Disallow:
                                                                           /private
-
-8 URLs found: 5 fetched, 3 skipped. 3 pages indexed, 3 archived.
-
 ";
 
 #[test]
-fn a_robot_has_two_tables() {
-    assert_eq!(printed(&[finder()], false), EXPECTED);
+fn the_pages_of_a_robot_are_details() {
+    let mut short = Vec::new();
+    print(&mut short, &[finder()], Form::default()).unwrap();
+    let short = String::from_utf8(short).unwrap();
+    assert_eq!(printed(&[finder()], false), short.clone() + DETAILS);
+    let totals = "Furniture-Finder/1.0: 8 URLs found, 5 fetched, 3 skipped; 3 pages indexed, 3 archived.\n";
+    assert!(short.ends_with(totals), "{short}");
 }
 
 #[test]
-fn several_robots_are_side_by_side() {
+fn robots_txt_is_quoted_before_the_table_that_names_its_lines() {
     let mut nosy = finder();
     nosy.robot = "Nosy-Bot/1.0".to_owned();
     nosy.rows.retain(|row| !row.url.ends_with("/index.html"));
     let text = printed(&[finder(), nosy], false);
-    let (_, side) = text.split_once("Side by side\n").unwrap();
-    let expected = "\
-============
-
-www.marys-antiques.com
-  URL                               Furniture-Finder/1.0  Nosy-Bot/1.0
-  --------------------------------  --------------------  ------------
+    let (introduction, rest) =
+        text.split_once("\nMary's Antiques: http://www.marys-antiques.com/robots.txt\n\n").unwrap();
+    assert_eq!(introduction.lines().count(), 3, "an introduction of three lines");
+    let (quoted, table) = rest.split_once("\n\n").unwrap();
+    let site =
+        crate::demo::sites::all().into_iter().find(|site| site.host == "www.marys-antiques.com").unwrap();
+    let numbered = (1..)
+        .zip(site.robots_txt.lines())
+        .map(|(number, line)| format!("  {number:>3}  {line}").trim_end().to_owned());
+    assert_eq!(quoted.lines().map(str::to_owned).collect::<Vec<_>>(), numbered.collect::<Vec<_>>());
+    let expected = "  URL                               Furniture-Finder/1.0  Nosy-Bot/1.0
+  --------------------------------  --------------------  -----------------
   /                                 fetched               fetched
   /index.html                       fetched               not found
-  /private/payroll.xls              skipped               skipped
-  /private/suzy-stuff/taxes.txt     skipped               skipped
-  /dynamic/buy-stuff?id=3546        skipped               skipped
-  /dynamic/check-inventory?kitchen  fetched               fetched
+  /private/payroll.xls              skipped (line 10)     skipped (line 10)
+  /private/suzy-stuff/taxes.txt     skipped (line 10)     skipped (line 10)
+  /dynamic/buy-stuff?id=3546        skipped (line 9)      skipped (line 9)
+  /dynamic/check-inventory?kitchen  fetched (line 8)      fetched (line 8)
+
 ";
-    assert_eq!(side, expected);
+    assert!(table.starts_with(expected), "{table}");
 }
 
 #[test]
 fn colour_only_marks_and_is_absent_where_it_is_not_wanted() {
     let (plain, coloured) = (printed(&[finder()], false), printed(&[finder()], true));
-    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mskipped\x1b[0m"));
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[31mskipped (line 9)\x1b[0m"));
     let mut stripped = coloured;
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m"] {
         stripped = stripped.replace(code, "");
@@ -145,7 +141,8 @@ fn every_host_has_its_own_tables() {
     both.rows
         .push(Row { url: "http://www.joes-hardware.com/".to_owned(), ..page("/", None, "no rule matches") });
     let text = printed(&[both], false);
-    assert_eq!(text.matches(": the six classic URLs\n").count(), 2);
+    assert_eq!(text.matches("/robots.txt\n").count(), 2);
+    assert_eq!(text.matches(": all URLs it found\n").count(), 2);
     assert_eq!(text.matches("not found").count(), 5, "Joe's other five");
     assert!(printed(&[], false).is_empty());
 }
