@@ -50,6 +50,7 @@ pub mod units;
 pub mod url;
 pub mod view;
 pub mod visit;
+pub mod wacz;
 pub mod warc;
 
 #[cfg(test)]

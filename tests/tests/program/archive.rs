@@ -1,5 +1,6 @@
 //! What goes into the archive, compared with what servers sent, byte for byte.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -283,4 +284,156 @@ fn the_archive_is_indexed_when_the_run_ends_and_whenever_somebody_asks() {
     scene.look("export", &["--format", "cdxj", "-o", file.to_str().unwrap()]).expect(0);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), exported.stdout);
     scene.look("export", &["--format", "cdxj", "--table", "pages"]).expect(2);
+}
+
+/// The members of a ZIP file, each checked against its CRC.
+fn members(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let bytes = std::fs::read(path).expect("the file");
+    let archive = rawzip::ZipArchive::from_slice(&bytes).expect("a ZIP file");
+    let mut entries = archive.entries();
+    let mut members = BTreeMap::new();
+    while let Some(entry) = entries.next_entry().expect("an entry") {
+        let name = entry.file_path().try_normalize().expect("a name").as_ref().to_owned();
+        let local = archive.get_entry(entry.wayfinder()).expect("its place");
+        let mut content = Vec::new();
+        if name.starts_with("archive/") || name.ends_with(".gz") {
+            assert_eq!(
+                entry.compression_method(),
+                rawzip::CompressionMethod::STORE,
+                "{name} is read by offsets"
+            );
+        }
+        if entry.compression_method() == rawzip::CompressionMethod::STORE {
+            local.verifying_reader(local.data()).read_to_end(&mut content).expect("content");
+        } else {
+            let inflated = flate2::bufread::DeflateDecoder::new(local.data());
+            local.verifying_reader(inflated).read_to_end(&mut content).expect("content");
+        }
+        members.insert(name, content);
+    }
+    members
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let hex: Vec<String> = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{}", hex.concat())
+}
+
+#[test]
+fn archives_are_exported_as_one_signed_file_without_what_may_not_be_shown() {
+    let page = |head: &str, text: &str| {
+        let body = format!(
+            "<html><head><title>T {text}</title>{head}</head><body><main><p>The words of {text} are these, and there are some more of them.\
+             </p><div data-nosnippet>Nobody may quote mhidden, which is a whole sentence.</div></main></body></html>"
+        );
+        Answer::html(body)
+    };
+    let links = "<a href=/plain>1</a><a href=/noindex>2</a><a href=/nosnippet>3</a><a href=/short>4</a><a href=/gone>5</a><a href=/a.png>6</a>";
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html(format!("<title>Front</title>{links}")))
+        .page("a.test", "/plain", page("", "mplain"))
+        .page("a.test", "/noindex", page("<meta name=robots content=noindex>", "mnoindex"))
+        .page("a.test", "/nosnippet", page("<meta name=robots content=nosnippet>", "mnosnippet"))
+        .page("a.test", "/short", page("<meta name=robots content=max-snippet:9>", "mshort"))
+        .page("a.test", "/a.png", Answer::content("image/png", "\u{89}PNG"));
+    let scene = Scene::new(sites);
+    scene.crawl().run();
+    let second = scene.path("second");
+    Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])
+        .args([Path::new("--seed"), &scene.seeds(), Path::new("--out"), &second])
+        .args(scene.server.resolve())
+        .run();
+
+    // RFC 8410 section 10.3: an example of a key.
+    let pem = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
+    let public = "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=";
+    let (key, file) = (scene.path("key.pem"), scene.path("crawl.wacz"));
+    std::fs::write(&key, pem).unwrap();
+    let export = |args: &[&Path]| {
+        let to = [Path::new("--format"), Path::new("wacz"), Path::new("-o"), &file];
+        Crawl::new([Path::new("export")]).args([scene.out().as_path()]).args(to).args(args).run()
+    };
+    export(&[&second, Path::new("--sign"), &key]).expect(0);
+    let members = members(&file);
+
+    // Sizes and digests are those of the members.
+    let package: serde_json::Value = serde_json::from_slice(&members["datapackage.json"]).unwrap();
+    assert_eq!((&package["profile"], &package["wacz_version"]), (&"data-package".into(), &"1.1.1".into()));
+    assert_eq!(package["mainPageUrl"], "http://a.test/");
+    assert_eq!(package["crawls"].as_array().unwrap().len(), 2);
+    let mut listed = Vec::new();
+    for resource in package["resources"].as_array().unwrap() {
+        let path = resource["path"].as_str().unwrap();
+        let content = &members[path];
+        assert_eq!(resource["bytes"], content.len(), "{path}");
+        assert_eq!(resource["hash"].as_str().unwrap(), sha256(content), "{path}");
+        listed.push(path.to_owned());
+    }
+    let described = ["datapackage-digest.json", "datapackage.json"];
+    let others = members.keys().filter(|name| !described.contains(&name.as_str())).cloned().collect();
+    listed.sort();
+    assert_eq!(listed, crate::scene::sorted(others));
+
+    // The signature is of the digest, by the key.
+    let digest: serde_json::Value = serde_json::from_slice(&members["datapackage-digest.json"]).unwrap();
+    let hash = sha256(&members["datapackage.json"]);
+    let signed = &digest["signedData"];
+    assert_eq!((&digest["hash"], &signed["hash"]), (&hash.as_str().into(), &hash.as_str().into()));
+    assert_eq!((&signed["publicKey"], &signed["created"]), (&public.into(), &package["created"]));
+    let base64 = |text: &serde_json::Value| {
+        data_encoding::BASE64.decode(text.as_str().unwrap().as_bytes()).expect("base 64")
+    };
+    let (public, signature) = (base64(&signed["publicKey"]), base64(&signed["signature"]));
+    let verified = ring::signature::UnparsedPublicKey::new(&ring::signature::ED25519, &public[12..]);
+    verified.verify(hash.as_bytes(), &signature).expect("the signature");
+
+    // The archives are there byte for byte, and each line of the index leads to its record.
+    for dir in [scene.out(), second.clone()] {
+        for path in files(&dir.join("warc")).iter().filter(|path| path.to_string_lossy().ends_with(".gz")) {
+            let bytes = std::fs::read(path).unwrap();
+            assert!(members.iter().any(|(name, content)| name.starts_with("archive/") && *content == bytes));
+        }
+    }
+    let mut index = String::new();
+    flate2::read::MultiGzDecoder::new(&*members["indexes/index.cdx.gz"]).read_to_string(&mut index).unwrap();
+    let key_of = |line: &&str| line.split(" {").next().unwrap().to_owned();
+    let keys: Vec<_> = index.lines().map(|line| key_of(&line)).collect();
+    assert!(keys.is_sorted());
+    assert_eq!(keys.iter().filter(|key| key.starts_with("test,a)/plain ")).count(), 2, "{index}");
+    assert!(!index.contains("/noindex"));
+
+    // Pages that may be indexed, with what may be quoted of them.
+    let list = String::from_utf8(members["pages/pages.jsonl"].clone()).unwrap();
+    let mut rows = list.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let head = rows.next().unwrap();
+    assert_eq!((&head["format"], &head["hasText"]), (&"json-pages-1.0".into(), &true.into()));
+    let rows: Vec<_> = rows.collect();
+    let of = |path: &str| {
+        let url = format!("http://a.test{path}");
+        rows.iter().filter(|row| row["url"] == url.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        ["/", "/plain", "/noindex", "/nosnippet", "/short", "/gone", "/a.png"].map(|path| of(path).len()),
+        [2, 2, 0, 2, 2, 0, 0]
+    );
+    let plain = of("/plain")[0];
+    assert_eq!(plain["title"], "T mplain");
+    assert!(plain["text"].as_str().unwrap().starts_with("The words of mplain are these"), "{plain}");
+    assert!(of("/nosnippet")[0]["text"].is_null());
+    assert_eq!(of("/short")[0]["text"], "The words");
+    assert_eq!(of("/")[0]["seed"], true);
+    let told = members.iter().filter(|(name, _)| !name.starts_with("archive/"));
+    for (name, content) in told {
+        let text = String::from_utf8_lossy(content);
+        assert!(!text.contains("mhidden") && !text.contains("mnoindex"), "{name}");
+    }
+
+    // What can't be.
+    std::fs::write(&key, "-----BEGIN PRIVATE KEY-----\nMC4=\n-----END PRIVATE KEY-----\n").unwrap();
+    let refused = export(&[Path::new("--sign"), &key]);
+    assert!(refused.expect(2).stderr.contains("isn't an unencrypted ed25519 key"), "{refused}");
+    scene.look("export", &["--format", "wacz"]).expect(2);
+    scene.look("export", &["--format", "wacz", "--table", "pages", "-o", "x.wacz"]).expect(2);
+    scene.look("export", &["--format", "csv", "--table", "pages", "--sign", "key.pem"]).expect(2);
 }

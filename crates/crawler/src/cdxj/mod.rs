@@ -136,7 +136,7 @@ fn write(sorter: Sorter, name: &Path, out: &mut dyn Write) -> Result<u64, CdxjEr
 }
 
 /// The line of a record; none for those that no reader asks for.
-fn line(record: &Record, file: &str) -> Option<String> {
+pub(crate) fn line(record: &Record, file: &str) -> Option<String> {
     let url = record.field("WARC-Target-URI")?;
     let fields = record.http_fields();
     let is_response = matches!(record.kind(), "response" | "revisit");

@@ -23,6 +23,11 @@ pub struct Withdrawal {
 }
 
 impl Withdrawal {
+    /// Makes the record of a capture that has to go.
+    pub(crate) fn new(url: &str, place: Archived, at: Timestamp, because: &str) -> Self {
+        Self { v: 1, url: url.to_owned(), place, at, because: because.to_owned(), done: false }
+    }
+
     /// Key: file, a zero byte, offset.
     pub fn key(&self) -> Vec<u8> {
         let mut key = self.place.file.as_bytes().to_vec();

@@ -117,7 +117,7 @@ impl Document {
     }
 
     /// The main text without the parts that no snippet may show: nothing of them is stored.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let mut shown = String::with_capacity(self.text.text.len());
         let mut at = 0;
         for hidden in &self.text.no_snippet {

@@ -59,6 +59,7 @@ pub(crate) use repair::files;
 pub use repair::{Repaired, repair};
 pub use revisit::{Original, complete, read_response};
 pub use salvage::{Salvaged, salvage};
+pub(crate) use tombstone::tombstone;
 pub use tombstone::write_tombstone;
 pub use writer::WarcWriter;
 

@@ -37,11 +37,7 @@ pub fn write_tombstone(
         return Err(Error::Name(place.file.clone()));
     }
     let path = dir.join(&place.file);
-    let attempts = [(url, because), (url, ""), ("", "")];
-    let member = attempts.iter().find_map(|(url, because)| member(place, url, at, because));
-    let Some(member) = member else {
-        return Err(Error::Record { path, offset: place.offset, fault: Fault::MemberLength });
-    };
+    let member = tombstone(place, url, at, because)?;
     // An index beside the file names what goes; the end of the run writes it again.
     let index = path.with_extension("").with_extension("cdxj");
     match std::fs::remove_file(&index) {
@@ -59,6 +55,17 @@ pub fn write_tombstone(
     file.seek(SeekFrom::Start(place.offset)).map_err(Error::io("write to", &path))?;
     file.write_all(&member).map_err(Error::io("write to", &path))?;
     file.sync_data().map_err(Error::io("write to", &path))
+}
+
+/// Returns what [`write_tombstone`] writes.
+///
+/// # Errors
+/// [`Error::Record`] where the place is too short for any record.
+pub(crate) fn tombstone(place: &Location, url: &str, at: jiff::Timestamp, because: &str) -> Result<Vec<u8>> {
+    let attempts = [(url, because), (url, ""), ("", "")];
+    let member = attempts.iter().find_map(|(url, because)| member(place, url, at, because));
+    let path = place.file.clone().into();
+    member.ok_or(Error::Record { path, offset: place.offset, fault: Fault::MemberLength })
 }
 
 /// A gzip member of exactly the length of the place; none where the record doesn't fit.

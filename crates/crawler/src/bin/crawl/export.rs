@@ -1,6 +1,7 @@
 //! `crawl export`: tables of one or several crawls as files for other programs.
 
 mod output;
+mod package;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ Examples:
   crawl export crawl-data --format sqlite -o crawl.sqlite
   crawl export spring autumn --format sqlite -o both.sqlite
   crawl export crawl-data --table hosts --format graphml -o hosts.graphml
-  crawl export crawl-data --format cdxj -o index.cdxj")]
+  crawl export crawl-data --format cdxj -o index.cdxj
+  crawl export spring autumn --format wacz -o both.wacz --sign key.pem")]
 pub(crate) struct ExportArgs {
     /// Directory of a crawl; with several, column `crawl` has the directory of each row
     #[arg(required = true, value_name = "DIR")]
@@ -51,9 +53,13 @@ pub(crate) struct ExportArgs {
     /// With --table links: include the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
-    /// Omit the main texts from the full-text search of a SQLite database; reading them takes about a millisecond per page
+    /// Omit the main texts from the full-text search of a SQLite database, or the excerpts from the page list of a WACZ file; reading
+    /// them takes about a millisecond per page
     #[arg(long)]
     no_text: bool,
+    /// Sign a WACZ file with this ed25519 key (PEM, PKCS#8, not encrypted)
+    #[arg(long, value_name = "KEYFILE")]
+    sign: Option<PathBuf>,
     /// Output file, or directory for several tables; sqlite: the database [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -76,6 +82,8 @@ pub(crate) enum Format {
     Edges,
     /// Index of the archive for replay (pywb), instead of a table
     Cdxj,
+    /// The archives of all crawls as one file for sharing and replay (WACZ 1.1.1), instead of a table
+    Wacz,
 }
 
 impl Format {
@@ -93,6 +101,7 @@ impl Format {
             Self::Graphml => "graphml",
             Self::Edges => "edges.csv",
             Self::Cdxj => "cdxj",
+            Self::Wacz => "wacz",
         }
     }
 
@@ -120,6 +129,9 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     check(args)?;
     if args.format == Format::Cdxj {
         return index_archives(args);
+    }
+    if args.format == Format::Wacz {
+        return package::run(args, console);
     }
     let output = Output::new(args)?;
     let mut crawls = Vec::with_capacity(args.dirs.len());
@@ -175,9 +187,9 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     if args.purpose.is_some() && args.table != Some(Table::Pages) {
         return usage("--purpose requires --table pages");
     }
-    if args.format == Format::Cdxj {
+    if matches!(args.format, Format::Cdxj | Format::Wacz) {
         if args.table.is_some() || !args.columns.is_empty() {
-            return usage("--format cdxj is an index of the archive: it has no --table and no --columns");
+            return usage("--format cdxj and wacz write the archive: they have no --table and no --columns");
         }
     } else if args.format.is_graph() {
         if !matches!(args.table, None | Some(Table::Pages | Table::Hosts)) {
@@ -194,8 +206,11 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     if args.raw && args.format != Format::Csv {
         return usage("--raw requires --format csv: the other formats don't escape any text");
     }
-    if args.no_text && args.format != Format::Sqlite {
-        return usage("--no-text requires --format sqlite: the other formats have no main texts");
+    if args.no_text && !matches!(args.format, Format::Sqlite | Format::Wacz) {
+        return usage("--no-text requires --format sqlite or wacz: the other formats have no main texts");
+    }
+    if args.sign.is_some() && args.format != Format::Wacz {
+        return usage("--sign requires --format wacz");
     }
     let mut dirs: Vec<_> = args.dirs.iter().collect();
     dirs.sort();

@@ -121,7 +121,7 @@ impl Job<'_> {
             Format::Graphml => return self.write_graph(table, GraphFormat::GraphMl, out),
             Format::Edges => return self.write_graph(table, GraphFormat::Edges, out),
             // Not a table: written before any is opened.
-            Format::Cdxj => return Ok(0),
+            Format::Cdxj | Format::Wacz => return Ok(0),
             Format::Parquet => return self.write_parquet(table, out),
             Format::Sqlite => return Err(not_built("sqlite")),
         };
@@ -225,7 +225,10 @@ fn write_file<T>(
 }
 
 /// Makes a file under another name, and gives it its own when it is whole.
-fn whole<T>(path: &Path, make: impl FnOnce(&Path) -> Result<T, ViewError>) -> Result<T, ViewError> {
+pub(super) fn whole<T, E: From<io::Error>>(
+    path: &Path,
+    make: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<T, E> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let part = PathBuf::from(part);

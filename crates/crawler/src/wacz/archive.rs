@@ -1,0 +1,161 @@
+//! The WARC files of a crawl: as far as they are committed, and without what may not be shown any more.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::WaczError;
+use crate::cdxj;
+use crate::record::{Archived, Withdrawal};
+use crate::sorter::Sorter;
+use crate::store::{Store, Tree};
+use crate::warc::{self, Location};
+
+/// A file of the archive.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct WarcFile {
+    /// Its name in the WACZ file: its own, unless an earlier crawl has one of that name.
+    pub(super) name: String,
+    path: PathBuf,
+    /// Bytes of it that are committed.
+    length: u64,
+}
+
+/// The files of a crawl, and the captures in them that are omitted.
+#[derive(Debug)]
+pub(super) struct Archive {
+    files: Vec<WarcFile>,
+    /// By the file's own name, then by offset: the length and the tombstone's URL and reason.
+    left_out: BTreeMap<String, BTreeMap<u64, Withdrawal>>,
+}
+
+/// `meta/warc_end`.
+#[derive(Deserialize)]
+struct End {
+    file: String,
+    offset: u64,
+}
+
+impl Archive {
+    /// Finds the files of the crawl in `root`, the `number`-th from 0.
+    pub(super) fn open<S: Store>(
+        root: &Path,
+        store: &S,
+        number: usize,
+        earlier: &[Self],
+    ) -> Result<Self, WaczError> {
+        let end = store.get(Tree::Meta, b"warc_end")?;
+        let end: Option<End> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
+        let end = end.ok_or_else(|| WaczError::NoArchive(root.to_owned()))?;
+        let taken: HashSet<&str> =
+            earlier.iter().flat_map(|archive| &archive.files).map(|file| file.name.as_str()).collect();
+        let mut files = Vec::new();
+        for (_, path) in warc::files(&root.join("warc"))? {
+            let own = file_name(&path);
+            let name =
+                if taken.contains(own.as_str()) { format!("{}-{own}", number + 1) } else { own.clone() };
+            if own == end.file {
+                files.push(WarcFile { name, path, length: end.offset });
+                // What follows isn't committed.
+                break;
+            }
+            let length = path.metadata().map_err(|source| WaczError::Read { path: path.clone(), source })?;
+            files.push(WarcFile { name, path, length: length.len() });
+        }
+        if files.is_empty() {
+            return Err(WaczError::NoArchive(root.to_owned()));
+        }
+        let mut archive = Self { files, left_out: BTreeMap::new() };
+        for pair in store.scan(Tree::Withdrawn, &[]) {
+            let withdrawal: Withdrawal = serde_json::from_slice(&pair?.1)?;
+            if !withdrawal.done {
+                archive.leave_out(withdrawal);
+            }
+        }
+        Ok(archive)
+    }
+
+    pub(super) fn files(&self) -> &[WarcFile] {
+        &self.files
+    }
+
+    /// Puts a tombstone in the place of a capture.
+    pub(super) fn leave_out(&mut self, withdrawal: Withdrawal) {
+        let of_file = self.left_out.entry(withdrawal.place.file.clone()).or_default();
+        of_file.insert(withdrawal.place.offset, withdrawal);
+    }
+
+    fn left_out_of(&self, file: &WarcFile) -> impl Iterator<Item = &Withdrawal> {
+        self.left_out.get(&file_name(&file.path)).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// Copies a file.
+    pub(super) fn copy(&self, file: &WarcFile, out: &mut dyn Write) -> Result<(), WaczError> {
+        let error = |source| WaczError::Read { path: file.path.clone(), source };
+        let mut source = File::open(&file.path).map_err(error)?;
+        let mut at = 0;
+        for withdrawal in self.left_out_of(file) {
+            let Archived { file, offset, length } = withdrawal.place.clone();
+            copy(&mut source, offset - at, out).map_err(|fault| fault.of(error))?;
+            let place = Location { file, offset, length };
+            out.write_all(&warc::tombstone(&place, &withdrawal.url, withdrawal.at, &withdrawal.because)?)?;
+            at = offset + length;
+            source.seek(SeekFrom::Start(at)).map_err(error)?;
+        }
+        copy(&mut source, file.length - at, out).map_err(|fault| fault.of(error))
+    }
+
+    /// Gives the lines of the index to a sorter.
+    pub(super) fn index(&self, sorter: &mut Sorter) -> Result<(), WaczError> {
+        for file in &self.files {
+            let left_out: HashSet<u64> =
+                self.left_out_of(file).map(|withdrawal| withdrawal.place.offset).collect();
+            let mut records = warc::Reader::open(&file.path)?;
+            let mut read = 0;
+            while read < file.length {
+                let Some(record) = records.next().transpose()? else { break };
+                read = record.offset + record.length;
+                if !left_out.contains(&record.offset)
+                    && let Some(line) = cdxj::line(&record, &file.name)
+                {
+                    sorter.push(line.as_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What failed while bytes were copied.
+enum Fault {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+impl Fault {
+    fn of(self, read: impl FnOnce(io::Error) -> WaczError) -> WaczError {
+        match self {
+            Self::Read(error) => read(error),
+            Self::Write(error) => WaczError::Write(error),
+        }
+    }
+}
+
+/// Copies so many bytes; fewer are an error.
+fn copy(source: &mut File, mut count: u64, out: &mut dyn Write) -> Result<(), Fault> {
+    let mut buffer = vec![0; 256 << 10];
+    while count > 0 {
+        let part = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
+        source.read_exact(&mut buffer[..part]).map_err(Fault::Read)?;
+        out.write_all(&buffer[..part]).map_err(Fault::Write)?;
+        count -= part as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! What is written of an archive, and what is omitted.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use super::*;
+use crate::frontier::HostId;
+use crate::page_store::{Change, NewLinks, PageWriter};
+use crate::record::{Archived, PageRecord, Withdrawal};
+use crate::store::{MemoryStore, Write as Put};
+use crate::url::Fingerprint;
+use crate::warc::{Exchange, WarcInfo, WarcWriter, encode};
+
+fn lines(count: usize) -> Vec<Vec<u8>> {
+    (0..count)
+        .map(|number| format!("test,a)/{number:05} 20260301120000 {{\"n\": {number}}}").into_bytes())
+        .collect()
+}
+
+#[test]
+fn each_line_of_the_index_of_blocks_leads_to_a_block_that_begins_with_it() {
+    for count in [0, 1, 1023, 1024, 1025, 3000] {
+        let mut blocks = Blocks::new(None).unwrap();
+        let mut out = Vec::new();
+        let lines = lines(count);
+        for line in &lines {
+            blocks.push(line, &mut out).unwrap();
+        }
+        blocks.finish(&mut out).unwrap();
+        let mut index = Vec::new();
+        blocks.copy_index(&mut index).unwrap();
+        let index = String::from_utf8(index).unwrap();
+        let mut rows = index.lines();
+        assert_eq!(
+            rows.next(),
+            Some("!meta 0 {\"format\": \"cdxj-gzip-1.0\", \"filename\": \"index.cdx.gz\"}")
+        );
+        let (mut at, mut read) = (0, Vec::new());
+        for row in rows {
+            let (first, json) = row.split_once(" {").unwrap();
+            let json: serde_json::Value = serde_json::from_str(&format!("{{{json}")).unwrap();
+            let (offset, length) = (json["offset"].as_u64().unwrap(), json["length"].as_u64().unwrap());
+            assert_eq!(offset, at, "one behind the other");
+            at += length;
+            let member = &out[offset as usize..at as usize];
+            let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
+            digest.update(member);
+            assert_eq!(json["digest"], package::sha256(digest));
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(member).read_to_string(&mut text).unwrap();
+            assert!(text.starts_with(first) && text.ends_with('\n'));
+            assert!(text.lines().count() <= 1024);
+            read.extend(text.lines().map(|line| line.as_bytes().to_vec()));
+        }
+        assert_eq!((read, at), (lines, out.len() as u64));
+    }
+}
+
+/// A crawl in `root` with an archived page for each URL, and a torn record behind what is committed.
+fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> MemoryStore {
+    let at = "2026-03-01T12:00:00Z".parse().unwrap();
+    let info = WarcInfo {
+        software: "test".to_owned(),
+        robots: "obeyed".to_owned(),
+        user_agent: "SuperRobot/1.0".to_owned(),
+        from: None,
+        is_part_of: "test".to_owned(),
+        started_at: at,
+    };
+    let mut writer = WarcWriter::open(&root.join("warc"), &info, u64::MAX).unwrap();
+    let store = MemoryStore::default();
+    let mut changes = Vec::new();
+    for (number, (url, unavailable_after)) in pages.iter().enumerate() {
+        let body = format!("<html><body>zq-{number} {}</body></html>", "word ".repeat(200));
+        let place = writer.append(&mut encode(&Exchange {
+            url,
+            request_head: b"GET / HTTP/1.1\r\n\r\n",
+            response_head: Some(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"),
+            status: 200,
+            version: "HTTP/1.1",
+            headers: &[],
+            wire_body: body.as_bytes(),
+            truncated: None,
+            tls: None,
+            purpose: None,
+            ip: None,
+            fetched_at: at,
+        }));
+        let place = place.unwrap();
+        let record = PageRecord {
+            v: 1,
+            url: (*url).to_owned(),
+            status: Some(200),
+            charset: Some("utf-8".to_owned()),
+            content_type: Some("text/html".to_owned()),
+            title: Some(format!("Title {number}")),
+            fetched_at: at,
+            indexed: true,
+            archived: true,
+            unavailable_after: unavailable_after.map(|date| date.parse().unwrap()),
+            warc: Some(Archived { file: place.file, offset: place.offset, length: place.length }),
+            ..PageRecord::default()
+        };
+        let record = serde_json::to_vec(&record).unwrap();
+        let page = Fingerprint(number as u64);
+        changes.push(Change { host: HostId(0), page, record, links: NewLinks::Stay });
+    }
+    let end = writer.position().unwrap();
+    writer.sync().unwrap();
+    let path = root.join("warc").join(&end.file);
+    let mut torn = std::fs::read(&path).unwrap();
+    torn.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0]);
+    std::fs::write(&path, torn).unwrap();
+    let mut writes = PageWriter::open(&store).unwrap().store(&store, changes).unwrap();
+    let end = serde_json::json!({ "file": end.file, "offset": end.offset });
+    writes.push(Put::put(Tree::Meta, "warc_end", end.to_string()));
+    store.commit(writes).unwrap();
+    store
+}
+
+/// The members of a ZIP file with their contents; each is checked against its CRC.
+fn members(zip: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let archive = rawzip::ZipArchive::from_slice(zip).unwrap();
+    let mut entries = archive.entries();
+    let mut members = BTreeMap::new();
+    while let Some(entry) = entries.next_entry().unwrap() {
+        let path = entry.file_path().try_normalize().unwrap().as_ref().to_owned();
+        let local = archive.get_entry(entry.wayfinder()).unwrap();
+        let mut content = Vec::new();
+        if entry.compression_method() == rawzip::CompressionMethod::STORE {
+            local.verifying_reader(local.data()).read_to_end(&mut content).unwrap();
+        } else {
+            let inflated = flate2::bufread::DeflateDecoder::new(local.data());
+            local.verifying_reader(inflated).read_to_end(&mut content).unwrap();
+        }
+        assert!(members.insert(path, content).is_none(), "each name once");
+    }
+    members
+}
+
+fn written(parts: &[(&Path, &MemoryStore)]) -> (Written, BTreeMap<String, Vec<u8>>) {
+    let parts: Vec<_> = parts
+        .iter()
+        .map(|(root, store)| Part { root, store: *store, limits: ExtractLimits::default() })
+        .collect();
+    let now = "2026-03-02T00:00:00Z".parse().unwrap();
+    let mut out = Vec::new();
+    let written = write(&parts, Options { with_texts: true, key: None, now }, &mut out).unwrap();
+    (written, members(&out))
+}
+
+fn index(members: &BTreeMap<String, Vec<u8>>) -> Vec<serde_json::Value> {
+    let mut text = String::new();
+    flate2::read::MultiGzDecoder::new(&*members["indexes/index.cdx.gz"]).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| serde_json::from_str(line.splitn(3, ' ').nth(2).unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn what_is_committed_is_written_and_what_may_not_be_shown_any_more_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = [
+        ("http://a.test/0", None),
+        ("http://a.test/1", Some("2026-03-01T20:00:00Z")),
+        ("http://a.test/2", None),
+        ("http://a.test/3", Some("2026-03-02T20:00:00Z")),
+    ];
+    let store = crawl(dir.path(), &pages);
+    // A capture whose removal was interrupted.
+    let page = crate::page_store::scan(&store).nth(2).unwrap().unwrap().record().unwrap();
+    let open =
+        Withdrawal::new(&page.url, page.warc.unwrap(), "2026-03-01T13:00:00Z".parse().unwrap(), "noindex");
+    store.commit(vec![Put::put(Tree::Withdrawn, open.key(), serde_json::to_vec(&open).unwrap())]).unwrap();
+
+    let (written, members) = written(&[(dir.path(), &store)]);
+    assert_eq!((written.pages, written.records, written.files), (3, 2, 1));
+    let file = "crawl-20260301120000-00001.warc.gz";
+    let copy = tempfile::tempdir().unwrap();
+    std::fs::write(copy.path().join(file), &members[&format!("archive/{file}")]).unwrap();
+    let records: Vec<_> =
+        warc::Reader::open(&copy.path().join(file)).unwrap().map(|record| record.unwrap()).collect();
+    let kinds: Vec<_> = records.iter().map(warc::Record::kind).collect();
+    let of_page = ["response", "request"];
+    let left_out = ["metadata", "request"];
+    assert_eq!(kinds, [&["warcinfo"][..], &of_page, &left_out, &left_out, &of_page].concat());
+    let has = |text: &str| records.iter().any(|record| String::from_utf8_lossy(&record.block).contains(text));
+    assert_eq!(["zq-0", "zq-1", "zq-2", "zq-3"].map(has), [true, false, false, true]);
+    // Nothing moved: the index leads to the records.
+    for row in index(&members) {
+        let number = |name: &str| row[name].as_str().unwrap().parse::<u64>().unwrap();
+        let place =
+            warc::Location { file: file.to_owned(), offset: number("offset"), length: number("length") };
+        let record = warc::read(copy.path(), &place).unwrap();
+        assert_eq!((record.kind(), record.field("WARC-Target-URI")), ("response", row["url"].as_str()));
+    }
+    let list = String::from_utf8(members["pages/pages.jsonl"].clone()).unwrap();
+    assert!(list.contains("Title 0") && !list.contains("Title 1"), "{list}");
+    // The crawl itself is as it was.
+    let stored = std::fs::read(dir.path().join("warc").join(file)).unwrap();
+    assert_eq!(stored.len(), members[&format!("archive/{file}")].len() + 5, "without the torn record");
+}
+
+#[test]
+fn files_of_two_crawls_with_one_name_are_told_apart() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let stores =
+        [crawl(one.path(), &[("http://a.test/", None)]), crawl(two.path(), &[("http://b.test/", None)])];
+    let (written, members) = written(&[(one.path(), &stores[0]), (two.path(), &stores[1])]);
+    assert_eq!((written.pages, written.records, written.files), (2, 2, 2));
+    let files: Vec<_> =
+        index(&members).iter().map(|row| row["filename"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(files, ["crawl-20260301120000-00001.warc.gz", "2-crawl-20260301120000-00001.warc.gz"]);
+    assert!(files.iter().all(|file| members.contains_key(&format!("archive/{file}"))));
+}
+
+#[test]
+fn a_crawl_without_an_archive_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = MemoryStore::default();
+    let part = Part { root: dir.path(), store: &store, limits: ExtractLimits::default() };
+    let now = "2026-03-02T00:00:00Z".parse().unwrap();
+    let mut out = Vec::new();
+    let refused = write(&[part], Options { with_texts: false, key: None, now }, &mut out).unwrap_err();
+    assert!(matches!(refused, WaczError::NoArchive(_)) && out.is_empty(), "{refused:?}");
+}
