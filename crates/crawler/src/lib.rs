@@ -17,6 +17,7 @@ pub mod error_kind;
 pub mod event;
 pub mod extract;
 pub mod fetch;
+pub mod forgotten;
 pub mod format;
 pub mod frontier;
 pub mod ids;

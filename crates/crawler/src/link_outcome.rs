@@ -56,6 +56,8 @@ pub enum LinkOutcome {
     RedirectLoop,
     /// Held back: its page names enough new hosts.
     TrapPage,
+    /// Removed by `crawl forget`.
+    Forgotten,
 }
 
 impl LinkOutcome {
@@ -87,11 +89,12 @@ impl LinkOutcome {
             Self::SitemapHost => "sitemap_other_host",
             Self::RedirectLoop => "redirect_loop",
             Self::TrapPage => "trap_page",
+            Self::Forgotten => "forgotten",
         }
     }
 
     /// All outcomes.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Queued,
         Self::Seen,
         Self::Untested,
@@ -117,6 +120,7 @@ impl LinkOutcome {
         Self::SitemapHost,
         Self::RedirectLoop,
         Self::TrapPage,
+        Self::Forgotten,
     ];
 
     /// The outcome of this name.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use regex::RegexSet;
 use serde::{Deserialize, Serialize};
 
+use crate::forgotten::Forgotten;
 use crate::link_outcome::LinkOutcome;
 use crate::url::CrawlUrl;
 
@@ -44,6 +45,7 @@ pub struct Scope {
     exclude: RegexSet,
     max_depth: Option<u32>,
     max_url_length: usize,
+    forgotten: Forgotten,
 }
 
 impl Scope {
@@ -66,7 +68,13 @@ impl Scope {
             exclude: set("--exclude", exclude)?,
             max_depth,
             max_url_length,
+            forgotten: Forgotten::default(),
         })
+    }
+
+    /// Keeps out what a user had removed, whatever else is said of it.
+    pub fn forget(&mut self, forgotten: Forgotten) {
+        self.forgotten = forgotten;
     }
 
     /// Takes a seed in: its host, registrable domain or path prefix belongs to the crawl. False if it did already.
@@ -88,6 +96,9 @@ impl Scope {
 
     /// True where some URL of this one's origin may belong to the crawl, whatever its path.
     pub fn has_host(&self, url: &CrawlUrl) -> bool {
+        if self.forgotten.has_host(url.host()) {
+            return false;
+        }
         match self.mode {
             ScopeMode::Any => true,
             ScopeMode::Host => self.hosts.contains(url.host()),
@@ -101,6 +112,9 @@ impl Scope {
 
     /// Returns why a URL stays outside; none lets it in.
     pub fn judge(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
+        if self.forgotten.has(url.as_str()) {
+            return Some(LinkOutcome::Forgotten);
+        }
         if url.as_str().len() > self.max_url_length {
             return Some(LinkOutcome::TooLong);
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use whole_program::failing_io::FailingIo;
-use whole_program::output_dir::archived_responses;
+use whole_program::output_dir::{archived_responses, files_with};
 use whole_program::program::{Crawl, Output};
 use whole_program::site::{Answer, Sites};
 
@@ -156,6 +156,65 @@ fn taking_withdrawn_content_out_of_the_database_survives_every_failing_call() {
     assert!(failed > 0, "no call failed");
     eprintln!(
         "| one of {of_scrub} calls that rewrite the database fails (EIO) | {failed} runs ended with 5 | 0 pages lost |"
+    );
+}
+
+#[test]
+fn forgetting_a_page_survives_every_failing_call() {
+    let text = "text of the marker ".repeat(50);
+    let page = || Answer::html(format!("<title>the marker</title><p>{text}"));
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html("<a href=/x>x</a><a href=/y>y</a>"))
+        .page("a.test", "/y", Answer::html("<title>another</title>"))
+        .page("a.test", "/x", page());
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let all = pages(&scene.out());
+    let place = |name: &str| {
+        let place = scene.path(name);
+        copy(&scene.out(), &place);
+        place
+    };
+    let forget = |out: &Path| Crawl::new([Path::new("forget"), out]).args(["http://a.test/x"]);
+    let calls = {
+        let out = place("counted");
+        let io = FailingIo::new(&out, &scene.path("calls"));
+        io.apply(forget(&out), 0).run().expect(0);
+        assert_eq!(files_with(&out, &["the marker"]), []);
+        io.calls().len()
+    };
+    assert!(calls > 40, "only {calls} calls were seen");
+    let mut failed = 0;
+    for (round, number) in tried(calls, 18).into_iter().enumerate() {
+        let out = place(&format!("out{number}"));
+        let io = FailingIo::new(&out, &scene.path("calls"));
+        let output = io.apply(forget(&out), number).run();
+        let call = io.calls().get(number - 1).cloned().unwrap_or_default();
+        let what = format!("call {number} of {calls} ({call})");
+        sound(&what, &output, &[0, 5]);
+        failed += usize::from(output.code == Some(5));
+        assert_eq!(pages(&out), all, "{what}: {output}");
+        // A resume finishes what was begun, and the same command begins again what wasn't.
+        if round % 2 == 0 && output.code == Some(5) {
+            let again = resume(&out).run();
+            assert_eq!(again.code, Some(0), "{what}: {output}\nthen {again}");
+            let is_gone = files_with(&out, &["the marker"]).is_empty();
+            let is_whole = record(&out, "http://a.test/x")["title"] == "the marker";
+            assert!(is_gone != is_whole, "{what}: one or the other; {output}");
+        }
+        if output.code != Some(0) {
+            let again = forget(&out).run();
+            assert_eq!(again.code, Some(0), "{what}: {output}\nthen {again}");
+        }
+        assert_eq!(files_with(&out, &["the marker"]), [], "{what}: {output}");
+        assert_eq!(record(&out, "http://a.test/y")["title"], "another", "{what}");
+        assert_eq!(pages(&out), all, "{what}");
+        audit(&what, &out);
+        fs::remove_dir_all(&out).unwrap();
+    }
+    assert!(failed > 0, "no call failed");
+    eprintln!(
+        "| one of {calls} calls of `crawl forget` fails (EIO) | {failed} ended with 5 | nothing else was lost |"
     );
 }
 

@@ -12,6 +12,7 @@ mod directives;
 mod duplicates;
 mod explain;
 mod export;
+mod forget;
 mod gates;
 mod ledger;
 mod limits;

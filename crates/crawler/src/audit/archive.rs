@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use meta::{DirectiveSource, Directives};
 use serde::{Deserialize, Serialize};
 
+use super::forgotten::Rules as Forgotten;
 use super::said::RobotsStatements;
 use super::seals::Captures;
 use super::settings::Run;
@@ -126,6 +127,7 @@ pub(super) fn judge<S: Store>(
     };
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
+    let forgotten = Forgotten::read(store)?;
     let end = if rules.is_running { Some(committed_end(store)?) } else { None };
     for path in files {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -165,12 +167,21 @@ pub(super) fn judge<S: Store>(
                 }
             }
             captures.take(&path, &file, &record, is_withdrawn, sealed)?;
+            let url = record.field("WARC-Target-URI").unwrap_or_default();
+            if !is_withdrawn
+                && !record.is_evidence()
+                && !record.is_tombstone()
+                && forgotten.since(url).is_some()
+            {
+                taken.case();
+                taken.broken(url, None, format!("forgotten, and still in {file} at {}", record.offset));
+            }
             if is_withdrawn {
                 taken.case();
-                if record.kind() == "response" && rules.is_running {
+                if !record.is_tombstone() && rules.is_running {
                     // It is on record before it is overwritten.
                     taken.unchecked(kept::RUNNING);
-                } else if record.kind() == "response" {
+                } else if !record.is_tombstone() {
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }

@@ -11,6 +11,7 @@ mod addresses;
 mod archive;
 mod clocks;
 mod content;
+mod forgotten;
 mod hosts;
 mod kept;
 mod links;
@@ -273,6 +274,7 @@ pub fn audit_step_by_step<S: Store>(
     let pages = content::judge(store, rules)?;
     checks.extend(pages.checks);
     checks.push(none::judge(store, rules, repair.as_ref())?);
+    checks.push(forgotten::judge(store)?);
     step("links");
     checks.push(links::judge(store, &runs, rules, judged.admitted, repair.as_ref())?);
     step("the archive");

@@ -83,7 +83,7 @@ pub(super) fn finish((): Index, _: bool) -> Result<(), JobError> {
 }
 
 /// Removes the index, whole or not: what was withdrawn without it would stay there.
-fn remove(root: &Path) -> Result<(), JobError> {
+pub(super) fn remove(root: &Path) -> Result<(), JobError> {
     for dir in DIRS.map(|name| root.join(name)) {
         match std::fs::remove_dir_all(&dir) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {

@@ -1,6 +1,7 @@
 //! A whole crawl from settings to summary: what `crawl run`, `crawl resume` and `crawl demo` call.
 
 mod descriptors;
+mod forget;
 mod index;
 mod plan;
 mod rejudge;
@@ -9,6 +10,7 @@ mod rules;
 mod scrub;
 mod seed;
 
+pub use self::forget::{Removed, forget};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
 use self::rules::fetch_settings;
@@ -91,6 +93,18 @@ pub enum JobError {
         /// Why it couldn't be removed.
         source: Box<JobError>,
     },
+    /// The start was interrupted: nothing was fetched.
+    #[error(
+        "{} holds a crawl that was killed before it fetched anything; `crawl resume {}` restarts it",
+        .0.display(), .0.display()
+    )]
+    Unfinished(std::path::PathBuf),
+    /// The regular expression of `crawl forget`.
+    #[error("the regular expression can't be read")]
+    Forget(#[source] regex::Error),
+    /// The indexes beside the archive can't be written.
+    #[error(transparent)]
+    Cdxj(Box<cdxj::CdxjError>),
     /// The full-text index.
     #[cfg(feature = "search")]
     #[error(transparent)]
@@ -185,21 +199,25 @@ impl Job {
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;
         let mut purges_index = false;
+        let mut prepared = prepared;
         let opened = if dir.is_unfinished() {
             // Killed before the seeds were in: nothing was fetched, so the start is made again.
             dir.prepare_db()?;
             let text = config::to_toml(&settings, record)?;
             seed_database(&dir, &prepared.scope, &seeds, record, &text, now)?
         } else {
-            let mut store = SledStore::open(&dir.db())?;
-            let key = read_key(&store)?;
-            if scrub::is_due(&store)? {
+            let mut store = Arc::new(SledStore::open(&dir.db())?);
+            let key = read_key(&*store)?;
+            // What a `crawl forget` was interrupted in.
+            forget::finish(&dir, &store)?;
+            if scrub::is_due(&*store)? {
                 purges_index = true;
                 drop(store);
                 scrub::before_run(&dir)?;
-                store = SledStore::open(&dir.db())?;
+                store = Arc::new(SledStore::open(&dir.db())?);
             }
-            (Arc::new(store), key)
+            prepared.scope.forget(forget::forgotten(&*store)?);
+            (store, key)
         };
         let mut job = Self::new(dir, socket, settings, prepared, opened, record.started);
         job.purges_index = purges_index;

@@ -134,6 +134,9 @@ fn commit<S: Store>(
 
 fn is_due(record: &PageRecord, age: Duration, now: Timestamp) -> bool {
     const DAYS_30: Duration = Duration::from_hours(30 * 24);
+    if record.forgotten {
+        return false;
+    }
     let interval = age.max(Duration::from_secs(record.revisit_after_s.unwrap_or_default()));
     let interval =
         if record.is_unavailable(now) { interval.saturating_mul(10).max(DAYS_30) } else { interval };

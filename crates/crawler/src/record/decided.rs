@@ -86,6 +86,8 @@ words! {
         DelaySet = "delay_set",
         /// The user asked the crawl to stop, by a command.
         StopAsked = "stop_asked",
+        /// The user had the content of a URL, of a host or of matching URLs removed for good.
+        Forgotten = "forgotten",
     }
 }
 

@@ -200,6 +200,9 @@ pub struct PageRecord {
     /// Set where content that had been stored was taken out again: when, and by whose word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withdrawn: Option<Withdrawn>,
+    /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
 }
 
 /// Content that was stored and taken out again.
@@ -240,6 +243,32 @@ impl PageRecord {
     /// What the directives on record forbid at this time, by their names.
     pub fn effects(&self, now: Timestamp) -> Effects {
         Effects::of(&self.directives, self.is_unavailable(now))
+    }
+
+    /// Takes out everything that came from the server, but for the status; gives the captures that have to leave the archive.
+    pub(crate) fn forget(&mut self, at: Timestamp, because: &str) -> Vec<Archived> {
+        let captures = self.captures().cloned().collect();
+        let before = std::mem::take(self);
+        *self = Self {
+            v: before.v,
+            url: before.url,
+            status: before.status,
+            error: before.error,
+            depth: before.depth,
+            via: before.via,
+            fetched_at: before.fetched_at,
+            duration_ms: before.duration_ms,
+            robots: before.robots,
+            tries: before.tries,
+            visits_before: before.visits_before,
+            checked_at: before.checked_at,
+            excerpt: Some(0),
+            withheld: true,
+            withdrawn: Some(Withdrawn { at, because: because.to_owned() }),
+            forgotten: true,
+            ..Self::default()
+        };
+        captures
     }
 
     /// Takes out what may not be stored any more; gives the captures that have to leave the archive.

@@ -20,7 +20,7 @@ use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl};
 use crate::job::{self, CrawlDir, FORMAT, JobError};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
-    Decided, Decision, Evidence, Layer, PlainReason, RepairRecord, RobotsRecord, RunSettings,
+    Decided, Decision, Evidence, ForgetRule, Layer, PlainReason, RepairRecord, RobotsRecord, RunSettings,
 };
 use crate::scope::Scope;
 use crate::store::{SledStore, Store, Tree, Write};
@@ -93,6 +93,16 @@ pub(super) fn rebuild(
     salvaged.each(Tree::Meta, |key, value| {
         if RunSettings::is_key(&key) {
             about.push(Write::put(Tree::Meta, key, value));
+        } else if let Some(rule) = key.starts_with(ForgetRule::PREFIX.as_bytes()).then_some(&value) {
+            // The next run removes again what was found in damaged files.
+            if let Ok(rule) = serde_json::from_slice::<ForgetRule>(rule) {
+                let rule = ForgetRule { done: false, ..rule };
+                about.push(Write::put(
+                    Tree::Meta,
+                    key,
+                    serde_json::to_vec(&rule).map_err(crate::commit::CommitError::from)?,
+                ));
+            }
         }
         Ok::<(), RepairError>(())
     })?;

@@ -157,7 +157,8 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
         | LinkOutcome::NotHttp
         | LinkOutcome::NoImageIndex
         | LinkOutcome::SitemapHost
-        | LinkOutcome::RedirectLoop => None,
+        | LinkOutcome::RedirectLoop
+        | LinkOutcome::Forgotten => None,
     }
 }
 

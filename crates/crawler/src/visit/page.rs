@@ -194,6 +194,7 @@ pub(super) fn read(
         duplicate_of: None,
         withdrawn: None,
         simhash: html.as_ref().filter(|_| ok && store_text).and_then(|_| simhash(&response.body)),
+        forgotten: false,
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
     hits.extend(kept.hits);

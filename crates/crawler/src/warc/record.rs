@@ -115,6 +115,24 @@ impl Record {
         self.field("WARC-Type").unwrap_or_default()
     }
 
+    /// True where it is in the place of a record that was removed.
+    pub(crate) fn is_tombstone(&self) -> bool {
+        self.kind() == "metadata" && self.block.starts_with(b"withdrawn: ")
+    }
+
+    /// True of a record about a request for robots.txt or a consent file: it shows by what the crawl decided.
+    pub(crate) fn is_evidence(&self) -> bool {
+        let of_block = || {
+            let block = std::str::from_utf8(&self.block).unwrap_or_default();
+            block.lines().find_map(|line| line.strip_prefix("purpose: "))
+        };
+        let purpose = match self.kind() {
+            "metadata" => of_block(),
+            _ => self.field(super::PURPOSE),
+        };
+        matches!(purpose, Some("robots" | "consent"))
+    }
+
     /// Splits the block of a request or response into its HTTP head (with its blank line) and its body.
     pub fn http(&self) -> Option<(&[u8], &[u8])> {
         if !self.field("Content-Type")?.starts_with("application/http") {

@@ -12,8 +12,8 @@ use crate::full_text;
 use crate::hints::with_hint;
 use crate::terminal::{Color, Console};
 use crate::{
-    audit, completions, config_show, demo, diff, explain, export, man, page_check, plan, repair, report,
-    resume, robots_check, robots_history, run, schema, show, steer,
+    audit, completions, config_show, demo, diff, explain, export, forget, man, page_check, plan, repair,
+    report, resume, robots_check, robots_history, run, schema, show, steer,
 };
 
 const EXAMPLES: &str = "\
@@ -112,6 +112,8 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     /// Export tables as CSV, JSON lines, Parquet, SQLite, GraphML or edge lists
     Export(export::ExportArgs),
+    /// Remove what a crawl has of a URL, a host or matching URLs, and never fetch them again
+    Forget(forget::ForgetArgs),
     /// List the columns of all tables: name, type, unit, meaning
     Schema(schema::SchemaArgs),
     /// Compare two crawls: pages, robots.txt and directives that were added, removed or changed

@@ -68,6 +68,7 @@ pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
         | JobError::Store(_)
         | JobError::Commit(_)
         | JobError::Scrub { .. }
+        | JobError::Cdxj(_)
         | JobError::Index { .. }
         | JobError::Format(_) => exit::STORAGE,
         #[cfg(feature = "search")]

@@ -11,6 +11,7 @@ mod diff;
 mod exit;
 mod explain;
 mod export;
+mod forget;
 #[cfg(feature = "search")]
 mod full_text;
 mod hints;
@@ -90,6 +91,7 @@ fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
         Some(Command::Set(args)) => steer::set(&args, console),
         Some(Command::Show(args)) => show::run(&args, console),
         Some(Command::Export(args)) => export::run(&args, console),
+        Some(Command::Forget(args)) => forget::run(&args, console),
         Some(Command::Diff(args)) => diff::run(&args, console),
         Some(Command::Schema(args)) => schema::run(&args, console),
         #[cfg(feature = "search")]
