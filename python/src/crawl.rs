@@ -367,6 +367,20 @@ impl Crawl {
         self.table_with(py, Name::Duplicates, wanted!(r#where, columns, sort, limit, order))
     }
 
+    /// What later visits of pages found changed. Options as of `table`.
+    #[pyo3(signature = (*, r#where=None, columns=None, sort=None, limit=None, order="export"))]
+    fn changes(
+        &self,
+        py: Python<'_>,
+        r#where: Option<String>,
+        columns: Option<Vec<String>>,
+        sort: Option<String>,
+        limit: Option<usize>,
+        order: &str,
+    ) -> PyResult<Table> {
+        self.table_with(py, Name::Changes, wanted!(r#where, columns, sort, limit, order))
+    }
+
     /// Without a host, table `robots`: every answer to a request for robots.txt, options as of `table`. With a host's name, an origin or a URL: the
     /// answers of that host as a list of dicts, the oldest first, as `crawl robots log --json` prints them.
     ///

@@ -11,7 +11,7 @@ import pytest
 
 BINARY = os.environ.get("CRAWL_BINARY") or str(Path(__file__).parents[2] / "target/debug/crawl")
 
-TABLES = ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates"]
+TABLES = ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates", "changes"]
 
 WORDS = "Nails and hammers, saws and planes, chisels, files, rasps and clamps for every workshop in the town of {}."
 

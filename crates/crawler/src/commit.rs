@@ -358,8 +358,13 @@ impl<S: Store> Committer<S> {
                 bodies.stored(&encoded, &place);
             }
             if is_response {
-                page.record.warc =
-                    Some(Archived { file: place.file, offset: place.offset, length: place.length });
+                let place = Archived { file: place.file, offset: place.offset, length: place.length };
+                if page.discovery.as_ref().is_some_and(|discovery| discovery.kept.is_some()) {
+                    // An answer 304: the last response remains the one that counts.
+                    page.record.unchanged.push(place);
+                } else {
+                    page.record.warc = Some(place);
+                }
             }
             appended = true;
         }

@@ -109,6 +109,15 @@ class Crawl:
         limit: int | None = None,
         order: _Order = "export",
     ) -> Table: ...
+    def changes(
+        self,
+        *,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        order: _Order = "export",
+    ) -> Table: ...
     @overload
     def robots(
         self,

@@ -176,7 +176,18 @@ fn csv_says_what_it_altered_and_raw_alters_nothing() {
 #[test]
 fn all_tables_go_into_a_directory_or_a_database_and_two_exports_are_the_same() {
     let scene = scene();
-    let tables = ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates"];
+    let tables = [
+        "pages",
+        "links",
+        "hosts",
+        "robots",
+        "queue",
+        "skipped",
+        "ledger",
+        "errors",
+        "duplicates",
+        "changes",
+    ];
     for (format, extension) in [("csv", "csv"), ("jsonl", "jsonl"), ("parquet", "parquet")] {
         let (one, two) = (scene.path("one"), scene.path("two"));
         for dir in [&one, &two] {

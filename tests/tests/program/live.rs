@@ -48,7 +48,9 @@ fn a_running_crawl_is_read_by_every_command_and_stays_polite() {
     let running = started(&scene);
     let summary = scene.look("show", &["--json"]);
     assert!(summary.expect(0).json()[0]["totals"]["pages"].as_u64() > Some(10), "{summary}");
-    for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates"] {
+    for table in
+        ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "duplicates", "changes"]
+    {
         scene.look("show", &[table, "--json"]).expect(0).json();
     }
     // Page and links are committed together, and a later command sees at least what an earlier one saw.

@@ -22,6 +22,7 @@ mod memory;
 mod pace;
 mod plan;
 mod rebinding;
+mod recrawl;
 mod rejudge;
 mod robot_directives;
 mod robots_change;

@@ -185,6 +185,13 @@ pub(super) fn judge<S: Store>(
                     let url = record.field("WARC-Target-URI").unwrap_or_default();
                     taken.broken(url, None, format!("still in {file} at {}", record.offset));
                 }
+            } else if record.is_not_modified() {
+                records.case();
+                if place.is_none_or(|place| place.url != url || place.length != record.length) {
+                    let what = format!("{file} at {}: no page record refers to it", record.offset);
+                    records.broken(url, None, what);
+                }
+                continue;
             } else if record.kind() == "revisit" {
                 records.case();
                 let place = place.as_ref();

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{CrawlDir, JobError, scrub};
+#[cfg(feature = "search")]
 use crate::causes::with_causes;
 use crate::cdxj;
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals};
@@ -67,12 +68,11 @@ pub fn forget(root: &Path, forget: Forget, reason: &str, now: Timestamp) -> Resu
 fn enter<S: Store>(store: &Arc<S>, forget: Forget, reason: &str, now: Timestamp) -> Result<(), JobError> {
     let rules = forget_rules(&**store)?;
     let known = rules.iter().find(|(_, rule)| rule.forget == forget);
-    let (number, rule) = match known {
-        Some((number, rule)) => (*number, ForgetRule { done: false, ..rule.clone() }),
-        None => {
-            let rule = ForgetRule { v: 1, forget, at: now, reason: reason.to_owned(), done: false };
-            (rules.last().map_or(0, |(number, _)| number + 1), rule)
-        }
+    let (number, rule) = if let Some((number, rule)) = known {
+        (*number, ForgetRule { done: false, ..rule.clone() })
+    } else {
+        let rule = ForgetRule { v: 1, forget, at: now, reason: reason.to_owned(), done: false };
+        (rules.last().map_or(0, |(number, _)| number + 1), rule)
     };
     let host = match &rule.forget {
         Forget::Host(host) => host.clone(),
@@ -319,6 +319,7 @@ impl<'a> Work<'a> {
     /// This build can't take a page out of the index.
     #[cfg(not(feature = "search"))]
     fn index(&self) -> Result<(), JobError> {
+        tracing::debug!(pages = self.urls.len(), "the full-text index is removed");
         super::index::remove(self.dir.root())
     }
 }

@@ -13,6 +13,7 @@ mod seed;
 pub use self::forget::{Removed, forget};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
+pub use self::revisit::Revisit;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{
@@ -268,10 +269,10 @@ impl Job {
         Self { control, orders: Some(orders), ..self }
     }
 
-    /// Queues every page again whose last visit is at least `age` ago, and returns their number; an interrupted round is
-    /// continued instead. Without an age only the latter.
-    pub fn revisit(&mut self, age: Option<Duration>, now: Timestamp) -> Result<u64, JobError> {
-        let queued = revisit::begin(&self.store, self.key, age, now)?;
+    /// Queues the pages again that are due, and returns their number; an interrupted round is continued instead. Without `which` only
+    /// the latter.
+    pub fn revisit(&mut self, which: Option<Revisit>, now: Timestamp) -> Result<u64, JobError> {
+        let queued = revisit::begin(&self.store, self.key, which, now)?;
         self.revisiting = revisit::is_open(&*self.store)?;
         Ok(queued)
     }

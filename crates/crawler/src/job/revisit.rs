@@ -25,13 +25,25 @@ const KEY: &str = "revisit";
 /// URLs that one commit queues.
 const AT_ONCE: usize = 5_000;
 
+/// Which pages are visited again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Revisit {
+    /// Those whose last visit is at least as long ago; none: those whose own interval has passed ([`PageRecord::interval`]).
+    pub older_than: Option<Duration>,
+    /// Of these only those that an earlier visit found changed.
+    pub changed_only: bool,
+}
+
 /// The round as stored; JSON.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Round {
     /// When it was begun.
     at: Timestamp,
-    /// How long ago the last visit has to be, in seconds.
-    age_s: u64,
+    /// How long ago the last visit has to be, in seconds; none where each page has its own interval.
+    age_s: Option<u64>,
+    /// Only pages that an earlier visit found changed.
+    #[serde(default)]
+    changed_only: bool,
     /// The number of the last page that was looked at (u64, big-endian), while they are being queued.
     upto: Option<Vec<u8>>,
     /// URLs queued.
@@ -64,13 +76,14 @@ fn read<S: Store>(store: &S) -> Result<Option<Round>, JobError> {
 pub(super) fn begin<S: Store>(
     store: &Arc<S>,
     key: FingerprintKey,
-    age: Option<Duration>,
+    revisit: Option<Revisit>,
     now: Timestamp,
 ) -> Result<u64, JobError> {
-    let mut round = match (read(&**store)?.filter(|round| round.open), age) {
+    let mut round = match (read(&**store)?.filter(|round| round.open), revisit) {
         (Some(round), _) => round,
-        (None, Some(age)) => {
-            Round { at: now, age_s: age.as_secs(), upto: Some(Vec::new()), queued: 0, open: true }
+        (None, Some(Revisit { older_than, changed_only })) => {
+            let age_s = older_than.map(|age| age.as_secs());
+            Round { at: now, age_s, changed_only, upto: Some(Vec::new()), queued: 0, open: true }
         }
         (None, None) => return Ok(0),
     };
@@ -83,7 +96,8 @@ pub(super) fn begin<S: Store>(
         Some(value) => serde_json::from_slice(&value).map_err(CommitError::from)?,
         None => Totals::default(),
     };
-    let age = Duration::from_secs(round.age_s);
+    let revisit =
+        Revisit { older_than: round.age_s.map(Duration::from_secs), changed_only: round.changed_only };
     let mut pending = 0;
     for page in page_store::scan(&**store) {
         let page = page?;
@@ -92,7 +106,7 @@ pub(super) fn begin<S: Store>(
             continue;
         }
         let record = page.record()?;
-        if is_due(&record, age, round.at)
+        if is_due(&record, revisit, round.at)
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             let item = QueuedUrl::link(&url, record.depth, record.via);
@@ -132,12 +146,12 @@ fn commit<S: Store>(
     Ok(())
 }
 
-fn is_due(record: &PageRecord, age: Duration, now: Timestamp) -> bool {
+fn is_due(record: &PageRecord, revisit: Revisit, now: Timestamp) -> bool {
     const DAYS_30: Duration = Duration::from_hours(30 * 24);
-    if record.forgotten {
+    if record.forgotten || revisit.changed_only && record.history.is_empty() {
         return false;
     }
-    let interval = age.max(Duration::from_secs(record.revisit_after_s.unwrap_or_default()));
+    let interval = revisit.older_than.unwrap_or_else(|| record.interval()).max(record.not_before());
     let interval =
         if record.is_unavailable(now) { interval.saturating_mul(10).max(DAYS_30) } else { interval };
     let interval = SignedDuration::try_from(interval).unwrap_or(SignedDuration::MAX);
@@ -159,7 +173,8 @@ mod tests {
             ..PageRecord::default()
         };
         let due = |record: &PageRecord, age: u64, now| {
-            is_due(record, Duration::from_secs(age * day as u64), at(now))
+            let older_than = Some(Duration::from_secs(age * day as u64));
+            is_due(record, Revisit { older_than, changed_only: false }, at(now))
         };
         let plain = page(None, None);
         assert!(due(&plain, 0, 100) && due(&plain, 7, 107) && !due(&plain, 7, 106));

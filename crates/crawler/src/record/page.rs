@@ -7,9 +7,9 @@ use meta::Effects;
 use meta::consent::{Purpose, Statement};
 use serde::{Deserialize, Serialize};
 
-use super::RobotsConsent;
 use super::effects::EffectsTaken;
 use super::robots_evidence::RobotsEvidence;
+use super::{PageState, RobotsConsent};
 use crate::ids::Via;
 
 /// The place of the response in the archive.
@@ -200,6 +200,18 @@ pub struct PageRecord {
     /// Set where content that had been stored was taken out again: when, and by whose word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withdrawn: Option<Withdrawn>,
+    /// How long the response may be used without asking again, in seconds after the visit: `Cache-Control: max-age`, or `Expires`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh_s: Option<u64>,
+    /// When it was visited first, if that was before `fetched_at`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_at: Option<Timestamp>,
+    /// What earlier visits found, as far as it was something else than the next one found: the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PageState>,
+    /// `revisit` records of answers 304 since `warc` or the last of `earlier`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<Archived>,
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
@@ -230,9 +242,9 @@ impl PageRecord {
         self.unavailable_after.is_some_and(|date| date <= now)
     }
 
-    /// Every capture in the archive, the newest last.
+    /// Every capture in the archive, that of the last response last.
     pub fn captures(&self) -> impl Iterator<Item = &Archived> {
-        self.earlier.iter().chain(&self.warc)
+        self.earlier.iter().chain(&self.unchanged).chain(&self.warc)
     }
 
     /// True if anything is stored that tells of the content.
@@ -262,6 +274,7 @@ impl PageRecord {
             tries: before.tries,
             visits_before: before.visits_before,
             checked_at: before.checked_at,
+            first_at: before.first_at,
             excerpt: Some(0),
             withheld: true,
             withdrawn: Some(Withdrawn { at, because: because.to_owned() }),
@@ -278,6 +291,7 @@ impl PageRecord {
         }
         let captures = self.captures().cloned().collect();
         self.earlier.clear();
+        self.unchanged.clear();
         self.warc = None;
         self.archived = false;
         if !keep.indexed {

@@ -52,6 +52,7 @@ impl PageRecord {
         self.language = None;
         self.digest = None;
         self.simhash = None;
+        self.withhold_history();
         self.canonical = None;
         self.duplicate_of = None;
         self.fields.clear();

@@ -60,8 +60,8 @@ pub(super) fn copy(from: &Path, to: &Path, key: FingerprintKey) -> Result<Archiv
                 return;
             }
             archive.whole.insert((index, record.offset));
-            if record.field(warc::PURPOSE).is_some() {
-                // No page: a robots.txt, a sitemap or a consent file.
+            if record.is_not_modified() || record.field(warc::PURPOSE).is_some() {
+                // No page, or no content of its own: a robots.txt, a sitemap or a consent file.
                 return;
             }
             if let Some(Ok(url)) = record.field("WARC-Target-URI").map(CrawlUrl::parse) {

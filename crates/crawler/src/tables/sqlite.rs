@@ -36,7 +36,7 @@ fn primary_key(table: Table) -> &'static [&'static str] {
         Table::Hosts => &["host"],
         Table::Robots => &["origin", "fetched_at"],
         Table::Ledger => &["seq"],
-        Table::Links | Table::Queue | Table::Skipped | Table::Errors => &[],
+        Table::Links | Table::Queue | Table::Skipped | Table::Errors | Table::Changes => &[],
     }
 }
 
@@ -46,7 +46,7 @@ fn indices(table: Table) -> &'static [&'static str] {
         Table::Links => &["from", "to"],
         Table::Hosts => &[],
         Table::Robots => &["digest"],
-        Table::Queue => &["url", "host"],
+        Table::Queue | Table::Changes => &["url", "host"],
         Table::Skipped => &["url", "reason", "host"],
         Table::Ledger => &["url", "host", "decision"],
         Table::Duplicates => &["group_url"],

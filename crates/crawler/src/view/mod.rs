@@ -5,6 +5,7 @@
 
 mod activity;
 mod cell;
+mod changes;
 mod contents;
 mod coverage;
 mod duplicates;
@@ -51,6 +52,7 @@ mod write;
 
 pub use self::activity::{Activity, GapClass, GapFigures, TimeStep, Timeline};
 pub use self::cell::{Element, Field, Kind};
+pub use self::changes::ChangeRow;
 pub use self::contents::Contents;
 pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
@@ -140,6 +142,7 @@ tables! {
         "One row per URL whose visit failed, or that is queued because its host or robots.txt is unreachable.";
     Duplicates DuplicateRow "duplicates", "Pages with the same or nearly the same content",
         "One row per page that has the same body as another one, or nearly the same text.";
+    Changes ChangeRow "changes", "What later visits of pages found changed", "One row per change of a page.";
 }
 
 impl Table {

@@ -21,7 +21,7 @@ fn ordered_by(table: Table) -> Option<(&'static str, &'static str)> {
         Table::Links => Some(("from", "from")),
         Table::Hosts => Some(("host", "host")),
         Table::Robots => Some(("origin", "origin")),
-        Table::Queue | Table::Skipped | Table::Errors => Some(("host", "url")),
+        Table::Queue | Table::Skipped | Table::Errors | Table::Changes => Some(("host", "url")),
         Table::Ledger | Table::Duplicates => None,
     }
 }

@@ -146,6 +146,12 @@ row! {
         unread: Vec<String> [detail],
         /// Simhash of the text, 16 hex digits: similar texts differ in few bits. Table `duplicates` has the groups.
         simhash: Option<String> [null = "it isn't an HTML page with status 2xx and 16 words of text, or noindex"],
+        /// Changes that later visits found; table `changes` has them.
+        changes: u64 [detail],
+        /// Interval after which `crawl recrawl` visits the page again, in days ([formula](how-to/recrawl.md#the-interval-of-a-page)).
+        interval_days: f64 [unit = "days", detail],
+        /// How long the response may be used without asking again (`Cache-Control`, `Expires`), in seconds.
+        fresh_for: Option<u64> [null = "it doesn't say", unit = "s", detail],
     }
 }
 
@@ -299,6 +305,7 @@ fn excerpt(text: Option<String>, most: Option<u64>) -> Option<String> {
 pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> PageRow {
     // The record holds nothing of the kind; should it ever, it ends here.
     let open = !record.is_withheld();
+    let interval_days = record.interval().as_secs_f64() / 86_400.0;
     let warc = record.warc.filter(|_| open);
     let document_state = record.about.document_state;
     let about = if open { record.about } else { About::default() };
@@ -368,6 +375,9 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         unread: record.unread,
         simhash: record.simhash.filter(|_| open).map(simhash_text),
         withdrawn_because: record.withdrawn.map(|withdrawn| withdrawn.because),
+        changes: record.history.len() as u64,
+        interval_days,
+        fresh_for: record.fresh_s,
     }
 }
 

@@ -264,6 +264,7 @@ impl<S: Store> View<S> {
             Table::Ledger => plain(self.ledger()),
             Table::Errors => plain(self.errors()),
             Table::Duplicates => plain(self.duplicates()?),
+            Table::Changes => plain(self.changes()),
         };
         Ok(Rows { table, columns: self.columns(table)?, stream: Source::Values(rows), omitted })
     }

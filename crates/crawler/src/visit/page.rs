@@ -104,8 +104,11 @@ pub(super) fn read(
         links.extend(more);
     }
     directives.warnings.extend(html.as_ref().and_then(|page| rel_warning(&page.links)));
-    let warc = (rules.archive && store_text && store_body && class != StatusClass::NotModified)
-        .then(|| archive(url, response, requested));
+    // What is unchanged is archived as such, where there is something that it can refer to.
+    let is_archived = class != StatusClass::NotModified
+        || previous.as_ref().is_some_and(|previous| previous.warc.is_some());
+    let warc =
+        (rules.archive && store_text && store_body && is_archived).then(|| archive(url, response, requested));
     let (fields, fields_limit) = match &html {
         Some(_) if ok && store_text && !rules.selectors.is_empty() => select(rules, url, response, &document),
         _ => (BTreeMap::new(), None),
@@ -194,6 +197,10 @@ pub(super) fn read(
         duplicate_of: None,
         withdrawn: None,
         simhash: html.as_ref().filter(|_| ok && store_text).and_then(|_| simhash(&response.body)),
+        fresh_s: freshness(response, at),
+        first_at: None,
+        history: Vec::new(),
+        unchanged: Vec::new(),
         forgotten: false,
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
@@ -394,6 +401,16 @@ fn select(
         }
         Err(error) => (BTreeMap::new(), Some(error.limit().to_owned())),
     }
+}
+
+/// How long a response may be used without asking again, as a private cache has it.
+fn freshness(response: &Response, now: jiff::Timestamp) -> Option<u64> {
+    let headers = response.headers.iter();
+    let lines: Vec<_> =
+        headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value).into_owned())).collect();
+    let lines = lines.iter().map(|(name, value)| (*name, value.as_str()));
+    let head = robots::access::ResponseHead::new(response.status, lines);
+    head.freshness(now).map(|fresh| fresh.as_secs())
 }
 
 fn validators(response: &Response, kept: &mut Kept<'_>) -> BTreeMap<String, String> {

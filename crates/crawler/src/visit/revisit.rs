@@ -4,7 +4,8 @@ use meta::{Cause, Effects};
 use robots::StatusClass;
 
 use super::visited::Visited;
-use crate::record::{EffectsTaken, PageRecord, Withdrawn};
+use crate::record::{Archived, EffectsTaken, PageRecord, PageState, Withdrawn};
+use crate::warc::Location;
 
 /// Header fields that make the request conditional.
 ///
@@ -29,8 +30,9 @@ pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
 pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     let at = visited.record.fetched_at;
     let because = word(&visited);
-    let Visited { mut record, links, warc, text, status: response_status, mark, effects, denials, .. } =
-        visited;
+    let Visited {
+        mut record, links, mut warc, text, status: response_status, mark, effects, denials, ..
+    } = visited;
     let may = EffectsTaken::from(&effects);
     let visits_before = previous.visits_before + 1;
     let class = StatusClass::of(record.status.unwrap_or_default());
@@ -38,8 +40,11 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     if is_unchanged || class.says_nothing() {
         // Only what restricts further is taken over from such an answer.
         let mut kept = PageRecord { visits_before, robots: record.robots.clone(), ..previous };
+        let before = PageState::of(&kept);
         if is_unchanged {
             kept.checked_at = Some(at);
+            kept.first_at = Some(kept.first_at.unwrap_or(kept.fetched_at));
+            kept.fresh_s = record.fresh_s.or(kept.fresh_s);
             if kept
                 .unavailable_after
                 .is_none_or(|date| record.unavailable_after.is_some_and(|new| new < date))
@@ -50,17 +55,25 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
         let mut withdrawn = Vec::new();
         if is_unchanged && !(may.indexed && may.archived) && kept.holds_content() {
             kept.directives.extend(record.directives.iter().cloned());
+            if !may.indexed {
+                kept.history.push(before);
+            }
             withdrawn = kept.withdraw(may, at, &because);
         } else if is_unchanged && !may.followed && kept.is_withheld() && kept.followed {
             kept.directives.extend(record.directives.iter().cloned());
             kept.followed = false;
         }
         let kept_effects = kept.effects(at);
+        let original = kept.warc.as_ref().filter(|_| is_unchanged);
+        warc = warc.zip(original).map(|(encoded, original)| {
+            let Archived { file, offset, length } = original.clone();
+            encoded.into_not_modified(&kept.url, kept.fetched_at, &Location { file, offset, length })
+        });
         // The links stay as they were found; none are given, so that none are written.
         return Visited {
             record: kept,
             links: Vec::new(),
-            warc: None,
+            warc,
             text: None,
             status: response_status,
             keeps_links: true,
@@ -73,6 +86,7 @@ pub(super) fn after(previous: PageRecord, visited: Visited) -> Visited {
     record.visits_before = visits_before;
     record.via = previous.via.or(record.via);
     record.depth = previous.depth;
+    record.follow(&previous);
     let mut withdrawn = Vec::new();
     if may.indexed && may.archived {
         record.earlier = previous.captures().cloned().collect();

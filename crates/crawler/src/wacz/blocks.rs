@@ -1,4 +1,4 @@
-//! The index of the archive in compressed blocks, and the index of these: the form that Heritrix and pywb call ZipNum.
+//! The index of the archive in compressed blocks, and the index of these: the form that Heritrix and pywb call `ZipNum`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};

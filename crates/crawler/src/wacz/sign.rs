@@ -1,7 +1,7 @@
 //! Signs the digest of `datapackage.json` with ed25519 (RFC 8032).
 //!
 //! The form is that of "anonymous signatures" in the WACZ Signing and Verification proposal of Webrecorder: the text of the digest is signed;
-//! `publicKey` is the key as SubjectPublicKeyInfo in DER and base 64. Other tools write ECDSA there; the key itself names its algorithm.
+//! `publicKey` is the key as `SubjectPublicKeyInfo` in DER and base 64. Other tools write ECDSA there; the key itself names its algorithm.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
 
-/// SubjectPublicKeyInfo of an ed25519 key before its 32 bytes (RFC 8410 section 4).
+/// `SubjectPublicKeyInfo` of an ed25519 key before its 32 bytes (RFC 8410 section 4).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Why a key can't be used.
@@ -55,7 +55,7 @@ impl SigningKey {
         Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der()).ok().map(Self)
     }
 
-    /// Returns the public key as SubjectPublicKeyInfo in DER and base 64.
+    /// Returns the public key as `SubjectPublicKeyInfo` in DER and base 64.
     pub fn public(&self) -> String {
         BASE64.encode(&[SPKI.as_slice(), self.0.public_key().as_ref()].concat())
     }

@@ -112,10 +112,10 @@ fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> MemoryStore {
     let mut torn = std::fs::read(&path).unwrap();
     torn.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0]);
     std::fs::write(&path, torn).unwrap();
-    let mut writes = PageWriter::open(&store).unwrap().store(&store, changes).unwrap();
+    let mut puts = PageWriter::open(&store).unwrap().store(&store, changes).unwrap();
     let end = serde_json::json!({ "file": end.file, "offset": end.offset });
-    writes.push(Put::put(Tree::Meta, "warc_end", end.to_string()));
-    store.commit(writes).unwrap();
+    puts.push(Put::put(Tree::Meta, "warc_end", end.to_string()));
+    store.commit(puts).unwrap();
     store
 }
 

@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::sha1;
 use super::exchange::Encoded;
-use super::fields::Fields;
+use super::fields::{Fields, date};
 use super::{Error, Fault, Location, Record, Result, member, read};
 
 /// The profile of a response with the body of an earlier one.
 const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+/// The profile of an answer that the page is unchanged.
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 /// Field with the place of the response that has the body: file, offset and length of its gzip member. The standard's own fields name
 /// it by URL, date and ID, which only an index finds.
@@ -48,17 +51,31 @@ impl Encoded {
 
     /// Replaces the response by a `revisit` record without a body.
     #[must_use]
-    pub fn into_revisit(mut self, original: &Original) -> Self {
+    pub fn into_revisit(self, original: &Original) -> Self {
+        let digest = self.payload_digest.clone();
+        self.referring(|fields| {
+            fields.add("WARC-Profile", IDENTICAL);
+            fields.add("WARC-Refers-To", &original.id);
+            refer(fields, &original.url, &original.date, &original.place);
+            fields.add("WARC-Payload-Digest", &digest);
+        })
+    }
+
+    /// Makes of an answer 304 a `revisit` record that refers to the response at `place`, which was fetched from the same URL at `at`.
+    #[must_use]
+    pub fn into_not_modified(self, url: &str, at: jiff::Timestamp, place: &Location) -> Self {
+        self.referring(|fields| {
+            fields.add("WARC-Profile", NOT_MODIFIED);
+            refer(fields, url, &date(at), place);
+        })
+    }
+
+    /// Replaces the response by a `revisit` record with its head; `add` says to what it refers.
+    fn referring(mut self, add: impl FnOnce(&mut Fields)) -> Self {
         let Some(responded) = self.responded.take() else { return self };
         let mut fields = Fields::new("revisit");
         fields.lines(&responded.lines);
-        fields.add("WARC-Profile", IDENTICAL);
-        fields.add("WARC-Refers-To", &original.id);
-        fields.add("WARC-Refers-To-Target-URI", &original.url);
-        fields.add("WARC-Refers-To-Date", &original.date);
-        let Location { file, offset, length } = &original.place;
-        fields.add(PLACE, &format!("{file} {offset} {length}"));
-        fields.add("WARC-Payload-Digest", &self.payload_digest);
+        add(&mut fields);
         self.block_digest = sha1(&[&responded.head]);
         fields.add("WARC-Block-Digest", &self.block_digest);
         fields.add("Content-Type", "application/http;msgtype=response");
@@ -74,6 +91,20 @@ impl Encoded {
         bytes.extend_from_slice(&self.bytes[behind..]);
         self.bytes = bytes;
         self
+    }
+}
+
+fn refer(fields: &mut Fields, url: &str, date: &str, place: &Location) {
+    fields.add("WARC-Refers-To-Target-URI", url);
+    fields.add("WARC-Refers-To-Date", date);
+    let Location { file, offset, length } = place;
+    fields.add(PLACE, &format!("{file} {offset} {length}"));
+}
+
+impl Record {
+    /// True of the record of an answer 304.
+    pub(crate) fn is_not_modified(&self) -> bool {
+        self.kind() == "revisit" && self.field("WARC-Profile") == Some(NOT_MODIFIED)
     }
 }
 

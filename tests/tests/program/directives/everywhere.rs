@@ -305,7 +305,7 @@ fn what_is_in_the_archive(scene: &Scene) {
 /// Every file, every value of the database, every table in every form, everything that was said on the way.
 fn found_anywhere(scene: &Scene, run: &Output) {
     let mut said = vec![("the run's talk".to_owned(), run.stdout.clone() + &run.stderr)];
-    for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors"] {
+    for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "changes"] {
         for form in ["jsonl", "csv"] {
             let export = scene.look("export", &["--table", table, "--format", form]);
             said.push((format!("export of {table} as {form}"), export.expect(0).stdout.clone()));

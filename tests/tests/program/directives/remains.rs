@@ -143,7 +143,7 @@ fn explain(scene: &Scene, url: &str) -> Output {
 fn all_that_is_said(scene: &Scene, run: &Output) -> BTreeSet<String> {
     let mut said = vec![run.stdout.clone() + &run.stderr];
     let mut take = |output: Output| said.push(output.expect(0).stdout.clone() + &output.stderr);
-    for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors"] {
+    for table in ["pages", "links", "hosts", "robots", "queue", "skipped", "ledger", "errors", "changes"] {
         for form in ["jsonl", "csv"] {
             let noindex: &[&str] = if table == "links" { &["--include-noindex"] } else { &[] };
             take(scene.look("export", &[&["--table", table, "--format", form], noindex].concat()));

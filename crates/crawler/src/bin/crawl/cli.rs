@@ -12,8 +12,8 @@ use crate::full_text;
 use crate::hints::with_hint;
 use crate::terminal::{Color, Console};
 use crate::{
-    audit, completions, config_show, demo, diff, explain, export, forget, man, page_check, plan, repair,
-    report, resume, robots_check, robots_history, run, schema, show, steer,
+    audit, completions, config_show, demo, diff, explain, export, forget, man, page_check, plan, recrawl,
+    repair, report, resume, robots_check, robots_history, run, schema, show, steer,
 };
 
 const EXAMPLES: &str = "\
@@ -92,6 +92,8 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Resume a crawl
     Resume(resume::ResumeArgs),
+    /// Visit stored pages again, and record what changed
+    Recrawl(recrawl::RecrawlArgs),
     /// Show what a running crawl does, or how it ended
     Status(steer::StatusArgs),
     /// Stop a running crawl, as Ctrl-C does, and wait until it has ended

@@ -22,6 +22,7 @@ mod page_check;
 mod place;
 mod plan;
 mod progress;
+mod recrawl;
 mod repair;
 mod report;
 mod resume;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
     };
-    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_))) {
+    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_) | Command::Recrawl(_))) {
         allocator::reexec(std::env::args_os());
     }
     let console = cli.global.console();
@@ -81,6 +82,7 @@ fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
         None => run::run(&cli.run, console),
         Some(Command::Run(args)) => run::run(&args, console),
         Some(Command::Resume(args)) => resume::run(&args, console),
+        Some(Command::Recrawl(args)) => recrawl::run(&args, console),
         Some(Command::Repair(args)) => repair::run(&args, console),
         Some(Command::Demo(args)) => demo::run(&args, console),
         Some(Command::Plan(args)) => plan::run(&args, console),

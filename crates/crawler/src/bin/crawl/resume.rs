@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use crawler::config::{CliOverrides, Loaded, Record, load, units};
-use crawler::job::{Job, Rejudged};
+use crawler::job::{Job, Rejudged, Revisit};
 use crawler::quantity::count;
 
 use crate::crawling;
@@ -25,38 +25,36 @@ Examples:
 pub(crate) struct ResumeArgs {
     /// Directory of the crawl
     dir: PathBuf,
-    /// Revisit pages last visited at least this long ago, but no earlier than their revisit-after
+    /// Revisit pages last visited at least this long ago: `crawl recrawl DIR --older-than AGE`
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
     #[command(flatten)]
     adjustable: AdjustableArgs,
 }
 
-impl ResumeArgs {
-    /// Refuses a directory without a crawl, and a truncated `crawl.toml`: a crawl must not run with part of its settings.
-    fn record(&self) -> anyhow::Result<Record> {
-        let file = self.dir.join("crawl.toml");
-        if !file.is_file() {
-            let dir = path_text(&self.dir);
-            if self.dir.join("db").exists() || self.dir.join("warc").exists() {
-                let what = format!(
-                    "{dir} has a crawl without its crawl.toml: restore the file, or run `crawl repair {dir} --out NEWDIR` to save what can be read"
-                );
-                return Err(Stop::new(exit::STORAGE, what).into());
-            }
-            return Err(exit::no_crawl(&self.dir));
+/// Refuses a directory without a crawl, and a truncated `crawl.toml`: a crawl must not run with part of its settings.
+fn record_of(dir: &Path) -> anyhow::Result<Record> {
+    let file = dir.join("crawl.toml");
+    if !file.is_file() {
+        if dir.join("db").exists() || dir.join("warc").exists() {
+            let dir = path_text(dir);
+            let what = format!(
+                "{dir} has a crawl without its crawl.toml: restore the file, or run `crawl repair {dir} --out NEWDIR` to save what can be read"
+            );
+            return Err(Stop::new(exit::STORAGE, what).into());
         }
-        whole_record(&file)
+        return Err(exit::no_crawl(dir));
     }
+    whole_record(&file)
+}
 
-    /// Builds the settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
-    pub(crate) fn load(&self) -> anyhow::Result<Loaded> {
-        let mut overrides = CliOverrides::default();
-        // The directory may have been moved.
-        overrides.set("out", path_text(&self.dir));
-        self.adjustable.add_to(&mut overrides);
-        Ok(load(&overrides, adjustable_environment(), Some(&self.dir.join("crawl.toml")))?)
-    }
+/// The settings: those of the crawl's own `crawl.toml`, then the environment, then these options.
+fn load_of(dir: &Path, adjustable: &AdjustableArgs) -> anyhow::Result<Loaded> {
+    let mut overrides = CliOverrides::default();
+    // The directory may have been moved.
+    overrides.set("out", path_text(dir));
+    adjustable.add_to(&mut overrides);
+    Ok(load(&overrides, adjustable_environment(), Some(&dir.join("crawl.toml")))?)
 }
 
 /// The record of the crawl's start in `crawl.toml`; a file without seeds is incomplete.
@@ -74,8 +72,20 @@ pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
 
 /// Resumes a crawl.
 pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
-    let record = args.record()?;
-    let loaded = args.load()?;
+    let older_than = args.revisit;
+    let revisit = older_than.is_some().then_some(Revisit { older_than, changed_only: false });
+    resume(&args.dir, &args.adjustable, revisit, console)
+}
+
+/// Resumes a crawl, and visits again which of its pages are due.
+pub(crate) fn resume(
+    dir: &Path,
+    adjustable: &AdjustableArgs,
+    revisit: Option<Revisit>,
+    console: Console,
+) -> anyhow::Result<i32> {
+    let record = record_of(dir)?;
+    let loaded = load_of(dir, adjustable)?;
     loaded.product()?;
     for warning in &loaded.warnings {
         console.warning(warning);
@@ -84,8 +94,8 @@ pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     let mut job =
         Job::resume(loaded.settings, &record, now).map_err(|error| crawling::with_exit_code(&error))?;
     report_rejudged(job.rejudged(), console);
-    if args.revisit.is_some() {
-        let queued = job.revisit(args.revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
+    if revisit.is_some() {
+        let queued = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
         console.note(&format!("revisiting {}", count(queued, "page")));
     }
     crawling::crawl(job, console)

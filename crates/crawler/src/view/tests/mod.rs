@@ -29,7 +29,7 @@ use crate::extract::Position;
 use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
-    Archived, Decision, Layer, LinkOutcome, LinkRecord, PageRecord, RobotsEvidence, RobotsRecord,
+    Archived, Decision, Layer, LinkOutcome, LinkRecord, PageRecord, PageState, RobotsEvidence, RobotsRecord,
 };
 use crate::store::{MemoryStore, Store, Tree, Write};
 use crate::url::{CrawlUrl, FingerprintKey};
@@ -280,7 +280,18 @@ fn crawl() -> Crawl {
         ],
     );
     let via = crawl.via("http://a.test/");
-    crawl.store_page(PageRecord { via: Some(via), ..page("http://a.test/two", Some(404)) }, Vec::new());
+    // It was there once.
+    let before = PageState {
+        at: at(1),
+        last_seen: at(2),
+        status: Some(200),
+        digest: Some("blake3:01".to_owned()),
+        simhash: None,
+        indexed: true,
+        redirect: None,
+    };
+    let two = PageRecord { history: vec![before], ..page("http://a.test/two", Some(404)) };
+    crawl.store_page(PageRecord { via: Some(via), ..two }, Vec::new());
     crawl.store_page(
         PageRecord {
             error: Some("timeout".to_owned()),

@@ -95,6 +95,7 @@ fn pages_are_what_was_answered() {
         "og_title": null, "og_description": null, "twitter_title": null, "twitter_description": null, "json_ld": [],
         "document_state": null, "meta_url": null, "base": null, "revisit_after_days": null, "max_excerpt": null,
         "unavailable_after": null, "consent": [], "serves": [], "headers": [], "visits": 1, "checked_at": null,
+        "changes": 1, "interval_days": 7.0, "fresh_for": null,
         "withdrawn_at": null, "withdrawn_because": null, "duplicate_of": null,
         "mime_type": null, "readings": [], "unread": [], "simhash": null,
     });
@@ -266,4 +267,16 @@ fn a_damaged_record_is_an_error_that_names_its_tree() {
         let error = write_table(&view, table, TableFormat::Jsonl, &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains(&format!("`{}`", tree.name())), "{}: {error}", name(table));
     }
+}
+
+#[test]
+fn a_change_has_what_was_found_before_and_after_it() {
+    let rows = jsonl(&crawl().view(), Table::Changes);
+    let expected = json!({
+        "v": 1, "url": "http://a.test/two", "at": "2026-01-01T00:00:03.005Z",
+        "last_seen_before": "2026-01-01T00:00:02.005Z", "changed": ["status", "content"],
+        "status_before": 200, "status": 404, "digest_before": "blake3:01", "digest": "blake3:00", "similarity": null,
+        "indexed_before": true, "indexed": false, "host": "a.test",
+    });
+    assert_eq!(rows, [expected]);
 }
