@@ -100,13 +100,26 @@ const CLASSES: [f64; 8] = [0.0, 1.0, 1.05, 1.25, 2.0, 5.0, 20.0, 100.0];
 impl<S: Store> View<S> {
     /// Reads the ledger once. Memory: some megabytes; the times are sorted in temporary files, 40 bytes a request.
     pub fn activity(&self) -> Result<Activity, ViewError> {
+        self.activity_of(None, &|| Ok(()))
+    }
+
+    /// The same of one host. `goes_on` is asked after each block of the ledger; its error ends the reading.
+    pub fn activity_of(
+        &self,
+        host: Option<&str>,
+        goes_on: &dyn Fn() -> Result<(), ViewError>,
+    ) -> Result<Activity, ViewError> {
         let mut times = RequestTimes::new(self.sorter());
         let (mut delays, mut pauses) = (Tally::default(), Tally::default());
         let (mut first, mut last): (Option<Moment>, Option<Moment>) = (None, None);
         let (mut run, mut requests, mut steps) = (0, 0, Steps::default());
         for block in self.decision_blocks() {
+            goes_on()?;
             for decision in block?.1 {
                 run += u64::from(decision.begins_a_run());
+                if host.is_some_and(|host| decision.host != host) {
+                    continue;
+                }
                 if decision.decision == Decided::Paused {
                     pauses.add(&decision.reason.as_str());
                 }
