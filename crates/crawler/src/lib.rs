@@ -42,6 +42,8 @@ pub mod scope;
 #[cfg(feature = "search")]
 pub mod search;
 pub mod seeds;
+#[cfg(feature = "serve")]
+pub mod serve;
 pub mod sitemap;
 pub mod sorter;
 pub mod store;

@@ -30,6 +30,7 @@ mod robots_fields;
 mod robots_redirects;
 mod scene;
 mod search;
+mod serve;
 mod sitemaps;
 mod stop;
 mod surface;

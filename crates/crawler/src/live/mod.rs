@@ -14,6 +14,8 @@ mod store;
 pub use self::give::{give, is_locked};
 pub use self::message::Holder;
 pub use self::order::{Answer, Control, NoOrders, Order, Steered};
+#[cfg(feature = "serve")]
+pub(crate) use self::server::yield_to_the_crawl;
 pub use self::server::{GRACE, IDLE, READERS, Server, Socket};
 pub use self::socket::LiveError;
 pub use self::store::{DirStore, OpenError};

@@ -251,7 +251,7 @@ impl Drop for Ended {
 const NICE: i32 = 15;
 
 /// Lowers the priority of this thread.
-pub(super) fn yield_to_the_crawl() {
+pub(crate) fn yield_to_the_crawl() {
     // On Linux each thread has its own; where it can't be lowered, reading goes on as it is.
     #[cfg(target_os = "linux")]
     let _refused = rustix::process::setpriority_process(None, NICE);

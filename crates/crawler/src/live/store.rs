@@ -98,6 +98,11 @@ impl DirStore {
         self.holder
     }
 
+    /// Commits that this state of the database has: equal numbers of one crawl are the same state.
+    pub fn commits(&self) -> u64 {
+        self.commits
+    }
+
     fn ask(&self, question: &Question) -> Result<Result<Reply, &Own>, StoreError> {
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

@@ -10,6 +10,8 @@ use crate::exit;
 #[cfg(feature = "search")]
 use crate::full_text;
 use crate::hints::with_hint;
+#[cfg(feature = "serve")]
+use crate::serve;
 use crate::terminal::{Color, Console};
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, forget, man, page_check, plan, recrawl,
@@ -112,6 +114,9 @@ pub(crate) enum Command {
     Plan(plan::PlanArgs),
     /// Show a crawl's summary, one of its tables, a page, or a stored robots.txt
     Show(show::ShowArgs),
+    /// Serve a crawl, running or finished, to browsers
+    #[cfg(feature = "serve")]
+    Serve(serve::ServeArgs),
     /// Export tables as CSV, JSON lines, Parquet, SQLite, GraphML or edge lists
     Export(export::ExportArgs),
     /// Remove what a crawl has of a URL, a host or matching URLs, and never fetch them again

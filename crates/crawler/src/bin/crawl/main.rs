@@ -30,6 +30,8 @@ mod robots_check;
 mod robots_history;
 mod run;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod show;
 mod steer;
 #[cfg(test)]
@@ -92,6 +94,8 @@ fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
         Some(Command::Continue(args)) => steer::carry_on(&args, console),
         Some(Command::Set(args)) => steer::set(&args, console),
         Some(Command::Show(args)) => show::run(&args, console),
+        #[cfg(feature = "serve")]
+        Some(Command::Serve(args)) => serve::run(&args, console),
         Some(Command::Export(args)) => export::run(&args, console),
         Some(Command::Forget(args)) => forget::run(&args, console),
         Some(Command::Diff(args)) => diff::run(&args, console),

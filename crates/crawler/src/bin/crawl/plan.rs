@@ -38,6 +38,14 @@ pub(crate) struct PlanArgs {
 /// Makes a plan and prints it.
 pub(crate) fn run(args: &PlanArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
+    #[cfg(feature = "serve")]
+    if args.run.serves() {
+        return Err(exit::Stop::new(
+            exit::USAGE,
+            "--serve is for `crawl run` and `crawl resume`: a plan isn't served",
+        )
+        .into());
+    }
     let plan = match &args.offline {
         Some(dir) => offline(args, dir, console)?,
         None => online(args, console)?,

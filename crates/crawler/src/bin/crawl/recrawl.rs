@@ -1,14 +1,12 @@
 //! `crawl recrawl`: visits stored pages again.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use crawler::config::units;
 use crawler::job::Revisit;
 
-use crate::options::AdjustableArgs;
-use crate::resume;
+use crate::resume::{self, ContinueArgs};
 use crate::terminal::Console;
 
 /// Options of `recrawl`.
@@ -24,8 +22,6 @@ Examples:
   crawl recrawl crawl-data --older-than 7d
   crawl show crawl-data changes --where 'at >= \"2026-11-01\"'")]
 pub(crate) struct RecrawlArgs {
-    /// Directory of the crawl
-    dir: PathBuf,
     /// Visit pages last visited at least this long ago, instead of those whose own interval has passed
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     older_than: Option<Duration>,
@@ -33,11 +29,11 @@ pub(crate) struct RecrawlArgs {
     #[arg(long, help_heading = "Limits")]
     changed_only: bool,
     #[command(flatten)]
-    adjustable: AdjustableArgs,
+    continued: ContinueArgs,
 }
 
 /// Visits pages again.
 pub(crate) fn run(args: &RecrawlArgs, console: Console) -> anyhow::Result<i32> {
     let revisit = Revisit { older_than: args.older_than, changed_only: args.changed_only };
-    resume::resume(&args.dir, &args.adjustable, Some(revisit), console)
+    resume::resume(&args.continued, Some(revisit), console)
 }

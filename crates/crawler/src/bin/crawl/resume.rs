@@ -11,6 +11,8 @@ use crawler::quantity::count;
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, adjustable_environment, path_text};
+#[cfg(feature = "serve")]
+use crate::serve::ServeWhileArgs;
 use crate::terminal::Console;
 
 /// Options of `resume`.
@@ -23,13 +25,23 @@ Examples:
   crawl resume crawl-data --max-pages 20000
   crawl resume crawl-data --max-depth 5 --scope domain")]
 pub(crate) struct ResumeArgs {
-    /// Directory of the crawl
-    dir: PathBuf,
     /// Revisit pages last visited at least this long ago: `crawl recrawl DIR --older-than AGE`
     #[arg(long, value_name = "AGE", value_parser = units::parse_duration, help_heading = "Limits")]
     revisit: Option<Duration>,
     #[command(flatten)]
+    continued: ContinueArgs,
+}
+
+/// Which crawl is continued, and what changes: for `resume` and `recrawl`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ContinueArgs {
+    /// Directory of the crawl
+    dir: PathBuf,
+    #[command(flatten)]
     adjustable: AdjustableArgs,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    serve: ServeWhileArgs,
 }
 
 /// Refuses a directory without a crawl, and a truncated `crawl.toml`: a crawl must not run with part of its settings.
@@ -74,22 +86,19 @@ pub(crate) fn whole_record(file: &Path) -> anyhow::Result<Record> {
 pub(crate) fn run(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     let older_than = args.revisit;
     let revisit = older_than.is_some().then_some(Revisit { older_than, changed_only: false });
-    resume(&args.dir, &args.adjustable, revisit, console)
+    resume(&args.continued, revisit, console)
 }
 
 /// Resumes a crawl, and visits again which of its pages are due.
-pub(crate) fn resume(
-    dir: &Path,
-    adjustable: &AdjustableArgs,
-    revisit: Option<Revisit>,
-    console: Console,
-) -> anyhow::Result<i32> {
-    let record = record_of(dir)?;
-    let loaded = load_of(dir, adjustable)?;
+pub(crate) fn resume(args: &ContinueArgs, revisit: Option<Revisit>, console: Console) -> anyhow::Result<i32> {
+    let record = record_of(&args.dir)?;
+    let loaded = load_of(&args.dir, &args.adjustable)?;
     loaded.product()?;
     for warning in &loaded.warnings {
         console.warning(warning);
     }
+    #[cfg(feature = "serve")]
+    let bound = args.serve.bind(&args.dir)?;
     let now = crawler::clock::wall();
     let mut job =
         Job::resume(loaded.settings, &record, now).map_err(|error| crawling::with_exit_code(&error))?;
@@ -98,6 +107,9 @@ pub(crate) fn resume(
         let queued = job.revisit(revisit, now).map_err(|error| crawling::with_exit_code(&error))?;
         console.note(&format!("revisiting {}", count(queued, "page")));
     }
+    // The directory is locked: no visitor comes in between.
+    #[cfg(feature = "serve")]
+    let _server = bound.map(|bound| crate::serve::start(bound, job.dir().root(), console)).transpose()?;
     crawling::crawl(job, console)
 }
 

@@ -11,6 +11,8 @@ use robots::Dialect;
 use crate::crawling;
 use crate::exit::{self, Stop};
 use crate::options::{AdjustableArgs, environment, path_text};
+#[cfg(feature = "serve")]
+use crate::serve::ServeWhileArgs;
 use crate::terminal::Console;
 
 /// Program and version, as `crawl.toml` records it.
@@ -58,6 +60,10 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     adjustable: AdjustableArgs,
+
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    serve: ServeWhileArgs,
 }
 
 /// A URL in the place of a command.
@@ -72,7 +78,17 @@ fn url(text: &str) -> Result<String, String> {
 impl RunArgs {
     /// Returns whether no option was given.
     pub(crate) fn is_empty(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if !self.serve.is_empty() {
+            return false;
+        }
         self.config.is_none() && self.overrides().is_empty()
+    }
+
+    /// Returns whether the crawl is to be served while it runs.
+    #[cfg(feature = "serve")]
+    pub(crate) fn serves(&self) -> bool {
+        !self.serve.is_empty()
     }
 
     pub(crate) fn overrides(&self) -> CliOverrides {
@@ -127,7 +143,13 @@ pub(crate) struct Job {
 /// Checks everything that can be checked beforehand, then crawls.
 pub(crate) fn run(args: &RunArgs, console: Console) -> anyhow::Result<i32> {
     let job = prepare(args, console)?;
-    start(job, console)
+    #[cfg(feature = "serve")]
+    let bound = args.serve.bind(&job.settings.out)?;
+    let job = start(job)?;
+    // The directory is locked: no visitor comes in between.
+    #[cfg(feature = "serve")]
+    let _server = bound.map(|bound| crate::serve::start(bound, job.dir().root(), console)).transpose()?;
+    crawling::crawl(job, console)
 }
 
 pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
@@ -164,9 +186,8 @@ fn report_bad_lines(list: &SeedList, console: Console) {
     }
 }
 
-/// Starts the crawl; what can be checked is checked before anything is written.
-fn start(job: Job, console: Console) -> anyhow::Result<i32> {
-    let job = crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
-        .map_err(|error| crawling::with_exit_code(&error))?;
-    crawling::crawl(job, console)
+/// Makes the crawl's directory; what can be checked is checked before anything is written.
+fn start(job: Job) -> anyhow::Result<crawler::job::Job> {
+    crawler::job::Job::start(job.settings, &job.seeds, PROGRAM, crawler::clock::wall())
+        .map_err(|error| crawling::with_exit_code(&error))
 }

@@ -12,7 +12,7 @@ use crate::exit;
 const DOC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
 
 /// Options of `run` that aren't settings: the file of settings, and the opposite of a switch.
-const NO_SETTINGS: [&str; 3] = ["config", "no-warc", "no-index"];
+const NO_SETTINGS: [&str; 5] = ["config", "no-warc", "no-index", "serve", "token-file"];
 
 fn built() -> Command {
     let mut command = Cli::command();
