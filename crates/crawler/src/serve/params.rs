@@ -41,9 +41,9 @@ impl Params {
 
 /// A path with one parameter.
 pub(super) fn link(path: &str, name: &str, value: &str) -> String {
-    let mut query = form_urlencoded::Serializer::new(format!("{path}?"));
+    let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair(name, value);
-    query.finish()
+    format!("{path}?{}", query.finish())
 }
 
 #[cfg(test)]
