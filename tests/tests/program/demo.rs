@@ -29,7 +29,7 @@ fn the_demo_shows_what_each_robot_could_see_and_why() {
         "joes-hardware",
         "marys-antiques",
         "line",
-        "  User-agent: Suzy-Spider",
+        "  User-Agent: Suzy-Spider",
         "Try next:",
     ]) {
         assert!(text.contains(word), "{word}: {output}");
