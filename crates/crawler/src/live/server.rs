@@ -292,6 +292,10 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
             Question::Read => {
                 drop(reader.take());
                 reader = begin(shared);
+                if reader.is_none() && shared.lock().closing {
+                    // Who asks holds the directory next, or asks the next holder.
+                    return Ok(());
+                }
                 match reader.as_ref().and_then(|reader| reader.snapshot.as_ref()) {
                     Some(snapshot) => Reply::Opened {
                         commits: snapshot.commits(),

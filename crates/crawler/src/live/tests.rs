@@ -197,6 +197,21 @@ fn readers_are_bounded_and_those_who_ask_nothing_are_dropped() {
 }
 
 #[test]
+fn who_waits_at_a_holder_that_ends_gets_the_end_of_the_connection() {
+    let Place { root, _top } = place();
+    let (_dir, store) = made(&root);
+    let limits = Limits { readers: 1, ..Limits::default() };
+    let server = Socket::bind(&root).unwrap().serve_with(store, None, limits).unwrap();
+    let _first = DirStore::open(&root).unwrap();
+    let mut second = connect(&root).unwrap().unwrap().stream;
+    send_message(&mut second, &Question::Read).unwrap();
+    server.finish(Duration::from_millis(50));
+    // The end of the connection: it tries again, and holds the directory itself or asks the next holder.
+    let reply = receive_message::<Reply>(&mut second, CLIENT_FRAME);
+    assert!(reply.is_err(), "{reply:?}");
+}
+
+#[test]
 fn a_reader_that_takes_no_answers_is_dropped_and_leaves_the_database_free() {
     let Place { root, _top } = place();
     let (_dir, store) = made(&root);
