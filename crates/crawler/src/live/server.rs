@@ -37,6 +37,9 @@ const TURN: Duration = Duration::from_mins(1);
 /// How long the end of a crawl waits for its readers.
 pub const GRACE: Duration = Duration::from_secs(5);
 
+/// How often the end looks whether every thread has let go of the database.
+const LETTING_GO: u32 = 100;
+
 /// The socket in a directory that this process has locked: other processes connect, and wait for [`Socket::serve`].
 #[derive(Debug)]
 pub struct Socket {
@@ -174,6 +177,13 @@ impl Server {
         }
         // Their threads only have to see it.
         drop(shared.wait(GRACE, |connections| !connections.open.is_empty()));
+        // The last one is off the list a moment before it lets go of the database.
+        for _ in 0..LETTING_GO {
+            if Arc::strong_count(&shared) == 1 {
+                break;
+            }
+            pause();
+        }
     }
 }
 
@@ -293,7 +303,7 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
                 drop(reader.take());
                 reader = begin(shared);
                 if reader.is_none() && shared.lock().closing {
-                    // Who asks holds the directory next, or asks the next holder.
+                    // Who asks opens the directory itself, or asks the next holder.
                     return Ok(());
                 }
                 match reader.as_ref().and_then(|reader| reader.snapshot.as_ref()) {

@@ -206,7 +206,7 @@ fn who_waits_at_a_holder_that_ends_gets_the_end_of_the_connection() {
     let mut second = connect(&root).unwrap().unwrap().stream;
     send_message(&mut second, &Question::Read).unwrap();
     server.finish(Duration::from_millis(50));
-    // The end of the connection: it tries again, and holds the directory itself or asks the next holder.
+    // The end of the connection: it tries again, and opens the directory itself or asks the next holder.
     let reply = receive_message::<Reply>(&mut second, CLIENT_FRAME);
     assert!(reply.is_err(), "{reply:?}");
 }
