@@ -1,13 +1,11 @@
 //! `crawl report DIR`: the report of a crawl for its researcher, and with `--host` the one for a site's owner.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use crawler::live::DirStore;
-use crawler::view::View;
 
 use crate::exit::{self, Stop};
 use crate::show::{open, view_error};
@@ -74,12 +72,11 @@ fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
     if let Some(dir) = &args.provenance {
         return provenance(args, dir, console);
     }
-    if args.output.is_none() && !console.json && io::stdout().is_terminal() {
+    if args.output.is_none() && !console.json && io::IsTerminal::is_terminal(&io::stdout()) {
         let words = "the report is an HTML file; name it: `crawl report DIR -o report.html` (or give --json)";
         return Err(Stop::new(exit::USAGE, words).into());
     }
-    let view: View<DirStore> = open(&args.dir)?;
-    let report = crawler::report::Report::of(&view).map_err(|error| view_error(&error))?;
+    let report = crawler::report::Report::of(&open(&args.dir)?).map_err(|error| view_error(&error))?;
     write_to(args.output.as_deref(), |mut out| {
         if console.json { report.write_json(&mut out) } else { report.write_html(&mut out) }
     })
