@@ -4,9 +4,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::Report;
 use super::network::network;
-use super::plot::{self, thousands};
+use super::plot;
 use crate::clean::clean;
-use crate::quantity;
+use crate::quantity::{self, grouped};
 use crate::record::in_words;
 use crate::units;
 use crate::view::{Counted, HostState, Status};
@@ -147,18 +147,18 @@ fn result(report: &Report) -> Markup {
     let totals = &summary.totals;
     let span = activity.first_request.zip(activity.last_request);
     let figures: [(&str, String); 12] = [
-        ("Pages", thousands(totals.pages)),
-        ("Pages indexed", thousands(summary.indexed)),
-        ("Pages under noindex", thousands(summary.noindex)),
-        ("Bodies in the archive", thousands(summary.archived)),
-        ("Redirects", thousands(totals.redirects)),
-        ("Failed", thousands(totals.failed)),
-        ("Skipped", thousands(totals.skipped)),
-        ("Queued", thousands(summary.queued)),
-        ("Hosts", thousands(summary.hosts_known)),
-        ("Requests", thousands(totals.requests)),
+        ("Pages", grouped(totals.pages)),
+        ("Pages indexed", grouped(summary.indexed)),
+        ("Pages under noindex", grouped(summary.noindex)),
+        ("Bodies in the archive", grouped(summary.archived)),
+        ("Redirects", grouped(totals.redirects)),
+        ("Failed", grouped(totals.failed)),
+        ("Skipped", grouped(totals.skipped)),
+        ("Queued", grouped(summary.queued)),
+        ("Hosts", grouped(summary.hosts_known)),
+        ("Requests", grouped(totals.requests)),
         ("Bodies received", quantity::size(totals.bytes)),
-        ("Sitemaps", thousands(summary.sitemaps_known)),
+        ("Sitemaps", grouped(summary.sitemaps_known)),
     ];
     html! {
         dl.figures { @for (name, value) in &figures { div { dt { (name) } dd { (value) } } } }
@@ -210,8 +210,8 @@ fn hosts(report: &Report) -> Markup {
                     @for host in summary.hosts.iter().take(HOSTS_LISTED) {
                         tr {
                             td.name { (clean(&host.host)) }
-                            td.number { (thousands(host.pages)) } td.number { (thousands(host.requests)) }
-                            td.number { (thousands(host.errors)) } td.number { (thousands(host.queued)) }
+                            td.number { (grouped(host.pages)) } td.number { (grouped(host.requests)) }
+                            td.number { (grouped(host.errors)) } td.number { (grouped(host.queued)) }
                             td.number title=(host.delay_reason) { (host.delay) " s" }
                             td.words {
                                 (clean(&host.because))
@@ -371,7 +371,7 @@ fn links(report: &Report) -> Markup {
     }
     html! {
         p {
-            (thousands(links.links)) " links lead from one host to another, between " (quantity::count(links.pairs, "pair"))
+            (grouped(links.links)) " links lead from one host to another, between " (quantity::count(links.pairs, "pair"))
             " of hosts. Links of pages under noindex aren't counted."
         }
         figure tabindex="0" {
@@ -384,7 +384,7 @@ fn links(report: &Report) -> Markup {
                 thead { tr { th scope="col" { "From" } th scope="col" { "To" } th.number scope="col" { "Links" } } }
                 tbody {
                     @for link in links.strongest.iter().take(LINKS_LISTED) {
-                        tr { td { (clean(&link.from)) } td { (clean(&link.to)) } td.number { (thousands(link.links)) } }
+                        tr { td { (clean(&link.from)) } td { (clean(&link.to)) } td.number { (grouped(link.links)) } }
                     }
                 }
             }
@@ -419,8 +419,9 @@ fn bars(counts: &[Counted], noun: &str, alternative: &str) -> Markup {
         return html! { p.quiet { "None." } };
     }
     let first = plot::bars_of(counts);
-    let told: Vec<String> = first.iter().map(|bar| format!("{}: {}", clean(&bar.what), bar.count)).collect();
-    let alternative = format!("{alternative}. {}", told.join(", "));
+    let listed: Vec<String> =
+        first.iter().map(|bar| format!("{}: {}", clean(&bar.what), bar.count)).collect();
+    let alternative = format!("{alternative}. {}", listed.join(", "));
     html! {
         figure tabindex="0" { (PreEscaped(plot::bars(counts, &alternative))) }
         details { summary { "Numbers" } (table(&capital(noun), "number", counts, clean_name)) }
@@ -437,7 +438,7 @@ fn table(name: &str, unit: &str, counts: &[Counted], words: fn(&str) -> String) 
             thead { tr { th scope="col" { (name) } th.number scope="col" { (capital(unit)) } } }
             tbody {
                 @for counted in counts.iter().take(COUNTS_LISTED) {
-                    tr { td { (clean(&words(&counted.what))) } td.number { (thousands(counted.count)) } }
+                    tr { td { (clean(&words(&counted.what))) } td.number { (grouped(counted.count)) } }
                 }
             }
         }

@@ -8,6 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::quantity::grouped;
 use crate::view::{Counted, GapClass, Timeline};
 
 /// Colours that `report.css` replaces, by the attributes that have them.
@@ -86,7 +87,7 @@ pub(super) fn bars(counts: &[Counted], alternative: &str) -> String {
             let name = shortened(&counted.what);
             area.draw(&Text::new(name, (LABELS - 8, middle), label(17, HPos::Right, VPos::Center)))?;
             area.draw(&Rectangle::new([(LABELS, top), (end, top + BAR_HEIGHT - 5)], BAR.filled()))?;
-            let number = thousands(counted.count);
+            let number = grouped(counted.count);
             area.draw(&Text::new(number, (end + 6, middle), label(17, HPos::Left, VPos::Center)))?;
         }
         Ok(())
@@ -114,7 +115,7 @@ pub(super) fn timeline(timeline: &Timeline, alternative: &str) -> String {
             .y_labels(5)
             .x_label_formatter(&|step| time_label(timeline, *step))
             .y_label_formatter(&|number| {
-                if number.fract() == 0.0 { thousands(*number as u64) } else { String::new() }
+                if number.fract() == 0.0 { grouped(*number as u64) } else { String::new() }
             })
             .draw()?;
         let bar = |place: usize, number: u64, colour: RGBColor| {
@@ -150,23 +151,5 @@ fn time_label(timeline: &Timeline, step: f64) -> String {
 
 /// The gaps by how many times the delay they were.
 pub(super) fn gap_counts(classes: &[GapClass]) -> Vec<Counted> {
-    let name = |class: &GapClass| match (class.from, class.to) {
-        (from, Some(_)) if from < 1.0 => "shorter than the delay".to_owned(),
-        (from, Some(to)) => format!("{from} to {to} times the delay"),
-        (from, None) => format!("{from} times the delay or more"),
-    };
-    classes.iter().map(|class| Counted { what: name(class), count: class.count }).collect()
-}
-
-/// A number with narrow spaces between groups of three digits.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 2);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
+    classes.iter().map(|class| Counted { what: class.to_string(), count: class.count }).collect()
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::quantity::size;
+use crate::quantity::{grouped, size};
 use crate::view::Timeline;
 
 /// A bar of a list of bars.
@@ -24,7 +24,7 @@ pub(super) fn bars(caption: &str, what: &str, bars: &[Bar]) -> Markup {
                     @for bar in bars {
                         tr {
                             th scope="row" { (bar.label) }
-                            td .number { (number(bar.count)) }
+                            td .number { (grouped(bar.count)) }
                             td .bar aria-hidden="true" {
                                 svg viewBox="0 0 100 8" preserveAspectRatio="none" focusable="false" {
                                     rect .track width="100" height="8" {}
@@ -37,19 +37,6 @@ pub(super) fn bars(caption: &str, what: &str, bars: &[Bar]) -> Markup {
             }
         }
     }
-}
-
-/// A number with thin spaces between groups of digits.
-pub(super) fn number(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 2);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Requests over time as columns; the part that failed is of another colour.
@@ -78,7 +65,7 @@ pub(super) fn time_line(name: &str, line: &Timeline) -> Markup {
                 }
                 line .axis x1="0" y1=(height) x2=(width) y2=(height) {}
             }
-            figcaption { span { (time(&first.to_string())) } span { "requests in " (length) ", at most " (number(most)) } span { (time(&last.to_string())) } }
+            figcaption { span { (time(&first.to_string())) } span { "requests in " (length) ", at most " (grouped(most)) } span { (time(&last.to_string())) } }
         }
         details {
             summary { "Numbers of " (name.to_lowercase()) }
@@ -89,7 +76,7 @@ pub(super) fn time_line(name: &str, line: &Timeline) -> Markup {
                         @for (place, counts) in line.steps.iter().enumerate() {
                             tr {
                                 td { @if let Some(at) = line.time_of(place) { (time(&at.to_string())) } }
-                                td .number { (number(counts.requests)) } td .number { (number(counts.failed)) } td .number { (size(counts.bytes)) }
+                                td .number { (grouped(counts.requests)) } td .number { (grouped(counts.failed)) } td .number { (size(counts.bytes)) }
                             }
                         }
                     }
@@ -122,11 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_and_lengths_named() {
-        assert_eq!(
-            [0, 999, 1000, 1_234_567].map(number),
-            ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]
-        );
+    fn lengths_of_time_have_units() {
         assert_eq!(
             [1, 64, 128, 4096, 8192, 262_144].map(span),
             ["1 second", "64 seconds", "2.1 minutes", "68.3 minutes", "2.3 hours", "3 days"]

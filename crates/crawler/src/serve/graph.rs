@@ -7,10 +7,10 @@ use std::f64::consts::TAU;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::charts::number;
 use super::failure::Failure;
 use super::layout::{host_link, shown};
 use super::reading::CrawlView;
+use crate::quantity::grouped;
 use crate::view::{HostLink, HostLinks};
 
 /// Edges that are kept: those with the most links.
@@ -60,7 +60,7 @@ pub(super) fn main(graph: &HostGraph) -> Markup {
     html! {
         h1 { "Link graph of hosts" }
         p {
-            (number(graph.links_count)) " links lead from one host to another, between " (number(graph.edges_count)) " pairs of hosts."
+            (grouped(graph.links_count)) " links lead from one host to another, between " (grouped(graph.edges_count)) " pairs of hosts."
             @if graph.edges.len() < usize::try_from(graph.edges_count).unwrap_or(usize::MAX) { " Those with the most links are listed: " (graph.edges.len()) "." }
             " Links of pages under noindex aren't counted."
             " The whole graph, for Gephi and others: " code { "crawl export DIR --format graphml" } "."
@@ -85,7 +85,7 @@ fn table(graph: &HostGraph, edges: &[HostLink], caption: &str) -> Markup {
         div .scroll tabindex="0" role="region" aria-label=(caption) {
             table {
                 thead { tr { th scope="col" { "From" } th scope="col" { "To" } th .number scope="col" { "Links" } } }
-                tbody { @for edge in edges { tr { td { (name(&edge.from)) } td { (name(&edge.to)) } td .number { (number(edge.links)) } } } }
+                tbody { @for edge in edges { tr { td { (name(&edge.from)) } td { (name(&edge.to)) } td .number { (grouped(edge.links)) } } } }
             }
         }
     }

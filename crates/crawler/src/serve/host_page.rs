@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::charts::{number, time, time_line};
+use super::charts::{time, time_line};
 use super::failure::Failure;
 use super::layout::shown;
 use super::overview::gaps;
 use super::params::link;
 use super::reading::{CrawlView, Until};
-use crate::quantity::size;
+use crate::quantity::{grouped, size};
 use crate::view::{Activity, Answer, HostRow, StoredRobots};
 
 /// What is said about a host.
@@ -70,11 +70,11 @@ pub(super) fn main(about: &AboutHost) -> Markup {
     html! {
         h1 .long { "Host " bdi { (shown(&host.host)) } }
         dl .cards {
-            div .card { dt { "Pages" } dd { (number(host.pages)) } }
-            div .card { dt { "Requests" } dd { (number(host.requests)) } }
-            div .card { dt { a href=(of("queue", "host")) { "Queued" } } dd { (number(host.queued)) } }
-            div .card { dt { a href=(of("errors", "host")) { "Errors" } } dd { (number(host.errors)) } }
-            div .card { dt { a href=(of("skipped", "host")) { "Denied by robots.txt" } } dd { (number(host.skipped)) } }
+            div .card { dt { "Pages" } dd { (grouped(host.pages)) } }
+            div .card { dt { "Requests" } dd { (grouped(host.requests)) } }
+            div .card { dt { a href=(of("queue", "host")) { "Queued" } } dd { (grouped(host.queued)) } }
+            div .card { dt { a href=(of("errors", "host")) { "Errors" } } dd { (grouped(host.errors)) } }
+            div .card { dt { a href=(of("skipped", "host")) { "Denied by robots.txt" } } dd { (grouped(host.skipped)) } }
             div .card { dt { "Received" } dd { (size(host.bytes)) } }
         }
         @if let Some(why) = &host.parked { div .notice { p { "Skipped for the rest of the run: " (shown(why)) "." } } }
@@ -82,7 +82,7 @@ pub(super) fn main(about: &AboutHost) -> Markup {
         p {
             strong { (host.delay) " s" } " between the end of a response and the next request, set by " strong { (host.delay_reason) } ". "
             "Next request not before " (time(&host.next_at.to_string())) " (" (host.wait_reason) "). "
-            "Slowest response: " (number(host.slowest_ms)) " ms."
+            "Slowest response: " (grouped(host.slowest_ms)) " ms."
         }
         (gaps(&about.activity))
         h2 { "Requests over time" }

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::charts::{Bar, bars, number, time, time_line};
+use super::charts::{Bar, bars, time, time_line};
 use super::failure::Failure;
 use super::figures::Counted;
 use super::layout::{host_link, sentence, url_link};
 use super::params::link;
-use crate::quantity::size;
+use crate::quantity::{grouped, size};
 use crate::record::in_words as words;
 use crate::view::{Activity, HostSummary, Summary};
 
@@ -72,15 +72,15 @@ fn cards(now: &Value) -> Markup {
     let of = |key: &str| now[key].as_u64().unwrap_or_default();
     html! {
         dl .cards {
-            (card("Pages", "totals.pages", number(total("pages")), Some("/table/pages")))
-            (card("Queued", "queued", number(of("queued")), Some("/table/queue")))
-            (card("Failed", "totals.failed", number(total("failed")), Some("/table/errors")))
-            (card("Hosts", "hosts", number(of("hosts")), Some("/table/hosts")))
-            (card("Requests", "totals.requests", number(total("requests")), None))
+            (card("Pages", "totals.pages", grouped(total("pages")), Some("/table/pages")))
+            (card("Queued", "queued", grouped(of("queued")), Some("/table/queue")))
+            (card("Failed", "totals.failed", grouped(total("failed")), Some("/table/errors")))
+            (card("Hosts", "hosts", grouped(of("hosts")), Some("/table/hosts")))
+            (card("Requests", "totals.requests", grouped(total("requests")), None))
             (card("Received", "totals.bytes", size(total("bytes")), None))
             @if now["pages_per_second"].is_number() {
                 (card("Pages per second", "pages_per_second", format!("{:.1}", now["pages_per_second"].as_f64().unwrap_or_default()), None))
-                (card("In flight", "in_flight", number(of("in_flight")), None))
+                (card("In flight", "in_flight", grouped(of("in_flight")), None))
             }
         }
     }
@@ -96,7 +96,7 @@ fn waiting(now: &Value) -> Markup {
                     thead { tr { th scope="col" { "Reason" } th .number scope="col" { "Hosts" } } }
                     tbody #waiting {
                         @for (why, hosts) in now["waiting"].as_object().into_iter().flatten() {
-                            tr { td { (why) } td .number { (number(hosts.as_u64().unwrap_or_default())) } }
+                            tr { td { (why) } td .number { (grouped(hosts.as_u64().unwrap_or_default())) } }
                         }
                     }
                 }
@@ -115,7 +115,7 @@ fn waiting(now: &Value) -> Markup {
                             @for host in now["longest"].as_array().into_iter().flatten() {
                                 tr {
                                     td { (host_link(host["host"].as_str().unwrap_or_default())) }
-                                    td .number { (number(host["queued"].as_u64().unwrap_or_default())) }
+                                    td .number { (grouped(host["queued"].as_u64().unwrap_or_default())) }
                                     td .number { (format!("{:.1}", host["next_s"].as_f64().unwrap_or_default())) }
                                     td { (host["why"].as_str().unwrap_or_default()) }
                                 }
@@ -187,7 +187,7 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
         section {
             h2 { "Hosts" }
             (hosts(&summary.hosts))
-            p { a href="/table/hosts" { "All " (number(summary.hosts_known)) " hosts" } }
+            p { a href="/table/hosts" { "All " (grouped(summary.hosts_known)) " hosts" } }
         }
         section {
             h2 { "This crawl" }
@@ -196,7 +196,7 @@ fn counted(summary: &Counted<Summary>, activity: Result<&Counted<Activity>, &Fai
                 dt { "Started" } dd { @match summary.started { Some(at) => (time(&at.to_string())), None => "unknown" } }
                 dt { "Seeds" } dd {
                     @for seed in summary.seeds.iter().take(LISTED) { (url_link(seed)) br; }
-                    @if summary.seeds.len() > LISTED { "and " (number((summary.seeds.len() - LISTED) as u64)) " more" }
+                    @if summary.seeds.len() > LISTED { "and " (grouped((summary.seeds.len() - LISTED) as u64)) " more" }
                 }
                 @if let Some(head) = summary.head { dt { "Head of the ledger" } dd { code { (head) } } }
                 dt { "Id" } dd { code { (summary.crawl_id) } }
@@ -224,23 +224,15 @@ fn first(counts: impl Iterator<Item = (String, String, u64)>) -> Vec<Bar> {
 /// How long the gaps were, against the delay in effect.
 pub(super) fn gaps(activity: &Activity) -> Markup {
     let gaps = &activity.gaps;
-    let classes = gaps.classes.iter().map(|class| {
-        let label = match (class.from, class.to) {
-            (0.0, _) => html! { "shorter" },
-            (1.0, Some(to)) => html! { "1 to " (to) " times the delay" },
-            (from, Some(to)) => html! { (from) " to " (to) " times" },
-            (from, None) => html! { (from) " times and more" },
-        };
-        Bar { label, count: class.count }
-    });
+    let classes = gaps.classes.iter().map(|class| Bar { label: html! { (class) }, count: class.count });
     html! {
         @if gaps.count == 0 {
             p .quiet { "No host was asked twice yet." }
         } @else {
             p {
-                strong { (number(gaps.short)) } " of " (number(gaps.count))
+                strong { (grouped(gaps.short)) } " of " (grouped(gaps.count))
                 " gaps between a response and the next request to the same host were shorter than the delay in effect."
-                @if gaps.overlaps > 0 { " Requests overlapped " (number(gaps.overlaps)) " times." }
+                @if gaps.overlaps > 0 { " Requests overlapped " (grouped(gaps.overlaps)) " times." }
             }
             (bars("Gaps as multiples of the delay in effect", "Gap", &classes.collect::<Vec<_>>()))
         }
@@ -261,7 +253,7 @@ fn hosts(hosts: &[HostSummary]) -> Markup {
                     @for host in hosts.iter().take(HOSTS) {
                         tr {
                             th scope="row" { (host_link(&host.host)) }
-                            td .number { (number(host.pages)) } td .number { (number(host.queued)) } td .number { (number(host.errors)) }
+                            td .number { (grouped(host.pages)) } td .number { (grouped(host.queued)) } td .number { (grouped(host.errors)) }
                             td .number { (host.delay) } td { (host.delay_reason) } td .prose { (host.because) }
                         }
                     }

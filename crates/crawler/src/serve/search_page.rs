@@ -5,10 +5,11 @@ use std::path::Path;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::charts::{number, time};
+use super::charts::time;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown};
 use super::params::{Params, link};
+use crate::quantity::grouped;
 use crate::search::{FacetCount, Found, Hit, Part, Request, Search, SearchError, parse_since, parse_until};
 use crate::view::Moment;
 
@@ -97,7 +98,7 @@ fn results(params: &Params, found: &Found) -> Markup {
     let limit = params.get("limit").and_then(|limit| limit.parse().ok()).unwrap_or(HITS);
     html! {
         p role="status" {
-            @match found.total { 0 => "Nothing found.", 1 => "1 page found.", total => { (number(total)) " pages found." } }
+            @match found.total { 0 => "Nothing found.", 1 => "1 page found.", total => { (grouped(total)) " pages found." } }
         }
         (taken(params))
         div .results {
@@ -147,7 +148,7 @@ fn facet(params: &Params, name: &str, heading: &str, counts: &[FacetCount]) -> M
             h2 { (heading) }
             ul {
                 @for count in counts {
-                    li { a href=(format!("/search?{}", params.with(name, &count.value))) { bdi { (shown(&count.value)) } } " " span .quiet { (number(count.count)) } }
+                    li { a href=(format!("/search?{}", params.with(name, &count.value))) { bdi { (shown(&count.value)) } } " " span .quiet { (grouped(count.count)) } }
                 }
             }
         }

@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::charts::{number, time};
+use super::charts::time;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::Params;
 use super::table_query::{MOST_ROWS, Part, ROWS};
+use crate::quantity::grouped;
 use crate::view::{Column, Kind, Table, Value};
 
 /// Characters of a cell; the rest is in the page of the URL, in the API and in downloads.
@@ -120,8 +121,8 @@ fn rows(table: Table, params: &Params, part: &Part) -> Markup {
         (form(table, &path, params, &part.all, &is_taken, part.limit))
         div .above {
             p role="status" {
-                @if part.rows.is_empty() { "No rows." } @else { "Rows " (number(first as u64)) " to " (number(last as u64)) @if part.more { ", and more." } @else { ", the last." } }
-                @if part.omitted > 0 { " Omitted links of pages under noindex: " (number(part.omitted)) "." }
+                @if part.rows.is_empty() { "No rows." } @else { "Rows " (grouped(first as u64)) " to " (grouped(last as u64)) @if part.more { ", and more." } @else { ", the last." } }
+                @if part.omitted > 0 { " Omitted links of pages under noindex: " (grouped(part.omitted)) "." }
             }
             p { "Download all rows: " a href=(download("csv")) download { "CSV" } ", " a href=(download("jsonl")) download { "JSON lines" } }
         }
@@ -220,7 +221,7 @@ pub(super) fn value_of(name: &str, value: &Value, text: Option<&str>) -> Markup 
         @match (value, text) {
             (Value::Null, _) | (_, None) => span .quiet title="null" { "–" },
             (Value::Time(_), Some(text)) => (time(text)),
-            (Value::Integer(count), _) => (number(*count)),
+            (Value::Integer(count), _) => (grouped(*count)),
             (Value::Number(number), _) => (number),
             (Value::Boolean(is_true), _) => (if *is_true { "yes" } else { "no" }),
             (_, Some(text)) if matches!(name, "url" | "via" | "from" | "to" | "canonical" | "duplicate_of" | "redirect") && text.len() <= CELL * 4 => (url_link(text)),

@@ -3,12 +3,13 @@
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::charts::{number, time};
+use super::charts::time;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
 use super::reading::{CrawlView, Until};
 use super::tables_page::value_of;
+use crate::quantity::grouped;
 use crate::record::in_words;
 use crate::url::CrawlUrl;
 use crate::view::{Explanation, Fate, LedgerRow, PathStep, Rows, Table, Value};
@@ -297,7 +298,7 @@ fn links(about: &AboutUrl) -> Markup {
         @if about.links.is_empty() {
             p .quiet { "No links of it are on record." }
         } @else {
-            h3 { "Links on this page: " (number(about.links_count)) }
+            h3 { "Links on this page: " (grouped(about.links_count)) }
             div .scroll tabindex="0" role="region" aria-label="Links on this page" {
                 table {
                     thead { tr { th scope="col" { "To" } th scope="col" { "Text" } th scope="col" { "Element" } th scope="col" { "What became of it" } } }

@@ -1,6 +1,7 @@
 //! What the ledger says of all requests of a crawl: when they were sent, which delays were in effect, and which gaps were kept.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -83,6 +84,17 @@ pub struct GapClass {
     pub to: Option<f64>,
     /// How many.
     pub count: u64,
+}
+
+/// In words: `1.05 to 1.25 times the delay`.
+impl fmt::Display for GapClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.from, self.to) {
+            (from, Some(_)) if from < 1.0 => f.write_str("shorter than the delay"),
+            (from, Some(to)) => write!(f, "{from} to {to} times the delay"),
+            (from, None) => write!(f, "{from} times the delay or more"),
+        }
+    }
 }
 
 impl Timeline {

@@ -120,14 +120,14 @@ impl Facts {
         self.authors.clone()
     }
 
-    /// Counts as a phrase: `12 other host, 3 robots.txt`.
+    /// Counts as a phrase: `other host: 12, robots.txt: 3`.
     pub(super) fn phrase(counts: &[Counted], most: usize) -> String {
         let named = counts.iter().take(most);
         let mut words: Vec<String> =
-            named.map(|counted| format!("{} {}", counted.count, clean(&in_words(&counted.what)))).collect();
+            named.map(|counted| format!("{}: {}", clean(&in_words(&counted.what)), counted.count)).collect();
         if counts.len() > most {
             let rest = counts.iter().skip(most).map(|counted| counted.count).sum::<u64>();
-            words.push(format!("{rest} for {} other reasons", counts.len() - most));
+            words.push(format!("{} others: {rest}", counts.len() - most));
         }
         words.join(", ")
     }

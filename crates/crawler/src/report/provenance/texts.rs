@@ -47,13 +47,13 @@ pub(super) fn methods(facts: &Facts) -> String {
         queued => format!(" {} remained in the queue.", quantity::count(*queued, "URL")),
     };
     let head = match &facts.head {
-        Some(head) => format!(" The ledger of all decisions ends with the digest {head}."),
+        Some(head) => format!(" The head of the ledger of all decisions is {head}."),
         None => " No ledger of the decisions was kept.".to_owned(),
     };
     format!(
-        "We crawled {seeds}{period} with {name} {version}, in {runs}, as {agent}. To the crawl belonged: {scope}. It sent {pace}. robots.txt was obeyed as the reading \
-         `{dialect}` of RFC 9309 has it, page directives (robots meta tags, X-Robots-Tag, rel) were honoured, and content under noindex was not stored. \
-         {requests} brought {pages} (2xx) and {redirects}, {size} of bodies from {hosts}; {failed} failed. {skipped} found and skipped{skips}.{remaining} {noindex} under noindex; \
+        "We crawled {seeds}{period} with {name} {version}, in {runs}, as {agent}. Scope: {scope}. The crawler sent {pace}. robots.txt was obeyed in the \
+         dialect `{dialect}`, page directives (robots meta tags, X-Robots-Tag, rel) were honoured, and content under noindex was not stored. \
+         {requests} returned {pages} (2xx) and {redirects}, {size} of bodies from {hosts}; {failed} failed. {skipped} found and skipped{skips}.{remaining} {noindex} under noindex; \
          {archived} archived. {gaps} {status}{head}",
         seeds = quantity::count(facts.seeds.len() as u64, "seed"),
         period = period(facts),
@@ -150,7 +150,7 @@ pub(super) fn datasheet(facts: &Facts) -> String {
                 },
             ),
             (
-                "What do site owners keep out?",
+                "What did site owners exclude?",
                 format!(
                     "URLs that robots.txt disallows were not requested. {} under noindex: their content was not stored. Bodies under noarchive are not in the archive.",
                     were(*noindex, "page")
@@ -158,7 +158,10 @@ pub(super) fn datasheet(facts: &Facts) -> String {
             ),
             (
                 "May it contain personal, confidential or offensive data?",
-                format!("It has what the sites published; nothing was filtered by content. {}", authors()),
+                format!(
+                    "It contains what the sites published; nothing was filtered by content. {}",
+                    authors()
+                ),
             ),
         ],
     );

@@ -62,6 +62,9 @@ fn gaps_are_those_of_one_host_in_one_run() {
     assert_eq!(gaps.least, Some(0.0));
     let classes: Vec<_> = gaps.classes.iter().map(|class| (class.from, class.to, class.count)).collect();
     assert_eq!(classes[..3], [(0.0, Some(1.0), 2), (1.0, Some(1.05), 1), (1.05, Some(1.25), 1)]);
+    let words: Vec<_> = gaps.classes.iter().map(ToString::to_string).collect();
+    assert_eq!(words[..2], ["shorter than the delay", "1 to 1.05 times the delay"]);
+    assert_eq!(words.last().map(String::as_str), Some("100 times the delay or more"));
     assert_eq!(classes.iter().map(|class| class.2).sum::<u64>(), 4);
     assert_eq!(activity.delays, [counted("crawl-delay", 5), counted("configured", 3)]);
 }
