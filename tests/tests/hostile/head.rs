@@ -83,7 +83,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             w.request()?;
             w.flood("HTTP/1.1 100 Continue\r\n\r\n".repeat(100))
         }),
-        &[Fails("/", &["timeout", "too_large", "protocol"])],
+        &[Fails("/", &["too_large"])],
     ),
     Scenario::pages(
         "flood-of-early-hints",

@@ -19,6 +19,7 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::Instant;
 
+use super::connections::Connections;
 use super::connector::Connector;
 use super::dial::{Aim, WatchedConnector};
 use super::guard::AddressGuard;
@@ -86,20 +87,23 @@ impl Clients {
     }
 
     /// Returns the client of an origin, for connections to the `booked` address alone if there is one.
-    pub(super) fn get(&self, origin: &str, booked: Option<Booked>) -> Client {
+    ///
+    /// The second value is the connections that it makes.
+    pub(super) fn get(&self, origin: &str, booked: Option<Booked>) -> (Client, Connections) {
         let settings = &self.recipe.settings;
         let now = instant();
         if let Some(kept) = self.kept.get::<Kept>(Kind::Client, origin)
             && now.duration_since(kept.born) < settings.connection_life
             && kept.booked == booked
         {
-            return kept.client.clone();
+            return (kept.client.clone(), kept.connections.clone());
         }
-        let client = self.recipe.make();
-        let kept = Kept { client: client.clone(), booked, born: now };
+        let connections = Connections::default();
+        let client = self.recipe.make(connections.clone());
+        let kept = Kept { client: client.clone(), connections: connections.clone(), booked, born: now };
         self.kept.keep(Kind::Client, origin, Arc::new(kept), MEMORY);
         self.kept.limit(Kind::Client, settings.max_connections);
-        client
+        (client, connections)
     }
 }
 
@@ -115,17 +119,23 @@ struct Recipe {
 #[derive(Debug)]
 struct Kept {
     client: Client,
+    connections: Connections,
     booked: Option<Booked>,
     born: Instant,
 }
 
 impl Recipe {
-    fn make(&self) -> Client {
+    fn make(&self, connections: Connections) -> Client {
         let s = &self.settings;
         // Not longer than what the client itself reads of a header section.
         let max_head = s.max_header_bytes.saturating_mul(2);
-        let connector =
-            Connector::new(self.resolver.clone(), Arc::clone(&self.tls), s.connect_timeout, max_head);
+        let connector = Connector::new(
+            self.resolver.clone(),
+            Arc::clone(&self.tls),
+            s.connect_timeout,
+            max_head,
+            connections,
+        );
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())

@@ -14,6 +14,7 @@ use hyper_util::client::legacy::connect::{Connection as _, HttpConnector, dns::N
 use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
+use super::connections::Connections;
 use super::dial::Dial;
 use super::recorded::{Recorded, TlsUsed};
 use super::resolver::GuardedResolver;
@@ -31,15 +32,17 @@ pub(super) struct Connector {
     timeout: Duration,
     /// Longest header section that is recorded, in bytes.
     max_head: usize,
+    connections: Connections,
 }
 
 impl Connector {
-    /// `timeout` is for name, TCP and TLS together.
+    /// `timeout` is for name, TCP and TLS together. What is made is counted among `connections`.
     pub(super) fn new(
         resolver: GuardedResolver,
         tls: Arc<rustls::ClientConfig>,
         timeout: Duration,
         max_head: usize,
+        connections: Connections,
     ) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(resolver);
         tcp.enforce_http(false);
@@ -47,7 +50,7 @@ impl Connector {
         tcp.set_keepalive(Some(TCP_PROBE));
         tcp.set_keepalive_interval(Some(TCP_PROBE));
         tcp.set_keepalive_retries(Some(TCP_PROBES));
-        Self { inner: HttpsConnector::from((tcp, tls)), timeout, max_head }
+        Self { inner: HttpsConnector::from((tcp, tls)), timeout, max_head, connections }
     }
 }
 
@@ -62,6 +65,7 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, target: Uri) -> Self::Future {
         let (connecting, timeout, max_head) = (self.inner.call(target), self.timeout, self.max_head);
+        let connections = self.connections.clone();
         Box::pin(async move {
             let late = |_| io::Error::new(io::ErrorKind::TimedOut, "operation timed out");
             let stream = tokio::time::timeout(timeout, connecting).await.map_err(late)??;
@@ -70,7 +74,8 @@ impl Service<Uri> for Connector {
                 MaybeHttpsStream::Http(_) => None,
                 MaybeHttpsStream::Https(stream) => TlsUsed::of(stream.inner().get_ref().1),
             };
-            Ok(TokioIo::new(Recorded::new(stream, tls, (!is_http2).then_some(max_head))))
+            let max_head = (!is_http2).then_some(max_head);
+            Ok(TokioIo::new(Recorded::new(stream, tls, max_head, connections.open())))
         })
     }
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use super::ErrorKind;
 use super::connector::NameError;
 use super::guard::BlockedAddress;
+use super::recorded::InterimFlood;
 
 /// How far a request had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,9 @@ pub(super) fn is_stale(error: &ClientError) -> bool {
 fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
     if io_errors(error).any(is_local) {
         return ErrorKind::Local;
+    }
+    if find::<InterimFlood>(error).is_some() {
+        return ErrorKind::TooLarge;
     }
     if find::<rustls::Error>(error).is_some() {
         return ErrorKind::Tls;

@@ -16,6 +16,7 @@ use url::{Host, Url};
 
 use super::body_budget::{BodyBudget, Claim, MIDDLE, OWN};
 use super::clients::Clients;
+use super::connections::Connections;
 use super::deadline::{Late, MemoryWait, within};
 use super::decode::{self, Coding, Decoded};
 use super::dial::{Aim, Dial};
@@ -165,7 +166,8 @@ impl HttpFetch {
             if let Some(Err(blocked)) = literal.map(|addr| guard.check_literal(addr, host, aim.port)) {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
-            let client = self.clients.get(&origin_of(url), aim.booked);
+            let (client, connections) = self.clients.get(&origin_of(url), aim.booked);
+            progress.connections = Some(connections);
             let dial = Arc::new(Dial::new(aim));
             let error = match outgoing(url, fields) {
                 Err(error) => {
@@ -240,6 +242,7 @@ impl Fetch for HttpFetch {
         let mut progress = Progress {
             start: instant(),
             dial: None,
+            connections: None,
             head: None,
             received: 0,
             memory_wait: MemoryWait::default(),
@@ -254,6 +257,9 @@ impl Fetch for HttpFetch {
         if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
             // The end of a try is the end of its connection as well, whatever the server goes on sending.
             self.clients.forget(&origin_of(&request.url));
+            if let Some(connections) = progress.connections.take() {
+                connections.end().await;
+            }
         }
         let error = match ended {
             Ok(response) => return Ok(response),
@@ -268,6 +274,7 @@ impl Fetch for HttpFetch {
 struct Progress {
     start: Instant,
     dial: Option<Arc<Dial>>,
+    connections: Option<Connections>,
     head: Option<(u16, FieldLines)>,
     /// Bytes of the body.
     received: u64,

@@ -10,6 +10,7 @@
 
 mod body_budget;
 mod clients;
+mod connections;
 mod connector;
 mod deadline;
 mod decode;

@@ -3,6 +3,8 @@
 //! The HTTP client hands out field names in lower case, and lines of one name together; an archive wants what was sent.
 //! Over HTTP/1.x the bytes of each head are copied, up to a limit; bodies cost a comparison for each read. Over HTTP/2 nothing
 //! is copied: a head has no text there (RFC 9113 section 8).
+//!
+//! The HTTP client reads answers of class 1xx for as long as they come; here they have a limit.
 
 use std::io;
 use std::pin::Pin;
@@ -14,6 +16,8 @@ use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+use super::connections::OpenConnection;
 
 type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
@@ -79,13 +83,29 @@ pub(super) struct Recorded {
     stream: TokioIo<Stream>,
     record: Record,
     tape: Tape,
+    open: OpenConnection,
 }
+
+/// A server sent interim answers and no final one.
+#[derive(Debug, thiserror::Error)]
+#[error("interim responses (1xx) of more than {0} bytes")]
+pub(super) struct InterimFlood(usize);
 
 impl Recorded {
     /// Records heads of up to `max_head` bytes; none at all without it.
-    pub(super) fn new(stream: Stream, tls: Option<TlsUsed>, max_head: Option<usize>) -> Self {
+    pub(super) fn new(
+        stream: Stream,
+        tls: Option<TlsUsed>,
+        max_head: Option<usize>,
+        open: OpenConnection,
+    ) -> Self {
         let record = Record { heads: Arc::default(), tls };
-        Self { stream: TokioIo::new(stream), record, tape: Tape::new(max_head) }
+        Self { stream: TokioIo::new(stream), record, tape: Tape::new(max_head), open }
+    }
+
+    /// Fails where the connection's request was given up.
+    fn check(&self) -> io::Result<()> {
+        if self.open.is_ended() { Err(io::ErrorKind::ConnectionAborted.into()) } else { Ok(()) }
     }
 }
 
@@ -98,10 +118,11 @@ impl Connection for Recorded {
 impl AsyncRead for Recorded {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        this.check()?;
         let before = buf.filled().len();
         ready!(Pin::new(&mut this.stream).poll_read(cx, buf))?;
         if this.tape.is_running()
-            && let Some(heads) = this.tape.received(&buf.filled()[before..])
+            && let Some(heads) = this.tape.received(&buf.filled()[before..]).map_err(io::Error::other)?
         {
             this.record.put(Some(heads));
         }
@@ -112,6 +133,7 @@ impl AsyncRead for Recorded {
 impl AsyncWrite for Recorded {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.check()?;
         let written = ready!(Pin::new(&mut this.stream).poll_write(cx, buf))?;
         if this.tape.sent(&buf[..written]) {
             this.record.put(None);
@@ -120,11 +142,15 @@ impl AsyncWrite for Recorded {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+        let this = self.get_mut();
+        this.check()?;
+        Pin::new(&mut this.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+        let this = self.get_mut();
+        this.check()?;
+        Pin::new(&mut this.stream).poll_shutdown(cx)
     }
 }
 
@@ -136,6 +162,8 @@ struct Tape {
     heads: SentHeads,
     /// Where the last line of the response's head begins that isn't complete.
     line: usize,
+    /// Bytes of the answers of class 1xx before it.
+    interim: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +179,13 @@ enum Phase {
 impl Tape {
     fn new(max_head: Option<usize>) -> Self {
         let phase = if max_head.is_some() { Phase::Idle } else { Phase::Off };
-        Self { phase, max_head: max_head.unwrap_or_default(), heads: SentHeads::default(), line: 0 }
+        Self {
+            phase,
+            max_head: max_head.unwrap_or_default(),
+            heads: SentHeads::default(),
+            line: 0,
+            interim: 0,
+        }
     }
 
     fn is_running(&self) -> bool {
@@ -162,7 +196,7 @@ impl Tape {
     fn sent(&mut self, bytes: &[u8]) -> bool {
         let begins = self.phase == Phase::Idle && !bytes.is_empty();
         if begins {
-            (self.phase, self.heads, self.line) = (Phase::Running, SentHeads::default(), 0);
+            (self.phase, self.heads, self.line, self.interim) = (Phase::Running, SentHeads::default(), 0, 0);
         }
         if self.is_running() && self.heads.response.is_empty() {
             self.keep(bytes, |heads| &mut heads.request);
@@ -171,11 +205,14 @@ impl Tape {
     }
 
     /// Notes bytes of a response; returns the heads when its own is complete.
-    fn received(&mut self, bytes: &[u8]) -> Option<SentHeads> {
+    ///
+    /// # Errors
+    /// When the interim answers before it are longer than a head may be.
+    fn received(&mut self, bytes: &[u8]) -> Result<Option<SentHeads>, InterimFlood> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.keep(line, |heads| &mut heads.response);
             if !self.is_running() {
-                return None;
+                return Ok(None);
             }
             if !line.ends_with(b"\n") {
                 continue;
@@ -186,14 +223,18 @@ impl Tape {
             }
             if begin == 0 || is_interim(&self.heads.response) {
                 // Empty lines may precede a status line (RFC 9112 section 2.2).
+                self.interim += self.heads.response.len();
+                if self.interim > self.max_head {
+                    return Err(InterimFlood(self.max_head));
+                }
                 self.heads.response.clear();
                 self.line = 0;
                 continue;
             }
             self.phase = Phase::Idle;
-            return Some(std::mem::take(&mut self.heads));
+            return Ok(Some(std::mem::take(&mut self.heads)));
         }
-        None
+        Ok(None)
     }
 
     fn keep(&mut self, bytes: &[u8], of: fn(&mut SentHeads) -> &mut Vec<u8>) {
@@ -224,7 +265,7 @@ mod tests {
         let mut found = None;
         for part in answer.as_bytes().chunks(size) {
             if tape.is_running() {
-                found = found.or(tape.received(part));
+                found = found.or(tape.received(part).unwrap());
             }
         }
         found
@@ -255,12 +296,26 @@ mod tests {
         assert_eq!(heads(100, &answer, "HTTP/1.1 200 OK\r\n\r\n", 10), None);
         let mut tape = Tape::new(Some(100));
         tape.sent(b"GET / HTTP/1.1\r\n\r\n");
-        assert_eq!(tape.received(answer.as_bytes()), None);
+        assert_eq!(tape.received(answer.as_bytes()).unwrap(), None);
         assert!(!tape.is_running() && tape.heads == SentHeads::default());
         assert!(tape.sent(b"GET /2 HTTP/1.1\r\n\r\n"));
-        let heads = tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap();
+        let heads = tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap().unwrap();
         assert_eq!(heads.request, b"GET /2 HTTP/1.1\r\n\r\n");
         assert_eq!(heads.response, b"HTTP/1.1 204 None\r\n\r\n");
+    }
+
+    #[test]
+    fn interim_answers_have_a_limit_for_each_request() {
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+        let mut tape = Tape::new(Some(interim.len() * 10));
+        for _ in 0..3 {
+            tape.sent(b"GET / HTTP/1.1\r\n\r\n");
+            assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap(), None);
+            assert!(tape.received(b"HTTP/1.1 204 None\r\n\r\n").unwrap().is_some());
+        }
+        tape.sent(b"GET / HTTP/1.1\r\n\r\n");
+        assert_eq!(tape.received(interim.repeat(10).as_bytes()).unwrap(), None);
+        tape.received(interim.as_bytes()).unwrap_err();
     }
 
     #[test]
