@@ -86,7 +86,8 @@ fn hosts(
 /// are: the limit is against hanging.
 fn plan(name: &'static str, scenarios: &'static [Scenario]) -> Plan {
     let (delay, limit) = (Duration::from_secs(1), Duration::from_mins(6));
-    Plan { options: &["--adaptive", "1"], delay, limit, ..Plan::new(name, scenarios) }
+    // As long as the hosts take: a longer canary would only wait for its own delay.
+    Plan { options: &["--adaptive", "1"], delay, limit, canary: 20, ..Plan::new(name, scenarios) }
 }
 
 const SEEDS: &[&str] = &["/open", "/closed"];
