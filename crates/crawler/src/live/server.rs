@@ -23,7 +23,7 @@ use super::socket::{NAME, other_version, path, pause};
 use crate::store::{Batch, SledStore, Snapshot, Store, StoreError, Tree};
 
 /// Processes that read at the same time. Further ones wait for a minute.
-pub const READERS: usize = 16;
+pub const READERS: usize = 32;
 
 /// Connections at the same time: readers, those that wait, and orders.
 const CONNECTIONS: usize = 128;

@@ -16,7 +16,7 @@ use crate::view::{View, ViewError};
 /// What every request reads.
 pub(super) type CrawlView = View<Arc<DirStore>>;
 
-/// Requests that read at the same time. A running crawl answers at most 16 processes, and this one keeps one or two connections to it.
+/// Requests that read at the same time. A running crawl answers at most 32 processes, and this one keeps one or two connections to it.
 const READERS: usize = 6;
 
 /// How long a request waits for its turn.
