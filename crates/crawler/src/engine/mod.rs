@@ -320,6 +320,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Does what the crawl is asked to do, or what a limit asks for: what is in flight is finished, or aborted.
     async fn heed(&mut self, asked: Stop, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+        if asked == Stop::Now {
+            // The order to stop among them: the loop takes none once it has ended.
+            while let Some(order) = self.steers.waiting() {
+                self.steer(order)?;
+            }
+        }
         if asked == Stop::Now || (run.stopping.is_some() && now.mono >= run.drain_until) {
             run.visits.abort_all();
             while let Some(done) = run.visits.join_next_with_id().await {

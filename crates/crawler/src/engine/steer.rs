@@ -93,6 +93,11 @@ impl Steers {
         Self { now, orders: None, delay_set: Duration::ZERO }
     }
 
+    /// An order that is there already.
+    pub(super) fn waiting(&mut self) -> Option<Steer> {
+        self.orders.as_mut()?.try_recv().ok()
+    }
+
     /// The next order; never, where none are taken.
     pub(super) async fn next(&mut self) -> Steer {
         if let Some(orders) = &mut self.orders {

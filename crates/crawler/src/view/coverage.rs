@@ -127,7 +127,7 @@ fn waiting(record: &HostRecord, end: Option<&EndRecord>, remaining: u64) -> (Sta
     match (end.map(|end| end.end.as_str()), limit) {
         (_, Some(limit)) => bounded(limit),
         (Some("interrupted" | "forced"), _) => incomplete(", the crawl was stopped"),
-        (Some("running"), _) => incomplete(", the crawl is running or was killed"),
+        (Some("running"), _) => incomplete(", the crawl has not ended"),
         _ => incomplete(&robots_words(record)),
     }
 }

@@ -36,10 +36,10 @@ impl Summary {
         json::write_line(out, self)
     }
 
-    /// Writes it for people; `place` is the directory as given by the user.
-    pub fn write_text(&self, place: &str, out: &mut impl Write) -> io::Result<()> {
+    /// Writes it for people; `place` is the directory as given by the user, `is_running` says that a crawl has it at this moment.
+    pub fn write_text(&self, place: &str, is_running: bool, out: &mut impl Write) -> io::Result<()> {
         let mut page = Lines { out };
-        self.about(place, &mut page)?;
+        self.about(place, is_running, &mut page)?;
         self.visits(&mut page)?;
         page.counts(&format!("Skipped: {}", urls(self.totals.skipped)), &self.skipped)?;
         if !self.limits.is_empty() {
@@ -51,7 +51,7 @@ impl Summary {
         self.completeness(&mut page)
     }
 
-    fn about(&self, place: &str, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
+    fn about(&self, place: &str, is_running: bool, page: &mut Lines<'_, impl Write>) -> io::Result<()> {
         page.line(&format!("Crawl {} in {place}", self.crawl_id))?;
         let started = self.started.map_or_else(|| "unknown".to_owned(), |at| at.to_string());
         page.item("started", &format!("{started}, runs so far: {}", self.totals.runs))?;
@@ -76,7 +76,7 @@ impl Summary {
             queued => format!("; {} queued", urls(queued)),
         };
         page.item("status", &format!("{}{queued}", self.status.words()))?;
-        page.item("ended", &self.ended())?;
+        page.item("ended", &self.ended(is_running))?;
         match self.head {
             Some(head) => page.item("head", &format!("{head} (of the ledger)")),
             None => Ok(()),
@@ -153,10 +153,11 @@ impl Summary {
         page.line(&format!("  ... and {others} more: see `crawl show DIR hosts`"))
     }
 
-    fn ended(&self) -> String {
+    fn ended(&self, is_running: bool) -> String {
         match self.end.as_ref().map(|end| (end.end.as_str(), end.limit.as_deref(), end.at)) {
             None => "unknown".to_owned(),
-            Some(("running", ..)) => "running or killed".to_owned(),
+            Some(("running", ..)) if is_running => "not yet, the crawl is running".to_owned(),
+            Some(("running", ..)) => "killed, `crawl resume` goes on with it".to_owned(),
             Some((_, Some(limit), at)) => format!("{}, limit {limit}", Moment(at)),
             Some((end, None, at)) => format!("{}, {end}", Moment(at)),
         }

@@ -195,8 +195,14 @@ impl live::Control for Control {
                 let words = if now { "stopping at once" } else { "stopping after the requests in flight" };
                 let said = format!("{words}: `crawl stop` by user {uid}");
                 self.display.lock().unwrap_or_else(PoisonError::into_inner).stopping(&said, self.console);
-                // Entered first, where there is time: the loop takes no orders once it has ended.
-                let answer = if now { None } else { self.hand_on(order, uid) };
+                // Entered first. A stop at once isn't waited for: the engine takes the order when it sees the request.
+                let answer = if now {
+                    let (reply, _) = oneshot::channel();
+                    drop(self.orders.send((order, uid, reply)));
+                    None
+                } else {
+                    self.hand_on(order, uid)
+                };
                 let request = if now { Request::Now } else { Request::Drain };
                 self.ask.send_modify(|asked| *asked = request.max(*asked));
                 answer.unwrap_or_else(|| Answer::Done(words.to_owned()))

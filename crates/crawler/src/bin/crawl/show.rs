@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 use crawler::job::{CrawlDir, DirError};
-use crawler::live::DirStore;
+use crawler::live::{DirStore, Holder};
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
             let written = if console.json {
                 summary.write_json(&mut out)
             } else {
-                summary.write_text(&place, &mut out)
+                summary.write_text(&place, view.store().holder() == Some(Holder::Crawl), &mut out)
             };
             finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
         }

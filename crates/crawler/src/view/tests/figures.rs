@@ -55,7 +55,15 @@ fn gaps_are_those_of_one_host_in_one_run() {
     // Before the last response was complete; and with no delay in effect.
     ask(&mut crawl, "a.test", (300, 50, 1_000), Some(200));
     ask(&mut crawl, "a.test", (500, 50, 0), Some(200));
-    let activity = crawl.view().activity().unwrap();
+    let view = crawl.view();
+    // Of one host: its requests alone, and the gaps of the runs that others began as well.
+    let of_b = view.activity_of(Some("b.test"), &|| Ok(())).unwrap();
+    assert_eq!((of_b.requests, of_b.gaps.count, of_b.gaps.short), (2, 1, 1));
+    assert_eq!(of_b.delays, [counted("configured", 1), counted("crawl-delay", 1)]);
+    assert_eq!(view.activity_of(Some("c.test"), &|| Ok(())).unwrap().requests, 0);
+    let stop = || Err(ViewError::from(std::io::Error::other("enough")));
+    view.activity_of(None, &stop).unwrap_err();
+    let activity = view.activity().unwrap();
     assert_eq!(activity.requests, 8);
     let gaps = &activity.gaps;
     assert_eq!((gaps.count, gaps.short, gaps.overlaps, gaps.without_delay), (5, 2, 1, 1));

@@ -3,7 +3,7 @@ use crate::view::{Counted, HostState, Status, Summary};
 
 fn printed(summary: &Summary) -> String {
     let mut out = Vec::new();
-    summary.write_text("crawl-data", &mut out).unwrap();
+    summary.write_text("crawl-data", false, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -219,7 +219,7 @@ fn the_limit_that_ended_the_run_bounds_what_still_waits() {
             "running",
             None,
             Status::Incomplete,
-            "incomplete: 1 URL remains, the crawl is running or was killed",
+            "incomplete: 1 URL remains, the crawl has not ended",
         ),
     ] {
         let mut crawl = Crawl::new();
