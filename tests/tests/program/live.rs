@@ -151,7 +151,7 @@ fn the_socket_of_a_killed_crawl_is_replaced() {
     let socket = scene.out().join(".crawl.sock");
     assert!(socket.exists(), "kill -9 leaves it");
     let text = scene.look("show", &[]);
-    assert!(text.expect(0).stdout.contains("killed, `crawl resume` goes on"), "{text}");
+    assert!(text.expect(0).stdout.contains("killed: `crawl resume` continues it"), "{text}");
     let pages = scene.table("pages").len();
     assert!(pages > 10);
     let running = scene.resume().start();

@@ -52,7 +52,7 @@ async fn a_body_that_waits_for_memory_is_read_when_it_has_it() {
     assert_eq!((error.kind, error.status), (ErrorKind::Local, Some(200)), "{}", error.detail);
 }
 
-/// A server that sends `first`, then `more` for ever or nothing; in the end, how its connection ended.
+/// A server that sends `first`, then `more` without end or nothing; in the end, how its connection ended.
 fn endless(first: &'static str, more: Option<&'static str>) -> (Url, JoinHandle<std::io::ErrorKind>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -157,7 +157,7 @@ impl Summary {
         match self.end.as_ref().map(|end| (end.end.as_str(), end.limit.as_deref(), end.at)) {
             None => "unknown".to_owned(),
             Some(("running", ..)) if is_running => "not yet, the crawl is running".to_owned(),
-            Some(("running", ..)) => "killed, `crawl resume` goes on with it".to_owned(),
+            Some(("running", ..)) => "killed: `crawl resume` continues it".to_owned(),
             Some((_, Some(limit), at)) => format!("{}, limit {limit}", Moment(at)),
             Some((end, None, at)) => format!("{}, {end}", Moment(at)),
         }

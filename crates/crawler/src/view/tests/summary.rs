@@ -215,12 +215,7 @@ fn the_limit_that_ended_the_run_bounds_what_still_waits() {
             "complete within limits (max-pages 7): 1 URL remains",
         ),
         ("interrupted", None, Status::Incomplete, "incomplete: 1 URL remains, the crawl was stopped"),
-        (
-            "running",
-            None,
-            Status::Incomplete,
-            "incomplete: 1 URL remains, the crawl has not ended",
-        ),
+        ("running", None, Status::Incomplete, "incomplete: 1 URL remains, the crawl has not ended"),
     ] {
         let mut crawl = Crawl::new();
         crawl.queue("http://a.test/", Priority::First, None);
