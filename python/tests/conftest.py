@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -118,8 +119,19 @@ def make(tmp, seed, *options, codes):
 
 @pytest.fixture(scope="session")
 def directory(server, tmp_path_factory):
-    """A crawl with rows in all tables but queue."""
+    """A crawl with rows in all tables but queue and changes."""
     return make(tmp_path_factory.mktemp("whole"), f"{server}/", codes=(0, 10, 13))
+
+
+@pytest.fixture(scope="session")
+def recrawled(directory, tmp_path_factory):
+    """The same, visited again when one page had changed: with rows in changes."""
+    out = tmp_path_factory.mktemp("recrawled") / "out"
+    shutil.copytree(directory, out)
+    status, headers, _ = PAGES["/late"]
+    PAGES["/late"] = (status, headers, "<title>Later</title><p>until 2099, and longer</p>")
+    run("recrawl", out, "--older-than", "0s", "-q", codes=(0, 10, 13))
+    return out
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Opening, closing, and what is wrong: exceptions with the words of the program."""
 
+import fcntl
 import gc
 import multiprocessing
 import os
@@ -22,12 +23,22 @@ def test_a_directory_without_a_crawl_says_so(tmp_path):
         assert isinstance(error.value, crawl.CrawlError)
 
 
-def test_a_directory_in_use_says_so(directory):
-    with crawl.Crawl(directory):
-        with pytest.raises(crawl.InUseError) as error:
-            crawl.Crawl(str(directory))
-        assert str(error.value) == message("show", directory)
+def test_several_readers_at_once(directory):
+    with crawl.Crawl(directory) as first, crawl.Crawl(str(directory)) as second:
+        assert list(first.pages()) == list(second.pages()) == rows(directory, "pages")
     lines("show", directory, "--json")
+
+
+def test_a_directory_in_use_says_so(directory, tmp_path):
+    """Held by a process that answers nobody."""
+    held = tmp_path / "held"
+    shutil.copytree(directory, held)
+    with open(held / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(crawl.InUseError) as error:
+            crawl.Crawl(held)
+        assert str(error.value) == message("show", held)
+    lines("show", held, "--json")
 
 
 def test_a_damaged_database_says_so(directory, tmp_path):
