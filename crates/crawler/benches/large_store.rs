@@ -126,6 +126,8 @@ fn write(dir: &Path, pages: u64, hosts: u64, batch: u64, archive: bool) -> Resul
         robots: "obeyed".to_owned(),
         user_agent: settings.agent.user_agent(),
         from: None,
+        operator: None,
+        settings: None,
         is_part_of: "large_store".to_owned(),
         started_at: began.wall,
     };

@@ -153,11 +153,6 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// Reads a text, or a number as its text.
-pub(crate) fn text<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
-    Scalar::deserialize(input).map(|scalar| scalar.0)
-}
-
 /// Reads a limit: a number, or `none`.
 pub fn parse_limit<T: FromStr>(text: &str) -> Result<Option<T>, UnitError> {
     optional(text, |text| {

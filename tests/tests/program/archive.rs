@@ -92,6 +92,32 @@ fn heads_are_archived_as_they_were_sent() {
     Crawl::new([Path::new("audit"), &directory.path().join("out")]).run().expect(0);
 }
 
+#[test]
+fn warcinfo_names_operator_robots_policy_software_and_the_settings_of_the_run() {
+    let scene = Scene::new(Sites::new().page("a.test", "/", Answer::html("<p>text")));
+    let contacts = ["--contact", "https://example.org/robot", "--contact", "ann@example.org"];
+    scene.crawl().args(contacts).args(["--dialect", "strictest"]).run().expect(0);
+    let records = records(&scene.out());
+    let info = String::from_utf8(records[0].block.clone()).expect("text");
+    let line = |name: &str| {
+        info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap_or_default()
+    };
+    assert_eq!(records[0].kind(), "warcinfo");
+    assert_eq!(line("operator"), "https://example.org/robot, ann@example.org");
+    assert_eq!(line("http-header-from"), "ann@example.org");
+    assert_eq!(
+        line("http-header-user-agent"),
+        "SuperRobot/1.0 (+https://example.org/robot; +ann@example.org)"
+    );
+    assert_eq!(line("robots"), "obeyed (strictest)");
+    assert_eq!(line("software"), format!("crawl/{}", env!("CARGO_PKG_VERSION")));
+    let begins = scene
+        .table("ledger")
+        .into_iter()
+        .find_map(|entry| Some(entry["evidence"]["run"]["settings"].as_str()?.to_owned()));
+    assert_eq!(line("settings"), format!("blake3:{}", begins.expect("a run begins")));
+}
+
 /// The lines of a `metadata` record.
 fn said(records: &[Record], url: &str) -> String {
     let metadata = record(records, "metadata", url);

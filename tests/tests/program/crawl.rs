@@ -66,12 +66,18 @@ fn each_page_is_fetched_once_and_robots_first() {
 
 #[test]
 fn a_contact_goes_into_the_fields_of_every_request() {
-    for (contact, agent, from) in [
-        ("robot@joes.test", "SuperRobot/1.0 (+robot@joes.test)", Some("robot@joes.test")),
-        ("https://joes.test/robot", "SuperRobot/1.0 (+https://joes.test/robot)", None),
+    for (contacts, agent, from) in [
+        (&["robot@joes.test"][..], "SuperRobot/1.0 (+robot@joes.test)", Some("robot@joes.test")),
+        (&["https://joes.test/robot"], "SuperRobot/1.0 (+https://joes.test/robot)", None),
+        (
+            &["https://joes.test/robot", "robot@joes.test"],
+            "SuperRobot/1.0 (+https://joes.test/robot; +robot@joes.test)",
+            Some("robot@joes.test"),
+        ),
     ] {
         let scene = Scene::new(Sites::new().tree("a.test", 2, Duration::ZERO));
-        scene.crawl().args(["--contact", contact]).run().expect(0);
+        let given = contacts.iter().flat_map(|contact| ["--contact", contact]);
+        scene.crawl().args(given).run().expect(0);
         assert_eq!(scene.server.count(), 3);
         for hit in scene.server.hits() {
             assert_eq!((hit.field("user-agent"), hit.field("from")), (Some(agent), from));

@@ -301,6 +301,8 @@ fn info() -> WarcInfo {
         robots: "obeyed".to_owned(),
         user_agent: "SuperRobot/1.0".to_owned(),
         from: None,
+        operator: None,
+        settings: None,
         is_part_of: "simulation".to_owned(),
         started_at: "2026-03-01T00:00:00Z".parse().expect("a time"),
     }

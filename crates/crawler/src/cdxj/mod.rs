@@ -218,6 +218,8 @@ mod tests {
             robots: "obeyed".to_owned(),
             user_agent: "SuperRobot/1.0".to_owned(),
             from: None,
+            operator: None,
+            settings: None,
             is_part_of: "test".to_owned(),
             started_at: "2026-03-01T12:00:00Z".parse().unwrap(),
         };

@@ -7,6 +7,8 @@ use std::str::FromStr;
 const MAX_PRODUCT: usize = 128;
 /// Longest contact in bytes (a mail path is at most 254: RFC 5321 section 4.5.3.1.3; a URL may be longer).
 const MAX_CONTACT: usize = 512;
+/// Most contacts: all of them are part of the User-Agent header of every request.
+const MAX_CONTACTS: usize = 8;
 
 /// Why a product or a contact was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +35,9 @@ pub enum AgentError {
     /// Neither an http(s) URL nor an e-mail address.
     #[error("the contact {0:?} is neither a URL nor an e-mail address: write https://... or name@domain")]
     BadContact(String),
+    /// More than 8.
+    #[error("{0} contacts were given; the maximum is {MAX_CONTACTS}")]
+    TooManyContacts(usize),
 }
 
 /// A checked product, `NAME/VERSION`: both are tokens of RFC 9110, the name begins with a letter.
@@ -116,6 +121,24 @@ pub enum Contact {
     Email(String),
 }
 
+impl Contact {
+    /// Returns the e-mail address, if it is one.
+    pub fn email(&self) -> Option<&str> {
+        match self {
+            Self::Email(address) => Some(address),
+            Self::Url(_) => None,
+        }
+    }
+
+    /// Returns the URL, if it is one.
+    pub fn url(&self) -> Option<&url::Url> {
+        match self {
+            Self::Url(url) => Some(url),
+            Self::Email(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Contact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -161,27 +184,51 @@ fn is_email(text: &str) -> bool {
     atoms(local, &in_atom) && atoms(domain, &in_label) && text.len() <= 254
 }
 
-/// A contact as a text, empty for none: for `#[serde(with)]`.
-pub(super) mod contact {
-    use serde::de::Error as _;
-    use serde::{Deserializer, Serialize, Serializer};
+/// Contacts as a list of texts; a text alone is one contact, an empty one is none. For `#[serde(with)]`.
+pub(super) mod contacts {
+    use std::fmt;
 
-    use super::Contact;
-    use crate::units;
+    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::{Deserializer, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde hands the field itself")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        value: &Option<Contact>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        value.as_ref().map(Contact::to_string).unwrap_or_default().serialize(out)
+    use super::{AgentError, Contact, MAX_CONTACTS};
+
+    pub(in crate::config) fn serialize<S: Serializer>(value: &[Contact], out: S) -> Result<S::Ok, S::Error> {
+        out.collect_seq(value.iter().map(Contact::to_string))
     }
 
     pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         input: D,
-    ) -> Result<Option<Contact>, D::Error> {
-        let text = units::text(input)?;
-        if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
+    ) -> Result<Vec<Contact>, D::Error> {
+        input.deserialize_any(Texts)
+    }
+
+    struct Texts;
+
+    impl<'de> Visitor<'de> for Texts {
+        type Value = Vec<Contact>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a URL, an e-mail address or a list of them")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+            if text.is_empty() {
+                return Ok(Vec::new());
+            }
+            Ok(vec![text.parse().map_err(E::custom)?])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut texts: A) -> Result<Self::Value, A::Error> {
+            let mut contacts = Vec::new();
+            while let Some(text) = texts.next_element::<String>()? {
+                contacts.push(text.parse().map_err(A::Error::custom)?);
+            }
+            if contacts.len() > MAX_CONTACTS {
+                return Err(A::Error::custom(AgentError::TooManyContacts(contacts.len())));
+            }
+            Ok(contacts)
+        }
     }
 }
 

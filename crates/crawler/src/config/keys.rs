@@ -43,7 +43,7 @@ pub const KEYS: &[Key] = &[
     key("seed", "seed", Kind::Text),
     key("out", "out", Kind::Text),
     key("agent.product", "agent", Kind::Text),
-    key("agent.contact", "contact", Kind::Text),
+    key("agent.contact", "contact", Kind::List),
     toml_only("agent.aliases", Kind::List),
     key("pace.delay", "delay", Kind::Text),
     key("pace.max_delay", "max-delay", Kind::Text),

@@ -88,28 +88,33 @@ impl Settings {
 pub struct AgentSettings {
     /// Product as in the User-Agent header, `NAME/VERSION`. Has no default: a crawl can't start without.
     pub product: String,
-    /// Where a webmaster finds us: URL or e-mail address. Default: none.
-    #[serde(with = "super::agent::contact")]
-    pub contact: Option<Contact>,
+    /// Where a webmaster finds us: URLs and e-mail addresses, 8 at most. Default: none.
+    #[serde(with = "super::agent::contacts")]
+    pub contact: Vec<Contact>,
     /// Other product tokens whose rules we obey as if they were ours. Default: none.
     pub aliases: Vec<String>,
 }
 
 impl AgentSettings {
-    /// Returns the User-Agent header: `SuperRobot/1.0 (+contact)`, or the product alone without a contact.
+    /// Returns the User-Agent header: `SuperRobot/1.0 (+contact)`, `SuperRobot/1.0 (+contact; +contact)`, or the product alone
+    /// without a contact.
     pub fn user_agent(&self) -> String {
-        match &self.contact {
-            Some(contact) => format!("{} (+{contact})", self.product),
-            None => self.product.clone(),
+        if self.contact.is_empty() {
+            return self.product.clone();
         }
+        let contacts: Vec<String> = self.contact.iter().map(|contact| format!("+{contact}")).collect();
+        format!("{} ({})", self.product, contacts.join("; "))
     }
 
-    /// Returns the From header (RFC 9110 section 10.1.2): the contact, where it is an e-mail address.
+    /// Returns the From header (RFC 9110 section 10.1.2): the first e-mail address among the contacts. The header has one.
     pub fn from_header(&self) -> Option<String> {
-        match &self.contact {
-            Some(Contact::Email(address)) => Some(address.clone()),
-            _ => None,
-        }
+        self.contact.iter().find_map(Contact::email).map(str::to_owned)
+    }
+
+    /// Returns who runs the robot: its contacts, with commas between them.
+    pub fn operator(&self) -> Option<String> {
+        let contacts: Vec<String> = self.contact.iter().map(ToString::to_string).collect();
+        (!contacts.is_empty()).then(|| contacts.join(", "))
     }
 
     /// Returns the product token that robots.txt groups name: the product without its version.

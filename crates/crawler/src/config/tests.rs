@@ -151,6 +151,12 @@ fn an_invalid_value_is_reported_with_its_line() {
             "c.toml:2: agent.product: the agent \"SuperRobot\" has no version",
         ),
         ("[agent]\ncontact = \"nobody\"\n", "c.toml:2: agent.contact: the contact \"nobody\" is neither"),
+        (
+            "[agent]\ncontact = [\"ann@example.org\", \"nobody\"]\n",
+            "c.toml:2: agent.contact: the contact \"nobody\" is neither",
+        ),
+        ("[agent]\ncontact = [\"\"]\n", "c.toml:2: agent.contact: the contact \"\" is neither"),
+        ("[agent]\ncontact = 7\n", "c.toml:2: agent.contact: "),
         ("[limits]\nmax_pages = 0\n", "c.toml:2: limits.max_pages: 0 is too small"),
         ("[limits]\nmax_body = \"10K\"\n", "c.toml:2: limits.max_body: \"10K\" isn't a size"),
         (
@@ -248,7 +254,7 @@ fn the_file_with_addresses_becomes_rules() {
 fn the_headers_name_us() {
     let agent = |contact: &str| AgentSettings {
         product: "SuperRobot/1.0".into(),
-        contact: (!contact.is_empty()).then(|| contact.parse().unwrap()),
+        contact: contact.split_whitespace().map(|contact| contact.parse().unwrap()).collect(),
         aliases: vec![],
     };
     let (mail, page, none) = (agent("ann@example.org"), agent("https://example.org/robot"), agent(""));
@@ -257,6 +263,22 @@ fn the_headers_name_us() {
     assert_eq!(page.user_agent(), "SuperRobot/1.0 (+https://example.org/robot)");
     assert_eq!((page.from_header(), page.name()), (None, "SuperRobot"));
     assert_eq!((none.user_agent().as_str(), none.from_header()), ("SuperRobot/1.0", None));
+}
+
+#[test]
+fn one_contact_may_be_a_text_and_nine_are_too_many() {
+    let contacts = |value: &str| with_file(&format!("[agent]\ncontact = {value}\n"));
+    let one = contacts("\"ann@example.org\"").unwrap();
+    assert_eq!(one.settings.agent.contact, [Contact::Email("ann@example.org".to_owned())]);
+    assert_eq!(one.settings, contacts("[\"mailto:ann@example.org\"]").unwrap().settings);
+    assert_eq!(contacts("\"\"").unwrap().settings, contacts("[]").unwrap().settings);
+    let list = |count: usize| format!("[{}]", vec!["\"ann@example.org\""; count].join(", "));
+    assert_eq!(contacts(&list(8)).unwrap().settings.agent.contact.len(), 8);
+    let refused = message(contacts(&list(9)));
+    assert!(
+        refused.contains("c.toml:2: agent.contact: 9 contacts were given; the maximum is 8"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -312,7 +334,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     let extract = prop::collection::vec((word, prop::option::of("[a-z]{1,6}"), any::<bool>()), 0..3);
     let agent = (
         "[a-zA-Z]{1,9}/[0-9.]{1,5}",
-        prop::option::of("[a-z]{1,9}@[a-z]{1,9}\\.test"),
+        prop::collection::vec("[a-z]{1,9}@[a-z]{1,9}\\.test", 0..3),
         prop::collection::vec("[a-z-]{1,9}", 0..3),
     );
     (agent, pace, limits, scope, resolve, extract, word).prop_map(
@@ -329,7 +351,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                 out: out.into(),
                 agent: AgentSettings {
                     product: agent.0,
-                    contact: agent.1.map(Contact::Email),
+                    contact: agent.1.into_iter().map(Contact::Email).collect(),
                     aliases: agent.2,
                 },
                 pace: PaceSettings {

@@ -290,9 +290,11 @@ impl Job {
         let agent = settings.agent.user_agent();
         let info = WarcInfo {
             software: concat!("crawl/", env!("CARGO_PKG_VERSION")).to_owned(),
-            robots: format!("obeyed, dialect {}", settings.robots.dialect),
+            operator: settings.agent.operator(),
+            robots: format!("obeyed ({})", settings.robots.dialect),
             user_agent: agent.clone(),
             from: settings.agent.from_header(),
+            settings: Some(format!("blake3:{}", self.run.0.settings)),
             is_part_of: dir
                 .root()
                 .file_name()

@@ -65,6 +65,8 @@ fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> MemoryStore {
         robots: "obeyed".to_owned(),
         user_agent: "SuperRobot/1.0".to_owned(),
         from: None,
+        operator: None,
+        settings: None,
         is_part_of: "test".to_owned(),
         started_at: at,
     };

@@ -9,12 +9,16 @@ use super::member;
 pub struct WarcInfo {
     /// Program and version: `crawl/0.1.0`.
     pub software: String,
-    /// The robots policy in words: `RFC 9309 and page directives obeyed; dialect hardened`.
+    /// Who runs the crawl: the contacts, with commas between them.
+    pub operator: Option<String>,
+    /// The robots policy in words, with the dialect in force: `obeyed (hardened)`.
     pub robots: String,
     /// The `User-Agent` sent.
     pub user_agent: String,
     /// The `From` sent, if any.
     pub from: Option<String>,
+    /// Digest of the settings in force: `blake3:` and hex. The ledger's entry that begins the run has the same.
+    pub settings: Option<String>,
     /// Name of the crawl that the file is a part of (its id).
     pub is_part_of: String,
     /// Start of this run: part of file names.
@@ -28,10 +32,16 @@ pub(super) fn encode(info: &WarcInfo, file: &str) -> (Vec<u8>, String) {
     say("software", &info.software);
     say("format", "WARC File Format 1.1");
     say("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+    if let Some(operator) = &info.operator {
+        say("operator", operator);
+    }
     say("robots", &info.robots);
     say("http-header-user-agent", &info.user_agent);
     if let Some(from) = &info.from {
         say("http-header-from", from);
+    }
+    if let Some(settings) = &info.settings {
+        say("settings", settings);
     }
     say("isPartOf", &info.is_part_of);
 

@@ -222,6 +222,8 @@ impl Records {
             robots: "obeyed".to_owned(),
             user_agent: "SuperRobot/1.0".to_owned(),
             from: None,
+            operator: None,
+            settings: None,
             is_part_of: "test".to_owned(),
             started_at: at(0.0).wall,
         };

@@ -10,9 +10,9 @@ use crawler::config::{CliOverrides, KEYS};
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches")]
 pub(crate) struct AdjustableArgs {
-    /// How site owners can reach you: a URL or an e-mail address, sent with every request
+    /// How site owners can reach you: a URL or an e-mail address, sent with every request; repeatable
     #[arg(long, value_name = "URL|EMAIL", help_heading = "Who we are")]
-    contact: Option<String>,
+    contact: Vec<String>,
 
     /// What the ledger records: nothing, every decision, or also each queued link and each delay [default: decisions]
     #[arg(long, value_name = "LEVEL", value_parser = ["off", "decisions", "full"], help_heading = "What and where")]
@@ -109,7 +109,6 @@ impl AdjustableArgs {
     /// Adds the given options to the overrides.
     pub(crate) fn add_to(&self, overrides: &mut CliOverrides) {
         let texts = [
-            ("agent.contact", &self.contact),
             ("ledger.level", &self.ledger),
             ("scope.mode", &self.scope),
             ("pace.delay", &self.delay),
@@ -150,6 +149,7 @@ impl AdjustableArgs {
             }
         }
         for (path, list) in [
+            ("agent.contact", &self.contact),
             ("scope.include", &self.include),
             ("scope.exclude", &self.exclude),
             ("fetch.resolve", &self.resolve),

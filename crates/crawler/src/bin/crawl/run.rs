@@ -169,7 +169,7 @@ pub(crate) fn prepare(args: &RunArgs, console: Console) -> anyhow::Result<Job> {
         let what = format!("no line of {} is a URL that can be crawled", path_text(&settings.seed));
         return Err(Stop::new(exit::NO_SEED, what).into());
     }
-    if settings.agent.contact.is_none() {
+    if settings.agent.contact.is_empty() {
         console.warning(
             "no contact given: add --contact URL|EMAIL, so that site owners can reach you instead of blocking the crawl",
         );

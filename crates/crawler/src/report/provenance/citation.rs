@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::facts::Facts;
 use super::texts::abstract_text;
-use crate::config::Contact;
 
 /// The file.
 pub(super) fn citation(facts: &Facts) -> String {
@@ -23,14 +22,15 @@ pub(super) fn citation(facts: &Facts) -> String {
     text.push_str("authors:\n");
     for author in facts.creators() {
         let _ = writeln!(text, "  - name: {}", quoted(&author));
-        match &facts.contact {
-            Some(Contact::Email(email)) if facts.authors.is_empty() => {
-                let _ = writeln!(text, "    email: {}", quoted(email));
-            }
-            Some(Contact::Url(url)) if facts.authors.is_empty() => {
-                let _ = writeln!(text, "    website: {}", quoted(url.as_ref()));
-            }
-            _ => {}
+        // The contacts are those of the robot's operators.
+        if !facts.authors.is_empty() {
+            continue;
+        }
+        if let Some(email) = facts.email() {
+            let _ = writeln!(text, "    email: {}", quoted(email));
+        }
+        if let Some(url) = facts.website() {
+            let _ = writeln!(text, "    website: {}", quoted(&url));
         }
     }
     text.push_str("identifiers:\n");

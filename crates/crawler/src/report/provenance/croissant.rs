@@ -5,15 +5,11 @@ use serde_json::{Value, json};
 use super::facts::Facts;
 use super::files::DescribedFile;
 use super::texts::{abstract_text, methods};
-use crate::config::Contact;
 use crate::view::{Column, Kind, Table};
 
 /// The whole document. Record sets are the tables that are there as CSV; loaders read the other forms by their own schema.
 pub(super) fn dataset(facts: &Facts, files: &[DescribedFile]) -> Value {
-    let url = match &facts.contact {
-        Some(Contact::Url(url)) => url.to_string(),
-        _ => format!("urn:uuid:{}", facts.crawl_id),
-    };
+    let url = facts.website().unwrap_or_else(|| format!("urn:uuid:{}", facts.crawl_id));
     let creators: Vec<Value> =
         facts.creators().iter().map(|name| json!({"@type": "Organization", "name": name})).collect();
     let mut dataset = json!({

@@ -23,7 +23,7 @@ pub(super) struct Facts {
     pub(super) agent: String,
     /// `SuperRobot/1.0`.
     pub(super) product: String,
-    pub(super) contact: Option<Contact>,
+    pub(super) contacts: Vec<Contact>,
     /// `crawl`, and `0.1.0`.
     pub(super) program: (String, String),
     pub(super) start: Option<Moment>,
@@ -80,7 +80,7 @@ impl Facts {
             license: about.license.clone(),
             agent: text(summary.agent.as_deref().unwrap_or(&settings.agent.product)),
             product: settings.agent.product.clone(),
-            contact: settings.agent.contact.clone(),
+            contacts: settings.agent.contact.clone(),
             program: (text(name), text(version)),
             start: summary.started.or(report.activity.first_request),
             end: ended.or(report.activity.last_request),
@@ -118,6 +118,16 @@ impl Facts {
             return vec![format!("The operators of {}", self.product)];
         }
         self.authors.clone()
+    }
+
+    /// The first contact that is a web page.
+    pub(super) fn website(&self) -> Option<String> {
+        self.contacts.iter().find_map(Contact::url).map(ToString::to_string)
+    }
+
+    /// The first contact that is an e-mail address.
+    pub(super) fn email(&self) -> Option<&str> {
+        self.contacts.iter().find_map(Contact::email)
     }
 
     /// Counts as a phrase: `other host: 12, robots.txt: 3`.

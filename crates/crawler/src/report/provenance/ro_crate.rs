@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::facts::Facts;
 use super::files::DescribedFile;
 use super::texts::{abstract_text, methods};
-use crate::config::Contact;
 
 /// The whole document.
 pub(super) fn graph(facts: &Facts, files: &[DescribedFile]) -> Value {
@@ -102,10 +101,11 @@ fn author(facts: &Facts, place: usize, name: &str) -> Value {
     let kind = if facts.authors.is_empty() { "Organization" } else { "Person" };
     let mut author = json!({"@id": format!("#author-{}", place + 1), "@type": kind, "name": name});
     if facts.authors.is_empty() {
-        match &facts.contact {
-            Some(Contact::Email(email)) => author["email"] = json!(email),
-            Some(Contact::Url(url)) => author["url"] = json!(url.to_string()),
-            None => {}
+        if let Some(email) = facts.email() {
+            author["email"] = json!(email);
+        }
+        if let Some(url) = facts.website() {
+            author["url"] = json!(url);
         }
     }
     author

@@ -221,10 +221,11 @@ pub(super) fn datasheet(facts: &Facts) -> String {
 }
 
 fn contact(facts: &Facts) -> String {
-    facts
-        .contact
-        .as_ref()
-        .map_or_else(|| "*To be written by the authors.*".to_owned(), |contact| format!("{contact}."))
+    if facts.contacts.is_empty() {
+        return "*To be written by the authors.*".to_owned();
+    }
+    let contacts: Vec<String> = facts.contacts.iter().map(ToString::to_string).collect();
+    format!("{}.", contacts.join(", "))
 }
 
 fn list(counts: &[crate::view::Counted]) -> String {

@@ -13,6 +13,8 @@ pub(super) fn info() -> WarcInfo {
         robots: "obeyed\r\nisPartOf: somebody else's".to_owned(),
         user_agent: "SuperRobot/1.0 (+mailto:someone@example.org)".to_owned(),
         from: Some("someone@example.org".to_owned()),
+        operator: None,
+        settings: None,
         is_part_of: "crawl 7".to_owned(),
         started_at: "2026-03-01T12:00:00Z".parse().unwrap(),
     }
