@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use self::bodies::Bodies;
+pub(crate) use self::discovered::failure_metadata;
 use self::seals::Seals;
 use crate::extract::MainText;
 use crate::frontier::HostId;

@@ -282,6 +282,30 @@ fn an_equal_body_is_stored_once_until_the_page_that_has_it_is_withdrawn() {
 }
 
 #[test]
+fn a_revisit_that_failed_is_in_the_archive_and_the_stored_page_stays() {
+    let scene = Scene::new(Sites::new().page("a.test", "/", Answer::html("<p>text")));
+    scene.crawl().run().expect(0);
+    // Two lengths that differ: no client can read that.
+    scene.server.change("a.test", "/", Answer::html("<p>text").header("Content-Length", "3"));
+    scene.resume().args(["--revisit", "0s", "--retries", "0"]).run();
+    let records = records(&scene.out());
+    let about = |kind: &str| {
+        let is_it = |record: &&Record| {
+            record.kind() == kind && record.field("WARC-Target-URI") == Some("http://a.test/")
+        };
+        records.iter().filter(is_it).collect::<Vec<_>>()
+    };
+    assert_eq!((about("response").len(), about("revisit").len()), (1, 0));
+    let [first, second] = about("metadata")[..] else { panic!("{} records", about("metadata").len()) };
+    let lines = |record: &Record| String::from_utf8(record.block.clone()).expect("text");
+    assert!(!lines(first).contains("error: "), "{}", lines(first));
+    assert!(lines(second).contains("\r\nerror: "), "{}", lines(second));
+    assert_eq!(second.field("WARC-Concurrent-To"), None);
+    assert_eq!(scene.table("pages")[0]["status"], 200);
+    scene.look("audit", &[]).expect(0);
+}
+
+#[test]
 fn the_archive_is_indexed_when_the_run_ends_and_whenever_somebody_asks() {
     let sites = Sites::new()
         .page("b.test", "/", Answer::html("<a href='/x?b=2&amp;A=1'>1</a><a href=/withheld>2</a>"))

@@ -1,6 +1,7 @@
 //! What the archive says of a page's visit, beside the response: how its URL was found, and what restricts its use.
 
-use super::SettledPage;
+use super::{Discovery, SettledPage};
+use crate::record::PageRecord;
 use crate::warc::Metadata;
 
 /// Longest path of hops that is written.
@@ -16,14 +17,7 @@ pub(super) fn metadata(page: &SettledPage) -> Option<Metadata> {
     let discovery = page.discovery.as_ref()?;
     let record = &page.record;
     let at = discovery.kept.map_or(record.fetched_at, |(at, _)| at);
-    let mut metadata = Metadata::new(&record.url, at);
-    if let Some(via) = &discovery.via {
-        metadata.say("via", via.as_str());
-    }
-    let (links, redirects) = (discovery.depth as usize, usize::from(discovery.redirects));
-    if links + redirects > 0 && links + redirects <= HOPS {
-        metadata.say("hopsFromSeed", "L".repeat(links) + &"R".repeat(redirects));
-    }
+    let mut metadata = found(&record.url, at, discovery);
     if let Some((_, status)) = discovery.kept {
         if let Some(status) = status {
             metadata.say("status", status.to_string());
@@ -39,10 +33,7 @@ pub(super) fn metadata(page: &SettledPage) -> Option<Metadata> {
             metadata.say("withheld", why);
         }
     }
-    if let Some(error) = &record.error {
-        let detail = record.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
-        metadata.say("error", format!("{error}{detail}"));
-    }
+    say_error(&mut metadata, record);
     if let Some(original) = record.duplicate_of.as_ref().filter(|_| page.warc.is_none()) {
         metadata.say("duplicateOf", original.as_str());
     }
@@ -51,6 +42,35 @@ pub(super) fn metadata(page: &SettledPage) -> Option<Metadata> {
     }
     metadata.say("robots", record.robots.to_string());
     Some(metadata)
+}
+
+/// What is said of a visit that failed, where the record of an earlier one stays.
+pub(crate) fn failure_metadata(record: &PageRecord, discovery: &Discovery) -> Metadata {
+    let mut metadata = found(&record.url, record.fetched_at, discovery);
+    metadata.say("fetchTimeMs", record.duration_ms.to_string());
+    say_error(&mut metadata, record);
+    metadata.say("robots", record.robots.to_string());
+    metadata
+}
+
+/// How a URL was found.
+fn found(url: &str, at: jiff::Timestamp, discovery: &Discovery) -> Metadata {
+    let mut metadata = Metadata::new(url, at);
+    if let Some(via) = &discovery.via {
+        metadata.say("via", via.as_str());
+    }
+    let (links, redirects) = (discovery.depth as usize, usize::from(discovery.redirects));
+    if links + redirects > 0 && links + redirects <= HOPS {
+        metadata.say("hopsFromSeed", "L".repeat(links) + &"R".repeat(redirects));
+    }
+    metadata
+}
+
+fn say_error(metadata: &mut Metadata, record: &PageRecord) {
+    if let Some(error) = &record.error {
+        let detail = record.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
+        metadata.say("error", format!("{error}{detail}"));
+    }
 }
 
 /// What of a response isn't in the archive: its content, or its body alone.

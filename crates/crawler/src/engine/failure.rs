@@ -6,7 +6,7 @@ use meta::Effects;
 
 use super::Engine;
 use super::settlement::failure_record;
-use crate::commit::CommitError;
+use crate::commit::{CommitError, failure_metadata};
 use crate::fetch::{ErrorKind, Fetch, FetchError};
 use crate::frontier::{Lease, Settlement, Work};
 use crate::record::{
@@ -15,12 +15,19 @@ use crate::record::{
 use crate::robots_cache::RobotsStep;
 use crate::store::{Store, Tree};
 use crate::visit::Visited;
+use crate::warc::Encoded;
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Stores the record of a failed visit. What an earlier visit brought stays: the failure may pass.
+    /// Stores the record of a failed visit. What an earlier visit brought stays, as the failure may pass: then only the archive says
+    /// that it failed.
     pub(super) fn store_failure(&mut self, lease: &Lease, record: PageRecord) {
         let fingerprint = lease.url.fingerprint(&self.key);
         if self.context.revisiting.is_some() && self.stored_page(lease.host, fingerprint).is_some() {
+            if let Some(discovery) = self.discovery(lease, None) {
+                let failure = Encoded::of_metadata(&failure_metadata(&record, &discovery));
+                self.touch(failure.bytes.len());
+                self.group.batch.archive.push((record.url, failure));
+            }
             return;
         }
         let visited = Visited {

@@ -51,7 +51,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// How the URL of a lease was found.
-    fn discovery(
+    pub(super) fn discovery(
         &mut self,
         lease: &Lease,
         kept: Option<(jiff::Timestamp, Option<u16>)>,
