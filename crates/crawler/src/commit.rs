@@ -5,6 +5,7 @@
 
 mod bodies;
 mod discovered;
+mod earlier;
 mod seals;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::bodies::Bodies;
 pub(crate) use self::discovered::failure_metadata;
+pub use self::earlier::{EarlierBodies, EarlierError};
 use self::seals::Seals;
 use crate::extract::MainText;
 use crate::frontier::HostId;
@@ -156,6 +158,9 @@ pub enum CommitError {
         "the full-text index can't be written; `crawl resume` continues the crawl, and `crawl index DIR` rebuilds the index"
     )]
     Index(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The bodies of earlier crawls.
+    #[error(transparent)]
+    Earlier(#[from] EarlierError),
     /// An entry of the ledger can't be written.
     #[error(transparent)]
     Ledger(#[from] ledger::Bad),
@@ -182,6 +187,7 @@ pub struct Committer<S> {
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
     stores_bodies_once: bool,
+    earlier: Option<EarlierBodies>,
     ledger: Ledger,
     pages: PageWriter,
     index: Option<Box<dyn Indexer>>,
@@ -205,7 +211,16 @@ impl<S: Store> Committer<S> {
             }
             None => None,
         };
-        Ok(Self { store, warc, warc_dir: None, stores_bodies_once: false, ledger, pages, index: None })
+        Ok(Self {
+            store,
+            warc,
+            warc_dir: None,
+            stores_bodies_once: false,
+            earlier: None,
+            ledger,
+            pages,
+            index: None,
+        })
     }
 
     /// Makes a batch durable.
@@ -266,6 +281,12 @@ impl<S: Store> Committer<S> {
     #[must_use]
     pub fn storing_bodies_once(self, stores_bodies_once: bool) -> Self {
         Self { stores_bodies_once, ..self }
+    }
+
+    /// Has bodies that earlier crawls stored not stored again.
+    #[must_use]
+    pub fn sharing_bodies_of(self, earlier: Option<EarlierBodies>) -> Self {
+        Self { earlier, ..self }
     }
 
     /// Has what is committed taken into a full-text index.
@@ -331,8 +352,9 @@ impl<S: Store> Committer<S> {
         seals: &mut Seals,
     ) -> Result<Vec<Write>, CommitError> {
         let Some(warc) = &mut self.warc else { return Ok(Vec::new()) };
-        let mut bodies = Bodies::new(&*self.store, self.warc_dir.as_deref(), withdrawals)
-            .filter(|_| self.stores_bodies_once);
+        let (dir, earlier) = (self.warc_dir.as_deref(), self.earlier.as_ref());
+        let mut bodies =
+            Bodies::new(&*self.store, dir, withdrawals, earlier).filter(|_| self.stores_bodies_once);
         let mut appended = false;
         for (url, mut encoded) in others {
             warc.append(&mut encoded)?;

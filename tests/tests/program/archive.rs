@@ -305,6 +305,108 @@ fn a_revisit_that_failed_is_in_the_archive_and_the_stored_page_stays() {
     scene.look("audit", &[]).expect(0);
 }
 
+/// A crawl of a scene into another directory of it, that doesn't store what these earlier crawls have.
+fn crawl_after(scene: &Scene, name: &str, earlier: &[&Path]) -> Crawl {
+    let config = scene.path(&format!("{name}.toml"));
+    std::fs::write(&config, format!("[warc]\ndedup = {earlier:?}\n")).expect("it can be written");
+    Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0"])
+        .args([Path::new("--seed"), &scene.seeds(), Path::new("--out"), &scene.path(name)])
+        .args([Path::new("--config"), &config])
+        .args(scene.server.resolve())
+}
+
+#[test]
+fn a_body_that_an_earlier_crawl_has_is_not_stored_again() {
+    let sites = Sites::new()
+        .page("a.test", "/", Answer::html("<a href=/same>1</a><a href=/changes>2</a>"))
+        .page("a.test", "/same", long("", "the same words "))
+        .page("a.test", "/changes", long("", "spring "));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let spring = scene.out();
+    scene.server.change("a.test", "/changes", long("", "autumn "));
+    crawl_after(&scene, "autumn", &[&spring]).run().expect(0);
+    let autumn = scene.path("autumn");
+
+    let (before, after) = (records(&spring), records(&autumn));
+    let body = record(&before, "response", "http://a.test/same");
+    for (name, value) in [
+        ("WARC-Profile", Some("http://netpreserve.org/warc/1.1/revisit/identical-payload-digest")),
+        ("WARC-Refers-To-Target-URI", Some("http://a.test/same")),
+        ("WARC-Refers-To-Date", body.field("WARC-Date")),
+        ("WARC-Refers-To", body.field("WARC-Record-ID")),
+        ("WARC-Payload-Digest", body.field("WARC-Payload-Digest")),
+    ] {
+        assert_eq!(record(&after, "revisit", "http://a.test/same").field(name), value, "{name}");
+    }
+    let with_body: Vec<_> = after
+        .iter()
+        .filter(|record| record.kind() == "response")
+        .filter_map(|record| record.field("WARC-Target-URI"))
+        .collect();
+    assert_eq!(with_body, ["http://a.test/robots.txt", "http://a.test/changes"]);
+
+    // Whoever needs the body reads it there.
+    let look =
+        |command: &str, arguments: &[&str]| Crawl::new([Path::new(command), &autumn]).args(arguments).run();
+    look("index", &[]).expect(0);
+    let found = look("search", &["same words"]).stdout;
+    assert!(found.contains("a.test/same"), "{found}");
+    let audit = look("audit", &["--json"]);
+    assert!(!audit.expect(0).stdout.contains("earlier_missing"), "{audit}");
+
+    // Both directories may move together.
+    let moved = scene.path("moved");
+    std::fs::create_dir(&moved).unwrap();
+    for (from, to) in [(&spring, "out"), (&autumn, "autumn")] {
+        std::fs::rename(from, moved.join(to)).unwrap();
+    }
+    let audit = |out: &Path| Crawl::new([Path::new("audit"), out]).args(["--json"]).run();
+    let output = audit(&moved.join("autumn"));
+    assert!(!output.expect(0).stdout.contains("earlier_missing"), "{output}");
+    // Without the earlier crawl, the audit says what it can't check.
+    std::fs::rename(moved.join("out"), &spring).unwrap();
+    let output = audit(&moved.join("autumn"));
+    assert!(output.expect(0).stdout.contains("earlier_missing"), "{output}");
+    std::fs::rename(moved.join("autumn"), &autumn).unwrap();
+
+    // What the earlier crawl removes is gone for the later one, until its next visit stores it.
+    Crawl::new([Path::new("forget"), &spring]).args(["http://a.test/same"]).run().expect(0);
+    let output = audit(&autumn);
+    assert!(output.expect(0).stdout.contains("original_withdrawn"), "{output}");
+    Crawl::new([Path::new("resume"), &autumn]).args(["--revisit", "0s"]).run().expect(0);
+    let stored = records(&autumn);
+    assert!(record(&stored, "response", "http://a.test/same").block.ends_with(b"</html>"));
+    audit(&autumn).expect(0);
+}
+
+#[test]
+fn an_earlier_crawl_needs_no_index_and_has_to_be_one_that_ended() {
+    let sites = Sites::new().page("a.test", "/", long("", "the same words "));
+    let scene = Scene::new(sites);
+    scene.crawl().run().expect(0);
+    let spring = scene.out();
+    for path in files(&spring.join("warc")) {
+        if path.extension().is_some_and(|end| end == "cdxj") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    crawl_after(&scene, "autumn", &[&spring]).run().expect(0);
+    record(&records(&scene.path("autumn")), "revisit", "http://a.test/");
+
+    let refused = |name: &str, earlier: &Path, why: &str| {
+        let output = crawl_after(&scene, name, &[earlier]).run();
+        assert!(output.expect(3).stderr.contains(why), "{output}");
+        assert!(!scene.path(name).exists(), "nothing is made");
+    };
+    refused("winter", &scene.path("nowhere"), "has no archive; name the output directory of a crawl");
+    let lock = std::fs::File::options().write(true).open(spring.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    refused("winter", &spring, "a crawl that runs can't be an earlier one");
+    drop(lock);
+    crawl_after(&scene, "winter", &[&spring, &scene.path("autumn")]).run().expect(0);
+}
+
 #[test]
 fn the_archive_is_indexed_when_the_run_ends_and_whenever_somebody_asks() {
     let sites = Sites::new()

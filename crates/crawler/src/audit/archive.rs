@@ -218,6 +218,11 @@ pub(super) fn judge<S: Store>(
                             derived.unchecked_last(last, kept::ORIGINAL_WITHDRAWN);
                         }
                     }
+                    Err(warc::Error::Record { fault: warc::Fault::EarlierCrawl(_), .. }) => {
+                        if let Some(last) = place.and_then(|place| place.last.as_ref()) {
+                            derived.unchecked_last(last, kept::EARLIER_MISSING);
+                        }
+                    }
                     Err(error) => {
                         let url = place.map(|place| place.url.clone()).unwrap_or_default();
                         records.broken(url, None, format!("{file}: {}", with_causes(&error)));

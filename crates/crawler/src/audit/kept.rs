@@ -26,6 +26,8 @@ const NOT_ARCHIVED: &str = "not_archived";
 pub(super) const MISSING: &str = "missing";
 /// A revisit, and the response that has its body was withdrawn.
 pub(super) const ORIGINAL_WITHDRAWN: &str = "original_withdrawn";
+/// A revisit, and the earlier crawl that has its body isn't where it was.
+pub(super) const EARLIER_MISSING: &str = "earlier_missing";
 /// The archive's record at its place can't be read as a response to its URL.
 pub(super) const UNREADABLE: &str = "unreadable";
 /// It is being withdrawn by the running crawl.

@@ -6,7 +6,7 @@
 mod surt;
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead as _, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
@@ -93,6 +93,51 @@ fn write_file(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
     let count = write(sorter, path, &mut file)?;
     std::fs::rename(&part, path).map_err(error)?;
     Ok(count)
+}
+
+/// Calls `take` with digest, offset and length of each response of a file that has a body of its own. Reads the index beside the file;
+/// where that is missing or older, the file.
+///
+/// # Errors
+/// As [`export`], and what `take` returns.
+pub(crate) fn bodies(
+    path: &Path,
+    mut take: impl FnMut(&str, u64, u64) -> Result<(), SortError>,
+) -> Result<(), CdxjError> {
+    #[derive(serde::Deserialize)]
+    struct Body {
+        #[serde(default)]
+        mime: String,
+        #[serde(default)]
+        status: String,
+        #[serde(default)]
+        digest: String,
+        length: String,
+        offset: String,
+    }
+    let index = beside(path);
+    if !is_newer(&index, path) {
+        for record in Reader::open(path)? {
+            let record = record?;
+            if let ("response", Some(digest)) = (record.kind(), record.field("WARC-Payload-Digest")) {
+                take(digest, record.offset, record.length)?;
+            }
+        }
+        return Ok(());
+    }
+    let error = |source| CdxjError::Write { path: index.clone(), source };
+    for line in io::BufReader::new(File::open(&index).map_err(error)?).lines() {
+        let line = line.map_err(error)?;
+        // Behind key and time.
+        let body = line.splitn(3, ' ').nth(2).and_then(|json| serde_json::from_str::<Body>(json).ok());
+        let Some(body) = body.filter(|body| body.mime != "warc/revisit" && !body.status.is_empty()) else {
+            continue;
+        };
+        if let (Ok(offset), Ok(length)) = (body.offset.parse(), body.length.parse()) {
+            take(&body.digest, offset, length)?;
+        }
+    }
+    Ok(())
 }
 
 /// The index of a file of the archive: `crawl-20260301120000-00001.cdxj` beside `crawl-20260301120000-00001.warc.gz`.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::CommitError;
+use super::earlier::EarlierBodies;
 use crate::record::{Archived, Withdrawal};
 use crate::store::{Store, Tree, Write};
 use crate::warc::{self, Encoded, Location, Original};
@@ -16,17 +17,24 @@ pub(super) struct Bodies<'a, S> {
     store: &'a S,
     dir: &'a Path,
     withdrawals: &'a [Withdrawal],
+    earlier: Option<&'a EarlierBodies>,
     /// By digest, what this commit stored.
     new: HashMap<String, Original>,
 }
 
 impl<'a, S: Store> Bodies<'a, S> {
     /// None where no directory of the archive is known.
-    pub(super) fn new(store: &'a S, dir: Option<&'a Path>, withdrawals: &'a [Withdrawal]) -> Option<Self> {
-        Some(Self { store, dir: dir?, withdrawals, new: HashMap::new() })
+    pub(super) fn new(
+        store: &'a S,
+        dir: Option<&'a Path>,
+        withdrawals: &'a [Withdrawal],
+        earlier: Option<&'a EarlierBodies>,
+    ) -> Option<Self> {
+        Some(Self { store, dir: dir?, withdrawals, earlier, new: HashMap::new() })
     }
 
-    /// Returns a response, without its body where that is stored. Cost: one read of the database, and of a record that is found.
+    /// Returns a response, without its body where that is stored, here or by an earlier crawl. Cost: one read of the database, a search
+    /// in the index of earlier bodies, and one read of a record that is found.
     pub(super) fn share(&self, encoded: Encoded) -> Result<Encoded, CommitError> {
         let Some(digest) = encoded.shareable() else { return Ok(encoded) };
         let original = match self.new.get(digest) {
@@ -36,7 +44,11 @@ impl<'a, S: Store> Bodies<'a, S> {
                 None => None,
             },
         };
-        Ok(match original.filter(|original| self.is_there(original, digest)) {
+        let original = match original.filter(|original| self.is_there(original, digest)) {
+            Some(original) => Some(original),
+            None => self.earlier.map(|earlier| earlier.find(digest)).transpose()?.flatten(),
+        };
+        Ok(match original {
             Some(original) => encoded.into_revisit(&original),
             None => encoded,
         })

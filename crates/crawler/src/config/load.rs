@@ -11,7 +11,7 @@ use super::error::{ConfigError, ValueSource};
 use super::file;
 use super::keys::{KEYS, Key, flat, nearest, table};
 use super::origin::Places;
-use super::settings::Settings;
+use super::settings::{Settings, WarcDedup};
 use super::validate::validate;
 use crate::causes::with_causes;
 use crate::fetch::read_resolve_file;
@@ -131,6 +131,12 @@ pub fn load(
         let rules = read_resolve_file(&file)
             .map_err(|error| places.refuse("fetch.resolve_file", with_causes(&error)))?;
         settings.fetch.resolve.extend(rules);
+    }
+    if let WarcDedup::Earlier(dirs) = &mut settings.warc.dedup {
+        // A resume may have another working directory.
+        for dir in dirs {
+            *dir = std::path::absolute(&*dir).map_err(|error| places.refuse("warc.dedup", error))?;
+        }
     }
     validate(&settings, &places, &mut warnings)?;
     Ok(Loaded { settings, origins, warnings })

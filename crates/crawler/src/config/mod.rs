@@ -6,6 +6,7 @@
 //! `configs/polite.toml`; a test keeps the file, this module and `--help` the same.
 
 mod agent;
+mod dedup;
 mod dns;
 mod error;
 mod file;

@@ -191,18 +191,30 @@ pub struct WarcSettings {
     #[serde(with = "units::size")]
     pub max_file_size: u64,
     /// Which bodies are stored once. Default: off, each response has its own.
+    #[serde(with = "super::dedup")]
     pub dedup: WarcDedup,
 }
 
 /// Which bodies are stored once, with `revisit` records for the other responses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WarcDedup {
     /// None: each response has its body. The default.
     #[default]
     Off,
     /// Equal bodies of pages of this crawl.
     Crawl,
+    /// Those, and bodies that earlier crawls have: their output directories.
+    Earlier(Vec<PathBuf>),
+}
+
+impl WarcDedup {
+    /// The output directories of the earlier crawls.
+    pub fn earlier(&self) -> &[PathBuf] {
+        match self {
+            Self::Off | Self::Crawl => &[],
+            Self::Earlier(dirs) => dirs,
+        }
+    }
 }
 
 impl Default for WarcSettings {

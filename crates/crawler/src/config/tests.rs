@@ -151,6 +151,10 @@ fn an_invalid_value_is_reported_with_its_line() {
             "c.toml:2: agent.product: the agent \"SuperRobot\" has no version",
         ),
         ("[agent]\ncontact = \"nobody\"\n", "c.toml:2: agent.contact: the contact \"nobody\" is neither"),
+        ("[warc]\ndedup = \"spring\"\n", "c.toml:2: warc.dedup: \"spring\" is neither \"off\" nor \"crawl\""),
+        ("[warc]\ndedup = []\n", "c.toml:2: warc.dedup: the list is empty"),
+        ("[warc]\ndedup = [\"\"]\n", "c.toml:2: warc.dedup: a directory has no name"),
+        ("[warc]\ndedup = true\n", "c.toml:2: warc.dedup: "),
         (
             "[agent]\ncontact = [\"ann@example.org\", \"nobody\"]\n",
             "c.toml:2: agent.contact: the contact \"nobody\" is neither",
@@ -263,6 +267,12 @@ fn the_headers_name_us() {
     assert_eq!(page.user_agent(), "SuperRobot/1.0 (+https://example.org/robot)");
     assert_eq!((page.from_header(), page.name()), (None, "SuperRobot"));
     assert_eq!((none.user_agent().as_str(), none.from_header()), ("SuperRobot/1.0", None));
+    let both = agent("https://example.org/robot ann@example.org bob@example.org");
+    assert_eq!(
+        both.user_agent(),
+        "SuperRobot/1.0 (+https://example.org/robot; +ann@example.org; +bob@example.org)"
+    );
+    assert_eq!(both.from_header().as_deref(), Some("ann@example.org"));
 }
 
 #[test]
@@ -279,6 +289,15 @@ fn one_contact_may_be_a_text_and_nine_are_too_many() {
         refused.contains("c.toml:2: agent.contact: 9 contacts were given; the maximum is 8"),
         "{refused}"
     );
+}
+
+#[test]
+fn the_directories_of_earlier_crawls_are_absolute() {
+    let dedup = |value: &str| with_file(&format!("[warc]\ndedup = {value}\n")).unwrap().settings.warc.dedup;
+    assert_eq!((dedup("\"off\""), dedup("\"crawl\"")), (WarcDedup::Off, WarcDedup::Crawl));
+    let here = std::env::current_dir().unwrap();
+    let expected = WarcDedup::Earlier(vec![here.join("spring"), "/crawls/autumn".into()]);
+    assert_eq!(dedup("[\"spring\", \"/crawls/autumn\"]"), expected);
 }
 
 #[test]
@@ -401,7 +420,15 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     dns: vec!["127.0.0.1:5353".parse().unwrap()],
                     ..FetchSettings::default()
                 },
-                warc: WarcSettings { enabled: false, max_file_size: max_body, ..WarcSettings::default() },
+                warc: WarcSettings {
+                    enabled: false,
+                    max_file_size: max_body,
+                    dedup: match scope.0 {
+                        0 => WarcDedup::Off,
+                        1 => WarcDedup::Crawl,
+                        _ => WarcDedup::Earlier(vec!["/crawls/spring".into(), "/crawls/autumn".into()]),
+                    },
+                },
                 extract: extract.into_iter().enumerate().map(rule).collect(),
                 ..Settings::default()
             }

@@ -31,9 +31,9 @@ use tokio::sync::{mpsc, watch};
 use crate::causes::with_causes;
 use crate::cdxj;
 use crate::clock::Clock;
-use crate::commit::{CommitError, Committer};
+use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
-use crate::config::{self, ConfigError, Record, Settings};
+use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
 pub use crate::crawl_dir::{CrawlDir, DirError};
 use crate::engine::{End, Engine, EngineSettings, Listener, Steer, Steering, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
@@ -62,6 +62,9 @@ pub enum JobError {
     /// The output directory.
     #[error(transparent)]
     Dir(#[from] DirError),
+    /// `warc.dedup`.
+    #[error(transparent)]
+    Earlier(#[from] EarlierError),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -306,7 +309,9 @@ impl Job {
         let settings_keep_archive = settings.warc.enabled;
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
         let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
-        let committer = committer.storing_bodies_once(settings.warc.dedup == crate::config::WarcDedup::Crawl);
+        let dedup = settings.warc.dedup.clone();
+        let committer = committer.storing_bodies_once(dedup != WarcDedup::Off);
+        let committer = committer.sharing_bodies_of(earlier_bodies(&warc, settings).await?);
         let clock = Clock::system();
         let (index, indexer) =
             index::start(dir.root(), &*self.store, settings, clock.now().wall, self.purges_index)?;
@@ -404,6 +409,20 @@ impl Job {
     }
 }
 
+/// Reads what earlier crawls have stored, where the settings name any. `warc` is the archive of this crawl.
+async fn earlier_bodies(
+    warc: &std::path::Path,
+    settings: &Settings,
+) -> Result<Option<EarlierBodies>, JobError> {
+    let dirs = settings.warc.dedup.earlier().to_vec();
+    if dirs.is_empty() || !settings.warc.enabled {
+        return Ok(None);
+    }
+    let warc = warc.to_owned();
+    let reading = tokio::task::spawn_blocking(move || EarlierBodies::open(&warc, &dirs));
+    Ok(Some(reading.await.map_err(|_| JobError::Panicked)??))
+}
+
 /// A run that is over.
 #[derive(Debug)]
 pub struct Finished {
@@ -457,6 +476,9 @@ impl Prepared {
         let mut scope = scope(settings)?;
         for seed in seeds {
             scope.add_seed(seed);
+        }
+        if settings.warc.enabled {
+            EarlierBodies::check(settings.warc.dedup.earlier())?;
         }
         let caches = origin_cache(settings);
         Ok(Self {

@@ -48,6 +48,9 @@ pub enum Fault {
     /// The response that a revisit refers to was removed from the archive.
     #[error("the response that it refers to was removed from the archive")]
     OriginalWithdrawn,
+    /// The earlier crawl that has the response isn't where it was.
+    #[error("the earlier crawl that has its body isn't at {}", .0.display())]
+    EarlierCrawl(std::path::PathBuf),
     /// The named digest isn't that of the bytes stored.
     #[error("{0} doesn't fit")]
     Digest(&'static str),

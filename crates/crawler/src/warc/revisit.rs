@@ -15,8 +15,8 @@ const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-paylo
 /// The profile of an answer that the page is unchanged.
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
-/// Field with the place of the response that has the body: file, offset and length of its gzip member. The standard's own fields name
-/// it by URL, date and ID, which only an index finds.
+/// Field with the place of the response that has the body: file, offset and length of its gzip member, and if it is in the archive of
+/// an earlier crawl, the way there from this one. The standard's own fields name it by URL, date and ID, which only an index finds.
 const PLACE: &str = "Crawl-Refers-To-Place";
 
 /// The response that has the body of another one.
@@ -30,6 +30,9 @@ pub struct Original {
     pub date: String,
     /// Its `WARC-Record-ID`.
     pub id: String,
+    /// The archive that has it, as a path from the archive that refers to it; none if they are the same.
+    #[serde(skip)]
+    pub archive: Option<String>,
 }
 
 impl Encoded {
@@ -46,6 +49,7 @@ impl Encoded {
             url: responded.url.clone(),
             date: responded.date.clone(),
             id: self.record_id.clone(),
+            archive: None,
         })
     }
 
@@ -56,7 +60,7 @@ impl Encoded {
         self.referring(|fields| {
             fields.add("WARC-Profile", IDENTICAL);
             fields.add("WARC-Refers-To", &original.id);
-            refer(fields, &original.url, &original.date, &original.place);
+            refer(fields, &original.url, &original.date, &original.place, original.archive.as_deref());
             fields.add("WARC-Payload-Digest", &digest);
         })
     }
@@ -66,7 +70,7 @@ impl Encoded {
     pub fn into_not_modified(self, url: &str, at: jiff::Timestamp, place: &Location) -> Self {
         self.referring(|fields| {
             fields.add("WARC-Profile", NOT_MODIFIED);
-            refer(fields, url, &date(at), place);
+            refer(fields, url, &date(at), place, None);
         })
     }
 
@@ -94,11 +98,12 @@ impl Encoded {
     }
 }
 
-fn refer(fields: &mut Fields, url: &str, date: &str, place: &Location) {
+fn refer(fields: &mut Fields, url: &str, date: &str, place: &Location, archive: Option<&str>) {
     fields.add("WARC-Refers-To-Target-URI", url);
     fields.add("WARC-Refers-To-Date", date);
     let Location { file, offset, length } = place;
-    fields.add(PLACE, &format!("{file} {offset} {length}"));
+    let archive = archive.map(|archive| format!(" {archive}")).unwrap_or_default();
+    fields.add(PLACE, &format!("{file} {offset} {length}{archive}"));
 }
 
 impl Record {
@@ -111,8 +116,8 @@ impl Record {
 /// Reads a response at a location; of a `revisit` record together with the body of its original, as one response.
 ///
 /// # Errors
-/// As [`read`]; [`Fault::OriginalWithdrawn`] where the original was taken out of the archive since, and [`Fault::Original`] where it
-/// isn't there as it was.
+/// As [`read`]; [`Fault::OriginalWithdrawn`] where the original was taken out of the archive since, [`Fault::EarlierCrawl`] where the
+/// archive that has it isn't where it was, and [`Fault::Original`] where the original isn't there as it was.
 pub fn read_response(dir: &Path, location: &Location) -> Result<Record> {
     complete(dir, read(dir, location)?)
 }
@@ -126,8 +131,14 @@ pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
         return Ok(record);
     }
     let fault = |fault| Error::Record { path: dir.to_owned(), offset: record.offset, fault };
-    let place = record.field(PLACE).and_then(parse).ok_or_else(|| fault(Fault::Original))?;
-    let original = read(dir, &place).map_err(|_| fault(Fault::Original))?;
+    let (place, archive) = record.field(PLACE).and_then(parse).ok_or_else(|| fault(Fault::Original))?;
+    let elsewhere = archive.map(|archive| dir.join(archive));
+    let original = match elsewhere {
+        Some(archive) if !archive.is_dir() => return Err(fault(Fault::EarlierCrawl(archive))),
+        Some(archive) => read(&archive, &place),
+        None => read(dir, &place),
+    };
+    let original = original.map_err(|_| fault(Fault::Original))?;
     if original.kind() == "metadata" {
         return Err(fault(Fault::OriginalWithdrawn));
     }
@@ -143,10 +154,11 @@ pub fn complete(dir: &Path, mut record: Record) -> Result<Record> {
     Ok(record)
 }
 
-fn parse(place: &str) -> Option<Location> {
-    let mut parts = place.split(' ');
+fn parse(place: &str) -> Option<(Location, Option<&str>)> {
+    let mut parts = place.splitn(4, ' ');
     let file = parts.next()?.to_owned();
-    Some(Location { file, offset: parts.next()?.parse().ok()?, length: parts.next()?.parse().ok()? })
+    let (offset, length) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((Location { file, offset, length }, parts.next()))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
     let code = match error {
         JobError::Dir(DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_))
         | JobError::Pattern(_) => exit::USAGE,
-        JobError::Selector(_) | JobError::Config(_) => exit::CONFIG,
+        JobError::Selector(_) | JobError::Config(_) | JobError::Earlier(_) => exit::CONFIG,
         JobError::Dir(_)
         | JobError::View(_)
         | JobError::Store(_)
