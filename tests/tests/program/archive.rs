@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 use crawler::warc::{Reader, Record};
+use whole_program::name_server::NameServer;
 use whole_program::output_dir::{files, files_with};
 use whole_program::program::Crawl;
 use whole_program::site::{Answer, Sites};
@@ -116,6 +117,55 @@ fn warcinfo_names_operator_robots_policy_software_and_the_settings_of_the_run() 
         .into_iter()
         .find_map(|entry| Some(entry["evidence"]["run"]["settings"].as_str()?.to_owned()));
     assert_eq!(line("settings"), format!("blake3:{}", begins.expect("a run begins")));
+}
+
+#[test]
+fn dns_answers_are_archived_as_other_crawlers_write_them() {
+    let names =
+        NameServer::start(|name, _| if name == "a.test." { vec![Ipv4Addr::LOCALHOST] } else { vec![] });
+    let body = "<a href=http://missing.test/>x</a>";
+    let page = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let address = serve(vec![("/", page.into())]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("seeds.txt"), format!("http://a.test:{}/\n", address.port())).unwrap();
+    std::fs::write(path("config.toml"), names.config()).unwrap();
+    Crawl::new(["--agent", "SuperRobot/1.0", "--delay", "20ms", "--adaptive", "0", "--scope", "any"])
+        .args([Path::new("--seed"), &path("seeds.txt"), Path::new("--out"), &path("out")])
+        .args([Path::new("--config"), &path("config.toml")])
+        .args(["--allow-net", "127.0.0.0/8", "--retries", "0"])
+        .run();
+    let records = records(&path("out"));
+    let answers: Vec<_> = records.iter().filter(|record| record.kind() == "resource").collect();
+    assert!(!answers.is_empty() && answers.len() <= names.asked("a.test."), "{}", answers.len());
+    for answer in answers {
+        assert_eq!(answer.field("WARC-Target-URI"), Some("dns:a.test"));
+        assert_eq!(answer.field("Content-Type"), Some("text/dns"));
+        assert_eq!(answer.field("WARC-Payload-Digest"), answer.field("WARC-Block-Digest"));
+        assert_eq!(answer.field("WARC-Warcinfo-ID"), records[0].field("WARC-Record-ID"));
+        // As Heritrix's DnsResponseRecordBuilder and FetchDNS write it: 14 digits of the time, then each record.
+        let block = String::from_utf8(answer.block.clone()).unwrap();
+        let (time, lines) = block.split_once('\n').expect("two lines");
+        let date = answer.field("WARC-Date").expect("a date");
+        let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
+        assert_eq!((time, lines), (digits.as_str(), "a.test.\t0\tIN\tA\t127.0.0.1\n"));
+    }
+    let index = Crawl::new([Path::new("export"), &path("out")]).args(["--format", "cdxj"]).run();
+    assert!(
+        index
+            .expect(0)
+            .stdout
+            .contains("\"url\": \"dns:a.test\", \"mime\": \"text/dns\", \"digest\": \"sha1:")
+    );
+    // They are evidence, and nothing of a page: what is forgotten leaves them.
+    Crawl::new([Path::new("forget"), &path("out")]).args(["--regex", "a[.]test"]).run().expect(0);
+    let left = self::records(&path("out"));
+    assert!(left.iter().any(|record| record.kind() == "resource"));
+    assert!(!left.iter().any(|record| record.block.ends_with(body.as_bytes())));
+    Crawl::new([Path::new("audit"), &path("out")]).run().expect(0);
 }
 
 /// The lines of a `metadata` record.

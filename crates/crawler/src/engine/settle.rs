@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::settlement::{self, Facts, FollowUp, Settled, origin_host};
-use crate::clock::Now;
+use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
-use crate::fetch::Fetch;
+use crate::fetch::{DnsAnswer, Fetch};
 use crate::frontier::{HostId, Lease, Permit, RobotsFetch, Work};
 use crate::pace::Delay;
 use crate::page_store;
@@ -17,6 +17,7 @@ use crate::robots_cache::Entry;
 use crate::store::Store;
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Captured, Event, Outcome, Visited};
+use crate::warc::{self, Encoded};
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
@@ -32,6 +33,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         self.group.batch.held.push(held);
         self.archive_aside(outcome.captured.take());
+        self.archive_dns_answers();
         let facts = self.facts(&lease, &outcome)?;
         let is_in_row = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_));
         if !is_in_row && !matches!(lease.work, Work::Sitemap(_)) {
@@ -47,6 +49,22 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.touch(encoded.bytes.len());
             self.group.batch.held.push(held);
             self.group.batch.archive.push((url.to_string(), encoded));
+        }
+    }
+
+    /// Has what name servers answered archived.
+    fn archive_dns_answers(&mut self) {
+        let answers = self.context.fetch.take_dns_answers();
+        if answers.is_empty() {
+            return;
+        }
+        let (now, wall) = (instant(), self.clock.now().wall);
+        for DnsAnswer { host, at, records } in answers {
+            let ago = jiff::SignedDuration::try_from(now.saturating_duration_since(at)).unwrap_or_default();
+            let at = wall.checked_sub(ago).unwrap_or(wall);
+            let encoded = Encoded::of_dns_answer(&host, at, &records);
+            self.touch(encoded.bytes.len());
+            self.group.batch.archive.push((warc::dns_url(&host), encoded));
         }
     }
 

@@ -23,7 +23,7 @@ use super::connections::Connections;
 use super::connector::Connector;
 use super::dial::{Aim, WatchedConnector};
 use super::guard::AddressGuard;
-use super::names::Names;
+use super::names::{DnsAnswer, Names};
 use super::resolver::{GuardedResolver, Rules};
 use super::{Booked, FetchSettings};
 use crate::clock::instant;
@@ -56,7 +56,10 @@ impl Clients {
             tls: Arc::new(tls),
             resolver: GuardedResolver {
                 rules: Arc::new(Rules::new(&settings.resolve)),
-                names: Arc::new(Names::new(settings.dns.clone(), settings.dns_timeout, Arc::clone(&kept))),
+                names: Arc::new(
+                    Names::new(settings.dns.clone(), settings.dns_timeout, Arc::clone(&kept))
+                        .keeping_answers(settings.keeps_dns_answers),
+                ),
                 guard: Arc::new(AddressGuard {
                     allow_net: settings.allow_net.clone(),
                     own: settings.own_seeds.clone(),
@@ -79,6 +82,11 @@ impl Clients {
     /// Looks a name up, as a connection would; nothing where that fails.
     pub(super) async fn addresses(&self, host: &str, aim: &Aim) -> Vec<SocketAddr> {
         self.recipe.resolver.look_up(host, aim).await.unwrap_or_default()
+    }
+
+    /// Takes what name servers answered since the last call.
+    pub(super) fn take_dns_answers(&self) -> Vec<DnsAnswer> {
+        self.recipe.resolver.names.take_answers()
     }
 
     /// Closes every idle connection.

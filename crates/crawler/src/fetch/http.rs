@@ -24,8 +24,8 @@ use super::failure::{ClientError, Stage, are_ports_used_up, classify, is_stale, 
 use super::head::{Identity, sent_url, written};
 use super::recorded::Record;
 use super::{
-    ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines, RequestKind,
-    Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
+    DnsAnswer, ErrorKind, Fetch, FetchError, FetchRequest, FetchResult, FetchSettings, FieldLines,
+    RequestKind, Response, SentHeads, SetupError, TlsUsed, Truncation, retry_after, trust,
 };
 use crate::causes::with_causes;
 use crate::clock::{instant, wall};
@@ -234,6 +234,10 @@ impl Fetch for HttpFetch {
             }
             None => Vec::new(),
         }
+    }
+
+    fn take_dns_answers(&self) -> Vec<DnsAnswer> {
+        self.clients.take_dns_answers()
     }
 
     async fn fetch(&self, request: FetchRequest) -> FetchResult {

@@ -38,6 +38,7 @@ pub use decode::decode_body;
 pub use error::{FetchError, SetupError};
 pub use guard::BlockedAddress;
 pub use http::HttpFetch;
+pub use names::DnsAnswer;
 pub use own::OwnSeeds;
 pub use recorded::{SentHeads, TlsUsed};
 pub use request::{FetchRequest, RequestKind};
@@ -68,5 +69,10 @@ pub trait Fetch: Send + Sync + 'static {
     /// tried. None where that isn't known, or where the request would fail for it.
     fn addresses(&self, _request: &FetchRequest) -> impl Future<Output = Vec<IpAddr>> + Send {
         std::future::ready(Vec::new())
+    }
+
+    /// Takes what name servers answered since the last call, in the order of the answers. None where nothing of it is to be archived.
+    fn take_dns_answers(&self) -> Vec<DnsAnswer> {
+        Vec::new()
     }
 }

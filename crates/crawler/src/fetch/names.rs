@@ -5,14 +5,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
     ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig, ResolverOpts,
 };
+use hickory_resolver::lookup_ip::LookupIp;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
-use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::op::{Query, ResponseCode};
+use hickory_resolver::proto::rr::{DNSClass, Name, RecordType};
 use hickory_resolver::system_conf::read_system_conf;
+use hickory_resolver::{Hosts, TokioResolver};
 use tokio::time::Instant;
 
 use crate::clock::instant;
@@ -45,6 +47,21 @@ pub(super) enum LookupError {
     Other(#[source] NetError),
 }
 
+/// What name servers answered for a name, for the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DnsAnswer {
+    /// The name, in lower case, without a dot at its end.
+    pub host: String,
+    /// When the answer came.
+    pub at: Instant,
+    /// Its records in the order of the answer, each as a line of a master file (RFC 1035 section 5.1), with tabs between the fields:
+    /// name with its dot, seconds that it holds, class, type, data.
+    pub records: Vec<String>,
+}
+
+/// Answers that are kept until somebody takes them: more than one for each request that may be under way.
+const MOST_ANSWERS: usize = 16_384;
+
 /// Asks the name servers of the system, or those that the settings name.
 #[derive(Debug)]
 pub(super) struct Names {
@@ -54,6 +71,8 @@ pub(super) struct Names {
     current: Mutex<Option<Arc<Current>>>,
     /// Answers that still hold. The resolver's own cache is off: it counts answers, and one of them may take a megabyte.
     kept: Arc<OriginCache>,
+    /// What was answered since somebody took it; none where nobody does.
+    answers: Option<Mutex<Vec<DnsAnswer>>>,
 }
 
 /// What was answered for a name, until when it holds.
@@ -84,6 +103,8 @@ struct Current {
     resolver: TokioResolver,
     /// Why there is no name server.
     without_server: Option<Arc<NetError>>,
+    /// Names that no name server is asked for.
+    hosts: Hosts,
     read: Instant,
 }
 
@@ -96,7 +117,39 @@ impl std::fmt::Debug for Current {
 impl Names {
     /// Makes a name service without reading anything yet. No servers: those of `/etc/resolv.conf`.
     pub(super) fn new(servers: Vec<SocketAddr>, deadline: Duration, kept: Arc<OriginCache>) -> Self {
-        Self { servers, deadline, system: read_system_conf, current: Mutex::default(), kept }
+        Self { servers, deadline, system: read_system_conf, current: Mutex::default(), kept, answers: None }
+    }
+
+    /// Keeps the answers of name servers until they are taken.
+    pub(super) fn keeping_answers(self, keeps: bool) -> Self {
+        Self { answers: keeps.then(Mutex::default), ..self }
+    }
+
+    /// Takes the answers that name servers gave since the last call.
+    pub(super) fn take_answers(&self) -> Vec<DnsAnswer> {
+        let answers =
+            self.answers.as_ref().map(|answers| answers.lock().unwrap_or_else(PoisonError::into_inner));
+        answers.map(|mut answers| std::mem::take(&mut *answers)).unwrap_or_default()
+    }
+
+    /// Keeps an answer, unless it is from this machine alone.
+    fn answered(&self, host: &str, current: &Current, found: &LookupIp) {
+        let Some(answers) = &self.answers else { return };
+        if current.is_local(host) {
+            return;
+        }
+        let records = found.as_lookup().answers().iter();
+        let line = |record: &hickory_resolver::proto::rr::Record| {
+            let (class, kind) = (record.dns_class, record.record_type());
+            format!("{}\t{}\t{class}\t{kind}\t{}", record.name, record.ttl, record.data)
+        };
+        let records = records.filter(|record| record.dns_class == DNSClass::IN).map(line).collect();
+        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() < MOST_ANSWERS {
+            answers.push(DnsAnswer { host: host.to_owned(), at: instant(), records });
+        } else {
+            tracing::warn!(host, "the DNS answer isn't archived: {MOST_ANSWERS} others wait to be");
+        }
     }
 
     /// Returns the addresses of a name: those of `/etc/hosts`, else those of the name servers. An answer is used again for as long as its
@@ -114,6 +167,7 @@ impl Names {
         match answer {
             Ok(Ok(found)) => {
                 let addresses: Vec<IpAddr> = found.iter().collect();
+                self.answered(host, &current, &found);
                 self.keep(host, &current, Ok(addresses.clone()), Instant::from_std(found.valid_until()));
                 Ok(addresses)
             }
@@ -188,7 +242,22 @@ impl Names {
         let mut builder = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default());
         *builder.options_mut() = options;
         let resolver = builder.build().map_err(LookupError::Other)?;
-        Ok(Current { resolver, without_server, read: instant() })
+        // What the resolver reads as well.
+        let hosts =
+            if self.answers.is_some() { Hosts::from_system().unwrap_or_default() } else { Hosts::default() };
+        Ok(Current { resolver, without_server, hosts, read: instant() })
+    }
+}
+
+impl Current {
+    /// Asks whether a name's addresses come from no name server: `localhost` (RFC 6761 section 6.3), and names in `/etc/hosts`.
+    fn is_local(&self, host: &str) -> bool {
+        let is_listed =
+            |name: &Name, kind| self.hosts.lookup_static_host(&Query::query(name.clone(), kind)).is_some();
+        host == "localhost"
+            || host.ends_with(".localhost")
+            || Name::from_ascii(host)
+                .is_ok_and(|name| is_listed(&name, RecordType::A) || is_listed(&name, RecordType::AAAA))
     }
 }
 

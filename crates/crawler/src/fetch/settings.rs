@@ -26,6 +26,9 @@ pub struct FetchSettings {
     pub dns_timeout: Duration,
     /// The name servers; none: those of the system.
     pub dns: Vec<SocketAddr>,
+    /// Whether the answers of name servers are kept until [`Fetch::take_dns_answers`](super::Fetch::take_dns_answers) takes them. Default:
+    /// no.
+    pub keeps_dns_answers: bool,
     /// Largest body in bytes, for the body as sent and for the body as decoded each. Default 10 MiB.
     pub max_body: u64,
     /// Largest robots.txt in bytes, as decoded. Default 512,000.
@@ -68,6 +71,7 @@ impl FetchSettings {
             connect_timeout: Duration::from_secs(10),
             dns_timeout: Duration::from_secs(8),
             dns: Vec::new(),
+            keeps_dns_answers: false,
             max_body: 10 << 20,
             max_robots: 512_000,
             max_sitemap: 50 << 20,

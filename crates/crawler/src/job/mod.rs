@@ -486,6 +486,7 @@ impl Prepared {
             fetch: HttpFetch::with_cache(
                 FetchSettings {
                     own_seeds: OwnSeeds::of(seeds.iter().map(CrawlUrl::as_url)),
+                    keeps_dns_answers: settings.warc.enabled,
                     ..fetch_settings(settings)
                 },
                 Arc::clone(&caches),

@@ -30,6 +30,7 @@
 //! **Taking a record out again**: [`write_tombstone`] overwrites its place by a record that says so, of the same length.
 
 mod digest;
+mod dns;
 mod encode;
 mod exchange;
 mod fields;
@@ -48,6 +49,7 @@ mod sync;
 mod tombstone;
 mod writer;
 
+pub(crate) use dns::dns_url;
 pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;

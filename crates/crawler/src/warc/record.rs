@@ -90,10 +90,12 @@ impl Record {
     }
 
     fn check_digests(&self) -> Result<(), Fault> {
+        let of_resource = (self.kind() == "resource").then_some(self.block.as_slice());
         for (name, bytes) in [
             ("WARC-Block-Digest", Some(self.block.as_slice())),
             // That of a revisit is of the body of another record.
-            ("WARC-Payload-Digest", self.http().map(|(_, body)| body)),
+            // The whole block of a `resource`.
+            ("WARC-Payload-Digest", self.http().map(|(_, body)| body).or(of_resource)),
         ] {
             if name == "WARC-Payload-Digest" && self.kind() == "revisit" {
                 continue;
@@ -123,7 +125,8 @@ impl Record {
         self.kind() == "metadata" && self.block.starts_with(b"withdrawn: ")
     }
 
-    /// True of a record about a request for robots.txt or a consent file: it shows by what the crawl decided.
+    /// True of a DNS answer, and of a record about a request for robots.txt or a consent file: it shows by what the crawl decided, and has
+    /// nothing of a page.
     pub(crate) fn is_evidence(&self) -> bool {
         let of_block = || {
             let block = std::str::from_utf8(&self.block).unwrap_or_default();
@@ -134,6 +137,7 @@ impl Record {
             _ => self.field(super::PURPOSE),
         };
         matches!(purpose, Some("robots" | "consent"))
+            || self.kind() == "resource" && self.field("Content-Type") == Some("text/dns")
     }
 
     /// Splits the block of a request or response into its HTTP head (with its blank line) and its body.
