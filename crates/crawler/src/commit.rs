@@ -17,6 +17,7 @@ use self::bodies::Bodies;
 pub(crate) use self::discovered::failure_metadata;
 pub use self::earlier::{EarlierBodies, EarlierError};
 use self::seals::Seals;
+use crate::cdxj::Rotation;
 use crate::extract::MainText;
 use crate::frontier::HostId;
 use crate::ledger::{self, Ledger};
@@ -188,6 +189,8 @@ pub struct Committer<S> {
     warc_dir: Option<PathBuf>,
     stores_bodies_once: bool,
     earlier: Option<EarlierBodies>,
+    /// Writes the indexes of complete files, from the first on.
+    rotation: Option<Rotation>,
     ledger: Ledger,
     pages: PageWriter,
     index: Option<Box<dyn Indexer>>,
@@ -217,6 +220,7 @@ impl<S: Store> Committer<S> {
             warc_dir: None,
             stores_bodies_once: false,
             earlier: None,
+            rotation: None,
             ledger,
             pages,
             index: None,
@@ -268,12 +272,30 @@ impl<S: Store> Committer<S> {
             writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
+        self.index_complete_files();
         // Not before: until then they are looked for here.
         drop((robots, site_files));
         self.withdraw(withdrawals)?;
         match &mut self.index {
             Some(index) => index.committed(held),
             None => Ok(()),
+        }
+    }
+
+    /// Has the indexes written of the files to which nothing is appended any more. Without a thread for it the end of the run writes
+    /// them.
+    fn index_complete_files(&mut self) {
+        let files = self.warc.as_mut().map(WarcWriter::take_complete).unwrap_or_default();
+        if files.is_empty() {
+            return;
+        }
+        if self.rotation.is_none() {
+            self.rotation = Rotation::start().ok();
+        }
+        if let Some(rotation) = &self.rotation {
+            for file in files {
+                rotation.complete(file);
+            }
         }
     }
 
@@ -322,6 +344,8 @@ impl<S: Store> Committer<S> {
         for withdrawal in withdrawals {
             let Archived { file, offset, length } = withdrawal.place.clone();
             let place = Location { file, offset, length };
+            let path = dir.join(&place.file);
+            let _withdrawing = self.rotation.as_ref().map(|rotation| rotation.withdrawing(&path));
             warc::write_tombstone(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
             let withdrawal = Withdrawal { done: true, ..withdrawal };
             done.push(Write::put(Tree::Withdrawn, withdrawal.key(), serde_json::to_vec(&withdrawal)?));

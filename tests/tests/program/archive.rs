@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
+use std::time::Duration;
 
 use crawler::warc::{Reader, Record};
 use whole_program::name_server::NameServer;
@@ -455,6 +456,67 @@ fn an_earlier_crawl_needs_no_index_and_has_to_be_one_that_ended() {
     refused("winter", &spring, "a crawl that runs can't be an earlier one");
     drop(lock);
     crawl_after(&scene, "winter", &[&spring, &scene.path("autumn")]).run().expect(0);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the kill has to come while it crawls")]
+fn a_file_is_indexed_when_the_next_one_is_begun() {
+    // What no compressor makes smaller.
+    let noise = |number: u64| {
+        let mut state = number * 0x9E37_79B9 + 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        };
+        (0..300_000).map(|_| next()).collect::<Vec<u8>>()
+    };
+    let links: Vec<_> = (0..12).map(|number| format!("<a href=/{number}>x</a>")).collect();
+    let sites = Sites::new().page("a.test", "/", Answer::html(links.concat()));
+    let sites = (0..12).fold(sites, |sites, number| {
+        sites.page(
+            "a.test",
+            &format!("/{number}"),
+            Answer::content("application/octet-stream", noise(number)),
+        )
+    });
+    // The last one keeps the crawl running.
+    let sites = sites.page("b.test", "/", Answer::html("late").after(Duration::from_secs(60)));
+    let scene = Scene::new(sites);
+    std::fs::write(scene.path("config.toml"), "[warc]\nmax_file_size = \"1MiB\"\n").unwrap();
+    let running = scene.crawl().args([Path::new("--config"), &scene.path("config.toml")]).start();
+    let written = || {
+        let files = files(&scene.out().join("warc"));
+        let of = |end: &str| {
+            let names = files.iter().filter(|path| path.to_string_lossy().ends_with(end));
+            names.map(|path| path.to_string_lossy().trim_end_matches(end).to_owned()).collect::<Vec<_>>()
+        };
+        (of(".warc.gz"), of(".cdxj"))
+    };
+    let begun = std::time::Instant::now();
+    while scene.server.count() < 14 || written().1.len() + 1 < written().0.len() {
+        assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", written());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Killed: no end of the run writes anything.
+    running.kill();
+    let (archives, indexes) = written();
+    assert!(archives.len() > 2 && indexes == archives[..archives.len() - 1], "{archives:?} {indexes:?}");
+    let mut all: Vec<String> = Vec::new();
+    for index in &indexes {
+        let text = std::fs::read_to_string(format!("{index}.cdxj")).unwrap();
+        let mut sorted: Vec<_> = text.lines().map(str::to_owned).collect();
+        all.extend(sorted.clone());
+        sorted.sort();
+        assert_eq!(text.lines().collect::<Vec<_>>(), sorted);
+    }
+    let exported = scene.look("export", &["--format", "cdxj"]);
+    let last = format!("{}.warc.gz", archives.last().unwrap().rsplit('/').next().unwrap());
+    let expected: Vec<_> =
+        exported.expect(0).stdout.lines().filter(|line| !line.contains(&last)).map(str::to_owned).collect();
+    all.sort();
+    assert_eq!(all, expected);
 }
 
 #[test]

@@ -3,7 +3,10 @@
 //! The lines are those of the Python package `cdxj-indexer` with `--sort`: key, time to the second, and a JSON object with url, mime, status, digest, length, offset
 //! and filename.
 
+mod rotation;
 mod surt;
+
+pub use rotation::{Rotation, Withdrawing};
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufWriter, Write};
@@ -58,7 +61,7 @@ pub fn update(dir: &Path, until: Option<Instant>) -> Result<u64, CdxjError> {
             continue;
         }
         let mut sorter = Sorter::new(None);
-        if !read(&path, &mut sorter, until)? {
+        if !read(&path, &mut sorter, || until.is_some_and(|until| instant() >= until))? {
             break;
         }
         write_file(sorter, &index)?;
@@ -79,20 +82,32 @@ fn gathered(dirs: &[PathBuf]) -> Result<Sorter, CdxjError> {
     let mut sorter = Sorter::new(None);
     for dir in dirs {
         for (_, path) in warc::files(dir)? {
-            read(&path, &mut sorter, None)?;
+            read(&path, &mut sorter, || false)?;
         }
     }
     Ok(sorter)
 }
 
 fn write_file(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
+    let count = write_part(sorter, path)?;
+    std::fs::rename(part_of(path), path)
+        .map_err(|source| CdxjError::Write { path: path.to_owned(), source })?;
+    Ok(count)
+}
+
+/// Writes the lines to the file that becomes `path` by its renaming; durable, as a file that is there counts as whole.
+fn write_part(sorter: Sorter, path: &Path) -> Result<u64, CdxjError> {
     let error = |source| CdxjError::Write { path: path.to_owned(), source };
+    let mut file = File::create(part_of(path)).map_err(error)?;
+    let count = write(sorter, path, &mut file)?;
+    file.sync_all().map_err(error)?;
+    Ok(count)
+}
+
+fn part_of(path: &Path) -> PathBuf {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let mut file = File::create(&part).map_err(error)?;
-    let count = write(sorter, path, &mut file)?;
-    std::fs::rename(&part, path).map_err(error)?;
-    Ok(count)
+    part.into()
 }
 
 /// Calls `take` with digest, offset and length of each response of a file that has a body of its own. Reads the index beside the file;
@@ -150,11 +165,11 @@ fn is_newer(index: &Path, warc: &Path) -> bool {
     changed(index).zip(changed(warc)).is_some_and(|(index, warc)| index >= warc)
 }
 
-/// Takes the lines of a file; false where it wasn't finished in time.
-fn read(path: &Path, sorter: &mut Sorter, until: Option<Instant>) -> Result<bool, CdxjError> {
+/// Takes the lines of a file; false where it had to stop before the end.
+fn read(path: &Path, sorter: &mut Sorter, has_to_stop: impl Fn() -> bool) -> Result<bool, CdxjError> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     for record in Reader::open(path)? {
-        if until.is_some_and(|until| instant() >= until) {
+        if has_to_stop() {
             return Ok(false);
         }
         if let Some(line) = line(&record?, &file) {
@@ -257,7 +272,7 @@ mod tests {
     use super::*;
     use crate::warc::{Exchange, WarcInfo, WarcWriter, encode, write_tombstone};
 
-    fn archive(dir: &Path, urls: &[&str]) -> Vec<warc::Location> {
+    pub(super) fn archive(dir: &Path, urls: &[&str]) -> Vec<warc::Location> {
         let info = WarcInfo {
             software: "test".to_owned(),
             robots: "obeyed".to_owned(),
@@ -286,7 +301,7 @@ mod tests {
         urls.iter().map(|url| writer.append(&mut encode(&exchange(url))).unwrap()).collect()
     }
 
-    fn lines(dir: &Path) -> Vec<String> {
+    pub(super) fn lines(dir: &Path) -> Vec<String> {
         let mut out = Vec::new();
         export(&[dir.to_owned()], Path::new("out"), &mut out).unwrap();
         String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()

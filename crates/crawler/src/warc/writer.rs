@@ -19,6 +19,8 @@ pub struct WarcWriter {
     max_file_size: u64,
     next_serial: u32,
     current: Option<Current>,
+    /// Files that are complete, until somebody takes them.
+    complete: Vec<PathBuf>,
     is_dir_unsynced: bool,
 }
 
@@ -52,6 +54,7 @@ impl WarcWriter {
             max_file_size,
             next_serial: highest.saturating_add(1),
             current: None,
+            complete: Vec::new(),
             is_dir_unsynced: true,
         })
     }
@@ -69,6 +72,7 @@ impl WarcWriter {
             && current.length.saturating_add(size) > self.max_file_size
         {
             current.sync()?;
+            self.complete.push(current.path.clone());
             self.current = None;
         }
         let current = match self.current.take() {
@@ -85,6 +89,11 @@ impl WarcWriter {
     /// Returns the end of what was appended, `None` before the first append of this writer.
     pub fn position(&self) -> Option<Position> {
         self.current.as_ref().map(|current| Position { file: current.name.clone(), offset: current.length })
+    }
+
+    /// Takes the files that became complete since the last call: nothing is appended to them any more.
+    pub fn take_complete(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.complete)
     }
 
     /// Waits until all that was appended is on the disk: `fdatasync` of the file, and `fsync` of the
@@ -112,6 +121,7 @@ impl WarcWriter {
             }
             _ => {
                 self.current = None;
+                self.complete.clear();
                 self.is_dir_unsynced = true;
                 repair::repair(&self.dir, position).map(drop)
             }
