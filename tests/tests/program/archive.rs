@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crawler::warc::{Reader, Record};
+use serde_json::Value;
 use whole_program::name_server::NameServer;
 use whole_program::output_dir::{files, files_with};
 use whole_program::program::Crawl;
@@ -311,10 +312,15 @@ fn an_equal_body_is_stored_once_until_the_page_that_has_it_is_withdrawn() {
     }
     assert_eq!(revisit.http().unwrap().1, b"");
     // Each page has its own headers, and the text of both is found.
-    for url in [first, second] {
-        let told = scene.look("explain", &[url]);
-        told.expect(0);
-    }
+    let told = |url: &str| scene.look("explain", &[url, "--json"]).expect(0).json().remove(0);
+    assert_eq!(told(original)["original"], Value::Null);
+    let named = &told(copy)["original"];
+    assert_eq!(named["url"], original);
+    assert_eq!(named["record_id"].as_str(), body.field("WARC-Record-ID"));
+    assert_eq!(named["date"].as_str(), body.field("WARC-Date"));
+    assert_eq!((&named["offset"], &named["state"]), (&body.offset.into(), &"stored".into()));
+    let words = scene.look("explain", &[copy]).expect(0).stdout.clone();
+    assert!(words.contains(&format!("is stored with the response to {original} of ")), "{words}");
     scene.look("index", &["--rebuild"]);
     let found = scene.look("search", &["same words"]).stdout;
     assert!(found.contains("/one") && found.contains("/two"), "{found}");
@@ -403,6 +409,10 @@ fn a_body_that_an_earlier_crawl_has_is_not_stored_again() {
     look("index", &[]).expect(0);
     let found = look("search", &["same words"]).stdout;
     assert!(found.contains("a.test/same"), "{found}");
+    let told = look("explain", &["http://a.test/same", "--json"]).expect(0).json().remove(0);
+    let named = &told["original"];
+    assert_eq!((&named["dir"], &named["state"]), (&"../../out/warc".into(), &"stored".into()));
+    assert_eq!(named["record_id"].as_str(), body.field("WARC-Record-ID"));
     let audit = look("audit", &["--json"]);
     assert!(!audit.expect(0).stdout.contains("earlier_missing"), "{audit}");
 
@@ -419,12 +429,17 @@ fn a_body_that_an_earlier_crawl_has_is_not_stored_again() {
     std::fs::rename(moved.join("out"), &spring).unwrap();
     let output = audit(&moved.join("autumn"));
     assert!(output.expect(0).stdout.contains("earlier_missing"), "{output}");
+    let explain =
+        Crawl::new([Path::new("explain"), &moved.join("autumn")]).args(["http://a.test/same", "--json"]);
+    assert_eq!(explain.run().json()[0]["original"]["state"], "missing");
     std::fs::rename(moved.join("autumn"), &autumn).unwrap();
 
     // What the earlier crawl removes is gone for the later one, until its next visit stores it.
     Crawl::new([Path::new("forget"), &spring]).args(["http://a.test/same"]).run().expect(0);
     let output = audit(&autumn);
     assert!(output.expect(0).stdout.contains("original_withdrawn"), "{output}");
+    let told = look("explain", &["http://a.test/same", "--json"]).expect(0).json().remove(0);
+    assert_eq!(told["original"]["state"], "withdrawn");
     Crawl::new([Path::new("resume"), &autumn]).args(["--revisit", "0s"]).run().expect(0);
     let stored = records(&autumn);
     assert!(record(&stored, "response", "http://a.test/same").block.ends_with(b"</html>"));

@@ -57,7 +57,7 @@ pub use self::contents::Contents;
 pub use self::coverage::{Counted, Status};
 pub use self::duplicates::DuplicateRow;
 pub use self::errors::ErrorRow;
-pub use self::explain::{Explanation, Fate, HostNow, PathStep, RobotsNow};
+pub use self::explain::{Explanation, Fate, HostNow, OriginalBody, PathStep, RobotsNow};
 pub use self::host_links::{HostLink, HostLinks};
 pub use self::hosts::HostRow;
 pub use self::json::write_line as write_json_line;

@@ -59,7 +59,7 @@ pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub(crate) use repair::files;
 pub use repair::{Repaired, repair};
-pub use revisit::{Original, complete, read_response};
+pub use revisit::{Original, RefersTo, complete, read_response};
 pub use salvage::{Salvaged, salvage};
 pub(crate) use tombstone::tombstone;
 pub use tombstone::write_tombstone;

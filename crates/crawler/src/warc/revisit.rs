@@ -106,7 +106,34 @@ fn refer(fields: &mut Fields, url: &str, date: &str, place: &Location, archive: 
     fields.add(PLACE, &format!("{file} {offset} {length}{archive}"));
 }
 
+/// The response to which a `revisit` record refers, as the record names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefersTo {
+    /// Its URL.
+    pub url: String,
+    /// Its `WARC-Date`.
+    pub date: String,
+    /// Its `WARC-Record-ID`, if the record names it.
+    pub id: Option<String>,
+    /// Where it is.
+    pub place: Location,
+    /// The way to the archive that has it, from the one of the record; none if they are the same.
+    pub archive: Option<String>,
+}
+
 impl Record {
+    /// Returns to what a `revisit` record refers; none of another one, and of one that another program wrote.
+    pub fn refers_to(&self) -> Option<RefersTo> {
+        let (place, archive) = self.field(PLACE).and_then(parse).filter(|_| self.kind() == "revisit")?;
+        Some(RefersTo {
+            url: self.field("WARC-Refers-To-Target-URI")?.to_owned(),
+            date: self.field("WARC-Refers-To-Date")?.to_owned(),
+            id: self.field("WARC-Refers-To").map(str::to_owned),
+            place,
+            archive: archive.map(str::to_owned),
+        })
+    }
+
     /// True of the record of an answer 304.
     pub(crate) fn is_not_modified(&self) -> bool {
         self.kind() == "revisit" && self.field("WARC-Profile") == Some(NOT_MODIFIED)

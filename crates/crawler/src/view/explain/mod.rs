@@ -2,10 +2,12 @@
 
 mod find;
 mod now;
+mod original;
 mod words;
 
 pub use self::find::PathStep;
 pub use self::now::{HostNow, RobotsNow};
+pub use self::original::OriginalBody;
 
 use robots::StatusClass;
 use serde::Serialize;
@@ -62,6 +64,9 @@ pub struct Explanation {
     pub decisions: Vec<LedgerRow>,
     /// Its record.
     pub page: Option<PageRow>,
+    /// The response that has its body, where the archive stores equal bodies once and this isn't the one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original: Option<OriginalBody>,
     /// Where its redirects lead: each target with its status, if it was answered.
     pub redirects: Vec<(String, Option<u16>)>,
     /// What the stored robots.txt of its origin says to it now.
@@ -131,6 +136,7 @@ impl<S: Store> View<S> {
             host,
             change: Vec::new(),
             page: None,
+            original: record.as_ref().and_then(|record| self.original_of(record)),
             decisions: Vec::new(),
         };
         let last_skip = last_skip.map(|(_, decision)| decision.clone());

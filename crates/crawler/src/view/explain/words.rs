@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use super::super::json;
 use super::super::moment::Moment;
 use super::now::Hints;
-use super::{Explanation, Fate, moment};
+use super::{Explanation, Fate, OriginalBody, moment};
 use crate::clean::clean;
 use crate::quantity;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, PageRecord, Reason, in_words};
@@ -404,6 +404,16 @@ impl Explanation {
             }
             if let (Some(file), Some(offset)) = (&page.warc_file, page.warc_offset) {
                 out.line("  archive     ", &format!("warc/{file} at {offset}"))?;
+            }
+            if let Some(OriginalBody { url, date, record_id, dir, file, offset, state }) = &self.original {
+                let body = match *state {
+                    "withdrawn" => "was stored with, and removed with,",
+                    "missing" => "is not found; it was stored with",
+                    _ => "is stored with",
+                };
+                out.line("  body        ", &format!("{body} the response to {url} of {date}"))?;
+                let id = record_id.as_ref().map(|id| format!(", {id}")).unwrap_or_default();
+                out.line("              ", &format!("{dir}/{file} at {offset}{id}"))?;
             }
         }
         for (to, status) in &self.redirects {
