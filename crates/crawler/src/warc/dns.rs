@@ -41,6 +41,7 @@ impl Encoded {
             stamps: vec![stamp],
             payload_digest: digest.clone(),
             block_digest: digest,
+            at,
             record_id: id,
             responded: None,
         }

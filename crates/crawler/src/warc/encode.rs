@@ -57,6 +57,7 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
         stamps: vec![response, request],
         payload_digest,
         block_digest,
+        at: exchange.fetched_at,
         record_id: response_id,
         responded: Some(Box::new(responded)),
     }

@@ -69,6 +69,8 @@ pub struct Encoded {
     pub payload_digest: String,
     /// Digest of the stored head and body: `sha1:` and base 32.
     pub block_digest: String,
+    /// When the capture was made: the `WARC-Date` of each of its records (WARC 1.1 section 5.4).
+    pub(super) at: jiff::Timestamp,
     /// `WARC-Record-ID` of the response, with its angle brackets.
     pub record_id: String,
     /// What a `revisit` record is made from; none without a response.

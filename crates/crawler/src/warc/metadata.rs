@@ -37,6 +37,7 @@ impl Encoded {
             stamps: Vec::new(),
             payload_digest: String::new(),
             block_digest: String::new(),
+            at: metadata.at,
             record_id: String::new(),
             responded: None,
         };
@@ -46,7 +47,7 @@ impl Encoded {
         encoded
     }
 
-    /// Adds a record about the first one.
+    /// Adds a record about the first one, with the time of that.
     #[must_use]
     pub fn with_metadata(mut self, metadata: &Metadata) -> Self {
         let concurrent = self.record_id.clone();
@@ -59,12 +60,12 @@ impl Encoded {
         for (name, value) in &metadata.lines {
             add(&mut block, name, value);
         }
-        let nanosecond = metadata.at.as_nanosecond().to_be_bytes();
+        let nanosecond = self.at.as_nanosecond().to_be_bytes();
         let id = record_id(&[b"metadata", metadata.url.as_bytes(), &nanosecond, block.as_bytes()]);
         let digest = sha1(&[block.as_bytes()]);
         let mut fields = Fields::new("metadata");
         fields.add("WARC-Record-ID", &id);
-        fields.add("WARC-Date", &date(metadata.at));
+        fields.add("WARC-Date", &date(self.at));
         fields.add("WARC-Target-URI", &metadata.url);
         if let Some(concurrent) = concurrent {
             fields.add("WARC-Concurrent-To", concurrent);
