@@ -12,3 +12,4 @@ pub mod request_log;
 pub mod rules;
 pub mod simweb;
 pub mod site;
+pub mod warc_grammar;

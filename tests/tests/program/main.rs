@@ -35,4 +35,5 @@ mod sitemaps;
 mod stop;
 mod surface;
 mod traps;
+mod warc_grammar;
 mod withdrawal;
