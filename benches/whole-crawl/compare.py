@@ -26,7 +26,7 @@ parser.add_argument("--crawl", required=True, help="the program")
 parser.add_argument("--before", help="another build of the program, to compare with")
 parser.add_argument("--bin", required=True, help="directory of web, floor and spider")
 parser.add_argument("--scrapy-pages", type=int, default=1000, help="pages after which Scrapy ends (it takes 8 ms a page)")
-parser.add_argument("--only", help="names of programs, with commas between")
+parser.add_argument("--only", action="append", metavar="NAME", help="name of a program as in the table; repeatable")
 parser.add_argument("--readers", type=int, default=0, metavar="N", help="measure a crawl with a delay beside N readers instead")
 parser.add_argument("--json", help="file for the figures")
 options = parser.parse_args()
@@ -91,7 +91,7 @@ def measured(words, beside=None):
 
 
 def programs(work):
-    """Name, whether it is installed, and its words for a file of seeds."""
+    """Of each program that is installed: its name, its command line, in which SEEDS is the file of seeds, and the exit codes of success."""
     out = os.path.join(work, "out")
     common = ["--agent", "SuperRobot/1.0", "--contact", "bench@example.org", "--out", out, "--delay", "0s", "--adaptive", "0", "-q"]
     ours = [("crawl", options.crawl)] + ([("before", options.before)] if options.before else [])
@@ -112,8 +112,8 @@ def programs(work):
 
 
 def one(name, words, codes, work, beside=None):
-    for left_over in os.listdir(work):
-        path = os.path.join(work, left_over)
+    for name_there in os.listdir(work):
+        path = os.path.join(work, name_there)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
     with Web() as web:
         seeds = os.path.join(work, "seeds.txt")
@@ -149,8 +149,12 @@ def table(rounds):
 
 
 def compare(work):
-    wanted = options.only.split(",") if options.only else None
-    chosen = [row for row in programs(work) if wanted is None or row[0] in wanted]
+    installed = list(programs(work))
+    names = [name for name, *_ in installed]
+    for name in options.only or []:
+        if name not in names:
+            raise SystemExit(f"--only {name!r}: not one of {', '.join(map(repr, names))}")
+    chosen = [row for row in installed if not options.only or row[0] in options.only]
     rounds = {name: [] for name, *_ in chosen}
     for number in range(options.rounds):
         # In another order each time, so that nothing always comes after the same one.
@@ -172,8 +176,8 @@ def readers(work):
     reads = {"count": 0}
 
     def read(child, number):
-        which = ["pages", "links", "ledger", "queue"][number % 4]
-        command = [options.crawl, "export", out, "--table", which, "--format", "jsonl", "-q"]
+        table_name = ["pages", "links", "ledger", "queue"][number % 4]
+        command = [options.crawl, "export", out, "--table", table_name, "--format", "jsonl", "-q"]
         socket = os.path.join(out, ".crawl.sock")
         while child.returncode is None and not os.path.exists(socket):
             time.sleep(0.05)

@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
+use fastrand::Rng;
+
 /// Links of a page, the two to its children included.
 pub const LINKS: usize = 62;
 
@@ -31,26 +33,9 @@ pub struct Web {
     blocks: Vec<String>,
 }
 
-/// Numbers without end from a start (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
-
 impl Web {
     pub fn new(hosts: usize, pages: usize, port: u16) -> Self {
-        let blocks = (0..BLOCKS as u64).map(|seed| block(&mut Numbers(seed))).collect();
+        let blocks = (0..BLOCKS as u64).map(|seed| block(&mut Rng::with_seed(seed))).collect();
         Self { hosts, pages, port, blocks }
     }
 
@@ -81,7 +66,7 @@ impl Web {
 
     /// A page of about 42 KB. Page N links to 2N+1 and 2N+2, so that every page of a host can be found from its front page.
     pub fn page(&self, host: usize, page: usize) -> String {
-        let mut numbers = Numbers((host as u64) << 32 | page as u64);
+        let mut random = Rng::with_seed((host as u64) << 32 | page as u64);
         let mut html = String::with_capacity(TEXT + 8_000);
         let _ = write!(
             html,
@@ -93,10 +78,10 @@ impl Web {
             let _ = write!(html, "<a href=\"/p/{}.html\">next {child}</a> ", target.max(1));
         }
         for n in 2..LINKS {
-            let target = 1 + numbers.below(self.pages - 1);
-            match numbers.below(10) {
+            let target = 1 + random.usize(..self.pages - 1);
+            match random.usize(..10) {
                 0..=2 => {
-                    let other = numbers.below(self.hosts);
+                    let other = random.usize(..self.hosts);
                     let (address, port) = (self.address(other), self.port);
                     let _ = write!(html, "<a href=\"http://{address}:{port}/p/{target}.html\">elsewhere {n}</a> ");
                 }
@@ -108,19 +93,19 @@ impl Web {
             let _ = write!(html, "<a href=\"/private/{page}\">private</a>");
         }
         html.push_str("</nav><main>");
-        html.push_str(&self.blocks[numbers.below(BLOCKS)]);
+        html.push_str(&self.blocks[random.usize(..BLOCKS)]);
         html.push_str("</main></body></html>");
         html
     }
 }
 
-fn block(numbers: &mut Numbers) -> String {
+fn block(random: &mut Rng) -> String {
     let mut text = String::with_capacity(TEXT + 1_000);
     while text.len() < TEXT {
         text.push_str("<p>");
         for _ in 0..60 {
-            text.push_str(WORDS[numbers.below(WORDS.len())]);
-            let _ = write!(text, "{} ", if numbers.below(6) == 0 { numbers.below(100_000).to_string() } else { String::new() });
+            text.push_str(WORDS[random.usize(..WORDS.len())]);
+            let _ = write!(text, "{} ", if random.usize(..6) == 0 { random.usize(..100_000).to_string() } else { String::new() });
         }
         text.push_str("</p>\n");
     }
