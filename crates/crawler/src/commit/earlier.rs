@@ -62,7 +62,7 @@ pub struct EarlierBodies {
 #[derive(Debug)]
 struct Archive {
     dir: PathBuf,
-    /// The way from the archive of this crawl.
+    /// Its relative path from the archive of this crawl.
     from_own: String,
 }
 
@@ -195,15 +195,15 @@ fn digest_bytes(digest: &str) -> Option<[u8; DIGEST]> {
     data_encoding::BASE32.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
-/// The way from one directory to another, both canonical, as a record can have it.
+/// The relative path from one directory to another, both canonical, as a record can have it.
 fn relative(from: &Path, to: &Path) -> Option<String> {
     let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
     while from.peek().is_some() && from.peek() == to.peek() {
         from.next();
         to.next();
     }
-    let way: PathBuf = from.map(|_| Component::ParentDir).chain(to).collect();
-    way.to_str().filter(|text| !text.contains(char::is_control)).map(str::to_owned)
+    let path: PathBuf = from.map(|_| Component::ParentDir).chain(to).collect();
+    path.to_str().filter(|text| !text.contains(char::is_control)).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -211,14 +211,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_from_one_archive_to_another() {
-        for (from, to, way) in [
+    fn an_archive_is_named_by_its_relative_path() {
+        for (from, to, path) in [
             ("/crawls/autumn/warc", "/crawls/spring/warc", Some("../../spring/warc")),
             ("/crawls/autumn/warc", "/data/my spring/warc", Some("../../../data/my spring/warc")),
             ("/a/warc", "/a/warc/old/warc", Some("old/warc")),
             ("/a/warc", "/b\nc/warc", None),
         ] {
-            assert_eq!(relative(Path::new(from), Path::new(to)).as_deref(), way);
+            assert_eq!(relative(Path::new(from), Path::new(to)).as_deref(), path);
         }
     }
 }

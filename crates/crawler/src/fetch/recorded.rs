@@ -4,7 +4,7 @@
 //! Over HTTP/1.x the bytes of each head are copied, up to a limit; bodies cost a comparison for each read. Over HTTP/2 nothing
 //! is copied: a head has no text there (RFC 9113 section 8).
 //!
-//! The HTTP client reads answers of class 1xx for as long as they come; here they have a limit.
+//! The HTTP client reads interim responses (1xx) for as long as they come; here they have a limit.
 
 use std::io;
 use std::pin::Pin;
@@ -86,7 +86,7 @@ pub(super) struct Recorded {
     open: OpenConnection,
 }
 
-/// A server sent interim answers and no final one.
+/// A server sent interim responses and no final one.
 #[derive(Debug, thiserror::Error)]
 #[error("interim responses (1xx) of more than {0} bytes")]
 pub(super) struct InterimFlood(usize);
@@ -162,7 +162,7 @@ struct Tape {
     heads: SentHeads,
     /// Where the last line of the response's head begins that isn't complete.
     line: usize,
-    /// Bytes of the answers of class 1xx before it.
+    /// Bytes of the interim responses before it.
     interim: usize,
 }
 
@@ -207,7 +207,7 @@ impl Tape {
     /// Notes bytes of a response; returns the heads when its own is complete.
     ///
     /// # Errors
-    /// When the interim answers before it are longer than a head may be.
+    /// When the interim responses before it are longer than a head may be.
     fn received(&mut self, bytes: &[u8]) -> Result<Option<SentHeads>, InterimFlood> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.keep(line, |heads| &mut heads.response);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_answers_have_a_limit_for_each_request() {
+    fn interim_responses_have_a_limit_for_each_request() {
         let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
         let mut tape = Tape::new(Some(interim.len() * 10));
         for _ in 0..3 {

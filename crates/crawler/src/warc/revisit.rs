@@ -16,7 +16,7 @@ const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-paylo
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 /// Field with the place of the response that has the body: file, offset and length of its gzip member, and if it is in the archive of
-/// an earlier crawl, the way there from this one. The standard's own fields name it by URL, date and ID, which only an index finds.
+/// an earlier crawl, the relative path to it from this one. The standard's own fields name it by URL, date and ID, which only an index finds.
 const PLACE: &str = "Crawl-Refers-To-Place";
 
 /// The response that has the body of another one.
@@ -117,7 +117,7 @@ pub struct RefersTo {
     pub id: Option<String>,
     /// Where it is.
     pub place: Location,
-    /// The way to the archive that has it, from the one of the record; none if they are the same.
+    /// Relative path of the archive that has it, from the one of the record; none if they are the same.
     pub archive: Option<String>,
 }
 
