@@ -7,13 +7,11 @@
 mod form;
 mod groups;
 mod key;
-mod mark;
 mod settings;
 
 pub use self::form::by_form;
 pub(crate) use self::groups::{Groups, StoredGroup};
 pub use self::key::shape;
-pub use self::mark::text_mark;
 pub use self::settings::TrapSettings;
 
 use hashbrown::HashTable;

@@ -14,8 +14,8 @@ mod reread;
 mod revisit;
 mod robots_txt;
 mod rules;
-mod simhash;
 mod sitemap;
+mod text_marks;
 mod visited;
 
 use self::ask::{Answered, ask};

@@ -12,7 +12,7 @@ use super::found::{
 };
 use super::kept::Kept;
 use super::rules::PageRules;
-use super::simhash::simhash;
+use super::text_marks::text_marks;
 use super::visited::Visited;
 use super::{Requested, revisit};
 use crate::clean::{lines_without_controls, without_controls};
@@ -119,6 +119,7 @@ pub(super) fn read(
         Some(page) => about(&directives, page, url, &mut kept),
         None => About { document_state: directives.document_state, ..About::default() },
     };
+    let marks = html.as_ref().filter(|_| ok).map(|_| text_marks(&response.body));
     let Directives { because, warnings, description, keywords, .. } = &directives;
     let mut record = PageRecord {
         v: 1,
@@ -196,7 +197,7 @@ pub(super) fn read(
         checked_at: None,
         duplicate_of: None,
         withdrawn: None,
-        simhash: html.as_ref().filter(|_| ok && store_text).and_then(|_| simhash(&response.body)),
+        simhash: marks.and_then(|marks| marks.simhash).filter(|_| store_text),
         fresh_s: freshness(response, at),
         first_at: None,
         history: Vec::new(),
@@ -215,7 +216,6 @@ pub(super) fn read(
         record.withhold();
     }
     let status = Some(response.status);
-    let mark = html.as_ref().filter(|_| ok).map(|_| crate::trap::text_mark(&response.body));
     let denials = crate::consent::denials(said.robots.iter().chain(&record.consent));
     let visited = Visited {
         record,
@@ -225,7 +225,7 @@ pub(super) fn read(
         status,
         keeps_links: false,
         withdrawn: Vec::new(),
-        mark,
+        mark: marks.map(|marks| marks.mark),
         effects,
         denials,
     };
