@@ -29,7 +29,7 @@ use crate::record::{
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::Fingerprint;
 use crate::visit::BacklogBytes;
-use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter};
+use crate::warc::{self, Encoded, Location, Position, WarcInfo, WarcWriter, WrittenFile};
 
 /// What the crawl counted, over all its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,6 +280,11 @@ impl<S: Store> Committer<S> {
             Some(index) => index.committed(held),
             None => Ok(()),
         }
+    }
+
+    /// Ends the writing of the archive: the files of this run whose indexes aren't written yet.
+    pub fn finish_archive(self) -> Vec<WrittenFile> {
+        self.warc.map(WarcWriter::finish).unwrap_or_default()
     }
 
     /// Has the indexes written of the files to which nothing is appended any more. Without a thread for it the end of the run writes

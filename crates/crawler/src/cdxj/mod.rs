@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::clock::instant;
 use crate::sorter::{SortError, Sorter};
-use crate::warc::{self, Reader, Record};
+use crate::warc::{self, Reader, Record, WrittenFile};
 
 /// Why an index can't be written.
 #[derive(Debug, thiserror::Error)]
@@ -49,11 +49,11 @@ pub fn export(dirs: &[PathBuf], name: &Path, out: &mut dyn Write) -> Result<u64,
 }
 
 /// Brings the indexes beside the files up to date: a file that has none, or was changed since, gets one. Returns how many were written.
-/// Stops at `until`; the next call goes on.
+/// Stops at `until`; the next call goes on. Of `files`, which this process wrote, only the heads of records are read, and not checked.
 ///
 /// # Errors
 /// As [`export`].
-pub fn update(dir: &Path, until: Option<Instant>) -> Result<u64, CdxjError> {
+pub fn update(dir: &Path, files: &[WrittenFile], until: Option<Instant>) -> Result<u64, CdxjError> {
     let mut written = 0;
     for (_, path) in warc::files(dir)? {
         let index = beside(&path);
@@ -61,7 +61,12 @@ pub fn update(dir: &Path, until: Option<Instant>) -> Result<u64, CdxjError> {
             continue;
         }
         let mut sorter = Sorter::new(None);
-        if !read(&path, &mut sorter, || until.is_some_and(|until| instant() >= until))? {
+        let has_to_stop = || until.is_some_and(|until| instant() >= until);
+        let is_read = match files.iter().find(|written| written.path == path) {
+            Some(written) => read_written(written, &mut sorter, has_to_stop)?,
+            None => read(&path, &mut sorter, has_to_stop)?,
+        };
+        if !is_read {
             break;
         }
         write_file(sorter, &index)?;
@@ -167,8 +172,28 @@ fn is_newer(index: &Path, warc: &Path) -> bool {
 
 /// Takes the lines of a file; false where it had to stop before the end.
 fn read(path: &Path, sorter: &mut Sorter, has_to_stop: impl Fn() -> bool) -> Result<bool, CdxjError> {
+    take(Reader::open(path)?, path, sorter, has_to_stop)
+}
+
+/// As [`read`], of a file whose records are known.
+fn read_written(
+    file: &WrittenFile,
+    sorter: &mut Sorter,
+    has_to_stop: impl Fn() -> bool,
+) -> Result<bool, CdxjError> {
+    let mut reader = Reader::open(&file.path)?;
+    let heads = file.places.iter().map(|place| reader.head(*place));
+    take(heads, &file.path, sorter, has_to_stop)
+}
+
+fn take(
+    records: impl Iterator<Item = warc::Result<Record>>,
+    path: &Path,
+    sorter: &mut Sorter,
+    has_to_stop: impl Fn() -> bool,
+) -> Result<bool, CdxjError> {
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    for record in Reader::open(path)? {
+    for record in records {
         if has_to_stop() {
             return Ok(false);
         }
@@ -272,7 +297,7 @@ mod tests {
     use super::*;
     use crate::warc::{Exchange, WarcInfo, WarcWriter, encode, write_tombstone};
 
-    pub(super) fn archive(dir: &Path, urls: &[&str]) -> Vec<warc::Location> {
+    pub(super) fn archive(dir: &Path, urls: &[&str]) -> (Vec<warc::Location>, Vec<WrittenFile>) {
         let info = WarcInfo {
             software: "test".to_owned(),
             robots: "obeyed".to_owned(),
@@ -298,7 +323,8 @@ mod tests {
             ip: None,
             fetched_at: "2026-03-01T12:00:01.25Z".parse().unwrap(),
         };
-        urls.iter().map(|url| writer.append(&mut encode(&exchange(url))).unwrap()).collect()
+        let places = urls.iter().map(|url| writer.append(&mut encode(&exchange(url))).unwrap()).collect();
+        (places, writer.finish())
     }
 
     pub(super) fn lines(dir: &Path) -> Vec<String> {
@@ -310,7 +336,7 @@ mod tests {
     #[test]
     fn a_line_has_what_cdxj_indexer_writes() {
         let dir = tempfile::tempdir().unwrap();
-        let places = archive(dir.path(), &["http://www.b.test/x?b=2&a=1", "https://a.test/\u{e9}\"y"]);
+        let (places, _) = archive(dir.path(), &["http://www.b.test/x?b=2&a=1", "https://a.test/\u{e9}\"y"]);
         let rest = |place: &warc::Location| {
             format!(
                 "\"mime\": \"Text/HTML\", \"status\": \"203\", \"digest\": \"sha1:{}\", \"length\": \"{}\", \"offset\": \"{}\", \
@@ -335,18 +361,30 @@ mod tests {
     }
 
     #[test]
+    fn the_heads_of_known_records_make_the_same_index() {
+        let dir = tempfile::tempdir().unwrap();
+        let (places, files) = archive(dir.path(), &["http://a.test/1", "http://a.test/2", "http://b.test/"]);
+        let at = "2026-03-02T00:00:00Z".parse().unwrap();
+        write_tombstone(dir.path(), &places[1], "http://a.test/2", at, "noindex").unwrap();
+        assert_eq!(update(dir.path(), &files, None).unwrap(), 1);
+        let index = std::fs::read_to_string(dir.path().join("crawl-20260301120000-00001.cdxj")).unwrap();
+        assert_eq!(index.lines().collect::<Vec<_>>(), lines(dir.path()));
+        assert_eq!(index.lines().count(), 2);
+    }
+
+    #[test]
     fn an_index_beside_a_file_is_written_once_and_again_where_the_file_changed() {
         let dir = tempfile::tempdir().unwrap();
-        let places = archive(dir.path(), &["http://a.test/1", "http://a.test/2"]);
+        let (places, _) = archive(dir.path(), &["http://a.test/1", "http://a.test/2"]);
         let index = dir.path().join("crawl-20260301120000-00001.cdxj");
-        assert_eq!(update(dir.path(), None).unwrap(), 1);
+        assert_eq!(update(dir.path(), &[], None).unwrap(), 1);
         assert_eq!(std::fs::read_to_string(&index).unwrap().lines().count(), 2);
-        assert_eq!(update(dir.path(), None).unwrap(), 0);
+        assert_eq!(update(dir.path(), &[], None).unwrap(), 0);
         let at = "2026-03-02T00:00:00Z".parse().unwrap();
         write_tombstone(dir.path(), &places[0], "http://a.test/1", at, "noindex").unwrap();
         assert!(!index.exists(), "it names what was withdrawn");
-        assert_eq!(update(dir.path(), Some(instant())).unwrap(), 0, "no time for it");
-        assert_eq!(update(dir.path(), None).unwrap(), 1);
+        assert_eq!(update(dir.path(), &[], Some(instant())).unwrap(), 0, "no time for it");
+        assert_eq!(update(dir.path(), &[], None).unwrap(), 1);
         let lines = std::fs::read_to_string(&index).unwrap();
         assert!(lines.lines().count() == 1 && lines.contains("a.test/2"), "{lines}");
     }

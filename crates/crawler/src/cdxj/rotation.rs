@@ -9,9 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::{CdxjError, beside, part_of, read, write_part};
+use super::{CdxjError, beside, part_of, read_written, write_part};
 use crate::causes::with_causes;
 use crate::sorter::Sorter;
+use crate::warc::WrittenFile;
 
 /// How often a file is read again from which content was withdrawn meanwhile. Then only the end of the run writes its index.
 const READ: usize = 3;
@@ -19,7 +20,7 @@ const READ: usize = 3;
 /// The thread that writes indexes.
 #[derive(Debug)]
 pub struct Rotation {
-    files: Option<Sender<PathBuf>>,
+    files: Option<Sender<WrittenFile>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -48,7 +49,7 @@ impl Rotation {
     }
 
     /// Has the index of a file written to which nothing is appended any more.
-    pub fn complete(&self, file: PathBuf) {
+    pub fn complete(&self, file: WrittenFile) {
         if let Some(files) = &self.files {
             // A thread that is gone has panicked: the end of the run writes what is missing.
             drop(files.send(file));
@@ -95,25 +96,25 @@ impl Shared {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, files: &Receiver<PathBuf>) {
+    fn run(&self, files: &Receiver<WrittenFile>) {
         for file in files {
             if self.stop.load(Ordering::Relaxed) {
                 return;
             }
             // The archive is whole without it.
             if let Err(error) = self.index(&file, || {}) {
-                tracing::warn!("no index of {} was written: {}", file.display(), with_causes(&error));
+                tracing::warn!("no index of {} was written: {}", file.path.display(), with_causes(&error));
             }
         }
     }
 
     /// Writes the index of a file, unless it has to stop; calls `was_read` when the file was read.
-    fn index(&self, file: &Path, was_read: impl Fn()) -> Result<(), CdxjError> {
+    fn index(&self, file: &WrittenFile, was_read: impl Fn()) -> Result<(), CdxjError> {
+        let index = beside(&file.path);
         for _ in 0..READ {
-            *self.reading() = Some((file.to_owned(), false));
-            let index = beside(file);
+            *self.reading() = Some((file.path.clone(), false));
             let mut sorter = Sorter::new(None);
-            let written = match read(file, &mut sorter, || self.stop.load(Ordering::Relaxed)) {
+            let written = match read_written(file, &mut sorter, || self.stop.load(Ordering::Relaxed)) {
                 Ok(true) => write_part(sorter, &index),
                 Ok(false) => break,
                 Err(error) => Err(error),
@@ -131,7 +132,7 @@ impl Shared {
         }
         *self.reading() = None;
         // There is none if it wasn't written.
-        drop(std::fs::remove_file(part_of(&beside(file))));
+        drop(std::fs::remove_file(part_of(&index)));
         Ok(())
     }
 }
@@ -142,11 +143,11 @@ mod tests {
 
     use super::*;
     use crate::cdxj::tests::{archive, lines};
-    use crate::warc::{files, write_tombstone};
+    use crate::warc::{Location, write_tombstone};
 
-    fn one_file(dir: &Path, urls: &[&str]) -> (PathBuf, Vec<crate::warc::Location>) {
-        let places = archive(dir, urls);
-        (files(dir).unwrap().remove(0).1, places)
+    fn one_file(dir: &Path, urls: &[&str]) -> (WrittenFile, Vec<Location>) {
+        let (places, mut files) = archive(dir, urls);
+        (files.remove(0), places)
     }
 
     #[test]
@@ -154,10 +155,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (file, _) = one_file(dir.path(), &["http://b.test/", "http://a.test/"]);
         let rotation = Rotation::start().unwrap();
-        rotation.complete(dir.path().join("crawl-20260301120000-00009.warc.gz"));
+        let missing = dir.path().join("crawl-20260301120000-00009.warc.gz");
+        rotation.complete(WrittenFile { path: missing, places: Vec::new() });
         rotation.complete(file.clone());
         rotation.wait();
-        let index = std::fs::read_to_string(beside(&file)).unwrap();
+        let index = std::fs::read_to_string(beside(&file.path)).unwrap();
         assert_eq!(index.lines().collect::<Vec<_>>(), lines(dir.path()));
         assert!(index.starts_with("test,a)/ ") && index.lines().count() == 2, "{index}");
     }
@@ -168,7 +170,7 @@ mod tests {
         let (file, places) = one_file(dir.path(), &["http://a.test/1", "http://a.test/2"]);
         let rotation = Rotation { files: None, shared: Arc::default(), thread: None };
         let withdraw = || {
-            let _withdrawing = rotation.withdrawing(&file);
+            let _withdrawing = rotation.withdrawing(&file.path);
             let at = "2026-03-02T00:00:00Z".parse().unwrap();
             write_tombstone(dir.path(), &places[0], "http://a.test/1", at, "noindex").unwrap();
         };
@@ -180,13 +182,17 @@ mod tests {
             }
         };
         rotation.shared.index(&file, once).unwrap();
-        let index = std::fs::read_to_string(beside(&file)).unwrap();
+        let index = std::fs::read_to_string(beside(&file.path)).unwrap();
         assert!(index.lines().count() == 1 && index.contains("a.test/2"), "{index}");
         assert_eq!(count.get(), 2, "it is read again");
 
-        std::fs::remove_file(beside(&file)).unwrap();
+        std::fs::remove_file(beside(&file.path)).unwrap();
         rotation.shared.index(&file, withdraw).unwrap();
-        assert_eq!(files_beside(dir.path()), [file.file_name().unwrap()], "the end of the run writes it");
+        assert_eq!(
+            files_beside(dir.path()),
+            [file.path.file_name().unwrap()],
+            "the end of the run writes it"
+        );
     }
 
     fn files_beside(dir: &Path) -> Vec<std::ffi::OsString> {

@@ -10,6 +10,7 @@ use crate::commit::{Batch, CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::store::{Store, StoreError, Tree};
+use crate::warc::WrittenFile;
 
 /// A commit is made when it holds this much, or when this much time has passed.
 const GROUP_BYTES: usize = 256 * 1024;
@@ -84,6 +85,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             committing.write();
             committing
         })))
+    }
+
+    /// Ends the engine: the files of the archive whose indexes aren't written yet. None where a commit was lost.
+    pub(crate) fn into_written_files(self) -> Vec<WrittenFile> {
+        self.group.committer.map(Committer::finish_archive).unwrap_or_default()
     }
 
     /// Takes everything that waits into a commit, which is still to be written.

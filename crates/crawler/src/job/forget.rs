@@ -121,7 +121,7 @@ pub(super) fn finish(dir: &CrawlDir, store: &Arc<SledStore>) -> Result<Removed, 
     work.payloads()?;
     work.index()?;
     // Written again at the next end of a run where this fails.
-    cdxj::update(&dir.warc(), None).map_err(|error| JobError::Cdxj(Box::new(error)))?;
+    cdxj::update(&dir.warc(), &[], None).map_err(|error| JobError::Cdxj(Box::new(error)))?;
     let mut batch = batch(&**store)?;
     batch.scrub = true;
     for (number, rule) in &rules {

@@ -356,7 +356,7 @@ impl Job {
             tracing::warn!("no other command can read the crawl while it runs: {error}");
         }
         let ran = engine.run(stop.clone()).await;
-        drop(engine);
+        let written = engine.into_written_files();
         let summary = match ran {
             Ok(summary) => summary,
             Err(error) => {
@@ -380,7 +380,7 @@ impl Job {
         };
         if settings_keep_archive && !matches!(summary.end, End::Forced) {
             let (warc, until) = (dir.warc(), (!done).then(|| crate::clock::instant() + PATIENCE));
-            let updated = tokio::task::spawn_blocking(move || cdxj::update(&warc, until)).await;
+            let updated = tokio::task::spawn_blocking(move || cdxj::update(&warc, &written, until)).await;
             // The archive is whole without it, and `crawl export` writes one at any time.
             if let Err(error) = updated.map_err(|_| JobError::Panicked)? {
                 tracing::warn!("no index of the archive was written: {}", with_causes(&error));

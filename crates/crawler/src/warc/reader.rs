@@ -1,6 +1,6 @@
 //! Reads archive files: one record by its location, or a whole file, with all checks.
 
-use super::{Error, Fault, Location, Record, Result, name};
+use super::{Error, Fault, Location, Place, Record, Result, name};
 use flate2::bufread::GzDecoder;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The largest decoded record that is read: far above any body limit, far below an exhausted machine.
 const MAX_RECORD: u64 = 1 << 30;
+
+/// Bytes that are decoded at a time until a record's heads are complete.
+const HEAD_STEP: u64 = 2 << 10;
 
 /// Reads and checks the record at a location.
 ///
@@ -63,22 +66,58 @@ impl Reader {
         Error::Record { path: self.path.clone(), offset, fault }
     }
 
-    fn record(&mut self, offset: u64) -> Result<Record> {
-        let mut bytes = Vec::new();
-        let decoded = GzDecoder::new(&mut self.source).take(MAX_RECORD + 1).read_to_end(&mut bytes);
-        decoded.map_err(|error| match error.kind() {
+    fn failed(&self, offset: u64, error: std::io::Error) -> Error {
+        match error.kind() {
             ErrorKind::UnexpectedEof => self.fault(offset, Fault::Torn),
             ErrorKind::InvalidInput | ErrorKind::InvalidData => {
                 self.fault(offset, Fault::Gzip(error.to_string()))
             }
             _ => Error::io("read", &self.path)(error),
-        })?;
+        }
+    }
+
+    /// Reads the head of the record at a place: its fields, and of its block what comes with the HTTP head if it has one. Checks neither
+    /// checksum nor length nor digests.
+    ///
+    /// Cost: decodes the heads alone, whatever the length of the body.
+    pub(crate) fn head(&mut self, place: Place) -> Result<Record> {
+        let Place { offset, length } = place;
+        // Keeps what is read ahead, where the place is in it.
+        let ahead = offset.cast_signed().wrapping_sub(self.source.offset.cast_signed());
+        self.source.inner.seek_relative(ahead).map_err(Error::io("read", &self.path))?;
+        self.source.offset = offset;
+        let mut bytes = Vec::new();
+        let mut decoder = GzDecoder::new(&mut self.source);
+        let read = loop {
+            match decoder.by_ref().take(HEAD_STEP).read_to_end(&mut bytes) {
+                Ok(0) => break Ok(()),
+                Ok(_) if has_heads(&bytes) => break Ok(()),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        read.map_err(|error| self.failed(offset, error))?;
+        Record::split(bytes, offset, length).map_err(|fault| self.fault(offset, fault))
+    }
+
+    fn record(&mut self, offset: u64) -> Result<Record> {
+        let mut bytes = Vec::new();
+        let decoded = GzDecoder::new(&mut self.source).take(MAX_RECORD + 1).read_to_end(&mut bytes);
+        decoded.map_err(|error| self.failed(offset, error))?;
         if bytes.len() as u64 > MAX_RECORD {
             return Err(self.fault(offset, Fault::TooLarge(MAX_RECORD)));
         }
         let length = self.source.offset - offset;
         Record::parse(bytes, offset, length).map_err(|fault| self.fault(offset, fault))
     }
+}
+
+/// Whether the decoded beginning of a record has its fields, and the HTTP head behind them if there is one.
+fn has_heads(bytes: &[u8]) -> bool {
+    let end = |bytes: &[u8]| memchr::memmem::find(bytes, b"\r\n\r\n");
+    end(bytes).is_some_and(|at| {
+        memchr::memmem::find(&bytes[..at], b"application/http").is_none() || end(&bytes[at + 4..]).is_some()
+    })
 }
 
 impl Iterator for Reader {

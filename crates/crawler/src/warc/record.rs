@@ -60,8 +60,8 @@ pub enum Fault {
 const MANDATORY: [&str; 4] = ["WARC-Record-ID", "Content-Length", "WARC-Date", "WARC-Type"];
 
 impl Record {
-    /// Reads a record from the bytes of one decoded member and checks its length and digests.
-    pub(super) fn parse(mut bytes: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
+    /// Takes the fields from the bytes of one decoded member; its block is the rest, unchecked.
+    pub(super) fn split(mut bytes: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
         let head_end = memchr::memmem::find(&bytes, b"\r\n\r\n").ok_or(Fault::Head(1))?;
         let head = std::str::from_utf8(&bytes[..head_end]).map_err(|_| Fault::Head(1))?;
         let mut lines = head.split("\r\n");
@@ -74,7 +74,12 @@ impl Record {
             fields.push((name.to_owned(), value.to_owned()));
         }
         bytes.drain(..head_end + 4);
-        let mut record = Self { offset, length, fields, block: bytes };
+        Ok(Self { offset, length, fields, block: bytes })
+    }
+
+    /// Reads a record from the bytes of one decoded member and checks its length and digests.
+    pub(super) fn parse(bytes: Vec<u8>, offset: u64, length: u64) -> Result<Self, Fault> {
+        let mut record = Self::split(bytes, offset, length)?;
         for name in MANDATORY {
             record.field(name).ok_or(Fault::Missing(name))?;
         }

@@ -1,6 +1,6 @@
 //! Appends encoded records to archive files, whole or not at all.
 
-use super::place::{Location, Position};
+use super::place::{Location, Place, Position, WrittenFile};
 use super::sync::sync_dir;
 use super::{Encoded, Error, Result, WarcInfo, info, name, repair};
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ pub struct WarcWriter {
     next_serial: u32,
     current: Option<Current>,
     /// Files that are complete, until somebody takes them.
-    complete: Vec<PathBuf>,
+    complete: Vec<WrittenFile>,
     is_dir_unsynced: bool,
 }
 
@@ -29,6 +29,7 @@ struct Current {
     file: File,
     name: String,
     path: PathBuf,
+    places: Vec<Place>,
     /// Bytes of whole records.
     length: u64,
     /// Bytes of the `warcinfo` record: a file that holds no more isn't rolled.
@@ -72,8 +73,7 @@ impl WarcWriter {
             && current.length.saturating_add(size) > self.max_file_size
         {
             current.sync()?;
-            self.complete.push(current.path.clone());
-            self.current = None;
+            self.complete.extend(self.current.take().map(Current::written));
         }
         let current = match self.current.take() {
             Some(current) => current,
@@ -83,7 +83,9 @@ impl WarcWriter {
         encoded.enter(&current.info_id);
         let offset = current.length;
         current.append(&encoded.bytes)?;
-        Ok(Location { file: current.name.clone(), offset, length: encoded.response_length })
+        let length = encoded.response_length;
+        current.places.push(Place { offset, length });
+        Ok(Location { file: current.name.clone(), offset, length })
     }
 
     /// Returns the end of what was appended, `None` before the first append of this writer.
@@ -92,8 +94,13 @@ impl WarcWriter {
     }
 
     /// Takes the files that became complete since the last call: nothing is appended to them any more.
-    pub fn take_complete(&mut self) -> Vec<PathBuf> {
+    pub fn take_complete(&mut self) -> Vec<WrittenFile> {
         std::mem::take(&mut self.complete)
+    }
+
+    /// Ends the writing: all files that [`WarcWriter::take_complete`] didn't return.
+    pub fn finish(self) -> Vec<WrittenFile> {
+        self.complete.into_iter().chain(self.current.map(Current::written)).collect()
     }
 
     /// Waits until all that was appended is on the disk: `fdatasync` of the file, and `fsync` of the
@@ -139,6 +146,7 @@ impl WarcWriter {
             file,
             name,
             path,
+            places: Vec::new(),
             length: 0,
             info_length: 0,
             is_unsynced: true,
@@ -157,6 +165,10 @@ impl WarcWriter {
 }
 
 impl Current {
+    fn written(self) -> WrittenFile {
+        WrittenFile { path: self.path, places: self.places }
+    }
+
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_torn {
             return Err(Error::Torn { path: self.path.clone() });
@@ -177,6 +189,7 @@ impl Current {
         self.is_torn = true;
         self.file.set_len(length).map_err(|_| Error::Torn { path: self.path.clone() })?;
         self.length = length;
+        self.places.retain(|place| place.offset < length);
         self.is_unsynced = true;
         self.is_torn = false;
         Ok(())
