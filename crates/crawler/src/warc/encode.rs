@@ -42,7 +42,8 @@ pub fn encode(exchange: &Exchange<'_>) -> Encoded {
     fields.add("WARC-Block-Digest", &sha1(&[&request]));
     fields.add("Content-Type", "application/http;msgtype=request");
     let record = fields.finish(request.len());
-    let request = member::append_named(&mut bytes, &[record.as_bytes(), &request, END], false);
+    // So short that resetting a compressor costs more than it saves.
+    let request = member::append_named(&mut bytes, &[record.as_bytes(), &request, END], true);
 
     let responded = Responded {
         url: exchange.url.to_owned(),

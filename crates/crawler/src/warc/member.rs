@@ -23,13 +23,11 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 
 thread_local! {
     // A compressor's state is about 250 KB: made once per thread, reset for each member.
-    static PACKING: RefCell<Compress> = RefCell::new(compressor(LEVEL));
-    static STORING: RefCell<Compress> = RefCell::new(compressor(0));
+    static PACKING: RefCell<Compress> = RefCell::new(Compress::new(Compression::new(LEVEL), false));
 }
 
-fn compressor(level: u32) -> Compress {
-    Compress::new(Compression::new(level), false)
-}
+/// The most bytes of a stored block, whose length has 16 bits (RFC 1951 section 3.2.4).
+const BLOCK: usize = 0xffff;
 
 /// Where a member wants the name of its file's `warcinfo` record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +49,7 @@ impl Stamp {
 
 /// Appends one gzip member holding the parts, one after the other, to `out`.
 ///
-/// `dense` says that the parts are compressed already: then they are stored as they are, at a tenth of the
-/// cost.
+/// `dense` says that compressing the parts isn't worth it: then they are stored as they are, at a tenth of the cost.
 pub(super) fn append(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) {
     out.extend_from_slice(&HEADER);
     let sum = deflate(out, parts, dense);
@@ -65,12 +62,7 @@ pub(super) fn append_named(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) -> S
     let from = out.len();
     out.extend_from_slice(&HEADER);
     let line = name_line(NO_NAME);
-    let length = line.len() as u16;
-    // A stored block that isn't the last one (RFC 1951 section 3.2.4).
-    out.push(0);
-    out.extend(length.to_le_bytes());
-    out.extend((!length).to_le_bytes());
-    out.extend_from_slice(line.as_bytes());
+    stored_block(out, line.as_bytes(), false);
     let first = parts.first().map_or(&[][..], |part| part.strip_prefix(VERSION.as_bytes()).unwrap_or(part));
     let parts: Vec<&[u8]> = std::iter::once(first).chain(parts.iter().skip(1).copied()).collect();
     let rest = deflate(out, &parts, dense);
@@ -113,17 +105,32 @@ fn trailer(out: &mut Vec<u8>, sum: u32, length: usize) {
 
 /// Appends the parts as one deflate stream; returns their checksum.
 fn deflate(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) -> crc32fast::Hasher {
-    let state = if dense { &STORING } else { &PACKING };
     let mut sum = crc32fast::Hasher::new();
-    state.with_borrow_mut(|compress| {
+    parts.iter().for_each(|part| sum.update(part));
+    if dense {
+        for block in parts.iter().flat_map(|part| part.chunks(BLOCK)) {
+            stored_block(out, block, false);
+        }
+        stored_block(out, &[], true);
+        return sum;
+    }
+    PACKING.with_borrow_mut(|compress| {
         compress.reset();
         for part in parts {
-            sum.update(part);
             feed(compress, part, out, FlushCompress::None);
         }
         feed(compress, &[], out, FlushCompress::Finish);
     });
     sum
+}
+
+/// Appends a block of deflate that isn't compressed (RFC 1951 section 3.2.4), of at most 65,535 bytes.
+fn stored_block(out: &mut Vec<u8>, bytes: &[u8], is_last: bool) {
+    let length = bytes.len() as u16;
+    out.push(u8::from(is_last));
+    out.extend(length.to_le_bytes());
+    out.extend((!length).to_le_bytes());
+    out.extend_from_slice(bytes);
 }
 
 fn feed(compress: &mut Compress, mut input: &[u8], out: &mut Vec<u8>, flush: FlushCompress) {
