@@ -337,7 +337,7 @@ fn body(title: &str, description: &str, own: u64, links: &[LinkRecord]) -> Strin
 fn link(to: &CrawlUrl, number: u64, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
         to: to.to_string(),
-        kind: "a".to_owned(),
+        kind: "a".into(),
         rel: String::new(),
         text: format!("The page with number {number}"),
         nofollow: false,

@@ -85,9 +85,19 @@ impl CrawlUrl {
         self.0.host_str().unwrap_or_default()
     }
 
+    /// http or https.
+    pub fn scheme(&self) -> Scheme {
+        Scheme::of(&self.0)
+    }
+
+    /// The port, if it isn't the scheme's default.
+    pub fn port(&self) -> Option<u16> {
+        self.0.port()
+    }
+
     /// The scope of one robots.txt.
     pub fn origin(&self) -> Origin {
-        Origin { scheme: Scheme::of(&self.0), host: self.host().into(), port: self.0.port() }
+        Origin { scheme: self.scheme(), host: self.host().into(), port: self.port() }
     }
 
     /// The key of "the same URL": keyed BLAKE3 over the normal form, its first 8 bytes.
@@ -104,6 +114,12 @@ impl CrawlUrl {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         Fingerprint(u64::from_be_bytes(first))
+    }
+}
+
+impl From<CrawlUrl> for String {
+    fn from(url: CrawlUrl) -> Self {
+        url.0.into()
     }
 }
 

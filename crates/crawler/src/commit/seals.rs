@@ -38,7 +38,7 @@ impl Seals {
         links: &[LinkRecord],
     ) -> Result<(), CommitError> {
         let links = match &change.links {
-            NewLinks::Are(_) => Some(Seal::of_links(links)?),
+            NewLinks::Are(encoded) => Some(Seal::of_encoded_links(links, encoded)?),
             NewLinks::Stay | NewLinks::StayBlank => None,
         };
         let archive = self.captures.remove(&record.url);

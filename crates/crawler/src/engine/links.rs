@@ -41,31 +41,32 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         lease: &Lease,
         item: &QueuedUrl,
         page: Fingerprint,
-        visited: &Visited,
+        visited: &mut Visited,
         refused: Option<LinkOutcome>,
         now: Now,
     ) -> Result<Vec<LinkRecord>, CommitError> {
         let via = Via { host: lease.host, page };
-        let mut records = Vec::with_capacity(visited.links.len());
+        let links = std::mem::take(&mut visited.links);
+        let mut records = Vec::with_capacity(links.len());
         self.bounds.domains.begin_page(0);
-        for link in &visited.links {
+        for link in links {
             let skip = link.skip.or(refused.filter(|_| link.is_redirect()));
             let (outcome, held) = match (&link.target, skip) {
                 (Err(_), _) => (LinkOutcome::NotHttp, None),
                 (Ok(_), Some(outcome)) => (outcome, None),
                 (Ok((url, fingerprint)), None) => {
-                    match self.admit_link(lease, item, via, link, url, *fingerprint)? {
+                    match self.admit_link(lease, item, via, &link, url, *fingerprint)? {
                         Judged::Known(outcome) => (outcome, None),
                         Judged::Held(held) => (held.budget.outcome(), Some(held.evidence(url))),
                     }
                 }
             };
             if outcome.is_skip() {
-                self.skip_link(lease, &visited.record, link, outcome, held, now);
+                self.skip_link(lease, &visited.record, &link, outcome, held, now);
             } else if let Ok((url, _)) = &link.target {
                 self.enter_link(lease, url.as_str(), url.host(), outcome, now);
             }
-            records.push(link.record(outcome));
+            records.push(link.into_record(outcome));
         }
         Ok(records)
     }

@@ -197,13 +197,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn page(
         &mut self,
         lease: &Lease,
-        visited: Visited,
+        mut visited: Visited,
         refused: Option<LinkOutcome>,
         now: Now,
     ) -> Result<(), CommitError> {
         let Work::Visit(item) = &lease.work else { return Ok(()) };
         let fingerprint = lease.url.fingerprint(&self.key);
-        let mut links = self.admit_links(lease, item, fingerprint, &visited, refused, now)?;
+        let mut links = self.admit_links(lease, item, fingerprint, &mut visited, refused, now)?;
         if !visited.record.lists_links() {
             links.clear();
         }

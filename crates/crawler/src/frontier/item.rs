@@ -34,10 +34,9 @@ impl QueuedUrl {
 
     /// Packs a URL found at `depth`.
     pub fn link(url: &CrawlUrl, depth: u32, via: Option<Via>) -> Self {
-        let origin = url.origin();
         Self {
-            scheme: origin.scheme,
-            port: origin.port,
+            scheme: url.scheme(),
+            port: url.port(),
             path: url.path_and_query().into(),
             depth,
             tries: 0,

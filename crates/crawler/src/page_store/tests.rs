@@ -33,7 +33,7 @@ fn record(page: u64, text: &str) -> PageRecord {
 fn link(text: &str) -> LinkRecord {
     LinkRecord {
         to: "http://a.test/".to_owned(),
-        kind: "a".to_owned(),
+        kind: "a".into(),
         rel: String::new(),
         text: text.to_owned(),
         nofollow: false,

@@ -1,5 +1,7 @@
 //! A page's outlinks: postcard.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{LinkOutcome, RecordError};
@@ -11,7 +13,7 @@ pub struct LinkRecord {
     /// The target, or the reference as written where it is no URL.
     pub to: String,
     /// The element: `a`, `img`, `redirect` ...
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// The `rel` attribute; empty on withheld pages.
     pub rel: String,
     /// The anchor text; empty on withheld pages.
@@ -34,7 +36,15 @@ pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
     if links.is_empty() {
         return Ok(Vec::new());
     }
-    postcard::to_extend(links, vec![FORMAT]).map_err(RecordError::from)
+    postcard::to_extend(links, begin(links)).map_err(RecordError::from)
+}
+
+/// The beginning of encoded links, with about as much room as they take.
+pub(super) fn begin(links: &[LinkRecord]) -> Vec<u8> {
+    let room = links.iter().map(|link| link.to.len() + link.rel.len() + link.text.len() + 24);
+    let mut bytes = Vec::with_capacity(room.sum());
+    bytes.push(FORMAT);
+    bytes
 }
 
 /// Reads what [`encode_links`] wrote.
@@ -59,7 +69,7 @@ mod tests {
     fn encoded_links_are_read_as_they_were() {
         let link = LinkRecord {
             to: "http://a.test/x".to_owned(),
-            kind: "a".to_owned(),
+            kind: "a".into(),
             rel: "next".to_owned(),
             text: "x".to_owned(),
             nofollow: true,

@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{LinkRecord, RecordError, encode_links, withhold_links};
+use super::withheld::encode_withheld_links;
+use super::{LinkRecord, RecordError, encode_links};
 
 /// The first 128 bits of a BLAKE3 digest; in JSON 32 hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,13 +61,16 @@ impl Seal {
     /// The digest of a page's links: 64 bits over them as they are stored, and 64 bits over what remains of them when the page is
     /// withheld, which a later visit may do without reading them.
     pub fn of_links(links: &[LinkRecord]) -> Result<Self, RecordError> {
-        let mut seal = Self::of(&encode_links(links)?);
+        Self::of_encoded_links(links, &encode_links(links)?)
+    }
+
+    /// [`Seal::of_links`] of links that are encoded already.
+    pub(crate) fn of_encoded_links(links: &[LinkRecord], encoded: &[u8]) -> Result<Self, RecordError> {
+        let mut seal = Self::of(encoded);
         if links.is_empty() {
             seal.0.copy_within(..8, 8);
         } else {
-            let mut blank = links.to_vec();
-            withhold_links(&mut blank);
-            seal.0[8..].copy_from_slice(&Self::of(&encode_links(&blank)?).0[..8]);
+            seal.0[8..].copy_from_slice(&Self::of(&encode_withheld_links(links)?).0[..8]);
         }
         Ok(seal)
     }
@@ -93,12 +97,12 @@ impl Serialize for Seal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::LinkOutcome;
+    use crate::record::{LinkOutcome, withhold_links};
 
     fn link(rel: &str, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {
             to: "http://a.test/x".to_owned(),
-            kind: "a".to_owned(),
+            kind: "a".into(),
             rel: rel.to_owned(),
             text: "words".to_owned(),
             nofollow: false,

@@ -9,8 +9,8 @@ use meta::SourceKind;
 use robots::StatusClass;
 
 use super::page::TELLING_HEADERS;
-use super::{About, LinkRecord, PageRecord};
-use crate::extract::Rel;
+use super::{About, LinkOutcome, LinkRecord, PageRecord, RecordError, link};
+use crate::extract::{Position, Rel};
 
 impl PageRecord {
     /// True if nothing that tells of the content may be kept or shown.
@@ -87,14 +87,33 @@ pub fn names_the_page(kind: &str, rel: &str) -> bool {
 
 /// Leaves of the links of a withheld page what crawling needs.
 pub fn withhold_links(links: &mut Vec<LinkRecord>) {
-    links
-        .retain(|link| link.outcome != super::LinkOutcome::NotHttp && !names_the_page(&link.kind, &link.rel));
+    links.retain(remains_withheld);
     for link in links {
         link.rel.clear();
         link.text.clear();
         link.position = None;
         link.hreflang = None;
     }
+}
+
+/// What [`encode_links`] makes of the links that [`withhold_links`] leaves, without changing any.
+pub(super) fn encode_withheld_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
+    // The same layout as a `LinkRecord`: postcard writes fields one after the other, without names.
+    type Withheld<'a> =
+        (&'a str, &'a str, &'a str, &'a str, bool, LinkOutcome, Option<Position>, Option<&'a str>);
+    let withheld = links.iter().filter(|link| remains_withheld(link));
+    let withheld: Vec<Withheld<'_>> = withheld
+        .map(|link| (link.to.as_str(), link.kind.as_ref(), "", "", link.nofollow, link.outcome, None, None))
+        .collect();
+    if withheld.is_empty() {
+        return Ok(Vec::new());
+    }
+    postcard::to_extend(&withheld, link::begin(links)).map_err(RecordError::from)
+}
+
+/// Whether anything of a link remains when its page is withheld.
+pub(super) fn remains_withheld(link: &LinkRecord) -> bool {
+    link.outcome != LinkOutcome::NotHttp && !names_the_page(&link.kind, &link.rel)
 }
 
 #[cfg(test)]
@@ -104,8 +123,7 @@ mod tests {
     use meta::{DirectiveSource, Source};
 
     use super::*;
-    use crate::extract::Position;
-    use crate::record::LinkOutcome;
+    use crate::record::encode_links;
 
     fn said(origin: SourceKind, directive: &str) -> DirectiveSource {
         let source = Source::new(origin, 0, "robots", directive);
@@ -205,7 +223,7 @@ mod tests {
     fn of_a_link_the_target_stays_and_what_became_of_it() {
         let link = |kind: &str, rel: &str, outcome| LinkRecord {
             to: "http://a.test/x".to_owned(),
-            kind: kind.to_owned(),
+            kind: kind.to_owned().into(),
             rel: rel.to_owned(),
             text: "secret".to_owned(),
             nofollow: true,
@@ -219,7 +237,10 @@ mod tests {
             link("a", "canonical", LinkOutcome::Seen),
             link("a", "", LinkOutcome::NotHttp),
         ];
+        let encoded = encode_withheld_links(&links).unwrap();
+        assert_eq!(encode_withheld_links(&links[3..]).unwrap(), encode_links(&[]).unwrap());
         withhold_links(&mut links);
+        assert_eq!(encoded, encode_links(&links).unwrap());
         let bare = |outcome| LinkRecord {
             rel: String::new(),
             text: String::new(),

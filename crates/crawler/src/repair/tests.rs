@@ -15,7 +15,7 @@ const KEY: FingerprintKey = FingerprintKey([7; 32]);
 fn link(to: &str) -> LinkRecord {
     LinkRecord {
         to: to.to_owned(),
-        kind: "a".to_owned(),
+        kind: "a".into(),
         rel: String::new(),
         text: "anchor".to_owned(),
         nofollow: false,

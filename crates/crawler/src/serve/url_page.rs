@@ -73,7 +73,7 @@ pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<AboutUrl, Failure
                 to: link.to,
                 text: link.text,
                 rel: link.rel,
-                kind: link.kind,
+                kind: link.kind.into_owned(),
                 outcome: link.outcome.as_str().to_owned(),
             })
             .collect();

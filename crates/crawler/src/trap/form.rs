@@ -12,11 +12,13 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
         return Some(BudgetExceeded::new(Budget::Depth, most.into(), depth.into()));
     }
     let segments = segments(url.as_url().path());
-    let count = segments.len() as u64;
+    let count = segments.clone().count() as u64;
     if let Some(most) = rules.segments.filter(|most| count > u64::from(*most)) {
         return Some(BudgetExceeded::new(Budget::Segments, most.into(), count));
     }
-    let most = rules.repeats?;
+    // Fewer can't repeat more often.
+    let most = rules.repeats.filter(|most| count > u64::from(*most))?;
+    let segments: Vec<&str> = segments.collect();
     let (_, times) = most_repeated(&segments)?;
     // A word that occurs here and there is weaker evidence than the same one repeated.
     let in_a_row = longest_row(&segments);
@@ -26,15 +28,15 @@ pub fn by_form(rules: &TrapSettings, url: &CrawlUrl, depth: u32) -> Option<Budge
 }
 
 /// The segments of a path; a slash at the end makes none.
-fn segments(path: &str) -> Vec<&str> {
+fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
-    path.split('/').collect()
+    path.split('/')
 }
 
 /// The segment that occurs most often in the path, for evidence.
 pub(super) fn repeated(path: &str) -> Option<String> {
-    most_repeated(&segments(path)).map(|(segment, _)| segment.to_owned())
+    most_repeated(&segments(path).collect::<Vec<_>>()).map(|(segment, _)| segment.to_owned())
 }
 
 fn most_repeated<'a>(segments: &[&'a str]) -> Option<(&'a str, u32)> {

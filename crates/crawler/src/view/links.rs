@@ -65,7 +65,7 @@ impl<S: Store> View<S> {
             text: link.text,
             nofollow: link.nofollow,
             outcome: link.outcome.as_str(),
-            kind: link.kind,
+            kind: link.kind.into_owned(),
             position: link.position.map(Position::name),
             hreflang: link.hreflang,
             from_noindex,

@@ -42,19 +42,19 @@ impl FoundLink {
     }
 
     /// The link as it is stored, with what became of it.
-    pub fn record(&self, outcome: LinkOutcome) -> LinkRecord {
+    pub fn into_record(self, outcome: LinkOutcome) -> LinkRecord {
         LinkRecord {
-            to: match &self.target {
-                Ok((url, _)) => url.to_string(),
-                Err(text) => text.clone(),
+            to: match self.target {
+                Ok((url, _)) => url.into(),
+                Err(text) => text,
             },
-            kind: self.kind.to_owned(),
-            rel: self.rel.clone(),
-            text: self.text.clone(),
+            kind: self.kind.into(),
+            rel: self.rel,
+            text: self.text,
             nofollow: self.nofollow,
             outcome,
             position: self.position,
-            hreflang: self.hreflang.clone(),
+            hreflang: self.hreflang,
         }
     }
 }

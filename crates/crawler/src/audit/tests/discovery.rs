@@ -23,7 +23,7 @@ fn records() -> Records {
     let mut moved = found("/moved", 9.0, 1, via("/"));
     (moved.status, moved.title, moved.indexed) = (Some(301), None, false);
     moved.redirect = Some(format!("{SITE}/target"));
-    let to_target = LinkRecord { kind: "redirect".to_owned(), ..link("/target", LinkOutcome::Queued) };
+    let to_target = LinkRecord { kind: "redirect".into(), ..link("/target", LinkOutcome::Queued) };
     let html = || Some("<html><body>x</body></html>".to_owned());
     records.pages.extend([
         (moved, vec![to_target], html()),

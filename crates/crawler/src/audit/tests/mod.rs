@@ -130,7 +130,7 @@ struct Records {
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
         to: format!("{SITE}{to}"),
-        kind: "a".to_owned(),
+        kind: "a".into(),
         rel: String::new(),
         text: "anchor".to_owned(),
         nofollow: false,

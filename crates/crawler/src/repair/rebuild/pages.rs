@@ -61,12 +61,13 @@ impl Rebuild<'_> {
             warc::Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let response = warc::read_response(&self.dir.warc(), &location).ok()?;
         let visited = visit::reread(&self.rules, url, &response, None)?;
-        let links = visited.links.iter().map(|link| {
-            link.record(match (&link.target, link.skip) {
+        let links = visited.links.into_iter().map(|link| {
+            let outcome = match (&link.target, link.skip) {
                 (_, Some(skip)) => skip,
                 (Ok((url, _)), None) => self.scope.judge(url, 0).unwrap_or(LinkOutcome::Seen),
                 (Err(_), None) => LinkOutcome::NotHttp,
-            })
+            };
+            link.into_record(outcome)
         });
         let links = if visited.record.lists_links() { links.collect() } else { Vec::new() };
         Some((visited.record, links))

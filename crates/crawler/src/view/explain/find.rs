@@ -139,7 +139,7 @@ impl<S: Store> View<S> {
         Ok(match link {
             Some(link) => PathStep {
                 url: target.to_string(),
-                by: link.kind.clone(),
+                by: link.kind.to_string(),
                 text: some(&link.text),
                 rel: some(&link.rel),
                 outcome: Some(link.outcome.as_str()),

@@ -151,7 +151,7 @@ fn links_between_hosts_are_counted_and_the_strongest_kept() {
         links(&["http://a.test/", "http://a.test/", "http://a.test/"]),
     );
     let mut mail = link("mailto:someone@e.test", LinkOutcome::NotHttp);
-    mail.kind = "a".to_owned();
+    mail.kind = "a".into();
     crawl.store_page(page("http://c.test/", Some(200)), vec![mail]);
     // A page under noindex that may be followed: its links don't count.
     let noindex = PageRecord { indexed: false, ..page("http://n.test/", Some(200)) };

@@ -212,7 +212,7 @@ fn directive(text: &str) -> meta::DirectiveSource {
 fn link(to: &str, outcome: LinkOutcome) -> LinkRecord {
     LinkRecord {
         to: to.to_owned(),
-        kind: "a".to_owned(),
+        kind: "a".into(),
         rel: String::new(),
         text: "anchor".to_owned(),
         nofollow: outcome == LinkOutcome::RelNofollow,
