@@ -39,10 +39,10 @@ pub fn encode_links(links: &[LinkRecord]) -> Result<Vec<u8>, RecordError> {
     postcard::to_extend(links, begin(links)).map_err(RecordError::from)
 }
 
-/// The beginning of encoded links, with about as much room as they take.
+/// The beginning of encoded links, with capacity for about as many bytes as they take.
 pub(super) fn begin(links: &[LinkRecord]) -> Vec<u8> {
-    let room = links.iter().map(|link| link.to.len() + link.rel.len() + link.text.len() + 24);
-    let mut bytes = Vec::with_capacity(room.sum());
+    let sizes = links.iter().map(|link| link.to.len() + link.rel.len() + link.text.len() + 24);
+    let mut bytes = Vec::with_capacity(sizes.sum());
     bytes.push(FORMAT);
     bytes
 }

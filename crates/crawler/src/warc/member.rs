@@ -106,7 +106,9 @@ fn trailer(out: &mut Vec<u8>, sum: u32, length: usize) {
 /// Appends the parts as one deflate stream; returns their checksum.
 fn deflate(out: &mut Vec<u8>, parts: &[&[u8]], dense: bool) -> crc32fast::Hasher {
     let mut sum = crc32fast::Hasher::new();
-    parts.iter().for_each(|part| sum.update(part));
+    for part in parts {
+        sum.update(part);
+    }
     if dense {
         for block in parts.iter().flat_map(|part| part.chunks(BLOCK)) {
             stored_block(out, block, false);
