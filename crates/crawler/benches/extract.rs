@@ -65,7 +65,17 @@ fn real() -> Vec<Vec<u8>> {
 
 fn ours(body: &[u8], url: &Url, limits: &ExtractLimits, want_text: bool) -> usize {
     let content_type = Some("text/html; charset=utf-8");
-    extract(&ExtractInput { body, content_type, url, link_headers: &[], limits, want_text }).links.len()
+    extract(&ExtractInput {
+        body,
+        content_type,
+        url,
+        link_headers: &[],
+        limits,
+        want_text,
+        want_styles: false,
+    })
+    .links
+    .len()
 }
 
 /// Addresses, metas and title, addresses neither decoded nor resolved.
@@ -234,7 +244,15 @@ fn directives(c: &mut Criterion) {
     let without_metas = ExtractLimits { metas: 0, ..limits.clone() };
     let page = |body: &[u8], limits: &ExtractLimits| {
         let content_type = Some("text/html; charset=utf-8");
-        extract(&ExtractInput { body, content_type, url: &url, link_headers: &[], limits, want_text: false })
+        extract(&ExtractInput {
+            body,
+            content_type,
+            url: &url,
+            link_headers: &[],
+            limits,
+            want_text: false,
+            want_styles: false,
+        })
     };
     let judge = |page: &Extracted| {
         let sources = meta::Sources { headers: &headers, metas: &page.metas };

@@ -34,6 +34,7 @@ impl Answer<'_> {
             link_headers: &[],
             limits: &self.limits,
             want_text: false,
+            want_styles: false,
         };
         read(&input, &document, &agent())
     }

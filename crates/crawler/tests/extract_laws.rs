@@ -14,7 +14,15 @@ use url::Url;
 
 fn read_with(body: &[u8], content_type: Option<&str>, limits: &ExtractLimits, want_text: bool) -> Extracted {
     let url = Url::parse("http://e.example/d/p.html").unwrap();
-    extract(&ExtractInput { body, content_type, url: &url, link_headers: &[], limits, want_text })
+    extract(&ExtractInput {
+        body,
+        content_type,
+        url: &url,
+        link_headers: &[],
+        limits,
+        want_text,
+        want_styles: false,
+    })
 }
 
 fn read(html: &str) -> Extracted {
@@ -347,6 +355,7 @@ fn links_of_headers_come_first_and_resolve_against_the_response() {
         link_headers: &fields,
         limits: &ExtractLimits::default(),
         want_text: false,
+        want_styles: false,
     });
     let targets: Vec<_> = page.links.iter().map(|l| l.target.as_ref().unwrap().path()).collect();
     assert_eq!(targets, ["/d/c", "/x", "/b/1"]);

@@ -18,6 +18,7 @@ fn read(html: &str, url: &Url, want_text: bool) -> Extracted {
         link_headers: &[],
         limits: &ExtractLimits::default(),
         want_text,
+        want_styles: false,
     })
 }
 

@@ -22,6 +22,7 @@ fn positions(html: &str) -> Vec<(String, &'static str)> {
         link_headers: &[],
         limits: &ExtractLimits::default(),
         want_text: false,
+        want_styles: false,
     });
     let name = |position: Option<Position>| position.map_or("-", Position::name);
     page.links.iter().map(|l| (l.target.as_ref().unwrap().path()[1..].to_owned(), name(l.position))).collect()
@@ -53,6 +54,7 @@ fn hreflang_is_kept_with_its_link() {
         link_headers: &["</4>; rel=alternate; hreflang=it".to_owned()],
         limits: &ExtractLimits::default(),
         want_text: false,
+        want_styles: false,
     });
     let found: Vec<_> = page.links.iter().map(|l| (l.hreflang.as_deref(), l.position)).collect();
     let head = Some(Position::Head);

@@ -88,6 +88,7 @@ fn real_pages_give_what_the_ground_truth_has() {
             link_headers: &[],
             limits: &limits,
             want_text: false,
+            want_styles: false,
         });
         let mut differs = |what, found: &dyn std::fmt::Debug, expected: &dyn std::fmt::Debug| {
             differences.entry(what).or_default().push(format!("{host}{path}: {found:?}, not {expected:?}"));

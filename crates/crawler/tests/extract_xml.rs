@@ -33,6 +33,7 @@ fn readings_of(document: &Document, body: &str, limits: &ExtractLimits) -> Readi
         link_headers: &[],
         limits,
         want_text: true,
+        want_styles: false,
     };
     read(&input, document, &agent())
 }

@@ -525,6 +525,7 @@ fn tags(url: &CrawlUrl, at: Timestamp, record: &Record, rules: &AuditRules) -> O
         link_headers: &[],
         limits: &rules.limits,
         want_text: false,
+        want_styles: false,
     };
     let agent = &rules.page_agent;
     let readings = extract::read(&input, &document, agent);

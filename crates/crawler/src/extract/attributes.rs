@@ -28,13 +28,14 @@ pub(super) enum Attr {
     Role,
     Src,
     Srcset,
+    Style,
     Title,
     Type,
     XlinkHref,
     XmlLang,
 }
 
-const ATTRS: usize = 24;
+const ATTRS: usize = 25;
 const NAME_BYTES: usize = 16;
 
 /// Names a set of attributes.
@@ -90,6 +91,7 @@ impl Attr {
             b"role" => Attr::Role,
             b"src" => Attr::Src,
             b"srcset" => Attr::Srcset,
+            b"style" => Attr::Style,
             b"title" => Attr::Title,
             b"type" => Attr::Type,
             b"xlink:href" => Attr::XlinkHref,

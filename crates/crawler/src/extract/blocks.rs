@@ -223,6 +223,7 @@ mod tests {
             link_headers: &[],
             limits: &limits,
             want_text: true,
+            want_styles: false,
         });
         page.main.unwrap()
     }
@@ -306,6 +307,7 @@ mod tests {
             link_headers: &[],
             limits: &limits,
             want_text: true,
+            want_styles: false,
         });
         assert_eq!(page.main.unwrap().text, "ää");
     }

@@ -28,9 +28,38 @@ pub enum LinkKind {
     Media,
     /// `<form action>` whose method is GET.
     Form,
+    /// `@import` in a style sheet, a `<style>` element or a `style` attribute.
+    CssImport,
+    /// An address in an `@font-face` rule.
+    CssFont,
+    /// Any other address in a style: an image, as a rule.
+    CssImage,
 }
 
 impl LinkKind {
+    /// All kinds.
+    const ALL: [Self; 14] = [
+        Self::A,
+        Self::Area,
+        Self::Frame,
+        Self::Iframe,
+        Self::Link,
+        Self::Refresh,
+        Self::Img,
+        Self::Script,
+        Self::Source,
+        Self::Media,
+        Self::Form,
+        Self::CssImport,
+        Self::CssFont,
+        Self::CssImage,
+    ];
+
+    /// Returns the kind of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Returns the name in the page record: `a`, `area`, ...
     pub fn name(self) -> &'static str {
         match self {
@@ -45,6 +74,9 @@ impl LinkKind {
             LinkKind::Source => "source",
             LinkKind::Media => "media",
             LinkKind::Form => "form",
+            LinkKind::CssImport => "css_import",
+            LinkKind::CssFont => "css_font",
+            LinkKind::CssImage => "css_image",
         }
     }
 
@@ -54,6 +86,24 @@ impl LinkKind {
         match self {
             LinkKind::A | LinkKind::Area | LinkKind::Frame | LinkKind::Iframe | LinkKind::Refresh => true,
             LinkKind::Link => !rel.names_resource(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether such a link leads to a resource that the page needs to be shown: images, scripts, what a style names, media, and link
+    /// where `rel` names a style sheet, an icon, a manifest, or what is to be loaded beforehand.
+    pub fn is_resource(self, rel: &Rel) -> bool {
+        match self {
+            LinkKind::Img
+            | LinkKind::Script
+            | LinkKind::Source
+            | LinkKind::Media
+            | LinkKind::CssImport
+            | LinkKind::CssFont
+            | LinkKind::CssImage => true,
+            LinkKind::Link => {
+                rel.words().any(|word| SHOWN_RELS.iter().any(|known| word.eq_ignore_ascii_case(known)))
+            }
             _ => false,
         }
     }
@@ -117,6 +167,25 @@ const RESOURCE_RELS: [&str; 23] = [
     "openid.server",
     "openid.delegate",
 ];
+
+/// Those of them without which the page isn't shown as it should be. The others are hints, or addresses of services.
+const SHOWN_RELS: [&str; 10] = [
+    "stylesheet",
+    "icon",
+    "apple-touch-icon",
+    "apple-touch-icon-precomposed",
+    "apple-touch-startup-image",
+    "fluid-icon",
+    "mask-icon",
+    "preload",
+    "modulepreload",
+    "manifest",
+];
+
+/// As [`LinkKind::is_resource`], for a link as it was stored.
+pub fn is_resource(kind: &str, rel: &str) -> bool {
+    LinkKind::of_name(kind).is_some_and(|kind| kind.is_resource(&Rel::new(rel)))
+}
 
 /// Bytes of a `rel` value that are kept.
 const REL_BYTES: usize = 256;
@@ -199,5 +268,10 @@ impl Link {
     /// Returns whether the link leads to another page: see [`LinkKind::is_navigational`].
     pub fn is_navigational(&self) -> bool {
         self.kind.is_navigational(&self.rel)
+    }
+
+    /// Returns whether the link leads to a resource that the page needs to be shown: see [`LinkKind::is_resource`].
+    pub fn is_resource(&self) -> bool {
+        self.kind.is_resource(&self.rel)
     }
 }

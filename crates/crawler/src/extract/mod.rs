@@ -4,6 +4,7 @@ mod attributes;
 mod blocks;
 mod both;
 mod charset;
+mod css;
 mod document;
 mod element;
 mod fold;
@@ -38,9 +39,10 @@ mod xml;
 
 pub use blocks::MainText;
 pub use charset::{CharsetSource, Decoded, decode};
+pub use css::style_sheet;
 pub use document::{Basis, Document};
 pub use limits::{ExtractLimits, JSON_LD_BLOCK, LimitHit};
-pub use link::{Link, LinkKind, Position, Rel};
+pub use link::{Link, LinkKind, Position, Rel, is_resource};
 #[cfg(feature = "search")]
 pub(crate) use other_main::lines;
 pub use other_main::{has_other_text, other_main_text};
@@ -72,6 +74,8 @@ pub struct ExtractInput<'a> {
     pub limits: &'a ExtractLimits,
     /// Whether the visible text is wanted: it costs time.
     pub want_text: bool,
+    /// Whether the addresses in `<style>` elements and `style` attributes are wanted, as links: they cost time.
+    pub want_styles: bool,
 }
 
 /// Holds what a page says.
@@ -154,6 +158,7 @@ fn extract_both(
 fn begin<'l>(input: &ExtractInput<'l>) -> (PageSink<'l>, Vec<Link>) {
     let (links, schemes) = resolve::header_links(input.link_headers, input.url, input.limits);
     let mut page = PageSink::new(input.limits, input.want_text);
+    page.want_styles = input.want_styles;
     page.links_before = links.len();
     page.other_schemes = schemes;
     (page, links)

@@ -41,6 +41,7 @@ pub fn other_main_text(input: &ExtractInput<'_>, document: &Document) -> Option<
         content_type: Some("text/html; charset=utf-8"),
         link_headers: &[],
         want_text: true,
+        want_styles: false,
         ..*input
     };
     let page = extract(&page);
@@ -196,6 +197,7 @@ mod tests {
             link_headers: &[],
             limits: &limits,
             want_text: true,
+            want_styles: false,
         };
         other_main_text(&input, &document)
     }

@@ -81,6 +81,10 @@ pub(super) struct PageSink<'l> {
     pub(super) bad_json_ld: u32,
     json_ld_remaining: usize,
     pub(super) open_json_ld: Option<Vec<u8>>,
+    /// The addresses in styles are wanted.
+    pub(super) want_styles: bool,
+    /// The `<style>` element that is being read.
+    pub(super) open_style: Option<Vec<u8>>,
     pub(super) limits_hit: Vec<LimitHit>,
 }
 
@@ -113,6 +117,8 @@ impl<'l> PageSink<'l> {
             bad_json_ld: 0,
             json_ld_remaining: limits.json_ld_bytes,
             open_json_ld: None,
+            want_styles: false,
+            open_style: None,
             limits_hit: Vec::new(),
         }
     }
@@ -121,6 +127,7 @@ impl<'l> PageSink<'l> {
     pub(super) fn close(&mut self) {
         self.close_anchor();
         self.close_json_ld();
+        self.close_style();
         self.in_title = false;
     }
 
@@ -208,6 +215,12 @@ impl<'l> PageSink<'l> {
         }
     }
 
+    fn close_style(&mut self) {
+        if let Some(style) = self.open_style.take() {
+            self.add_style(&String::from_utf8_lossy(&style));
+        }
+    }
+
     fn close_json_ld(&mut self) {
         let Some(block) = self.open_json_ld.take() else { return };
         let Some(json) = json_ld(&block) else {
@@ -239,6 +252,7 @@ impl TagSink for PageSink<'_> {
     #[inline]
     fn wants(&self, element: Element) -> AttrSet {
         let wanted = Attr::wanted_of(element).with(Landmarks::wants(element));
+        let wanted = if self.want_styles { wanted.with(AttrSet::of(&[Attr::Style])) } else { wanted };
         if self.text.is_some() { wanted.with(VisibleText::wants()) } else { wanted }
     }
 
@@ -255,6 +269,9 @@ impl TagSink for PageSink<'_> {
         }
         if self.open_anchor.is_some() && tag.element.is(BLOCK) {
             self.anchor.part();
+        }
+        if self.want_styles {
+            self.add_style_of(tag.attributes);
         }
         match (tag.namespace, tag.element.kind) {
             (_, Kind::Other) => {}
@@ -278,6 +295,7 @@ impl TagSink for PageSink<'_> {
             Kind::A => self.close_anchor(),
             Kind::Title => self.in_title = false,
             Kind::Script => self.close_json_ld(),
+            Kind::Style => self.close_style(),
             _ if self.open_anchor.is_some() && element.is(BLOCK) => self.anchor.part(),
             _ => {}
         }
@@ -305,6 +323,11 @@ impl TagSink for PageSink<'_> {
             } else {
                 block.extend_from_slice(text);
             }
+        }
+        if within == Kind::Style
+            && let Some(style) = &mut self.open_style
+        {
+            style.extend_from_slice(text);
         }
         if let Some(visible) = &mut self.text {
             visible.text(text, within, self.landmarks.position());

@@ -78,6 +78,7 @@ impl Archive {
             link_headers: &[],
             limits: &self.limits,
             want_text: true,
+            want_styles: false,
         };
         match extract::read(&input, &document, &self.agent).page {
             Some(page) => page.main,

@@ -255,6 +255,7 @@ fn text(
                 link_headers: &[],
                 limits: &rules.limits,
                 want_text: true,
+                want_styles: false,
             };
             extract::other_main_text(&input, document)
                 .map_or((None, false), |(text, is_cut)| (Some(text), is_cut))
@@ -331,6 +332,7 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
         link_headers: &link_headers,
         limits: &rules.limits,
         want_text: rules.index,
+        want_styles: rules.resources,
     };
     extract::read(&input, document, &rules.agent)
 }

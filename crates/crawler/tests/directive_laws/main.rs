@@ -42,6 +42,7 @@ fn ours(page: &Page) -> Found {
             link_headers: &[],
             limits: &ExtractLimits::default(),
             want_text: false,
+            want_styles: false,
         },
         &document,
         &agent,

@@ -55,6 +55,7 @@ impl Check {
                     link_headers: &link_headers,
                     limits: &self.limits,
                     want_text: false,
+                    want_styles: false,
                 };
                 read(&input, &document, &self.agent)
             }
