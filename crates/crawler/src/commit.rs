@@ -39,6 +39,8 @@ pub struct Totals {
     pub requests: u64,
     /// Pages with status 2xx.
     pub pages: u64,
+    /// Resources of pages with status 2xx: images, scripts, style sheets.
+    pub resources: u64,
     /// Redirects.
     pub redirects: u64,
     /// Visits that found a page as it was before (status 304).
@@ -61,10 +63,22 @@ pub struct Totals {
 impl Totals {
     /// Adds what one visit counted.
     pub fn add(&mut self, more: &Self) {
-        let Self { requests, pages, redirects, unchanged, failed, skipped, bytes, indexed, archived, runs } =
-            more;
+        let Self {
+            requests,
+            pages,
+            resources,
+            redirects,
+            unchanged,
+            failed,
+            skipped,
+            bytes,
+            indexed,
+            archived,
+            runs,
+        } = more;
         self.requests += requests;
         self.pages += pages;
+        self.resources += resources;
         self.redirects += redirects;
         self.unchanged += unchanged;
         self.failed += failed;

@@ -24,6 +24,10 @@ pub enum ErrorKind {
     Dns,
     /// The page came, but reading it failed.
     Parse,
+    /// The head of the response says that its type isn't wanted: its body wasn't read. No failure, and never on record as one.
+    UnwantedType,
+    /// The same of its size.
+    UnwantedSize,
     /// Every address of the host is closed to this crawl.
     BlockedAddress,
     /// This machine is out of file descriptors, ports or memory for a connection: the host isn't at fault, and the same
@@ -63,6 +67,8 @@ impl ErrorKind {
             Self::Tls => "tls",
             Self::Dns => "dns",
             Self::Parse => "parse",
+            Self::UnwantedType => "unwanted_type",
+            Self::UnwantedSize => "unwanted_size",
             Self::BlockedAddress => "blocked_address",
             Self::Local => "local",
         }

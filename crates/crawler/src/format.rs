@@ -1,10 +1,13 @@
 //! The form of the database, and the key of its fingerprints.
 
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{Store, StoreError, Tree, Write};
 use crate::url::FingerprintKey;
 
-/// The form of the database that this version writes.
-pub const FORMAT: u32 = 2;
+/// The form of the database that this version writes. Form 3 has a fourth queue for each host, for resources of pages.
+pub const FORMAT: u32 = 3;
+
+/// The oldest form that this version reads. `crawl resume` makes the newest of it.
+const OLDEST: u32 = 2;
 
 /// Says why a database isn't read.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +18,7 @@ pub enum FormatError {
     Store(#[from] StoreError),
     /// The database has a form of another version.
     #[error(
-        "the database has format {found}, and this version of crawl reads format {FORMAT}; {}",
+        "the database has format {found}, and this version of crawl reads formats {OLDEST} to {FORMAT}; {}",
         if *.is_older { "`crawl repair DIR --out NEWDIR` converts it" } else { "a newer version of crawl reads it" }
     )]
     Other {
@@ -34,12 +37,22 @@ pub(crate) fn new_key() -> FingerprintKey {
     FingerprintKey(*hasher.finalize().as_bytes())
 }
 
+/// Makes the form of a database the newest, before anything of that form is written.
+pub(crate) fn renew<S: Store>(store: &S) -> Result<(), StoreError> {
+    let newest = FORMAT.to_string();
+    if store.get(Tree::Meta, b"format")?.as_deref() == Some(newest.as_bytes()) {
+        return Ok(());
+    }
+    store.commit(vec![Write::put(Tree::Meta, "format", newest)])
+}
+
 /// The key of an existing crawl, once its form is known to be ours.
 pub fn read_key<S: Store>(store: &S) -> Result<FingerprintKey, FormatError> {
     let found = store.get(Tree::Meta, b"format")?.unwrap_or_default();
     let found = String::from_utf8_lossy(&found).into_owned();
-    if found != FORMAT.to_string() {
-        let is_older = found.parse().is_ok_and(|found: u32| found < FORMAT);
+    let number = found.parse::<u32>().ok().filter(|number| number.to_string() == found);
+    if !number.is_some_and(|number| (OLDEST..=FORMAT).contains(&number)) {
+        let is_older = number.is_some_and(|found| found < OLDEST);
         return Err(FormatError::Other { found, is_older });
     }
     let key = store.get(Tree::Meta, b"fingerprint_key")?.unwrap_or_default();

@@ -54,6 +54,7 @@ pub mod url;
 pub mod view;
 pub mod visit;
 pub mod wacz;
+pub mod wanted;
 pub mod warc;
 
 #[cfg(test)]

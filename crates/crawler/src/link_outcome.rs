@@ -58,6 +58,8 @@ pub enum LinkOutcome {
     TrapPage,
     /// Removed by `crawl forget`.
     Forgotten,
+    /// Its MIME type isn't among `--types`, or it is a large media file or archive. What became of its URL, not of a link.
+    Type,
 }
 
 impl LinkOutcome {
@@ -90,11 +92,12 @@ impl LinkOutcome {
             Self::RedirectLoop => "redirect_loop",
             Self::TrapPage => "trap_page",
             Self::Forgotten => "forgotten",
+            Self::Type => "type",
         }
     }
 
     /// All outcomes.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Queued,
         Self::Seen,
         Self::Untested,
@@ -121,6 +124,7 @@ impl LinkOutcome {
         Self::RedirectLoop,
         Self::TrapPage,
         Self::Forgotten,
+        Self::Type,
     ];
 
     /// The outcome of this name.
@@ -129,7 +133,7 @@ impl LinkOutcome {
     }
 
     /// What the settings of a crawl leave out, which a later run with others may judge again.
-    pub const BY_SETTINGS: [Self; 16] = [
+    pub const BY_SETTINGS: [Self; 17] = [
         Self::Resource,
         Self::OtherHost,
         Self::OtherPath,
@@ -146,6 +150,7 @@ impl LinkOutcome {
         Self::TrapQuery,
         Self::TrapShape,
         Self::TrapSame,
+        Self::Type,
     ];
 
     /// The keys of the settings that leave such a URL out; none where they don't decide it.
@@ -153,7 +158,7 @@ impl LinkOutcome {
         match self {
             Self::Resource => &["scope.resources"],
             Self::OtherHost | Self::OtherPath | Self::Pattern => {
-                &["scope.mode", "scope.include", "scope.exclude"]
+                &["scope.mode", "scope.include", "scope.exclude", "scope.resource_hosts"]
             }
             Self::TooDeep => &["limits.max_depth"],
             Self::TooLong => &["limits.max_url_length"],
@@ -168,6 +173,7 @@ impl LinkOutcome {
             Self::TrapQuery => &["traps.query_variants"],
             Self::TrapShape => &["traps.shape_variants"],
             Self::TrapSame => &["traps.same_pages"],
+            Self::Type => &["scope.types", "limits.max_media"],
             _ => &[],
         }
     }

@@ -34,6 +34,19 @@ pub enum ScopeMode {
     Any,
 }
 
+/// Which hosts the resources of a page may be on, besides those that belong to the crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceHosts {
+    /// The page's own. The default.
+    #[default]
+    Host,
+    /// Those of the page's registrable domain.
+    Domain,
+    /// Every host.
+    Any,
+}
+
 /// The crawl's boundary.
 #[derive(Debug)]
 pub struct Scope {
@@ -45,6 +58,7 @@ pub struct Scope {
     exclude: RegexSet,
     max_depth: Option<u32>,
     max_url_length: usize,
+    resource_hosts: ResourceHosts,
     forgotten: Forgotten,
 }
 
@@ -68,8 +82,15 @@ impl Scope {
             exclude: set("--exclude", exclude)?,
             max_depth,
             max_url_length,
+            resource_hosts: ResourceHosts::default(),
             forgotten: Forgotten::default(),
         })
+    }
+
+    /// Sets which hosts the resources of a page may be on.
+    #[must_use]
+    pub fn with_resource_hosts(self, resource_hosts: ResourceHosts) -> Self {
+        Self { resource_hosts, ..self }
     }
 
     /// Keeps out what a user had removed, whatever else is said of it.
@@ -112,19 +133,10 @@ impl Scope {
 
     /// Returns why a URL stays outside; none lets it in.
     pub fn judge(&self, url: &CrawlUrl, depth: u32) -> Option<LinkOutcome> {
-        if self.forgotten.has(url.as_str()) {
-            return Some(LinkOutcome::Forgotten);
+        if let Some(outcome) = self.judge_alone(url) {
+            return Some(outcome);
         }
-        if url.as_str().len() > self.max_url_length {
-            return Some(LinkOutcome::TooLong);
-        }
-        let inside = match self.mode {
-            ScopeMode::Any => true,
-            ScopeMode::Host => self.hosts.contains(url.host()),
-            ScopeMode::Domain => self.domains.contains(domain(url.host())),
-            ScopeMode::Prefix => self.prefixes.iter().any(|prefix| url.as_str().starts_with(&**prefix)),
-        };
-        if !inside {
+        if !self.is_inside(url) {
             return Some(if self.mode == ScopeMode::Prefix {
                 LinkOutcome::OtherPath
             } else {
@@ -137,6 +149,40 @@ impl Scope {
             return Some(LinkOutcome::Pattern);
         }
         self.max_depth.is_some_and(|most| depth > most).then_some(LinkOutcome::TooDeep)
+    }
+
+    /// As [`Scope::judge`], for a resource of a page on the host `of`: it belongs to its page, whatever its path and depth, and
+    /// `--include` doesn't concern it.
+    pub fn judge_resource(&self, url: &CrawlUrl, of: &str) -> Option<LinkOutcome> {
+        if let Some(outcome) = self.judge_alone(url) {
+            return Some(outcome);
+        }
+        let is_near = match self.resource_hosts {
+            ResourceHosts::Host => url.host() == of,
+            ResourceHosts::Domain => domain(url.host()) == domain(of),
+            ResourceHosts::Any => true,
+        };
+        if !is_near && !self.is_inside(url) {
+            return Some(LinkOutcome::OtherHost);
+        }
+        self.exclude.is_match(url.as_str()).then_some(LinkOutcome::Pattern)
+    }
+
+    /// What keeps any URL out, wherever it lies.
+    fn judge_alone(&self, url: &CrawlUrl) -> Option<LinkOutcome> {
+        if self.forgotten.has(url.as_str()) {
+            return Some(LinkOutcome::Forgotten);
+        }
+        (url.as_str().len() > self.max_url_length).then_some(LinkOutcome::TooLong)
+    }
+
+    fn is_inside(&self, url: &CrawlUrl) -> bool {
+        match self.mode {
+            ScopeMode::Any => true,
+            ScopeMode::Host => self.hosts.contains(url.host()),
+            ScopeMode::Domain => self.domains.contains(domain(url.host())),
+            ScopeMode::Prefix => self.prefixes.iter().any(|prefix| url.as_str().starts_with(&**prefix)),
+        }
     }
 }
 
@@ -204,6 +250,30 @@ mod tests {
         ] {
             assert_eq!(inside(mode, target), expected, "{mode:?} {target}");
         }
+    }
+
+    #[test]
+    fn resources_belong_to_the_host_of_their_page() {
+        use LinkOutcome::{OtherHost, Pattern, TooLong};
+        use ResourceHosts::{Any, Domain, Host};
+        let long = format!("http://www.shop.co.uk/{}", "x".repeat(100));
+        for (hosts, target, expected) in [
+            (Host, "http://www.shop.co.uk/i.png", None),
+            (Host, "https://www.shop.co.uk:8443/i.png", None),
+            (Host, "http://cdn.shop.co.uk/i.png", Some(OtherHost)),
+            (Domain, "http://cdn.shop.co.uk/i.png", None),
+            (Domain, "http://other.co.uk/i.png", Some(OtherHost)),
+            (Any, "http://other.co.uk/i.png", None),
+            (Any, "http://other.co.uk/i.pdf", Some(Pattern)),
+            (Any, &long, Some(TooLong)),
+        ] {
+            let scope = scope(ScopeMode::Prefix, &["/a/"], &[r"\.pdf$"]).with_resource_hosts(hosts);
+            assert_eq!(scope.judge_resource(&url(target), "www.shop.co.uk"), expected, "{hosts:?} {target}");
+        }
+        let page = "elsewhere.test";
+        let scope = scope(ScopeMode::Host, &[], &[]);
+        assert_eq!(scope.judge_resource(&url("http://www.shop.co.uk/i"), page), None, "a host of the crawl");
+        assert_eq!(scope.judge_resource(&url("http://elsewhere.test/i"), page), None, "the page's own");
     }
 
     #[test]

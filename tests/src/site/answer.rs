@@ -17,6 +17,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// How long the server thinks before it answers.
     pub delay: Duration,
+    /// The status of the answer to HEAD, where that isn't the same.
+    pub head_status: Option<u16>,
     /// What the answer says about robots, when it is one for `/robots.txt` with rules in it.
     pub rules: Option<Rules>,
 }
@@ -24,7 +26,14 @@ pub struct Answer {
 impl Answer {
     /// An answer without a body.
     pub fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Vec::new(), delay: Duration::ZERO, rules: None }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Vec::new(),
+            delay: Duration::ZERO,
+            head_status: None,
+            rules: None,
+        }
     }
 
     /// An HTML page.
@@ -53,6 +62,12 @@ impl Answer {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Answers HEAD with another status, and without the fields.
+    #[must_use]
+    pub fn head_status(self, status: u16) -> Self {
+        Self { head_status: Some(status), ..self }
     }
 
     /// Lets the server think first.

@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand, as little as the tests need: `GET` without a body, persistent connections.
+//! HTTP/1.1 by hand, as little as the tests need: `GET` and `HEAD` without a body, persistent connections.
 
 use std::fmt::Write as _;
 use std::io;
@@ -76,6 +76,7 @@ fn as_sent(head: &str) -> Vec<u8> {
 pub(super) async fn write(
     stream: &mut TcpStream,
     answer: &Answer,
+    with_body: bool,
     record: impl FnOnce(Instant, bool),
 ) -> io::Result<()> {
     let mut bytes = format!("HTTP/1.1 {} Test\r\nContent-Length: {}\r\n", answer.status, answer.body.len());
@@ -84,7 +85,9 @@ pub(super) async fn write(
     }
     bytes.push_str("\r\n");
     let mut bytes = as_sent(&bytes);
-    bytes.extend_from_slice(&answer.body);
+    if with_body {
+        bytes.extend_from_slice(&answer.body);
+    }
     let last = bytes.len().saturating_sub(1024);
     let begun = stream.write_all(&bytes[..last]).await;
     record(Instant::now(), begun.is_ok());

@@ -186,10 +186,14 @@ async fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     while let Some(head) = connection::read(&mut stream).await? {
         let host = head.field("host").unwrap_or_default().to_owned();
-        let answer = shared.answer(&host, &head.path);
+        let mut answer = shared.answer(&host, &head.path);
+        let is_head = head.method == "HEAD";
+        if let Some(status) = answer.head_status.filter(|_| is_head) {
+            answer = Answer::status(status);
+        }
         think(answer.delay).await;
         let record = |end, whole| shared.record(head, &host, &answer, end, whole);
-        connection::write(&mut stream, &answer, record).await?;
+        connection::write(&mut stream, &answer, !is_head, record).await?;
     }
     Ok(())
 }

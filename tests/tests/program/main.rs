@@ -24,6 +24,7 @@ mod plan;
 mod rebinding;
 mod recrawl;
 mod rejudge;
+mod resources;
 mod robot_directives;
 mod robots_change;
 mod robots_fields;

@@ -25,6 +25,7 @@ use crate::sorter::{self, Sorted};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 use crate::visit::{self, PageRules, ReadPool, Visited};
+use crate::wanted::Wanted;
 use crate::warc::{self, Reader, Record};
 
 /// What the database says of one place in the archive.
@@ -113,7 +114,7 @@ pub(super) fn judge<S: Store>(
     captures: &mut Captures,
     sealed: &mut Check,
 ) -> Result<Vec<Check>, AuditError> {
-    let reading = Reading::new(rules);
+    let reading = Reading::new(rules, runs);
     let mut derived = Derived::new();
     let mut places = places(store, runs, rules, &mut derived)?.peekable();
     let mut records = Check::new(
@@ -452,7 +453,9 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(rules: &'a AuditRules) -> Self {
+    fn new(rules: &'a AuditRules, runs: &[Run]) -> Self {
+        let settings = runs.iter().filter_map(|run| run.settings.as_ref());
+        let fetches_resources = settings.chain([&rules.settings]).any(|settings| settings.scope.resources);
         let pages = PageRules {
             index: false,
             agent: rules.page_agent.clone(),
@@ -463,7 +466,8 @@ impl<'a> Reading<'a> {
             select_limits: SelectLimits::default(),
             sitemap_limits: SitemapLimits::default(),
             archive: false,
-            resources: false,
+            resources: fetches_resources,
+            wanted: Wanted::default(),
             key: rules.key,
             closes_unread_head: rules.closes_unread_head(),
             read_pool: ReadPool::default(),

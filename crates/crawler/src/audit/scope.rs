@@ -12,10 +12,10 @@ use regex::Regex;
 use super::requests::Place;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, LISTED};
-use crate::config::{ScopeMode, Settings};
+use crate::config::{ResourceHosts, ScopeMode, ScopeSettings, Settings};
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, Decision, Layer, Reason, RepairRecord, RequestMade, SitemapRecord};
+use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
 use crate::sorter::{self, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -30,6 +30,14 @@ const IS_SUCCESS: u8 = 1;
 const IS_OUTSIDE: u8 = 2;
 /// An entry that doesn't say whether a page was asked for or a sitemap.
 const MAY_BE_SITEMAP: u8 = 4;
+/// No settings let it be fetched even as a resource of a page: what it is excluded by concerns those too.
+const IS_BARRED: u8 = 8;
+/// Its host doesn't belong to the crawl.
+const IS_ELSEWHERE: u8 = 16;
+
+/// Flags of a page.
+const IS_ERROR: u8 = 1;
+const IS_RESOURCE: u8 = 2;
 
 /// What came of reading the ledger.
 pub(super) struct Judged {
@@ -56,12 +64,55 @@ impl<'a> Bounds<'a> {
 
     /// Whether a URL belongs to the crawl, whatever its depth.
     fn holds(&self, url: &CrawlUrl, roots: &Roots) -> bool {
-        let text = url.as_str();
-        let matches = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(text));
-        text.len() <= self.settings.limits.max_url_length
-            && roots.hold(self.settings.scope.mode, url)
-            && (self.include.is_empty() || matches(&self.include))
-            && !matches(&self.exclude)
+        roots.hold(self.settings.scope.mode, url)
+            && (self.include.is_empty() || matches(&self.include, url))
+            && !self.excludes(url)
+    }
+
+    /// Whether a URL is kept out as a page and as a resource of one.
+    fn excludes(&self, url: &CrawlUrl) -> bool {
+        url.as_str().len() > self.settings.limits.max_url_length || matches(&self.exclude, url)
+    }
+
+    /// Whether a URL may be fetched as a resource of a page on this host.
+    fn holds_resource(&self, url: &CrawlUrl, of: &str, roots: &Roots) -> bool {
+        let ScopeSettings { mode, resources, resource_hosts, .. } = &self.settings.scope;
+        *resources
+            && !self.excludes(url)
+            && (roots.hold(*mode, url) || is_near(*resource_hosts, url.host(), of))
+    }
+}
+
+fn matches(patterns: &[Regex], url: &CrawlUrl) -> bool {
+    patterns.iter().any(|pattern| pattern.is_match(url.as_str()))
+}
+
+/// Whether the resources of a page on the host `of` may be on this host, whether it belongs to the crawl or not.
+fn is_near(hosts: ResourceHosts, host: &str, of: &str) -> bool {
+    match hosts {
+        ResourceHosts::Host => host == of,
+        ResourceHosts::Domain => registrable(host) == registrable(of),
+        ResourceHosts::Any => true,
+    }
+}
+
+/// The narrowest setting that lets a resource in by the host of the page that names it; none where that page isn't stored.
+fn nearest<S: Store>(store: &S, resource: &PageRecord) -> Result<Option<ResourceHosts>, AuditError> {
+    let Some(via) = resource.via else { return Ok(None) };
+    let Some(page) = page_store::record_of(store, via.host, via.page)? else { return Ok(None) };
+    let (Ok(url), Ok(of)) = (CrawlUrl::parse(&resource.url), CrawlUrl::parse(&page.url)) else {
+        return Ok(None);
+    };
+    let all = [ResourceHosts::Host, ResourceHosts::Domain, ResourceHosts::Any];
+    Ok(all.into_iter().find(|hosts| is_near(*hosts, url.host(), of.host())))
+}
+
+/// The wider, the greater.
+fn rank(hosts: Option<ResourceHosts>) -> u8 {
+    match hosts {
+        Some(ResourceHosts::Host) => 0,
+        Some(ResourceHosts::Domain) => 1,
+        None | Some(ResourceHosts::Any) => 2,
     }
 }
 
@@ -263,7 +314,20 @@ impl<'a> Reading<'a> {
         if let Some(bounds) = self.known(self.begun)
             && !bounds.iter().rev().any(|bounds| bounds.holds(url, &self.roots))
         {
-            flags |= IS_OUTSIDE;
+            let via = entry.via.as_deref().and_then(|via| CrawlUrl::parse(via).ok());
+            let by_page = |of: &CrawlUrl| {
+                bounds.iter().any(|bounds| bounds.holds_resource(url, of.host(), &self.roots))
+            };
+            // Of what has no record nobody knows whether it was asked for as a resource: that its page may have had it is enough.
+            if !via.as_ref().is_some_and(by_page) {
+                flags |= IS_OUTSIDE;
+            }
+            if bounds.iter().all(|bounds| !bounds.settings.scope.resources || bounds.excludes(url)) {
+                flags |= IS_BARRED;
+            }
+            if !bounds.iter().any(|bounds| self.roots.hold(bounds.settings.scope.mode, url)) {
+                flags |= IS_ELSEWHERE;
+            }
         }
         let host = blake3::hash(entry.host.as_bytes());
         let run = (self.begun as u32).to_be_bytes();
@@ -276,9 +340,14 @@ impl<'a> Reading<'a> {
         for page in page_store::scan(store) {
             let page = page?;
             let record = page.record()?;
-            let is_error = u8::from(record.error.is_some());
+            let mut flags = if record.error.is_some() { IS_ERROR } else { 0 };
+            let mut near = None;
+            if record.resource {
+                flags |= IS_RESOURCE;
+                near = nearest(store, &record)?;
+            }
             let print = page.page.0.to_be_bytes();
-            self.sorter.push_parts(&[&print, &[PAGE, is_error], &record.depth.to_be_bytes()])?;
+            self.sorter.push_parts(&[&print, &[PAGE, flags, rank(near)], &record.depth.to_be_bytes()])?;
         }
         for pair in store.scan(Tree::Sitemaps, &[]) {
             let record = SitemapRecord::read(&pair?.1).map_err(AuditError::record(Tree::Sitemaps))?;
@@ -290,7 +359,8 @@ impl<'a> Reading<'a> {
         let sorter = std::mem::replace(&mut self.sorter, self.rules.sorter());
         let mut of: Option<Fingerprint> = None;
         let (mut page, mut is_sitemap) = (None, false);
-        let mut pages = Pages { by_run: vec![0; self.begun + 1], by_host: self.rules.sorter() };
+        let by_run = vec![0; self.begun + 1];
+        let mut pages = Pages { resources_by_run: by_run.clone(), by_run, by_host: self.rules.sorter() };
         for record in sorter.sorted()? {
             let record = record?;
             let print = Fingerprint(sorter::number(&record, 0, 8));
@@ -299,8 +369,9 @@ impl<'a> Reading<'a> {
             }
             match record.get(8) {
                 Some(&PAGE) => {
-                    let depth = sorter::number(&record, 10, 4) as u32;
-                    page = Some((depth, record.get(9) == Some(&1)));
+                    let flags = record.get(9).copied().unwrap_or_default();
+                    let near = record.get(10).copied().unwrap_or_default();
+                    page = Some(Requested { depth: sorter::number(&record, 11, 4) as u32, flags, near });
                 }
                 Some(&SITEMAP) => is_sitemap = true,
                 _ => {
@@ -312,7 +383,13 @@ impl<'a> Reading<'a> {
                         continue;
                     }
                     self.judge_request(store, run, flags, place, page)?;
-                    if flags & IS_SUCCESS != 0 && matches!(page, Some((_, false))) {
+                    if flags & IS_SUCCESS != 0
+                        && let Some(page) = page.filter(|page| page.flags & IS_ERROR == 0)
+                    {
+                        if page.is_resource() {
+                            pages.count_resource(run);
+                            continue;
+                        }
                         pages.count(run, place, rest.get(5 + Place::BYTES..).unwrap_or_default())?;
                     }
                 }
@@ -328,7 +405,7 @@ impl<'a> Reading<'a> {
         run: usize,
         flags: u8,
         place: Place,
-        page: Option<(u32, bool)>,
+        page: Option<Requested>,
     ) -> Result<(), AuditError> {
         let Some(bounds) = self.known(run) else {
             self.scope.unbound += 1;
@@ -338,13 +415,25 @@ impl<'a> Reading<'a> {
         let most = bounds.iter().map(|bounds| bounds.settings.limits.max_depth);
         // None is no limit, which is more than any.
         let most = most.max_by_key(|most| most.map_or(u64::from(u32::MAX) + 1, u64::from)).flatten();
+        let is_outside = match page.filter(Requested::is_resource) {
+            // Within the crawl's hosts, or as near to its page as the settings of a run allow.
+            Some(page) => {
+                let is_near = bounds.iter().any(|bounds| {
+                    let scope = &bounds.settings.scope;
+                    scope.resources && page.near <= rank(Some(scope.resource_hosts))
+                });
+                flags & IS_BARRED != 0 || flags & IS_ELSEWHERE != 0 && !is_near
+            }
+            None => flags & IS_OUTSIDE != 0,
+        };
         self.scope.case();
-        if flags & IS_OUTSIDE != 0 {
+        if is_outside {
             let url = if self.scope.first.len() < LISTED { place.url(store)? } else { String::new() };
             let what = format!("requested in run {run}, whose settings exclude it");
             self.scope.lost_or_broken(self.repaired, &url, None, what);
         }
-        if let Some((depth, _)) = page {
+        // A resource belongs to its page, however deep that is.
+        if let Some(Requested { depth, .. }) = page.filter(|page| !page.is_resource()) {
             self.limits.case();
             if let Some(most) = most.filter(|most| depth > *most) {
                 let url = if self.limits.first.len() < LISTED { place.url(store)? } else { String::new() };
@@ -361,6 +450,19 @@ impl<'a> Reading<'a> {
             let bounds = self.bounds.get(run.checked_sub(1)?)?.as_ref()?;
             of(bounds.settings)
         };
+        let mut sum = 0;
+        for (run, count) in pages.resources_by_run.iter().enumerate() {
+            sum += count;
+            let Some(most) = limit(run, |settings| settings.limits.max_resources).filter(|_| *count > 0)
+            else {
+                continue;
+            };
+            self.limits.case();
+            if sum > most {
+                let what = format!("{sum} resources by its end; max_resources is {most}");
+                self.limits.broken(format!("run {run}"), None, what);
+            }
+        }
         let mut sum = 0;
         for (run, count) in pages.by_run.iter().enumerate() {
             sum += count;
@@ -395,14 +497,37 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// What is stored of a URL that was requested.
+#[derive(Clone, Copy)]
+struct Requested {
+    depth: u32,
+    flags: u8,
+    /// The [`rank`] of the narrowest setting that lets a resource in by its page's host.
+    near: u8,
+}
+
+impl Requested {
+    fn is_resource(&self) -> bool {
+        self.flags & IS_RESOURCE != 0
+    }
+}
+
 /// Visits that brought a page.
 struct Pages {
     by_run: Vec<u64>,
+    /// Resources of pages.
+    resources_by_run: Vec<u64>,
     /// The host, hashed; the run; the place in the ledger.
     by_host: Sorter,
 }
 
 impl Pages {
+    fn count_resource(&mut self, run: usize) {
+        if let Some(count) = self.resources_by_run.get_mut(run) {
+            *count += 1;
+        }
+    }
+
     fn count(&mut self, run: usize, place: Place, host: &[u8]) -> Result<(), AuditError> {
         if let Some(count) = self.by_run.get_mut(run) {
             *count += 1;

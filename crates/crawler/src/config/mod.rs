@@ -41,6 +41,6 @@ pub use settings::{
 };
 
 pub use crate::fetch::{ResolveError, ResolveRule};
-pub use crate::scope::ScopeMode;
+pub use crate::scope::{ResourceHosts, ScopeMode};
 pub use crate::trap::TrapSettings;
 pub use crate::units;

@@ -73,6 +73,9 @@ pub struct LimitSettings {
     /// Pages of one host. Default: none.
     #[serde(with = "units::limit")]
     pub max_pages_per_host: Option<u64>,
+    /// Images, scripts and other resources of the whole crawl; they don't count as pages. Default: none.
+    #[serde(with = "units::limit")]
+    pub max_resources: Option<u64>,
     /// Links from a seed to a page. Default: none.
     #[serde(with = "units::limit")]
     pub max_depth: Option<u32>,
@@ -85,6 +88,9 @@ pub struct LimitSettings {
     /// Bytes of one body, on the wire and decoded. Default: 10 MiB.
     #[serde(with = "units::size")]
     pub max_body: u64,
+    /// Bytes of a video, audio file, archive or disk image; a larger one isn't fetched. Default: 10 MiB.
+    #[serde(with = "units::size_limit")]
+    pub max_media: Option<u64>,
     /// Bytes of one response's header section. Default: 64 KiB.
     #[serde(with = "units::size")]
     pub max_header_bytes: u64,
@@ -112,10 +118,12 @@ impl Default for LimitSettings {
         Self {
             max_pages: None,
             max_pages_per_host: None,
+            max_resources: None,
             max_depth: None,
             max_time: None,
             max_bytes: None,
             max_body: 10 << 20,
+            max_media: Some(10 << 20),
             max_header_bytes: 64 << 10,
             max_header_count: 100,
             max_robots: 500 << 10,

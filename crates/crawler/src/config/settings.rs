@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Contact;
 use super::reading::{PageSettings, SitemapSettings};
 use super::requests::{FetchSettings, LimitSettings, PaceSettings};
-use crate::scope::{PatternError, Scope, ScopeMode};
+use crate::scope::{PatternError, ResourceHosts, Scope, ScopeMode};
 use crate::trap::TrapSettings;
 use crate::units;
 
@@ -177,6 +177,10 @@ pub struct ScopeSettings {
     pub exclude: Vec<String>,
     /// Whether images, scripts, style sheets and other resources are fetched as well. Default: no.
     pub resources: bool,
+    /// Which hosts the resources of a page may be on, besides those that belong to the crawl. Default: host, the page's own.
+    pub resource_hosts: ResourceHosts,
+    /// MIME types of which a response must have one, as globs; empty: all. Default: empty.
+    pub types: Vec<String>,
     /// Whether the sitemaps that robots.txt names, and `/sitemap.xml`, are read for URLs. Default: no.
     pub sitemaps: bool,
 }
@@ -276,7 +280,8 @@ pub struct ExtractRule {
 
 /// The boundary without seeds.
 pub fn scope(settings: &Settings) -> Result<Scope, PatternError> {
-    let ScopeSettings { mode, include, exclude, .. } = &settings.scope;
+    let ScopeSettings { mode, include, exclude, resource_hosts, .. } = &settings.scope;
     let limits = &settings.limits;
-    Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)
+    let scope = Scope::new(*mode, include, exclude, limits.max_depth, limits.max_url_length)?;
+    Ok(scope.with_resource_hosts(*resource_hosts))
 }

@@ -59,7 +59,8 @@ fn every_variable_is_read() {
         "seed" | "out" | "fetch.resolve_file" => "",
         "agent.product" => "SuperRobot/1.0",
         "agent.contact" => "ann@example.org",
-        "scope.mode" => "domain",
+        "scope.mode" | "scope.resource_hosts" => "domain",
+        "scope.types" => "text/*,application/pdf",
         "robots.dialect" => "strictest",
         "scope.include" | "scope.exclude" => "/a/ /b/",
         "scope.resources" | "scope.sitemaps" | "pace.per_ip" => "yes",
@@ -71,6 +72,7 @@ fn every_variable_is_read() {
         | "pace.max_rate"
         | "limits.max_pages"
         | "limits.max_pages_per_host"
+        | "limits.max_resources"
         | "limits.max_depth"
         | "fetch.retries" => "7",
         "limits.max_bytes" | "limits.max_body" => "7MiB",
@@ -400,11 +402,15 @@ fn any_settings() -> impl Strategy<Value = Settings> {
                     include: scope.1.clone(),
                     exclude: scope.1,
                     resources: scope.2,
+                    resource_hosts: if scope.2 { ResourceHosts::Domain } else { ResourceHosts::Any },
+                    types: vec!["text/*".to_owned()],
                     sitemaps: !scope.2,
                 },
                 limits: LimitSettings {
                     max_pages,
                     max_pages_per_host,
+                    max_resources: max_pages,
+                    max_media: max_bytes,
                     max_depth,
                     max_time: max_time.map(Duration::from_secs),
                     max_bytes,

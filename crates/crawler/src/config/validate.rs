@@ -11,6 +11,7 @@ use super::agent::Product;
 use super::error::ConfigError;
 use super::origin::Places;
 use super::settings::Settings;
+use crate::wanted::TypeGlobs;
 
 /// Longest duration taken; times stay far from the ends of the calendar.
 const YEAR: Duration = Duration::from_hours(366 * 24);
@@ -97,7 +98,9 @@ fn numbers(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> 
         ("pace.max_bandwidth", pace.max_bandwidth.unwrap_or(1), 1, 1 << 40),
         ("limits.max_pages", limits.max_pages.unwrap_or(1), 1, u64::MAX),
         ("limits.max_pages_per_host", limits.max_pages_per_host.unwrap_or(1), 1, u64::MAX),
+        ("limits.max_resources", limits.max_resources.unwrap_or(1), 1, u64::MAX),
         ("limits.max_bytes", limits.max_bytes.unwrap_or(1), 1, u64::MAX),
+        ("limits.max_media", limits.max_media.unwrap_or(1), 1, 1 << 40),
         ("limits.max_body", limits.max_body, 1, 1 << 40),
         ("limits.max_header_bytes", limits.max_header_bytes, 1 << 10, 16 << 20),
         ("limits.max_header_count", limits.max_header_count as u64, 10, 10_000),
@@ -170,6 +173,7 @@ fn reading(settings: &Settings, least: &Settings) -> impl Iterator<Item = (&'sta
 }
 
 fn scope(settings: &Settings, places: &Places<'_>) -> Result<(), ConfigError> {
+    TypeGlobs::new(&settings.scope.types).map_err(|error| places.refuse("scope.types", error))?;
     let lists = [("scope.include", &settings.scope.include), ("scope.exclude", &settings.scope.exclude)];
     for (path, patterns) in lists {
         for pattern in patterns {

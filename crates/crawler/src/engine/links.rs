@@ -4,7 +4,7 @@ use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, FingerprintSet, Lease, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, FingerprintSet, Lease, Marks, QueuedUrl, Via};
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
@@ -21,6 +21,17 @@ pub(super) struct Bounds {
     pub(super) domains: Domains,
     /// URLs whose skip was entered, remembered so that a footer's links are entered once and not once a page.
     pub(super) skips: FingerprintSet,
+}
+
+impl Bounds {
+    /// Why a URL that was found on a page of the host `of` stays outside; none lets it in.
+    pub(super) fn judge(&self, url: &CrawlUrl, item: &QueuedUrl, of: &str) -> Option<LinkOutcome> {
+        if item.is_resource() {
+            self.scope.judge_resource(url, of)
+        } else {
+            self.scope.judge(url, item.depth)
+        }
+    }
 }
 
 /// What became of a link, or why it is held back.
@@ -83,21 +94,24 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let redirect = link.is_redirect();
         let depth = if redirect { item.depth } else { item.depth.saturating_add(1) };
         let mut queued = QueuedUrl::link(url, depth, Some(via));
+        if link.is_resource || redirect && item.is_resource() {
+            queued = queued.marked(Marks::RESOURCE);
+        }
         if redirect {
             queued.redirects = item.redirects.saturating_add(1);
-            queued.seed = item.seed;
-            if item.seed {
+            if item.is_seed() {
+                queued = queued.marked(Marks::SEED);
                 self.widen_scope(url, depth)?;
             }
         }
-        if let Some(outcome) = self.bounds.scope.judge(url, depth) {
+        if let Some(outcome) = self.bounds.judge(url, &queued, lease.url.host()) {
             return Ok(outcome.into());
         }
         let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
         };
-        let priority = if redirect { Priority::First } else { Priority::Link };
+        let priority = queued.priority();
         Ok(match self.frontier.admit(host, fingerprint, queued, priority, host == lease.host)? {
             Admitted::Queued => LinkOutcome::Queued.into(),
             Admitted::Seen => LinkOutcome::Seen.into(),
@@ -181,7 +195,8 @@ pub(super) fn layer_of(outcome: LinkOutcome) -> Layer {
         LinkOutcome::TooLong
         | LinkOutcome::TooManyRedirects
         | LinkOutcome::RedirectLoop
-        | LinkOutcome::TooDeep => Layer::Limit,
+        | LinkOutcome::TooDeep
+        | LinkOutcome::Type => Layer::Limit,
         outcome if outcome.is_trap() => Layer::Trap,
         _ => Layer::Scope,
     }

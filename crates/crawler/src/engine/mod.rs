@@ -44,7 +44,7 @@ use crate::clock::{Clock, Now};
 use crate::commit::{CommitError, Committer, Totals};
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, Opening, Permit, Via};
+use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, OpenQueues, Opening, Permit, Via, Work};
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::scope::Scope;
@@ -120,11 +120,14 @@ pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
 
 type Visit = (Permit, Result<Outcome, StoreError>);
 
+/// The leases of the visits under way.
+type Leases = HashMap<tokio::task::Id, Lease>;
+
 /// What is under way while the loop runs.
 struct Run<S> {
     visits: JoinSet<Visit>,
     /// The leases of the visits, for those that end without an outcome.
-    leases: HashMap<tokio::task::Id, Lease>,
+    leases: Leases,
     committing: Option<JoinHandle<Committing<S>>>,
     /// Why the run ends, once nothing new is begun.
     stopping: Option<End>,
@@ -301,6 +304,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     async fn start(&mut self, stop: &watch::Receiver<Stop>) -> Result<(), CommitError> {
         let now = self.clock.now();
         let run = self.settings.run.as_ref().map(|(run, _)| run.clone());
+        self.close_queues();
         self.enter_start(now)?;
         if let Some(run) = run {
             self.rejudge(&run, stop)?;
@@ -320,6 +324,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Does what the crawl is asked to do, or what a limit asks for: what is in flight is finished, or aborted.
     async fn heed(&mut self, asked: Stop, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
+        self.close_queues();
         if asked == Stop::Now {
             // The order to stop among them: the loop takes none once it has ended.
             while let Some(order) = self.steers.waiting() {
@@ -350,7 +355,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Leases what is ready, and spawns a visit for each permit.
     fn spawn_visits(&mut self, run: &mut Run<S>, now: Now) -> Result<(), CommitError> {
-        while run.stopping.is_none() && self.may_ask(run.visits.len(), now) {
+        while run.stopping.is_none() && self.may_ask(&run.leases, now) {
             let Some(permit) = self.frontier.lease(now)? else { break };
             let Some(permit) = self.still_in_scope(permit, now)? else { continue };
             let Some(permit) = self.unless_steered(permit, now) else { continue };
@@ -419,23 +424,44 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Whether one more visit may start now, as far as that doesn't hang on its host.
-    fn may_ask(&mut self, in_flight: usize, now: Now) -> bool {
+    fn may_ask(&mut self, in_flight: &Leases, now: Now) -> bool {
         self.has_capacity(in_flight) && self.gates.shortage.lets(now.mono) && self.quota_lets(now)
     }
 
-    /// Whether one more visit may start: each of those in flight may bring a page and its bytes.
-    fn has_capacity(&self, in_flight: usize) -> bool {
-        let EngineSettings { concurrency, max_pages, .. } = self.settings;
+    /// Whether one more visit may start: each of those in flight may bring a page, or a resource, and its bytes.
+    fn has_capacity(&self, in_flight: &Leases) -> bool {
+        let EngineSettings { concurrency, max_pages, max_resources, .. } = self.settings;
         !self.steers.now.paused
-            && in_flight < concurrency
+            && in_flight.len() < concurrency
             && self.group.bytes < PENDING_BYTES
             && self.context.pages.read_pool.has_capacity()
-            && max_pages.is_none_or(|most| self.totals.pages + (in_flight as u64) < most)
+            && (max_pages.is_none() && max_resources.is_none() || self.keeps_limits(in_flight))
+    }
+
+    /// Whether the limits hold, whatever those in flight and one more bring. Once one is reached, its queues are closed instead.
+    fn keeps_limits(&self, in_flight: &Leases) -> bool {
+        let EngineSettings { max_pages, max_resources, .. } = self.settings;
+        let is_resource = |lease: &&Lease| matches!(&lease.work, Work::Visit(item) if item.is_resource());
+        let resources = in_flight.values().filter(is_resource).count();
+        let pages = in_flight.len() - resources;
+        let keeps = |most: Option<u64>, have: u64, coming: usize| {
+            most.is_none_or(|most| have >= most || have + (coming as u64) < most)
+        };
+        keeps(max_pages, self.totals.pages, pages) && keeps(max_resources, self.totals.resources, resources)
+    }
+
+    /// Closes the queues for which a limit is reached.
+    fn close_queues(&mut self) {
+        let EngineSettings { max_pages, max_resources, .. } = self.settings;
+        let is_below = |most: Option<u64>, have: u64| most.is_none_or(|most| have < most);
+        let pages = is_below(max_pages, self.totals.pages);
+        let resources = is_below(max_resources, self.totals.resources);
+        self.frontier.set_open(OpenQueues { pages, resources });
     }
 
     /// When the loop has to look again, if nothing happens before.
     fn wake(&mut self, run: &Run<S>) -> Duration {
-        let may_lease = run.stopping.is_none() && self.has_capacity(run.visits.len());
+        let may_lease = run.stopping.is_none() && self.has_capacity(&run.leases);
         let ready = if may_lease { self.frontier.next_ready() } else { None };
         let held = [self.gates.quotas.until().map(|(until, _)| until), self.gates.shortage.until()];
         let ready = ready.map(|at| held.into_iter().flatten().fold(at, Duration::max));
@@ -447,7 +473,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn on_visit_done(
         &mut self,
         done: Result<(tokio::task::Id, Visit), tokio::task::JoinError>,
-        leases: &mut HashMap<tokio::task::Id, Lease>,
+        leases: &mut Leases,
     ) -> Result<(), CommitError> {
         match done {
             Ok((id, (permit, outcome))) => {
@@ -473,7 +499,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let over = |name: &str, most: Option<u64>, have: u64| {
             most.filter(|most| have >= *most).map(|most| format!("{name} {most}"))
         };
+        // The resources of those pages are still to be fetched.
+        let goes_on = self.settings.resources && self.frontier.open_queues().resources;
         over("max-pages", max_pages, self.totals.pages)
+            .filter(|_| !goes_on)
             .or_else(|| over("max-bytes", max_bytes, self.totals.bytes))
             .or_else(|| {
                 let patience = self.settings.local_patience.as_secs_f64();
@@ -485,9 +514,22 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             })
     }
 
-    /// The limit because of which hosts were skipped, if any were.
+    /// The limit because of which pages, hosts or resources were skipped, if any were.
     fn parked(&mut self) -> Result<Option<End>, StoreError> {
-        Ok(self.frontier.parked_for()?.map(End::Limit))
+        let EngineSettings { max_pages, max_resources, .. } = self.settings;
+        let open = self.frontier.open_queues();
+        let limit = match (max_pages, max_resources) {
+            (Some(most), _) if !open.pages => Some(format!("max-pages {most}")),
+            (_, Some(most)) if !open.resources && self.frontier.has_closed() => {
+                Some(format!("max-resources {most}"))
+            }
+            _ => None,
+        };
+        Ok(match limit {
+            Some(limit) => Some(limit),
+            None => self.frontier.parked_for()?,
+        }
+        .map(End::Limit))
     }
 
     fn summary(&mut self, end: End, now: Now) -> Result<Summary, StoreError> {

@@ -6,10 +6,11 @@ use super::links::layer_of;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Permit, Settlement, Work};
+use crate::frontier::{Permit, QueuedUrl, Settlement, Work};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
+use crate::url::CrawlUrl;
 
 /// Evidence of an entry for a URL that was queued before the settings excluded it.
 pub(super) const WAS_QUEUED: &str = "queued under earlier settings";
@@ -18,11 +19,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// Lets a permit through if the settings in force still let its URL in. Otherwise the URL leaves its queue, with an entry in
     /// the ledger, and nothing is asked for. A few microseconds.
     pub(super) fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
-        let lease = permit.lease();
+        let lease = permit.lease().clone();
         let (outcome, held) = match &lease.work {
-            Work::Visit(item) => match self.bounds.scope.judge(&lease.url, item.depth) {
+            Work::Visit(item) => match self.outside(&lease.url, item) {
                 Some(outcome) => (outcome, None),
-                None if item.seed => return Ok(Some(permit)),
+                None if item.is_seed() => return Ok(Some(permit)),
                 None => match by_form(&self.settings.traps, &lease.url, item.depth) {
                     Some(held) => (held.budget.outcome(), Some(held.evidence(&lease.url))),
                     None => return Ok(Some(permit)),
@@ -31,7 +32,6 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Work::Sitemap(_) if !self.bounds.scope.has_host(&lease.url) => (LinkOutcome::OtherHost, None),
             Work::Sitemap(_) | Work::RobotsFetch(_) => return Ok(Some(permit)),
         };
-        let lease = lease.clone();
         let fingerprint = lease.url.fingerprint(&self.key);
         match &lease.work {
             Work::Sitemap(sitemap) => {
@@ -55,5 +55,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let (not_before, wait) = lease.state.standing_wait();
         self.frontier.settle(permit, Settlement::finished(not_before, wait));
         Ok(None)
+    }
+
+    /// Why a queued URL stays outside by the settings in force.
+    fn outside(&mut self, url: &CrawlUrl, item: &QueuedUrl) -> Option<LinkOutcome> {
+        if !item.is_resource() {
+            return self.bounds.scope.judge(url, item.depth);
+        }
+        if !self.settings.resources {
+            return Some(LinkOutcome::Resource);
+        }
+        let page = item.via.and_then(|via| self.url_of(via)).and_then(|page| CrawlUrl::parse(&page).ok());
+        // Where its page isn't known any more it is judged as one of its own host.
+        self.bounds.judge(url, item, page.as_ref().unwrap_or(url).host())
     }
 }

@@ -13,8 +13,9 @@ use super::links::layer_of;
 use super::narrowed::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
+use crate::extract::is_resource;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, HostId, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, HostId, Marks, QueuedUrl, Via};
 use crate::page_store;
 use crate::record::{
     A_SEED, Decided, Decision, Evidence, JUDGED_BY, LinkOutcome, LinkRecord, PageRecord, Reason, RunSettings,
@@ -183,8 +184,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return Ok(Some(Way { own, item, is_redirect: false, barred: None }));
         };
         if page.redirect.as_deref() == Some(url.as_str()) {
-            let (redirects, seed) = self.chain_to(page)?;
-            let item = QueuedUrl { redirects, seed, ..QueuedUrl::link(url, page.depth, Some(at)) };
+            let (redirects, is_seed) = self.chain_to(page)?;
+            let mut item = QueuedUrl { redirects, ..QueuedUrl::link(url, page.depth, Some(at)) };
+            if is_seed {
+                item = item.marked(Marks::SEED);
+            }
+            if page.resource {
+                item = item.marked(Marks::RESOURCE);
+            }
             return Ok(Some(Way { own, item, is_redirect: true, barred: None }));
         }
         let is_open = |link: &&LinkRecord| {
@@ -199,10 +206,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if ways.peek().is_none() {
             return Ok(None);
         }
-        let is_page = |link: &LinkRecord| link.outcome != LinkOutcome::Resource;
-        let barred = if ways.clone().any(is_page) {
+        let is_shown = |link: &LinkRecord| is_resource(&link.kind, &link.rel);
+        let is_page = |link: &LinkRecord| link.outcome != LinkOutcome::Resource && !is_shown(link);
+        let leads_to_page = ways.clone().any(is_page);
+        let barred = if leads_to_page {
             None
-        } else if ways.all(|link| link.kind == "form") {
+        } else if !ways.any(is_shown) {
             Some(LinkOutcome::Resource)
         } else {
             // Which resources are images isn't on record: all of them keep out.
@@ -210,6 +219,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             is_barred.then_some(LinkOutcome::NoImageIndex)
         };
         let item = QueuedUrl::link(url, page.depth.saturating_add(1), Some(at));
+        let item = if leads_to_page { item } else { item.marked(Marks::RESOURCE) };
         Ok(Some(Way { own, item, is_redirect: false, barred }))
     }
 
@@ -273,14 +283,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             if u32::from(item.redirects) > self.settings.max_redirects {
                 return Ok(Now::LeftOut(LinkOutcome::TooManyRedirects, None));
             }
-            if item.seed {
+            if item.is_seed() {
                 self.widen_scope(url, item.depth)?;
             }
         }
-        if let Some(outcome) = self.bounds.scope.judge(url, item.depth) {
+        let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));
+        if let Some(outcome) = self.bounds.judge(url, &item, own.map_or(url.host(), |(name, _)| name)) {
             return Ok(Now::LeftOut(outcome, None));
         }
-        let own = own.as_ref().map(|(id, name)| (name.as_str(), *id));
         let host = match own {
             Some(own) => match self.host_within_budgets(own, &item, url)? {
                 Ok(host) => host,
@@ -288,10 +298,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             },
             None => self.frontier.host_id(url.host())?,
         };
-        let priority = if is_redirect || item.seed { Priority::First } else { Priority::Link };
+        let priority = item.priority();
         let fingerprint: Fingerprint = url.fingerprint(&self.key);
         // What was dropped from its queue is known, and neither waits nor was visited, or it wouldn't be among the skipped.
-        let has_been_queued = before.is_trap() || was_queued || item.seed;
+        let has_been_queued = before.is_trap() || before == LinkOutcome::Type || was_queued || item.is_seed();
         let held = match self.frontier.admit(host, fingerprint, item.clone(), priority, has_been_queued)? {
             Admitted::Queued | Admitted::Untested => None,
             Admitted::Held(held) => Some(held),

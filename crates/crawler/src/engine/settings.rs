@@ -33,6 +33,10 @@ pub struct EngineSettings {
     pub max_pages: Option<u64>,
     /// Pages of one host.
     pub max_pages_per_host: Option<u64>,
+    /// Whether resources of pages are fetched: a limit on pages doesn't end the run before they are.
+    pub resources: bool,
+    /// Resources of pages, over all hosts.
+    pub max_resources: Option<u64>,
     /// Time of this run.
     pub max_time: Option<Duration>,
     /// Bytes received over all hosts.

@@ -19,7 +19,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         queued: &QueuedUrl,
         url: &CrawlUrl,
     ) -> Result<Result<HostId, BudgetExceeded>, StoreError> {
-        if !queued.seed
+        if !queued.is_seed()
             && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
         {
             return Ok(Err(held));
@@ -30,7 +30,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(host) = self.frontier.known(url.host()) {
             return Ok(Ok(host));
         }
-        if !queued.seed
+        if !queued.is_seed()
             && let Some(held) = self.bounds.domains.judge(&self.settings.traps, url.host())
         {
             return Ok(Err(held));

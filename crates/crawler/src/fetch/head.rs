@@ -1,5 +1,6 @@
 //! The header section of a request, as sent and as archived.
 
+use hyper::Method;
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, FROM, HOST, HeaderMap, HeaderName, HeaderValue,
     TRANSFER_ENCODING, USER_AGENT,
@@ -68,9 +69,10 @@ pub(super) fn sent_url(url: &Url) -> Url {
 }
 
 /// Writes the request down in the form of HTTP/1.1.
-pub(super) fn written(url: &Url, fields: &HeaderMap) -> Vec<u8> {
+pub(super) fn written(method: &Method, url: &Url, fields: &HeaderMap) -> Vec<u8> {
     let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(b"GET ");
+    head.extend_from_slice(method.as_str().as_bytes());
+    head.push(b' ');
     head.extend_from_slice(url[Position::BeforePath..Position::AfterQuery].as_bytes());
     head.extend_from_slice(b" HTTP/1.1\r\n");
     let mut field = |name: &[u8], value: &[u8]| {
@@ -114,7 +116,7 @@ mod tests {
             RequestKind::Robots,
         );
         request.headers.push(("If-None-Match".to_owned(), "\"1\"".to_owned()));
-        let text = written(&request.url, &identity().fields(&request));
+        let text = written(&request.purpose.method(), &request.url, &identity().fields(&request));
         let expected = "GET /p?q HTTP/1.1\r\n\
             host: a.example:81\r\n\
             user-agent: SuperRobot/1.0 (+https://example.org/)\r\n\

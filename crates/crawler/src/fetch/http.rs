@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_ENCODING, HeaderMap};
-use hyper::{Request, Uri, Version};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use hyper::{Method, Request, Uri, Version};
 use hyper_util::client::legacy::connect::HttpInfo;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -31,6 +31,7 @@ use crate::causes::with_causes;
 use crate::clock::{instant, wall};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
+use crate::wanted::Unwanted;
 
 /// A robots.txt that grows by more than this factor to more than [`MIDDLE`] is refused.
 const MAX_ROBOTS_EXPANSION: u64 = 20;
@@ -83,11 +84,15 @@ impl HttpFetch {
         let judged = self.judge_head(status, &headers);
         progress.head = Some((status, headers));
         judged?;
-        let codings = decode::codings(encodings(answer.headers()))
+        let media = self.judge_wanted(request, &answer)?;
+        // An answer to HEAD has no body that would be coded.
+        let named = (request.purpose != RequestKind::Head).then(|| encodings(answer.headers()));
+        let codings = decode::codings(named.into_iter().flatten())
             .map_err(|error| FetchError::new(ErrorKind::Decode, &with_causes(&error)))?;
         let content_encoding = named_encoding(answer.headers());
 
         let limit = self.settings.body_limit(request.purpose);
+        let limit = media.as_ref().map_or(limit, |(most, _)| limit.min(*most));
         // A robots.txt is decoded beyond its limit, to see by how much it grows.
         let most = if request.purpose == RequestKind::Robots { limit.max(MIDDLE) } else { limit };
         let mut claim = Claim::new(&self.budget, length(answer.body()), most, codings.len())
@@ -97,6 +102,9 @@ impl HttpFetch {
             let (kind, detail) = classify(&error, Stage::Body);
             FetchError::new(kind, &detail)
         })?;
+        if let Some((_, unwanted)) = media.filter(|(most, _)| is_over && *most == limit) {
+            return Err(unwanted_error(&unwanted));
+        }
         let elapsed = instant() - progress.start;
         let is_coded = !codings.is_empty();
         let mut decoded = Decoded { body: wire_body.clone(), is_cut: false, taken: wire_body.len() };
@@ -112,7 +120,7 @@ impl HttpFetch {
         let (status, headers) = progress.head.take().unwrap_or_default();
         let (request_head, response_head) = match sent {
             Some(SentHeads { request, response }) => (request, Some(response)),
-            None => (written(&url, &fields), None),
+            None => (written(&request.purpose.method(), &url, &fields), None),
         };
         let truncated = match (is_over, is_cut) {
             (true, _) => Some(Truncation::WireLimit),
@@ -166,10 +174,11 @@ impl HttpFetch {
             if let Some(Err(blocked)) = literal.map(|addr| guard.check_literal(addr, host, aim.port)) {
                 return Err(FetchError::new(ErrorKind::BlockedAddress, &blocked.to_string()));
             }
+            let method = request.purpose.method();
             let (client, connections) = self.clients.get(&origin_of(url), aim.booked);
             progress.connections = Some(connections);
             let dial = Arc::new(Dial::new(aim));
-            let error = match outgoing(url, fields) {
+            let error = match outgoing(method, url, fields) {
                 Err(error) => {
                     // The request was never made.
                     progress.dial = None;
@@ -204,6 +213,25 @@ impl HttpFetch {
             }
             return Err(FetchError { stale, ..FetchError::new(kind, &detail) });
         }
+    }
+
+    /// Refuses a response of status 2xx whose head says that it isn't wanted. Gives the limit of a media file or an archive, with the words for
+    /// one that turns out to be larger.
+    fn judge_wanted(
+        &self,
+        request: &FetchRequest,
+        answer: &hyper::Response<Incoming>,
+    ) -> Result<Option<(u64, Unwanted)>, FetchError> {
+        if !request.purpose.is_of_choice() || !answer.status().is_success() {
+            return Ok(None);
+        }
+        let wanted = &self.settings.wanted;
+        let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let (path, length) = (request.url.path(), length(answer.body()).filter(|_| !request.is_seed));
+        wanted.judge(path, content_type, length).map_err(|unwanted| unwanted_error(&unwanted))?;
+        let media = wanted.media_limit(path, content_type).filter(|_| !request.is_seed);
+        let mime_type = content_type.map(str::to_owned);
+        Ok(media.map(|most| (most, Unwanted::Large { mime_type, length: None, most })))
     }
 
     fn judge_head(&self, status: u16, headers: &[(String, Vec<u8>)]) -> Result<(), FetchError> {
@@ -313,9 +341,19 @@ impl Progress {
     }
 }
 
+/// A response that its head refuses.
+fn unwanted_error(unwanted: &Unwanted) -> FetchError {
+    let kind = match unwanted {
+        Unwanted::Type(_) => ErrorKind::UnwantedType,
+        Unwanted::Large { .. } => ErrorKind::UnwantedSize,
+    };
+    FetchError::new(kind, &unwanted.to_string())
+}
+
 /// A request for the client.
-fn outgoing(url: &Url, fields: &HeaderMap) -> Result<Request<Empty<Bytes>>, ClientError> {
+fn outgoing(method: Method, url: &Url, fields: &HeaderMap) -> Result<Request<Empty<Bytes>>, ClientError> {
     let mut request = Request::new(Empty::new());
+    *request.method_mut() = method;
     *request.uri_mut() = url.as_str().parse::<Uri>()?;
     *request.headers_mut() = fields.clone();
     Ok(request)

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use hyper::Method;
 use url::Url;
 
 use crate::address::{AddressClass, Booked};
@@ -12,6 +13,10 @@ use crate::frontier::Permit;
 pub enum RequestKind {
     /// A page or any other document of the web.
     Page,
+    /// A resource of a page: an image, a script, a style sheet.
+    Resource,
+    /// The head of a document that may be large: the method is HEAD.
+    Head,
     /// A robots.txt file.
     Robots,
     /// A sitemap, a feed or a list of URLs.
@@ -21,12 +26,23 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
+    /// Returns the method of the request.
+    pub fn method(self) -> Method {
+        if self == Self::Head { Method::HEAD } else { Method::GET }
+    }
+
+    /// Returns whether an answer to it is judged by [`Wanted`](crate::wanted::Wanted).
+    pub(super) fn is_of_choice(self) -> bool {
+        matches!(self, Self::Page | Self::Resource)
+    }
+
     /// Returns the value of the Accept field.
     ///
     /// Source: the digest's 2.1 for robots.txt, RFC 9110 section 12.5.1 for the form.
     pub fn accept(self) -> &'static str {
         match self {
-            Self::Page => "text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
+            Self::Resource => "*/*",
+            Self::Page | Self::Head => "text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
             Self::Robots => "text/plain, */*;q=0.1",
             Self::Sitemap => "application/xml, text/xml, text/plain;q=0.9, */*;q=0.5",
             Self::SiteFile => "application/json, text/plain, */*;q=0.1",
@@ -34,7 +50,7 @@ impl RequestKind {
     }
 }
 
-/// One GET request. Made from a [`Permit`] and in no other way, so that none is sent that the frontier didn't lease:
+/// One request. Made from a [`Permit`] and in no other way, so that none is sent that the frontier didn't lease:
 ///
 /// ```compile_fail
 /// use crawler::fetch::{FetchRequest, RequestKind};
@@ -71,6 +87,8 @@ pub struct FetchRequest {
     /// The class of addresses that the host's name was answered with first in this crawl. The fetcher sets it with the first
     /// answer, and lets no other class through once it is set. Not used for hosts without a name.
     pub class: Arc<OnceLock<AddressClass>>,
+    /// The answer may be of any size: somebody names this very URL.
+    pub is_seed: bool,
     /// Where the host is booked; none lets the fetcher connect to any address of the host that is open.
     pub booked: Option<Booked>,
     permitted: Permitted,
@@ -89,6 +107,7 @@ impl FetchRequest {
             url,
             purpose,
             headers: Vec::new(),
+            is_seed: false,
             class: Arc::clone(&lease.class),
             booked: lease.booking.map(|booking| booking.at),
             permitted: Permitted,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::{OwnSeeds, RequestKind, ResolveRule};
+use crate::wanted::Wanted;
 
 /// How requests are made, and every limit on what comes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct FetchSettings {
     pub keeps_dns_answers: bool,
     /// Largest body in bytes, for the body as sent and for the body as decoded each. Default 10 MiB.
     pub max_body: u64,
+    /// Which pages and resources are read, by the heads of their responses. Default: all of them.
+    pub wanted: Wanted,
     /// Largest robots.txt in bytes, as decoded. Default 512,000.
     pub max_robots: u64,
     /// Largest sitemap in bytes, as sent and as decoded each. Default 50 MiB, as sitemaps.org has it.
@@ -73,6 +76,7 @@ impl FetchSettings {
             dns: Vec::new(),
             keeps_dns_answers: false,
             max_body: 10 << 20,
+            wanted: Wanted::default(),
             max_robots: 512_000,
             max_sitemap: 50 << 20,
             max_header_bytes: 64 << 10,
@@ -90,7 +94,7 @@ impl FetchSettings {
     /// Returns the largest body that is read for `purpose`, in bytes.
     pub fn body_limit(&self, purpose: RequestKind) -> u64 {
         match purpose {
-            RequestKind::Page => self.max_body,
+            RequestKind::Page | RequestKind::Resource | RequestKind::Head => self.max_body,
             RequestKind::Robots | RequestKind::SiteFile => self.max_robots,
             RequestKind::Sitemap => self.max_sitemap,
         }

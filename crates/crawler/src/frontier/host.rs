@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::form;
 use super::item::QueuedUrl;
+use super::priority::{OpenQueues, Priority, QUEUES};
 use super::queue::{Queue, QueueEnds};
 use super::seen::{Seen, SeenEnds};
 use super::state::{HostCounts, HostDelta, HostState};
@@ -18,22 +19,6 @@ use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
 use crate::url::{CrawlUrl, Fingerprint, Origin};
-
-/// Which of a host's queues a URL waits in. A lower one is leased first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Priority {
-    /// Seeds, redirect targets and repeated tries.
-    First = 0,
-    /// Links.
-    Link = 1,
-    /// Not tested against the seen set yet, since the host was asleep when they were found.
-    Untested = 2,
-}
-
-impl Priority {
-    /// All priorities, in the order of leasing.
-    pub const ALL: [Self; 3] = [Self::First, Self::Link, Self::Untested];
-}
 
 /// A request that a host owes to another host's robots.txt: a hop of its redirects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +64,7 @@ pub struct HostRecord {
     pub pace: HostPace,
     /// Counters.
     pub counts: HostCounts,
-    /// Ends of the three queues.
+    /// Ends of the queues of pages.
     pub queues: [QueueEnds; 3],
     /// Ends of the seen set.
     pub seen: SeenEnds,
@@ -92,12 +77,57 @@ pub struct HostRecord {
     /// The class of addresses that its name was answered with first: it is connected to no other one.
     #[serde(default)]
     pub address_class: Option<AddressClass>,
+    /// Ends of the queue of resources. Not in the form that blocks of idle hosts hold, which have it behind the hosts.
+    #[serde(skip)]
+    pub resources: QueueEnds,
 }
+
+/// A host's record as tree `hosts` holds it.
+#[derive(Serialize, Deserialize)]
+struct WholeRecord<R> {
+    #[serde(flatten)]
+    record: R,
+    #[serde(default)]
+    resources: QueueEnds,
+}
+
+impl HostRecord {
+    /// Reads a value of tree `hosts`.
+    pub fn read(value: &[u8]) -> Result<Self, serde_json::Error> {
+        let WholeRecord { record, resources } = serde_json::from_slice::<WholeRecord<Self>>(value)?;
+        Ok(Self { resources, ..record })
+    }
+
+    /// Writes it as a value of tree `hosts`.
+    pub fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&WholeRecord { record: self, resources: self.resources })
+    }
+
+    /// The ends of each queue, by [`Priority`].
+    pub fn all_queues(&self) -> [QueueEnds; QUEUES] {
+        let [first, link, untested] = self.queues;
+        [first, link, untested, self.resources]
+    }
+
+    /// URLs that wait.
+    pub fn queued(&self) -> u64 {
+        self.all_queues().iter().map(|ends| ends.tail.saturating_sub(ends.head)).sum()
+    }
+
+    /// True if a resource waits, or may be among what waits untested.
+    pub(super) fn may_hold_resources(&self) -> bool {
+        let waits = |ends: &QueueEnds| ends.tail > ends.head;
+        waits(&self.resources) || waits(&self.queues[Priority::Untested as usize])
+    }
+}
+
+/// How the reason begins for which a host is skipped that has brought enough pages. Its resources are still fetched.
+pub(super) const FULL: &str = "max-pages-per-host ";
 
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: Box<str>,
-    pub(crate) queues: [Queue; 3],
+    pub(crate) queues: [Queue; QUEUES],
     pub(crate) seen: Seen,
     pub(crate) groups: Groups,
     pub(crate) robots_fetches: VecDeque<RobotsFetch>,
@@ -195,7 +225,7 @@ impl Host {
     pub(crate) fn restore(record: &HostRecord, now: Now, boot: Option<Boot>) -> Self {
         let gap = Delay { length: Duration::from_millis(record.delay_ms), why: record.delay_reason };
         let mut host = Self::new(&record.host, gap);
-        for (queue, ends) in host.queues.iter_mut().zip(record.queues) {
+        for (queue, ends) in host.queues.iter_mut().zip(record.all_queues()) {
             *queue = Queue::restore(ends);
         }
         host.seen = Seen::restore(record.seen);
@@ -248,6 +278,7 @@ impl Host {
             groups: self.groups.stored(),
             folders: self.groups.stored_folders(),
             address_class: self.class.get().copied(),
+            resources: self.queues[Priority::Resource as usize].ends(),
         }
     }
 
@@ -328,11 +359,43 @@ impl Host {
         self.queues.iter().map(Queue::len).sum()
     }
 
-    pub(crate) fn has_work(&self) -> bool {
+    /// True if there is something to ask the host for, as far as the queues are open.
+    pub(crate) fn has_work(&self, open: OpenQueues) -> bool {
+        let takes = |priority: Priority| self.takes(priority, open);
         !self.robots_fetches.is_empty()
-            || (self.parked.is_none()
-                && !self.held
-                && (!self.sitemaps.is_empty() || self.queues.iter().any(|queue| !queue.is_empty())))
+            || (!self.held
+                && (takes(Priority::First) && !self.sitemaps.is_empty()
+                    || Priority::ALL
+                        .into_iter()
+                        .any(|each| takes(each) && !self.queues[each as usize].is_empty())))
+    }
+
+    /// Whether the host's next visit may be for a URL of this queue.
+    pub(crate) fn takes(&self, priority: Priority, open: OpenQueues) -> bool {
+        let (pages, resources) = (open.pages && self.parked.is_none(), open.resources && !self.is_closed());
+        match priority {
+            Priority::First | Priority::Link => pages,
+            // It may hold resources.
+            Priority::Untested => pages || resources,
+            Priority::Resource => resources,
+        }
+    }
+
+    /// True for a host that has brought enough pages. Its resources are still fetched.
+    pub(crate) fn is_full(&self) -> bool {
+        self.parked.as_deref().is_some_and(|reason| reason.starts_with(FULL))
+    }
+
+    /// True if a resource waits, or may be among what waits untested.
+    pub(crate) fn may_hold_resources(&self) -> bool {
+        [Priority::Resource, Priority::Untested]
+            .into_iter()
+            .any(|each| !self.queues[each as usize].is_empty())
+    }
+
+    /// True for a host that is skipped with all that it has.
+    fn is_closed(&self) -> bool {
+        self.parked.is_some() && !self.is_full()
     }
 
     pub(crate) fn push(&mut self, priority: Priority, url: QueuedUrl) {

@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 
 use super::host::Host;
 use super::idle_host::IdleHost;
+use super::priority::OpenQueues;
 use crate::ids::HostId;
 use crate::pace::DelayReason;
 use crate::url::FingerprintKey;
@@ -34,11 +35,24 @@ pub(super) struct Slot {
     pub(super) why: DelayReason,
     /// It is skipped for the rest of this process; of an idle host.
     pub(super) parked: bool,
+    /// It has brought enough pages, and may have resources; of an idle host.
+    pub(super) full: bool,
+    /// Nothing of what waits may be asked for: those queues are closed; of an idle host.
+    pub(super) closed: bool,
 }
 
 impl Slot {
-    const UNKNOWN: Self =
-        Self { host: None, name: 0, queued: 0, at: 0, stamp: 0, why: DelayReason::Configured, parked: false };
+    const UNKNOWN: Self = Self {
+        host: None,
+        name: 0,
+        queued: 0,
+        at: 0,
+        stamp: 0,
+        why: DelayReason::Configured,
+        parked: false,
+        full: false,
+        closed: false,
+    };
 
     /// The host, if it is in memory.
     pub(super) fn host(&self) -> Option<&Host> {
@@ -46,18 +60,20 @@ impl Slot {
     }
 
     /// Takes the host out of memory; what has to be known of it stays.
-    fn put_away(&mut self) -> Option<Box<Host>> {
+    fn put_away(&mut self, open: OpenQueues) -> Option<Box<Host>> {
         let host = self.host.take()?;
         self.queued = u32::try_from(host.queued()).unwrap_or(u32::MAX);
         self.at = seconds(host.not_before);
         self.why = host.wait.why;
-        self.parked = host.parked.is_some();
+        self.full = host.is_full();
+        self.parked = host.parked.is_some() && !(self.full && host.may_hold_resources());
+        self.closed = !host.has_work(open);
         Some(host)
     }
 
     /// True for an idle host with something to do.
     pub(super) fn has_idle_work(&self) -> bool {
-        self.host.is_none() && self.queued > 0 && !self.parked
+        self.host.is_none() && self.queued > 0 && !self.parked && !self.closed
     }
 }
 
@@ -196,18 +212,18 @@ impl Hosts {
     }
 
     /// Takes the host that [`Hosts::rotate`] gave last out of memory.
-    pub(super) fn take_rotated(&mut self) -> Option<(HostId, Box<Host>)> {
+    pub(super) fn take_rotated(&mut self, open: OpenQueues) -> Option<(HostId, Box<Host>)> {
         let id = self.in_memory.pop_back()?;
-        Some((id, self.slots[id.0 as usize].put_away()?))
+        Some((id, self.slots[id.0 as usize].put_away(open)?))
     }
 
     /// Takes these hosts out of memory, those of them that are there. Cost: one look at each host in memory.
-    pub(super) fn take(&mut self, ids: &HashSet<HostId>) -> Vec<(HostId, Box<Host>)> {
+    pub(super) fn take(&mut self, ids: &HashSet<HostId>, open: OpenQueues) -> Vec<(HostId, Box<Host>)> {
         if ids.is_empty() {
             return Vec::new();
         }
         self.in_memory.retain(|id| !ids.contains(id));
-        ids.iter().filter_map(|id| Some((*id, self.slots.get_mut(id.0 as usize)?.put_away()?))).collect()
+        ids.iter().filter_map(|id| Some((*id, self.slots.get_mut(id.0 as usize)?.put_away(open)?))).collect()
     }
 
     /// A decoded block, if it was read or written lately.

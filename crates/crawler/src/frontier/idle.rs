@@ -1,6 +1,7 @@
 //! Hosts that aren't in use: 64 of them in one value of the store, with their fresh URLs and fingerprints beside the
 //! record, so that a host with one URL costs no entry of its own in any tree.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use super::idle_host::{BLOCK_OF_HOSTS, IdleHost, block_of, read_block, write_blo
 use super::item::QueuedUrl;
 use super::overlay::Overlay;
 use super::queue::Queue;
+use super::waits::ReadyAt;
 use crate::clock::{Boot, Now};
 use crate::ids::HostId;
 use crate::pace::DelayReason;
@@ -69,10 +71,8 @@ impl<S: Store> Frontier<S> {
             if let Some(delay) = rest {
                 host.rest(now, delay);
             }
-            let length = |queue: &super::QueueEnds| queue.tail.saturating_sub(queue.head);
-            let queued = idle.record.queues.iter().map(length).sum();
             names(&idle.record.host);
-            self.hosts.put_idle(id, &idle.record.host, queued, host.not_before, host.wait.why);
+            self.hosts.put_idle(id, &idle.record.host, idle.record.queued(), host.not_before, host.wait.why);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl<S: Store> Frontier<S> {
         host.wait.why = slot.why;
         let worked = Duration::from_millis(idle.record.counts.slowest_ms).min(STILL_AT_WORK);
         host.last_end = host.last_end.or(self.rested_from.map(|from| from + worked));
-        host.parked = slot.parked.then(|| idle.parked().into());
+        host.parked = (slot.parked || slot.full).then(|| idle.parked().into());
         host.used = true;
         self.hosts.put(id, host);
         Ok(())
@@ -159,7 +159,7 @@ impl<S: Store> Frontier<S> {
             if inline_bytes(host) > INLINE {
                 self.seal(id, true)?;
             }
-            let Some(host) = self.hosts.take_rotated() else { break };
+            let Some(host) = self.hosts.take_rotated(self.open) else { break };
             freed += host.1.groups.bytes();
             taken.push(host);
         }
@@ -203,8 +203,13 @@ impl<S: Store> Frontier<S> {
                 let id = HostId(host.id);
                 if host.record.counts.pages >= most && self.hosts.is_idle(id) {
                     let slot = self.hosts.slot_mut(id);
-                    slot.parked = true;
+                    slot.full = true;
+                    slot.parked = !host.record.may_hold_resources();
                     slot.stamp = slot.stamp.wrapping_add(1);
+                    if slot.has_idle_work() {
+                        let at = ReadyAt::seconds(slot.at);
+                        self.ready.push(Reverse((at, slot.stamp, id)));
+                    }
                 }
             }
         }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::error::form;
-use super::host::{Host, HostRecord, StoredAs};
+use super::host::{FULL, Host, HostRecord, StoredAs};
 use super::item::QueuedUrl;
-use super::queue::Queue;
+use super::priority::{Priority, QUEUES};
+use super::queue::{Queue, QueueEnds};
 use super::seen::Seen;
 use crate::clock::{Boot, Now};
 use crate::ids::HostId;
@@ -36,6 +37,18 @@ pub(crate) struct IdleHost {
     gap: Delay,
     /// When its last request ended, in milliseconds of the monotonic clock.
     ended: Option<u64>,
+    /// The URLs of the queue of resources that are in no chunk. Stored behind the hosts of the block.
+    #[serde(skip)]
+    pub(crate) resources: Vec<QueuedUrl>,
+}
+
+/// The resources of a host of a block; only of those that ever had any. They follow the hosts, so that a block of format 2, which ends with
+/// those, is read as one without resources.
+#[derive(Serialize, Deserialize)]
+struct IdleResources {
+    id: u32,
+    ends: QueueEnds,
+    urls: Vec<QueuedUrl>,
 }
 
 /// The number of the block that holds a host.
@@ -45,25 +58,49 @@ pub(super) fn block_of(id: HostId) -> u32 {
 
 /// Reads the value of a block.
 pub(crate) fn read_block(value: &[u8]) -> Result<Vec<IdleHost>, StoreError> {
+    let bad = |error| form(Tree::IdleHosts, error);
     let plain = crate::packed::unpack(value).map_err(|error| form(Tree::IdleHosts, error))?;
-    postcard::from_bytes(&plain).map_err(|error| form(Tree::IdleHosts, error))
+    let (mut hosts, rest) = postcard::take_from_bytes::<Vec<IdleHost>>(&plain).map_err(bad)?;
+    if !rest.is_empty() {
+        for resources in postcard::from_bytes::<Vec<IdleResources>>(rest).map_err(bad)? {
+            let IdleResources { id, ends, urls } = resources;
+            if let Some(host) = hosts.iter_mut().find(|host| host.id == id) {
+                host.record.resources = ends;
+                host.resources = urls;
+            }
+        }
+    }
+    Ok(hosts)
 }
 
 /// Writes the value of a block.
 pub(super) fn write_block(hosts: &[IdleHost]) -> Result<Vec<u8>, StoreError> {
-    let plain = postcard::to_stdvec(hosts).map_err(|error| form(Tree::IdleHosts, error))?;
+    let bad = |error| form(Tree::IdleHosts, error);
+    let with_resources = hosts.iter().filter(|host| host.record.resources != QueueEnds::default());
+    let resources = with_resources.map(|host| IdleResources {
+        id: host.id,
+        ends: host.record.resources,
+        urls: host.resources.clone(),
+    });
+    let resources: Vec<_> = resources.collect();
+    let mut plain = postcard::to_stdvec(hosts).map_err(bad)?;
+    if !resources.is_empty() {
+        plain = postcard::to_extend(&resources, plain).map_err(bad)?;
+    }
     Ok(crate::packed::pack(plain))
 }
 
 impl IdleHost {
     /// The stored form of a host.
     pub(super) fn of(id: HostId, host: &Host, now: Now, boot: Option<Boot>, process: u64) -> Self {
+        let fresh = |queue: usize| host.queues[queue].fresh().cloned().collect();
         let milliseconds = |end: Duration| u64::try_from(end.as_millis()).unwrap_or(u64::MAX);
         Self {
             id: id.0,
             record: HostRecord { groups: Vec::new(), ..host.record(now, boot) },
             groups: host.groups.clone(),
-            urls: [0, 1, 2].map(|queue| host.queues[queue].fresh().cloned().collect()),
+            urls: [0, 1, 2].map(fresh),
+            resources: fresh(Priority::Resource as usize),
             fingerprints: host.seen.fresh().iter().map(|fingerprint| fingerprint.0).collect(),
             // A millisecond late, since it is rounded down: the host rests longer, never shorter.
             ended: host.last_end.map(|end| milliseconds(end).saturating_add(1)),
@@ -76,7 +113,7 @@ impl IdleHost {
     /// The host in memory again, in the process that put it away or in a later one.
     pub(super) fn host(&self, now: Now, boot: Option<Boot>, process: u64) -> Host {
         let mut host = Host::restore(&self.record, now, boot);
-        for (queue, urls) in host.queues.iter_mut().zip(&self.urls) {
+        for (queue, urls) in host.queues.iter_mut().zip(self.urls.iter().chain([&self.resources])) {
             *queue = Queue::restore_with(queue.ends(), urls.iter().cloned());
         }
         host.seen = Seen::restore_with(self.record.seen, &self.fingerprints);
@@ -97,15 +134,22 @@ impl IdleHost {
         seen: Option<&(u64, Vec<u64>)>,
     ) -> bool {
         let urls = queues.iter().all(|(queue, first, urls)| {
-            let ends = self.record.queues.get(usize::from(*queue));
+            let all = self.record.all_queues();
+            let ends = all.get(usize::from(*queue));
             ends.is_none_or(|ends| first + urls.len() as u64 <= ends.tail)
         });
         urls && seen.is_none_or(|(first, all)| first + all.len() as u64 <= self.record.seen.count)
     }
 
+    /// The URLs of each queue that are in no chunk.
+    pub(super) fn all_urls(self) -> (HostRecord, [Vec<QueuedUrl>; QUEUES]) {
+        let [first, link, untested] = self.urls;
+        (self.record, [first, link, untested, self.resources])
+    }
+
     /// Why the host is skipped, once it is.
     pub(super) fn parked(&self) -> String {
-        let full = || format!("max-pages-per-host {}", self.record.counts.pages);
+        let full = || format!("{FULL}{}", self.record.counts.pages);
         self.record.parked.clone().unwrap_or_else(full)
     }
 }

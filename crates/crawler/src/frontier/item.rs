@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::priority::Priority;
 use crate::ids::Via;
 use crate::url::{CrawlUrl, Scheme, UrlError};
 
@@ -20,16 +21,78 @@ pub struct QueuedUrl {
     pub tries: u8,
     /// Redirects that led here, in a row.
     pub redirects: u8,
-    /// A seed, or what a seed redirects to.
-    pub seed: bool,
+    /// What else has to be known of it.
+    pub marks: Marks,
     /// The page that it was found on; none for seeds.
     pub via: Option<Via>,
 }
 
+/// What has to be known of a queued URL, in one byte. A byte of format 2, which was 1 for seeds and 0 for others, says the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// A seed, or what a seed redirects to.
+    pub const SEED: Self = Self(1);
+    /// A resource of the page that it was found on, or what one redirects to.
+    pub const RESOURCE: Self = Self(2);
+    /// Its head was asked for, and lets the URL itself be asked for.
+    pub const HEAD_SEEN: Self = Self(4);
+
+    /// These marks, too.
+    #[must_use]
+    pub const fn with(self, more: Self) -> Self {
+        Self(self.0 | more.0)
+    }
+
+    const fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+}
+
 impl QueuedUrl {
+    /// Whether it is a seed, or what a seed redirects to.
+    pub fn is_seed(&self) -> bool {
+        self.marks.has(Marks::SEED)
+    }
+
+    /// Whether it is a resource of the page that it was found on: an image, a script, a style sheet. It comes after the host's pages, and
+    /// doesn't count as one.
+    pub fn is_resource(&self) -> bool {
+        self.marks.has(Marks::RESOURCE)
+    }
+
+    /// Whether its head was asked for.
+    pub fn has_head_seen(&self) -> bool {
+        self.marks.has(Marks::HEAD_SEEN)
+    }
+
+    /// The queue for a first visit of it.
+    pub fn priority(&self) -> Priority {
+        if self.is_resource() {
+            Priority::Resource
+        } else if self.is_seed() || self.redirects > 0 {
+            Priority::First
+        } else {
+            Priority::Link
+        }
+    }
+
+    /// The queue for another try of it.
+    pub(super) fn priority_again(&self) -> Priority {
+        if self.is_resource() { Priority::Resource } else { Priority::First }
+    }
+
+    /// The same with this mark.
+    #[must_use]
+    pub fn marked(self, mark: Marks) -> Self {
+        Self { marks: self.marks.with(mark), ..self }
+    }
+
     /// Packs a URL as a seed: depth 0, no tries.
     pub fn seed(url: &CrawlUrl) -> Self {
-        Self { seed: true, ..Self::link(url, 0, None) }
+        Self::link(url, 0, None).marked(Marks::SEED)
     }
 
     /// Packs a URL found at `depth`.
@@ -41,7 +104,7 @@ impl QueuedUrl {
             depth,
             tries: 0,
             redirects: 0,
-            seed: false,
+            marks: Marks::default(),
             via,
         }
     }

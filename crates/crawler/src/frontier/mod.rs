@@ -18,6 +18,7 @@ mod lease;
 mod limits;
 mod overlay;
 mod persist;
+mod priority;
 mod queue;
 mod read;
 mod rebuild;
@@ -32,12 +33,13 @@ mod trap_tests;
 mod traps;
 mod waits;
 
-pub use self::host::{HostRecord, Priority, RobotsFetch};
-pub use self::item::QueuedUrl;
+pub use self::host::{HostRecord, RobotsFetch};
+pub use self::item::{Marks, QueuedUrl};
 pub use self::lease::{
     Admitted, Booking, Completion, FrontierCounts, Lease, Permit, Settlement, Waiting, Work,
 };
 pub use self::limits::FrontierLimits;
+pub use self::priority::{OpenQueues, Priority};
 pub use self::queue::QueueEnds;
 pub use self::read::{StoredQueue, StoredUrl, stored_queue, stored_queue_of};
 pub(crate) use self::rebuild::{block_hosts, chunk_urls, journal_names, journal_urls};
@@ -125,6 +127,8 @@ pub struct Frontier<S> {
     undurable: Vec<HostId>,
     durable: u64,
     fold_until: u64,
+    /// What may still be leased.
+    open: OpenQueues,
     /// Budgets; none holds nothing back.
     traps: Option<TrapSettings>,
     /// What was held back when its host woke or was to be asked.
@@ -198,6 +202,7 @@ impl<S: Store> Frontier<S> {
             undurable: Vec::new(),
             durable: 0,
             fold_until: 0,
+            open: OpenQueues::default(),
             traps: None,
             held: Vec::new(),
         };
@@ -207,10 +212,9 @@ impl<S: Store> Frontier<S> {
         let mut ends = Vec::new();
         for pair in store.scan(Tree::Hosts, &[]) {
             let (key, value) = pair?;
-            let record: HostRecord =
-                serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, error))?;
+            let record = HostRecord::read(&value).map_err(|error| form(Tree::Hosts, error))?;
             let id = host_id(&key)?;
-            ends.push((id, record.queues.map(|ends| ends.tail), record.seen.count));
+            ends.push((id, record.all_queues().map(|ends| ends.tail), record.seen.count));
             if !frontier.hosts.is_idle(id) {
                 names(&record.host);
             }
@@ -257,6 +261,22 @@ impl<S: Store> Frontier<S> {
         self.queued = in_memory + idle;
         let ready = self.hosts.slots().filter(|(_, slot)| slot.has_idle_work());
         self.ready.extend(ready.map(|(id, slot)| Reverse((ReadyAt::seconds(slot.at), slot.stamp, id))));
+    }
+
+    /// Opens and closes queues: what waits in one that is closed stays there.
+    pub fn set_open(&mut self, open: OpenQueues) {
+        if self.open == open {
+            return;
+        }
+        self.open = open;
+        for id in self.hosts.ids() {
+            self.schedule_if_idle(id);
+        }
+    }
+
+    /// Which queues are open.
+    pub fn open_queues(&self) -> OpenQueues {
+        self.open
     }
 
     /// How long any server may still work on a request of an earlier process.
@@ -330,7 +350,7 @@ impl<S: Store> Frontier<S> {
 
     /// Queues a known URL again: it is to be revisited. The host must be in memory ([`Frontier::load`]).
     pub fn requeue(&mut self, id: HostId, url: QueuedUrl) {
-        self.host_mut(id).push(Priority::Link, url);
+        self.host_mut(id).push(if url.is_resource() { Priority::Resource } else { Priority::Link }, url);
         self.queued += 1;
         self.schedule_if_idle(id);
     }
@@ -390,7 +410,7 @@ impl<S: Store> Frontier<S> {
                 self.hosts[id].leased = Some(Leased::Head(priority));
                 return Ok(Some(self.permit(id, url, Work::Visit(item), rested)));
             }
-            if !self.hosts[id].sitemaps.is_empty() {
+            if self.hosts[id].takes(Priority::First, self.open) && !self.hosts[id].sitemaps.is_empty() {
                 // Only sitemaps remain, and enough of them are in flight.
                 self.host_mut(id).not_before = now.mono + SITEMAP_TURN;
                 self.schedule(id);
@@ -410,14 +430,16 @@ impl<S: Store> Frontier<S> {
 
     /// The URL that the host's next visit is for.
     fn head(&mut self, id: HostId) -> Result<Option<(Priority, QueuedUrl, CrawlUrl)>, StoreError> {
-        let host = &self.hosts[id];
-        if host.parked.is_some() || host.held {
+        if self.hosts[id].held {
             return Ok(None);
         }
+        let open = self.open;
         loop {
             let host = &mut self.hosts[id];
-            let Some(priority) = Priority::ALL.into_iter().find(|priority| !host.queue(*priority).is_empty())
-            else {
+            let waits = |priority: &Priority| {
+                host.takes(*priority, open) && !host.queues[*priority as usize].is_empty()
+            };
+            let Some(priority) = Priority::ALL.into_iter().find(waits) else {
                 return Ok(None);
             };
             if priority == Priority::Untested {
@@ -458,9 +480,8 @@ impl<S: Store> Frontier<S> {
                     self.mark(id);
                     self.queued -= 1;
                     let fingerprint = url.fingerprint(&self.key);
-                    if let Admitted::Held(held) =
-                        self.admit(id, fingerprint, item.clone(), Priority::Link, true)?
-                    {
+                    let priority = if item.is_resource() { Priority::Resource } else { Priority::Link };
+                    if let Admitted::Held(held) = self.admit(id, fingerprint, item.clone(), priority, true)? {
                         self.held.push((id, item, held));
                     }
                 }
@@ -503,7 +524,7 @@ impl<S: Store> Frontier<S> {
             self.queued -= 1;
         }
         if let Some(item) = settlement.again {
-            self.host_mut(id).push(Priority::First, item);
+            self.host_mut(id).push(item.priority_again(), item);
             self.queued += 1;
         }
         let host = self.host_mut(id);
@@ -569,7 +590,7 @@ impl<S: Store> Frontier<S> {
     /// Enters a host into the ready heap, or takes it out where it has nothing to do.
     fn schedule(&mut self, id: HostId) {
         let host = &mut self.hosts[id];
-        let at = (host.has_work() && host.leased.is_none()).then_some(host.not_before);
+        let at = (host.has_work(self.open) && host.leased.is_none()).then_some(host.not_before);
         if at == host.scheduled {
             return;
         }

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::Frontier;
 use super::error::form;
 use super::error::lost;
-use super::host::{Host, HostRecord, Priority, StoredAs};
+use super::host::{Host, HostRecord, StoredAs};
 use super::idle::may_be_put_away;
 use super::item::QueuedUrl;
 use super::overlay::Overlay;
+use super::priority::Priority;
 use super::queue::{CHUNK, Chunk, NextUrl, Queue};
 use super::seen::BLOCK;
 use crate::clock::Now;
@@ -132,8 +133,7 @@ impl<S: Store> Frontier<S> {
                 continue;
             }
             host.stored = StoredAs::Record;
-            let record =
-                serde_json::to_vec(&host.record(now, boot)).map_err(|error| form(Tree::Hosts, error))?;
+            let record = host.record(now, boot).write().map_err(|error| form(Tree::Hosts, error))?;
             self.view.put(Tree::Hosts, id.key().to_vec(), record);
         }
         Ok(self.view.cut())
@@ -239,7 +239,7 @@ impl<S: Store> Frontier<S> {
                 host.stored = StoredAs::Nothing;
             }
         }
-        let unasked = self.hosts.take(&unasked);
+        let unasked = self.hosts.take(&unasked, self.open);
         self.put_away(unasked, now)?;
         if self.folding.is_empty() {
             let until = self.fold_until;

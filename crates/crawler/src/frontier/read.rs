@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::form;
 use super::idle_host::{IdleHost, block_of, read_block};
 use super::persist::{JournalPart, queue_key};
+use super::priority::QUEUES;
 use super::queue::{CHUNK, Chunk};
 use super::stored::{Stored, stored, stored_one};
 use super::{HostId, HostRecord, Priority, QueuedUrl};
@@ -71,7 +72,7 @@ struct Stretch {
 
 impl<S: Store> StoredQueue<'_, S> {
     fn enter(&mut self, (id, host, fresh): Stored) {
-        for ((priority, ends), fresh) in Priority::ALL.into_iter().zip(host.queues).zip(fresh) {
+        for ((priority, ends), fresh) in Priority::ALL.into_iter().zip(host.all_queues()).zip(fresh) {
             let chunks = ends.head / CHUNK..ends.sealed.div_ceil(CHUNK).max(ends.head / CHUNK);
             self.stretches.push_back(Stretch { priority, positions: ends.head..ends.sealed, chunks, fresh });
         }
@@ -130,7 +131,7 @@ impl<S> std::fmt::Debug for StoredQueue<'_, S> {
 
 /// As [`Frontier::open`](super::Frontier::open) replays it: each entry goes on where chunks and earlier entries end.
 fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
-    let mut ends: HashMap<HostId, [u64; 3]> = HashMap::new();
+    let mut ends: HashMap<HostId, [u64; QUEUES]> = HashMap::new();
     let mut journal = Journal::new();
     let mut blocks = Blocks::default();
     for pair in store.scan(Tree::Journal, &[]) {
@@ -140,9 +141,8 @@ fn read_journal<S: Store>(store: &S) -> Result<Journal, StoreError> {
         for JournalPart { host, queues, .. } in parts {
             if let std::collections::hash_map::Entry::Vacant(slot) = ends.entry(host) {
                 slot.insert(if let Some(value) = store.get(Tree::Hosts, &host.key())? {
-                    let record: HostRecord =
-                        serde_json::from_slice(&value).map_err(|error| form(Tree::Hosts, error))?;
-                    record.queues.map(|ends| ends.sealed.max(ends.head))
+                    let record = HostRecord::read(&value).map_err(|error| form(Tree::Hosts, error))?;
+                    record.all_queues().map(|ends| ends.sealed.max(ends.head))
                 } else {
                     // A block holds all that the journal held when the host was put away.
                     blocks.tails(store, host)?.unwrap_or_default()
@@ -178,13 +178,13 @@ struct Blocks(Option<(u32, Vec<IdleHost>)>);
 
 impl Blocks {
     /// The ends of an idle host's queues.
-    fn tails<S: Store>(&mut self, store: &S, host: HostId) -> Result<Option<[u64; 3]>, StoreError> {
+    fn tails<S: Store>(&mut self, store: &S, host: HostId) -> Result<Option<[u64; QUEUES]>, StoreError> {
         let number = block_of(host);
         if self.0.as_ref().is_none_or(|(known, _)| *known != number) {
             let value = store.get(Tree::IdleHosts, &number.to_be_bytes())?;
             self.0 = Some((number, value.as_deref().map(read_block).transpose()?.unwrap_or_default()));
         }
         let found = self.0.iter().flat_map(|(_, hosts)| hosts).find(|idle| idle.id == host.0);
-        Ok(found.map(|idle| idle.record.queues.map(|ends| ends.tail)))
+        Ok(found.map(|idle| idle.record.all_queues().map(|ends| ends.tail)))
     }
 }

@@ -67,12 +67,13 @@ pub(crate) fn journal_names(value: &[u8]) -> Vec<(HostId, String)> {
 
 /// Returns the hosts of a block, with its URLs: host, number of the queue, position of the first.
 pub(crate) fn block_hosts(value: &[u8]) -> Vec<(HostId, HostRecord, Vec<Stretch>)> {
-    let stretches = |host: &super::idle_host::IdleHost| {
-        let queues = (0_u8..).zip(host.record.queues).zip(host.urls.clone());
-        queues
-            .map(|((queue, ends), urls)| (HostId(host.id), queue, ends.sealed.max(ends.head), urls))
-            .collect()
-    };
-    let hosts = super::idle_host::read_block(value).unwrap_or_default();
-    hosts.into_iter().map(|host| (HostId(host.id), host.record.clone(), stretches(&host))).collect()
+    let hosts = super::idle_host::read_block(value).unwrap_or_default().into_iter().map(|host| {
+        let id = HostId(host.id);
+        let (record, urls) = host.all_urls();
+        let queues = (0_u8..).zip(record.all_queues()).zip(urls);
+        let stretches =
+            queues.map(|((queue, ends), urls)| (id, queue, ends.sealed.max(ends.head), urls)).collect();
+        (id, record, stretches)
+    });
+    hosts.collect()
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::error::form;
+use super::priority::Priority;
 use super::{Frontier, Leased, Permit, Work};
 use crate::ids::HostId;
 use crate::record::{SitemapRecord, SitemapState, link_key};
@@ -37,7 +38,7 @@ impl<S: Store> Frontier<S> {
         }
         loop {
             let host = &mut self.hosts[id];
-            if host.parked.is_some() || host.held {
+            if host.held || !host.takes(Priority::First, self.open) {
                 return Ok(None);
             }
             let Some(fingerprint) = host.sitemaps.front().copied() else { return Ok(None) };

@@ -8,11 +8,12 @@ use super::host::HostRecord;
 use super::idle_host::{IdleHost, block_of, read_block};
 use super::item::QueuedUrl;
 use super::persist::{JournalPart, NewHost};
+use super::priority::QUEUES;
 use crate::ids::HostId;
 use crate::store::{Store, StoreError, Tree};
 
 /// A host as stored, with the URLs of each queue that are stored with its record.
-pub(super) type Stored = (HostId, HostRecord, [Vec<QueuedUrl>; 3]);
+pub(super) type Stored = (HostId, HostRecord, [Vec<QueuedUrl>; QUEUES]);
 
 /// Iterates over the hosts of a store with their records. Memory: the names in the journal, and one block.
 pub fn stored_hosts<S: Store>(
@@ -87,25 +88,27 @@ impl<I: Iterator<Item = Result<Stored, StoreError>>> Iterator for Merged<I> {
 }
 
 fn of_idle(host: IdleHost) -> Stored {
-    (HostId(host.id), host.record, host.urls)
+    let id = HostId(host.id);
+    let (record, urls) = host.all_urls();
+    (id, record, urls)
 }
 
 fn read_record(value: &[u8]) -> Result<HostRecord, StoreError> {
-    serde_json::from_slice(value).map_err(|error| form(Tree::Hosts, error))
+    HostRecord::read(value).map_err(|error| form(Tree::Hosts, error))
 }
 
 /// What the journal says of a host. A journal of 8 MB names a hundred thousand, whose records would take 100 MB.
 struct JournalHost {
     new: NewHost,
     /// The ends of its queues, and how many fingerprints it has.
-    tails: [u64; 3],
+    tails: [u64; QUEUES],
     seen: u64,
 }
 
 impl JournalHost {
     fn record(self) -> HostRecord {
         let mut record = self.new.record();
-        for (ends, tail) in record.queues.iter_mut().zip(self.tails) {
+        for (ends, tail) in record.queues.iter_mut().chain([&mut record.resources]).zip(self.tails) {
             ends.tail = ends.tail.max(tail);
         }
         record.seen.count = record.seen.count.max(self.seen);
@@ -122,7 +125,7 @@ fn journal_hosts<S: Store>(store: &S) -> Result<BTreeMap<HostId, JournalHost>, S
             postcard::from_bytes(&value).map_err(|error| form(Tree::Journal, error))?;
         for part in parts {
             if let Some(new) = part.new {
-                hosts.entry(part.host).or_insert(JournalHost { new, tails: [0; 3], seen: 0 });
+                hosts.entry(part.host).or_insert(JournalHost { new, tails: [0; QUEUES], seen: 0 });
             }
             let Some(host) = hosts.get_mut(&part.host) else { continue };
             for (queue, first, urls) in part.queues {

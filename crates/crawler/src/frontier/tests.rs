@@ -41,9 +41,24 @@ fn open(store: &Arc<MemoryStore>, limits: FrontierLimits) -> Frontier<MemoryStor
 }
 
 fn offer(frontier: &mut Frontier<MemoryStore>, url: &CrawlUrl, own_host: bool) -> Admitted {
+    offer_item(frontier, url, QueuedUrl::link(url, 1, None), own_host)
+}
+
+fn offer_item(
+    frontier: &mut Frontier<MemoryStore>,
+    url: &CrawlUrl,
+    item: QueuedUrl,
+    own_host: bool,
+) -> Admitted {
     let id = frontier.host_id(url.host()).unwrap();
+    let priority = item.priority();
+    frontier.admit(id, url.fingerprint(&KEY), item, priority, own_host).unwrap()
+}
+
+/// A link, or a resource.
+fn item(url: &CrawlUrl, is_resource: bool) -> QueuedUrl {
     let item = QueuedUrl::link(url, 1, None);
-    frontier.admit(id, url.fingerprint(&KEY), item, Priority::Link, own_host).unwrap()
+    if is_resource { item.marked(Marks::RESOURCE) } else { item }
 }
 
 fn commit(frontier: &mut Frontier<MemoryStore>) {
@@ -128,7 +143,7 @@ proptest! {
                 Op::Offer { host, first, count, own_host } => {
                     for n in first..first + count {
                         let url = url(host, n);
-                        let admitted = offer(&mut frontier, &url, own_host);
+                        let admitted = offer_item(&mut frontier, &url, item(&url, n % 3 == 0), own_host);
                         let new = model.known.insert(url.to_string());
                         // A known URL that waits untested may be queued again; `visit` sees that it comes once.
                         prop_assert!(!(new && admitted == Admitted::Seen), "{} was never offered", url);
@@ -616,4 +631,145 @@ fn a_settlement_changes_its_host_and_a_gap_that_was_raised_meanwhile_stays() {
     let late = Settlement { host, ..Settlement::untouched(Duration::ZERO, wait) };
     assert_eq!(frontier.complete(&lease, late), Completion::Fenced);
     assert_eq!(frontier.state(id).counts.requests, 2, "what is fenced counts nothing");
+}
+
+/// Leases and settles what is ready, and gives the paths.
+fn drain(frontier: &mut Frontier<MemoryStore>) -> Vec<String> {
+    let mut paths = Vec::new();
+    while let Some(permit) = frontier.lease(now(9_000)).unwrap() {
+        paths.push(permit.lease().url.path_and_query().split('?').next().unwrap().to_owned());
+        settle(frontier, permit, true, None);
+    }
+    paths
+}
+
+#[test]
+fn resources_are_leased_after_pages_and_their_repeated_tries_too() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 8);
+    let id = frontier.host_id("h1.example").unwrap();
+    for (n, is_resource) in [(1, true), (2, false), (3, true), (4, false)] {
+        let url = url(1, n);
+        offer_item(&mut frontier, &url, item(&url, is_resource), true);
+    }
+    // What waits untested may be either.
+    frontier.host_mut(id).push(Priority::Untested, item(&url(1, 5), true));
+    frontier.host_mut(id).push(Priority::Untested, item(&url(1, 6), false));
+    frontier.queued += 2;
+    commit(&mut frontier);
+    assert_eq!(drain(&mut frontier), ["/page-2", "/page-4", "/page-6", "/page-1", "/page-3", "/page-5"]);
+    assert_eq!(frontier.counts().queued, 0);
+
+    for (n, is_resource) in [(11, true), (12, true)] {
+        let url = url(1, n);
+        offer_item(&mut frontier, &url, item(&url, is_resource), true);
+    }
+    let permit = frontier.lease(now(9_000)).unwrap().unwrap();
+    settle(&mut frontier, permit, true, Some(QueuedUrl { tries: 1, ..item(&url(1, 11), true) }));
+    offer(&mut frontier, &url(1, 13), true);
+    assert_eq!(drain(&mut frontier), ["/page-13", "/page-12", "/page-11"]);
+}
+
+#[test]
+fn what_waits_in_a_closed_queue_stays_there_in_memory_or_not() {
+    const ONLY_PAGES: OpenQueues = OpenQueues { pages: true, resources: false };
+    const ONLY_RESOURCES: OpenQueues = OpenQueues { pages: false, resources: true };
+    for (open, first, then) in [(ONLY_PAGES, "/page-1", "/page-2"), (ONLY_RESOURCES, "/page-2", "/page-1")] {
+        let store = Arc::new(MemoryStore::default());
+        // Two hosts are put away, one is in memory.
+        let mut frontier = few(&store, 1);
+        for host in 1..4 {
+            offer(&mut frontier, &url(host, 1), true);
+            let resource = url(host, 2);
+            offer_item(&mut frontier, &resource, item(&resource, true), true);
+            commit(&mut frontier);
+        }
+        frontier.set_open(open);
+        assert_eq!(drain(&mut frontier), [first; 3]);
+        assert!(!frontier.has_prospect(now(9_000), Duration::MAX) && frontier.has_closed());
+        assert_eq!(frontier.next_ready(), None);
+        assert_eq!(frontier.counts().queued, 3);
+        commit(&mut frontier);
+        // The next process finds them.
+        let mut again = few(&store, 1);
+        assert_eq!(drain(&mut again), [then; 3]);
+    }
+}
+
+#[test]
+fn a_host_with_enough_pages_still_gives_its_resources() {
+    for most in [8, 1] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = few(&store, most);
+        offer(&mut frontier, &url(1, 1), true);
+        let resource = url(1, 2);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.counts_mut(id).pages = 9;
+        frontier.park(id, "max-pages-per-host 9");
+        for n in 0..4 {
+            offer(&mut frontier, &host_url(n), false);
+            commit(&mut frontier);
+        }
+        assert_eq!(frontier.hosts.is_idle(id), most == 1);
+        assert!(drain(&mut frontier).contains(&"/page-2".to_owned()));
+        assert_eq!(frontier.parked_for().unwrap().as_deref(), Some("max-pages-per-host 9"));
+        assert_eq!(frontier.counts().queued, 1);
+        // The same from the start of the next process on.
+        let resource = url(1, 3);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        commit(&mut frontier);
+        let mut again = few(&store, most);
+        again.park_full(9).unwrap();
+        assert_eq!(drain(&mut again), ["/page-3"]);
+        assert_eq!(again.counts().queued, 1);
+    }
+}
+
+#[test]
+fn queues_of_format_2_are_read() {
+    // A queued URL, whose fifth field from the end was a boolean: seed.
+    #[derive(serde::Serialize)]
+    struct Former<'a> {
+        scheme: crate::url::Scheme,
+        port: Option<u16>,
+        path: &'a str,
+        depth: u32,
+        tries: u8,
+        redirects: u8,
+        seed: bool,
+        via: Option<Via>,
+    }
+    for seed in [false, true] {
+        let former = Former {
+            scheme: crate::url::Scheme::Http,
+            port: None,
+            path: "/x",
+            depth: 1,
+            tries: 2,
+            redirects: 0,
+            seed,
+            via: None,
+        };
+        let read: QueuedUrl = postcard::from_bytes(&postcard::to_stdvec(&former).unwrap()).unwrap();
+        assert_eq!((read.is_seed(), read.is_resource(), read.tries, read.via), (seed, false, 2, None));
+    }
+    // A host's record, which has three queues, and a block, which ends with its hosts.
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    offer(&mut frontier, &url(1, 1), true);
+    offer(&mut frontier, &url(2, 1), true);
+    commit(&mut frontier);
+    let mut record = frontier.hosts.iter().next().unwrap().1.record(now(1_000), None);
+    record.resources = QueueEnds { head: 1, sealed: 1, tail: 3 };
+    let written = record.write().unwrap();
+    assert_eq!(HostRecord::read(&written).unwrap(), record);
+    let mut value: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    value.as_object_mut().unwrap().remove("resources").unwrap();
+    let former = HostRecord::read(&serde_json::to_vec(&value).unwrap()).unwrap();
+    assert_eq!((former.queues, former.resources), (record.queues, QueueEnds::default()));
+    let (_, block) = store.scan(Tree::IdleHosts, &[]).next().unwrap().unwrap();
+    let hosts = super::idle_host::read_block(&block).unwrap();
+    let plain = postcard::to_stdvec(&hosts).unwrap();
+    assert_eq!(crate::packed::unpack(&block).unwrap(), plain, "a block without resources is as it was");
 }

@@ -1,7 +1,8 @@
 //! The frontier's side of the trap guard: a host's budgets are checked when a URL is new, and before it is fetched.
 
-use super::host::{Host, Priority};
+use super::host::Host;
 use super::item::QueuedUrl;
+use super::priority::Priority;
 use super::{BudgetExceeded, Frontier};
 use crate::ids::HostId;
 use crate::store::{Store, StoreError};
@@ -34,7 +35,7 @@ impl<S: Store> Frontier<S> {
 
     pub(super) fn exhausted(&self, id: HostId, item: &QueuedUrl) -> Option<BudgetExceeded> {
         let rules = self.traps.as_ref()?;
-        if item.seed {
+        if item.is_seed() || item.is_resource() {
             return None;
         }
         self.hosts[id].groups.exhausted(rules, &item.path)
@@ -49,9 +50,13 @@ impl<S: Store> Frontier<S> {
     }
 }
 
-/// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is.
+/// Counts a new URL, or says why it is held back. A seed, and what it redirects to, never is. Of a resource only the host's number of URLs
+/// counts: pages alone have more of them without end.
 pub(super) fn admit(rules: &TrapSettings, host: &mut Host, url: &QueuedUrl) -> Option<BudgetExceeded> {
-    if url.seed {
+    if url.is_resource() {
+        return rules.over_urls_per_host(host.seen.count());
+    }
+    if url.is_seed() {
         host.groups.note(&url.path, url.depth);
         return None;
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::Frontier;
-use super::host::Host;
+use super::host::FULL;
 use super::lease::Waiting;
 #[cfg(test)]
 use super::state::HostCounts;
@@ -85,7 +85,7 @@ impl<S: Store> Frontier<S> {
         for id in self.hosts.ids() {
             let pages = self.hosts[id].counts.pages;
             if pages >= most {
-                self.park(id, &format!("max-pages-per-host {pages}"));
+                self.park(id, &format!("{FULL}{pages}"));
             }
         }
         self.park_idle(most)
@@ -106,7 +106,7 @@ impl<S: Store> Frontier<S> {
     /// Whether there is anything to ask the host for.
     pub fn has_work(&self, id: HostId) -> bool {
         let slot = self.hosts.slot(id);
-        slot.host().map_or(slot.has_idle_work(), Host::has_work)
+        slot.host().map_or(slot.has_idle_work(), |host| host.has_work(self.open))
     }
 
     /// The host of a name, if the crawl has one.
@@ -194,9 +194,19 @@ impl<S: Store> Frontier<S> {
         if let Some(reason) = { in_memory }.find_map(|(_, host)| host.parked.as_deref()) {
             return Ok(Some(reason.to_owned()));
         }
-        let is_parked = |slot: &super::hosts::Slot| slot.host().is_none() && slot.parked && slot.queued > 0;
+        let is_parked = |slot: &super::hosts::Slot| {
+            slot.host().is_none() && (slot.parked || slot.full) && slot.queued > 0
+        };
         let id = self.hosts.slots().find(|(_, slot)| is_parked(slot)).map(|(id, _)| id);
         id.map(|id| Ok(self.idle(id)?.parked())).transpose()
+    }
+
+    /// True if something waits in a queue that is closed.
+    pub fn has_closed(&self) -> bool {
+        self.hosts.slots().any(|(_, slot)| match slot.host() {
+            Some(host) => host.queued() > 0 && !host.has_work(self.open),
+            None => slot.queued > 0 && slot.closed,
+        })
     }
 
     /// True if a host will be ready within `most`, or waits for an ordinary gap, however long.
@@ -204,7 +214,7 @@ impl<S: Store> Frontier<S> {
         let soon = |why: DelayReason, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
         self.hosts.slots().any(|(_, slot)| {
             if let Some(host) = slot.host() {
-                host.leased.is_some() || host.has_work() && soon(host.wait.why, host.not_before)
+                host.leased.is_some() || host.has_work(self.open) && soon(host.wait.why, host.not_before)
             } else {
                 slot.has_idle_work() && soon(slot.why, Duration::from_secs(u64::from(slot.at)))
             }

@@ -38,7 +38,7 @@ pub use crate::crawl_dir::{CrawlDir, DirError};
 use crate::engine::{End, Engine, EngineSettings, Listener, Steer, Steering, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
-use crate::format::new_key;
+use crate::format::{self, new_key};
 pub use crate::format::{FORMAT, FormatError, read_key};
 use crate::live::{Control, GRACE, NoOrders, Socket};
 use crate::origin_cache::OriginCache;
@@ -212,6 +212,7 @@ impl Job {
         } else {
             let mut store = Arc::new(SledStore::open(&dir.db())?);
             let key = read_key(&*store)?;
+            format::renew(&*store)?;
             // What a `crawl forget` was interrupted in.
             forget::finish(&dir, &store)?;
             if scrub::is_due(&*store)? {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::JobError;
 use crate::clock::Now;
 use crate::commit::{Batch, CommitError, Committer, Totals};
-use crate::frontier::{Frontier, FrontierLimits, QueuedUrl};
+use crate::frontier::{Frontier, FrontierLimits, Marks, QueuedUrl};
 use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::record::PageRecord;
@@ -110,6 +110,7 @@ pub(super) fn begin<S: Store>(
             && let Ok(url) = CrawlUrl::parse(&record.url)
         {
             let item = QueuedUrl::link(&url, record.depth, record.via);
+            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
             frontier.load(page.host)?;
             frontier.requeue(page.host, item);
             round.queued += 1;

@@ -17,6 +17,7 @@ use crate::robots_cache::RobotsCache;
 use crate::store::Store;
 use crate::url::FingerprintKey;
 use crate::visit::{PageRules, ReadPool};
+use crate::wanted::{TypeGlobs, Wanted};
 
 /// The settings of the engine.
 pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettings {
@@ -38,6 +39,8 @@ pub fn engine_settings(settings: &Settings, key: FingerprintKey) -> EngineSettin
         max_redirects: limits.max_redirects,
         max_pages: limits.max_pages,
         max_pages_per_host: limits.max_pages_per_host,
+        resources: settings.scope.resources,
+        max_resources: limits.max_resources,
         max_time: limits.max_time,
         max_bytes: limits.max_bytes,
         max_wait: pace.max_wait,
@@ -118,6 +121,7 @@ pub fn page_rules(settings: &Settings, selectors: Vec<SelectRule>, key: Fingerpr
         archive: settings.warc.enabled,
         index: cfg!(feature = "search") && settings.index.enabled,
         resources: settings.scope.resources,
+        wanted: wanted(settings),
         key,
         read_pool: ReadPool::default(),
     }
@@ -132,6 +136,12 @@ pub(crate) fn selectors(settings: &Settings) -> Result<Vec<SelectRule>, BadSelec
     settings.extract.iter().map(rule).collect()
 }
 
+/// Which responses are kept, by their heads. The settings are validated: their types are types.
+pub(super) fn wanted(settings: &Settings) -> Wanted {
+    let types = TypeGlobs::new(&settings.scope.types).unwrap_or_default();
+    Wanted { types, max_media: settings.limits.max_media }
+}
+
 pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
     let (limits, fetch) = (&settings.limits, &settings.fetch);
     FetchSettings {
@@ -143,6 +153,7 @@ pub(super) fn fetch_settings(settings: &Settings) -> FetchSettings {
         idle_timeout: fetch.idle_timeout,
         connection_life: fetch.connection_life,
         max_body: limits.max_body,
+        wanted: wanted(settings),
         max_header_bytes: usize::try_from(limits.max_header_bytes).unwrap_or(usize::MAX),
         max_header_count: limits.max_header_count,
         // One byte more than is read, so that a cut is seen and the cut line is dropped.
@@ -208,7 +219,12 @@ mod tests {
     fn the_fetcher_has_the_same_defaults_of_its_own() {
         let settings = Settings::default();
         // One byte of robots.txt more than is used shows that it was cut.
-        let own = FetchSettings { max_robots: 512_001, ..FetchSettings::new(settings.agent.user_agent()) };
+        let own = FetchSettings {
+            max_robots: 512_001,
+            // By itself it takes whatever comes.
+            wanted: wanted(&settings),
+            ..FetchSettings::new(settings.agent.user_agent())
+        };
         assert_eq!(fetch_settings(&settings), own);
     }
 }

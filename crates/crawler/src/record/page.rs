@@ -212,6 +212,9 @@ pub struct PageRecord {
     /// `revisit` records of answers 304 since `warc` or the last of `earlier`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unchanged: Vec<Archived>,
+    /// It was fetched as a resource of a page (image, script, style sheet), and doesn't count as a page.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resource: bool,
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
@@ -278,6 +281,7 @@ impl PageRecord {
             excerpt: Some(0),
             withheld: true,
             withdrawn: Some(Withdrawn { at, because: because.to_owned() }),
+            resource: before.resource,
             forgotten: true,
             ..Self::default()
         };

@@ -94,6 +94,8 @@ words! {
         Forced = "forced",
         /// A directory was repaired.
         Repair = "repair",
+        /// The head of a URL was asked for before the URL.
+        Head = "head",
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) struct Rebuild<'a> {
     /// New ids of the old hosts.
     hosts: HashMap<u32, HostId>,
     /// Heads of the queues of hosts whose record could be read.
-    heads: HashMap<u32, [u64; 3]>,
+    heads: HashMap<u32, [u64; 4]>,
 }
 
 type Result<T> = std::result::Result<T, RepairError>;

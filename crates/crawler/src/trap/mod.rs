@@ -133,6 +133,14 @@ impl BudgetExceeded {
     }
 }
 
+impl TrapSettings {
+    /// Why a host that has so many URLs gets no further one.
+    pub(crate) fn over_urls_per_host(&self, have: u64) -> Option<BudgetExceeded> {
+        let most = self.urls_per_host.filter(|most| have >= *most)?;
+        Some(BudgetExceeded::new(Budget::UrlsPerHost, most, have))
+    }
+}
+
 /// New hosts by registrable domain, those that a seed names not counted, and of the page that is read. 8 bytes a domain.
 ///
 /// Not stored: the hosts are, and those of a domain are counted again from them.

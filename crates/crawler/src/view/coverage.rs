@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use super::SkippedRow;
-use super::hosts::queued;
 use super::moment::Moment;
 use crate::frontier::HostRecord;
 use crate::quantity;
@@ -94,7 +93,7 @@ pub(super) fn statement(
     end: Option<&EndRecord>,
     held: Option<&HeldBack>,
 ) -> (Status, String, Vec<Counted>) {
-    let remaining = queued(record);
+    let remaining = record.queued();
     let mut reasons: Vec<Counted> = held
         .iter()
         .flat_map(|held| &held.reasons)

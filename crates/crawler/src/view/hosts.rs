@@ -3,7 +3,7 @@
 use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
-use crate::frontier::{HostRecord, QueueEnds, stored_hosts};
+use crate::frontier::{HostRecord, stored_hosts};
 use crate::store::Store;
 
 row! {
@@ -58,15 +58,9 @@ impl<S: Store> View<S> {
     }
 }
 
-/// URLs queued for a host.
-pub(super) fn queued(record: &HostRecord) -> u64 {
-    let length = |ends: &QueueEnds| ends.tail.saturating_sub(ends.head);
-    record.queues.iter().map(length).sum()
-}
-
 fn host_row(record: HostRecord) -> HostRow {
     HostRow {
-        queued: queued(&record),
+        queued: record.queued(),
         requests: record.counts.requests,
         pages: record.counts.pages,
         bytes: record.counts.bytes,

@@ -158,7 +158,9 @@ fn of_skip(reason: &Reason) -> Option<&'static str> {
         | LinkOutcome::NoImageIndex
         | LinkOutcome::SitemapHost
         | LinkOutcome::RedirectLoop
-        | LinkOutcome::Forgotten => None,
+        | LinkOutcome::Forgotten
+        // By scope.types, or by limits.max_media.
+        | LinkOutcome::Type => None,
     }
 }
 

@@ -152,6 +152,8 @@ row! {
         interval_days: f64 [unit = "days", detail],
         /// How long the response may be used without asking again (`Cache-Control`, `Expires`), in seconds.
         fresh_for: Option<u64> [null = "it doesn't say", unit = "s", detail],
+        /// It was fetched as a resource of a page (image, script, style sheet, font), and doesn't count as a page.
+        resource: bool [detail],
     }
 }
 
@@ -378,6 +380,7 @@ pub(super) fn page_row(record: PageRecord, status: u16, via: Option<String>) -> 
         changes: record.history.len() as u64,
         interval_days,
         fresh_for: record.fresh_s,
+        resource: record.resource,
     }
 }
 

@@ -48,6 +48,7 @@ impl<S: Store> View<S> {
                     Priority::First => "first",
                     Priority::Link => "link",
                     Priority::Untested => "untested",
+                    Priority::Resource => "resource",
                 },
                 tries: stored.url.tries,
                 via: urls.of(self, stored.url.via)?,

@@ -6,7 +6,7 @@ use robots::StatusClass;
 use serde::Serialize;
 
 use super::coverage::{Counted, HeldBack, HeldBackBy, Status, hold_back, statement};
-use super::hosts::{queued, seconds};
+use super::hosts::seconds;
 use super::limits::{Reached, cut_by, is_limit};
 use super::moment::Moment;
 use super::open::{View, ViewError};
@@ -214,6 +214,7 @@ impl<S: Store> View<S> {
     ) -> Result<(), ViewError> {
         summary.totals = Totals {
             pages: 0,
+            resources: 0,
             redirects: 0,
             failed: 0,
             skipped: summary.skipped.iter().map(|counted| counted.count).sum(),
@@ -237,6 +238,7 @@ impl<S: Store> View<S> {
             }
             match record.error {
                 Some(kind) => *summary.errors.entry(kind).or_default() += 1,
+                None if is_success && record.resource => summary.totals.resources += 1,
                 None if is_success => summary.totals.pages += 1,
                 None => summary.totals.redirects += 1,
             }
@@ -348,7 +350,7 @@ impl PartialEq for Listed {
 impl Eq for Listed {}
 
 fn host_summary(record: &HostRecord, end: Option<&EndRecord>, held: Option<&HeldBack>) -> HostSummary {
-    let queued = queued(record);
+    let queued = record.queued();
     let counts = record.counts;
     let state = match record.parked {
         _ if queued == 0 => HostState::Complete,

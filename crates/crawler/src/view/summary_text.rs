@@ -91,10 +91,14 @@ impl Summary {
             0 => String::new(),
             many => format!("; {} found a page unchanged", quantity::count(many, "visit")),
         };
+        let resources = match totals.resources {
+            0 => String::new(),
+            many => format!(", {}", quantity::count(many, "resource")),
+        };
         page.item(
             "URLs",
             &format!(
-                "{}, {}, {} failed, {} skipped{unchanged}",
+                "{}{resources}, {}, {} failed, {} skipped{unchanged}",
                 quantity::count(totals.pages, "page"),
                 quantity::count(totals.redirects, "redirect"),
                 totals.failed,

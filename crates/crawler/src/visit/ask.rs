@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Requested, VisitContext};
 use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, FetchRequest, FetchResult, RequestKind};
-use crate::frontier::Permit;
+use crate::frontier::{Permit, Work};
 use crate::store::Store;
 use crate::url::CrawlUrl;
 
@@ -30,6 +30,7 @@ pub(super) async fn ask<F: Fetch, S: Store>(
     let booking = permit.lease().booking;
     let mut request = FetchRequest::new(permit, url.as_url().clone(), purpose);
     request.headers = headers;
+    request.is_seed = matches!(&permit.lease().work, Work::Visit(item) if item.is_seed());
     let started = context.clock.now();
     let answer = context.fetch.fetch(request).await;
     let ended = context.clock.now();

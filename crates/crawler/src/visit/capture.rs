@@ -63,7 +63,7 @@ pub(super) fn capture<F: Fetch, S: Store>(
 /// What a request that isn't for a page is for, as the archive has it.
 fn word(purpose: RequestKind) -> &'static str {
     match purpose {
-        RequestKind::Page => "page",
+        RequestKind::Page | RequestKind::Resource | RequestKind::Head => "page",
         RequestKind::Robots => "robots",
         RequestKind::Sitemap => "sitemap",
         RequestKind::SiteFile => "consent",

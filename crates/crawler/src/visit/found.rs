@@ -29,6 +29,8 @@ pub struct FoundLink {
     pub position: Option<Position>,
     /// `hreflang` as written; none where it may not be kept.
     pub hreflang: Option<String>,
+    /// It leads to a resource that the page needs to be shown, and not to another page.
+    pub is_resource: bool,
     /// The author forbids to follow it.
     pub nofollow: bool,
     /// Set where the link is not to be queued.
@@ -83,6 +85,7 @@ pub(super) fn redirect_link(rules: &PageRules, target: &Result<CrawlUrl, String>
         text: String::new(),
         position: None,
         hreflang: None,
+        is_resource: false,
         nofollow: false,
         skip,
     }
@@ -165,7 +168,7 @@ pub(super) fn found(
         Some(LinkOutcome::PageNofollow)
     } else if link.nofollow {
         Some(LinkOutcome::RelNofollow)
-    } else if !(link.is_navigational() || rules.resources && link.kind != LinkKind::Form) {
+    } else if !(link.is_navigational() || rules.resources && link.is_resource()) {
         Some(LinkOutcome::Resource)
     } else if link.is_image && !imageindex {
         Some(LinkOutcome::NoImageIndex)
@@ -184,6 +187,7 @@ pub(super) fn found(
             .as_ref()
             .filter(|_| keep_text)
             .map(|lang| without_controls(lang).into_owned()),
+        is_resource: !link.is_navigational(),
         nofollow: link.nofollow || !follow,
         skip,
     }

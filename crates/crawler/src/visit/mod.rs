@@ -6,6 +6,7 @@ mod ask;
 mod capture;
 mod clearance;
 mod found;
+mod head;
 mod kept;
 mod outcome;
 mod page;
@@ -23,7 +24,10 @@ use self::capture::capture;
 pub(crate) use self::clearance::evidence;
 use self::clearance::{Clearance, MayAsk, clearance};
 pub use self::found::FoundLink;
-pub use self::outcome::{Captured, Event, Outcome, Requested, SiteFileAnswer, SitemapRead};
+use self::head::ask_head;
+pub use self::outcome::{
+    Captured, Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, SitemapRead, UnwantedAnswer,
+};
 use self::page::PageContext;
 pub use self::read_pool::{BacklogBytes, ReadPool};
 pub(crate) use self::reread::reread;
@@ -128,9 +132,13 @@ async fn attempt<F: Fetch, S: Store>(
 
     // One request, one hop.
     let previous = previous(context, lease)?;
+    let is_new = previous.is_none() && !item.is_seed() && !item.has_head_seen();
+    if is_new && context.pages.wanted.asks_head_first(lease.url.path_and_query()) {
+        return Ok(ask_head(context, permit, asked, half_rate, evidence).await);
+    }
+    let kind = if item.is_resource() { RequestKind::Resource } else { RequestKind::Page };
     let conditions = previous.as_deref().map(revisit::conditions).unwrap_or_default();
-    let Answered { answer, requested, again, .. } =
-        ask(context, permit, &lease.url, RequestKind::Page, conditions).await;
+    let Answered { answer, requested, again, .. } = ask(context, permit, &lease.url, kind, conditions).await;
     let (response, requested) = match (answer, requested) {
         (Ok(response), Some(requested)) => (response, requested),
         (Ok(_), None) => return Ok(without_request(asked, Event::Unanswered)),
@@ -138,7 +146,16 @@ async fn attempt<F: Fetch, S: Store>(
             return Ok(local(error, request, asked, half_rate));
         }
         (Err(error), request) => {
-            let event = if again { Event::Unanswered } else { Event::Failed(error, evidence) };
+            let event = match error.kind {
+                _ if again => Event::Unanswered,
+                ErrorKind::UnwantedType | ErrorKind::UnwantedSize => Event::Unwanted(UnwantedAnswer {
+                    is_limit: error.kind == ErrorKind::UnwantedSize,
+                    status: error.status.unwrap_or_default(),
+                    words: error.detail,
+                    robots: evidence,
+                }),
+                _ => Event::Failed(error, evidence),
+            };
             return Ok(Outcome {
                 request,
                 robots_url: None,

@@ -127,10 +127,40 @@ pub enum Event {
     /// The server closed a connection that was kept, perhaps after it had read the request, or the booked address of several
     /// took no connection: asked again at the next turn.
     Unanswered,
+    /// The head of a URL that may be large was asked for, and nothing in it refuses the URL, which is still to be visited.
+    Head(Box<HeadAnswer>),
+    /// The head of a response says that it isn't wanted.
+    Unwanted(UnwantedAnswer),
     /// No response came.
     Failed(FetchError, RobotsEvidence),
     /// This machine had no resources for the request or its response: that says nothing about the site.
     Local(FetchError),
+}
+
+/// A response that isn't wanted.
+#[derive(Debug)]
+pub struct UnwantedAnswer {
+    /// A limit refuses it; else the types that the crawl keeps.
+    pub is_limit: bool,
+    /// Its status.
+    pub status: u16,
+    /// What it is, and which setting refuses it, in words.
+    pub words: String,
+    /// What robots.txt said.
+    pub robots: RobotsEvidence,
+}
+
+/// What a HEAD request came to that refuses nothing.
+#[derive(Debug)]
+pub struct HeadAnswer {
+    /// What it said, in words.
+    pub words: String,
+    /// The status, if there was a response.
+    pub status: Option<u16>,
+    /// Why there was no response.
+    pub failure: Option<FetchError>,
+    /// What robots.txt said.
+    pub robots: RobotsEvidence,
 }
 
 /// What a request for a file of the site came to.

@@ -89,9 +89,13 @@ pub(super) fn read(
         links.push(redirect_link(rules, target));
     }
     let mut unlisted = 0;
-    if ok && let Some(page) = &html {
+    let is_sheet = rules.resources && ok && html.is_none() && document.computed == "text/css";
+    let (sheet, sheet_limits) =
+        if is_sheet { style_sheet(rules, url, response, &document) } else { Default::default() };
+    if ok {
         let imageindex = directives.imageindex;
-        let listed = page.links.iter().filter(|link| store_text || is_kept_without_content(link));
+        let of_page = html.as_ref().map_or(&sheet, |page| &page.links);
+        let listed = of_page.iter().filter(|link| store_text || is_kept_without_content(link));
         if store_text || enqueue_links {
             let found = |link| found(rules, link, enqueue_links, imageindex, store_text, &mut kept);
             links.extend(listed.map(found));
@@ -202,9 +206,11 @@ pub(super) fn read(
         first_at: None,
         history: Vec::new(),
         unchanged: Vec::new(),
+        resource: item.is_resource(),
         forgotten: false,
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
+    hits.extend(sheet_limits);
     hits.extend(kept.hits);
     hits.sort_unstable();
     record.limits_hit = hits.iter().map(|hit| hit.name().to_owned()).collect();
@@ -335,6 +341,24 @@ fn read_body(rules: &PageRules, url: &Url, response: &Response, document: &Docum
         want_styles: rules.resources,
     };
     extract::read(&input, document, &rules.agent)
+}
+
+/// The addresses in a style sheet, as links.
+fn style_sheet(
+    rules: &PageRules,
+    url: &CrawlUrl,
+    response: &Response,
+    document: &Document,
+) -> (Vec<extract::Link>, Vec<LimitHit>) {
+    extract::style_sheet(&ExtractInput {
+        body: &response.body,
+        content_type: document.content_type.as_deref(),
+        url: url.as_url(),
+        link_headers: &[],
+        limits: &rules.limits,
+        want_text: false,
+        want_styles: true,
+    })
 }
 
 fn archive(url: &CrawlUrl, response: &Response, requested: Requested) -> Encoded {

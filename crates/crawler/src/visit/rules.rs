@@ -6,6 +6,7 @@ use super::read_pool::ReadPool;
 use crate::extract::{ExtractLimits, SelectLimits, SelectRule};
 use crate::sitemap::SitemapLimits;
 use crate::url::FingerprintKey;
+use crate::wanted::Wanted;
 
 /// How pages are read in this crawl.
 #[derive(Debug)]
@@ -31,8 +32,10 @@ pub struct PageRules {
     pub archive: bool,
     /// Whether the text is read, for the full-text index.
     pub index: bool,
-    /// Whether images, scripts and styles are queued like links.
+    /// Whether images, scripts, style sheets and other resources are queued, and looked for in styles.
     pub resources: bool,
+    /// Which responses are read, by their heads.
+    pub wanted: Wanted,
     /// The crawl's fingerprint key.
     pub key: FingerprintKey,
     /// Where they are read.

@@ -132,6 +132,7 @@ mod tests {
             text: String::new(),
             position: None,
             hreflang: Some("x".repeat(hreflang)),
+            is_resource: false,
             nofollow: false,
             skip: None,
         };

@@ -100,7 +100,7 @@ pub(super) fn write<S: Store>(
 fn is_page(record: &PageRecord) -> bool {
     let is_success = record.status.is_some_and(|status| (200..300).contains(&status));
     let is_read = record.charset.is_some() || media_type(record) == Some("application/pdf");
-    is_success && is_read && record.indexed && record.warc.is_some()
+    is_success && is_read && !record.resource && record.indexed && record.warc.is_some()
 }
 
 fn media_type(record: &PageRecord) -> Option<&str> {

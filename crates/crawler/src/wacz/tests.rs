@@ -1,7 +1,7 @@
 //! What is written of an archive, and what is omitted.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use super::*;
@@ -224,4 +224,104 @@ fn a_crawl_without_an_archive_is_refused_before_anything_is_written() {
     let mut out = Vec::new();
     let refused = write(&[part], Options { with_texts: false, key: None, now }, &mut out).unwrap_err();
     assert!(matches!(refused, WaczError::NoArchive(_)) && out.is_empty(), "{refused:?}");
+}
+
+/// A file of which zeros take no space.
+struct Sparse {
+    file: std::fs::File,
+    end: u64,
+}
+
+impl Write for Sparse {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if buf.iter().any(|byte| *byte != 0) {
+            self.file.seek(SeekFrom::Start(self.end))?;
+            self.file.write_all(buf)?;
+        }
+        self.end += buf.len() as u64;
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)
+    }
+}
+
+/// Source: APPNOTE.TXT 6.3.10, sections 4.3.9, 4.3.12, 4.3.14 to 4.3.16 and 4.5.3. The file is read here by its bytes, not by the library that
+/// wrote it.
+#[test]
+#[ignore = "a minute: it writes 4 GiB of zeros; `tests/run --all` runs it"]
+fn members_and_offsets_above_4_gib_are_zip64() {
+    const LARGE: u64 = (4 << 30) + 5;
+    let top = tempfile::tempdir().unwrap();
+    let path = top.path().join("large.wacz");
+    let file = std::fs::File::create_new(&path).unwrap();
+    let now = "2026-03-02T00:00:00Z".parse().unwrap();
+    let mut package = Package::new(Sparse { file, end: 0 }, now);
+    let zeros = vec![0; 1 << 20];
+    let fill = |out: &mut dyn Write| {
+        let mut left = LARGE;
+        while left > 0 {
+            let part = left.min(zeros.len() as u64);
+            out.write_all(&zeros[..part as usize])?;
+            left -= part;
+        }
+        Ok(())
+    };
+    package.member("archive/large.warc.gz", Packing::Stored, fill).unwrap();
+    package.member("pages/pages.jsonl", Packing::Deflated, |out| Ok(out.write_all(b"behind it\n")?)).unwrap();
+    package.finish(&[], None, None).unwrap();
+
+    let mut file = std::fs::File::open(&path).unwrap();
+    let end = file.metadata().unwrap().len();
+    let mut tail = vec![0; 1 << 12];
+    file.seek(SeekFrom::Start(end - tail.len() as u64)).unwrap();
+    file.read_exact(&mut tail).unwrap();
+    let number = |bytes: &[u8], at: usize, length: usize| {
+        bytes[at..at + length].iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))
+    };
+    let (end_record, locator) = (tail.len() - 22, tail.len() - 22 - 20);
+    assert_eq!(tail[end_record..end_record + 4], *b"PK\x05\x06");
+    assert_eq!(number(&tail, end_record + 16, 4), 0xFFFF_FFFF, "the offset of the directory is in the ZIP64 record");
+    assert_eq!(tail[locator..locator + 4], *b"PK\x06\x07");
+    let zip64 = (number(&tail, locator + 8, 8) + tail.len() as u64 - end) as usize;
+    assert_eq!(tail[zip64..zip64 + 4], *b"PK\x06\x06");
+    assert_eq!((number(&tail, zip64 + 24, 8), number(&tail, zip64 + 32, 8)), (4, 4), "members");
+    let (length, offset) = (number(&tail, zip64 + 40, 8), number(&tail, zip64 + 48, 8));
+    assert!(offset > LARGE);
+
+    let mut at = (offset + tail.len() as u64 - end) as usize;
+    let directory_end = at + length as usize;
+    let mut members = Vec::new();
+    while at < directory_end {
+        assert_eq!(tail[at..at + 4], *b"PK\x01\x02");
+        let (name, extra) = (number(&tail, at + 28, 2) as usize, number(&tail, at + 30, 2) as usize);
+        let comment = number(&tail, at + 32, 2) as usize;
+        let path = String::from_utf8(tail[at + 46..at + 46 + name].to_vec()).unwrap();
+        // Uncompressed size, compressed size, offset: in the extra field 0x0001, in this order, those that don't fit.
+        let mut values = [number(&tail, at + 24, 4), number(&tail, at + 20, 4), number(&tail, at + 42, 4)];
+        let mut field = at + 46 + name;
+        let extra_end = field + extra;
+        while field < extra_end {
+            let (id, size) = (number(&tail, field, 2), number(&tail, field + 2, 2) as usize);
+            let mut value = field + 4;
+            for large in values.iter_mut().filter(|value| **value == 0xFFFF_FFFF && id == 1) {
+                *large = number(&tail, value, 8);
+                value += 8;
+            }
+            field += 4 + size;
+        }
+        members.push((path, values));
+        at = extra_end + comment;
+    }
+    assert_eq!(members[0], ("archive/large.warc.gz".to_owned(), [LARGE, LARGE, 0]));
+    assert_eq!(members[1].0, "pages/pages.jsonl");
+    assert_eq!(members[1].1[0], 10);
+    // What the directory says of an offset is where the member begins.
+    for (path, [_, _, offset]) in members {
+        let mut head = vec![0; 30 + path.len()];
+        file.seek(SeekFrom::Start(offset)).unwrap();
+        file.read_exact(&mut head).unwrap();
+        assert_eq!((&head[..4], &head[30..]), (&b"PK\x03\x04"[..], path.as_bytes()));
+    }
 }

@@ -316,10 +316,14 @@ fn print_summary(finished: &Finished, out: &Path, console: Console) -> anyhow::R
         return Ok(());
     }
     let skipped = account.as_ref().map(|_| format!(", {} skipped", totals.skipped)).unwrap_or_default();
+    let resources = match totals.resources {
+        0 => String::new(),
+        many => format!(", {}", count(many, "resource")),
+    };
     let mut text = Vec::new();
     writeln!(
         text,
-        "{end}: {}, {}, {} failed{skipped}; {}, {}",
+        "{end}: {}{resources}, {}, {} failed{skipped}; {}, {}",
         count(totals.pages, "page"),
         count(totals.redirects, "redirect"),
         totals.failed,

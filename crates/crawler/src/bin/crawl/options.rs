@@ -61,6 +61,12 @@ pub(crate) struct AdjustableArgs {
     /// Also fetch images, scripts, style sheets and other resources [default: false]
     #[arg(long, help_heading = "Scope")]
     resources: bool,
+    /// Where a page's resources may be, besides the hosts that are crawled: its own host, its domain, or any host [default: host]
+    #[arg(long, value_name = "HOSTS", value_parser = ["host", "domain", "any"], help_heading = "Scope")]
+    resource_hosts: Option<String>,
+    /// Keep only responses of these MIME types, as in text/* or application/pdf; others are refused after the response's head; repeatable
+    #[arg(long, value_name = "TYPE", value_delimiter = ',', help_heading = "Scope")]
+    types: Vec<String>,
 
     /// Maximum pages of the crawl [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
@@ -68,6 +74,9 @@ pub(crate) struct AdjustableArgs {
     /// Maximum pages per host [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
     max_pages_per_host: Option<String>,
+    /// Maximum images, scripts and other resources of the crawl; they don't count as pages [default: none]
+    #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u64>), help_heading = "Limits")]
+    max_resources: Option<String>,
     /// Maximum links from a seed; 0 = only the seeds [default: none]
     #[arg(long, value_name = "N", value_parser = checked(units::parse_limit::<u32>), help_heading = "Limits")]
     max_depth: Option<String>,
@@ -111,6 +120,7 @@ impl AdjustableArgs {
         let texts = [
             ("ledger.level", &self.ledger),
             ("scope.mode", &self.scope),
+            ("scope.resource_hosts", &self.resource_hosts),
             ("pace.delay", &self.delay),
             ("pace.max_delay", &self.max_delay),
             ("pace.max_crawl_delay", &self.max_crawl_delay),
@@ -118,6 +128,7 @@ impl AdjustableArgs {
             ("pace.max_bandwidth", &self.max_bandwidth),
             ("limits.max_pages", &self.max_pages),
             ("limits.max_pages_per_host", &self.max_pages_per_host),
+            ("limits.max_resources", &self.max_resources),
             ("limits.max_depth", &self.max_depth),
             ("limits.max_time", &self.max_time),
             ("limits.max_bytes", &self.max_bytes),
@@ -152,6 +163,7 @@ impl AdjustableArgs {
             ("agent.contact", &self.contact),
             ("scope.include", &self.include),
             ("scope.exclude", &self.exclude),
+            ("scope.types", &self.types),
             ("fetch.resolve", &self.resolve),
             ("fetch.allow_net", &self.allow_net),
         ] {

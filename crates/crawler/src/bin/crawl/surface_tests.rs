@@ -109,6 +109,8 @@ fn every_option_reaches_its_setting() {
             "agent.contact" => (Some("ann@example.org"), "ann@example.org"),
             "robots.dialect" => (Some("strictest"), "strictest"),
             "scope.mode" => (Some("prefix"), "prefix"),
+            "scope.resource_hosts" => (Some("domain"), "domain"),
+            "scope.types" => (Some("text/*"), "text/*"),
             "ledger.level" => (Some("full"), "full"),
             "scope.include" | "scope.exclude" => (Some("^a b$"), "^a b$"),
             "fetch.resolve" => (Some("a.test:127.0.0.1:80"), "a.test:127.0.0.1:80"),

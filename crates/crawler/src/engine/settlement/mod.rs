@@ -22,7 +22,7 @@ use crate::commit::Totals;
 use crate::config::LedgerLevel;
 use crate::consent::denials;
 use crate::encoded::Size;
-use crate::frontier::{HostDelta, Lease, QueuedUrl, RobotsFetch, Settlement, Work};
+use crate::frontier::{HostDelta, Lease, Marks, QueuedUrl, RobotsFetch, Settlement, Work};
 use crate::pace::{Delay, PaceRules};
 use crate::record::{
     Decided, Decision, Evidence, Layer, LimitReached, LinkOutcome, PageRecord, PlainReason, Reason,
@@ -30,7 +30,7 @@ use crate::record::{
 };
 use crate::robots_cache::Entry;
 use crate::url::CrawlUrl;
-use crate::visit::{Event, Outcome, Requested, SiteFileAnswer, Visited};
+use crate::visit::{Event, HeadAnswer, Outcome, Requested, SiteFileAnswer, UnwantedAnswer, Visited};
 
 /// The settings that settling depends on.
 #[derive(Debug, Clone)]
@@ -243,6 +243,8 @@ impl<'a> Settling<'a> {
             Event::Sitemap(_) => self.end(Place::Done, FollowUp::Nothing),
             Event::Page(visited) => self.page(visited),
             Event::Local(error) => self.local(&error),
+            Event::Head(answer) => self.head(*answer),
+            Event::Unwanted(answer) => self.unwanted(answer),
             Event::Failed(error, evidence) => self.failed(&error, evidence),
         }
     }
@@ -259,10 +261,34 @@ impl<'a> Settling<'a> {
     }
 
     /// The URL isn't asked for.
-    fn skipped(&mut self, layer: Layer, reason: PlainReason, evidence: impl Into<Evidence>) {
+    fn skipped(&mut self, layer: Layer, reason: impl Into<Reason>, evidence: impl Into<Evidence>) {
         self.host.counts.skipped += 1;
         self.totals.skipped += 1;
         self.decided(Decided::Skipped, layer, reason, evidence);
+    }
+
+    /// The head of a URL was asked for, and lets the URL itself be asked for at the host's next turn.
+    fn head(mut self, answer: HeadAnswer) -> Settled {
+        let Work::Visit(item) = &self.lease.work else { return self.end(Place::Stays, FollowUp::Nothing) };
+        match &answer.failure {
+            Some(error) => self.pause_after_failure(error),
+            None => self.pause_after(answer.status.unwrap_or_default()),
+        }
+        let evidence =
+            Evidence::from(answer.robots).with_words(answer.words).with_request(self.request.take());
+        self.decided(Decided::Asked, Layer::Fetch, PlainReason::Head, evidence);
+        let again = item.clone().marked(Marks::HEAD_SEEN);
+        self.end(Place::Again(again), FollowUp::Nothing)
+    }
+
+    /// The head of a response says that it isn't wanted.
+    fn unwanted(mut self, answer: UnwantedAnswer) -> Settled {
+        let UnwantedAnswer { is_limit, status, words, robots } = answer;
+        self.pause_after(status);
+        let evidence = Evidence::from(robots).with_words(words).with_request(self.request.take());
+        let layer = if is_limit { Layer::Limit } else { Layer::Scope };
+        self.skipped(layer, LinkOutcome::Type, evidence);
+        self.end(Place::Done, FollowUp::Nothing)
     }
 
     fn site_file(mut self, answer: SiteFileAnswer) -> Settled {

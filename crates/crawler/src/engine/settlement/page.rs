@@ -34,7 +34,7 @@ impl Settling<'_> {
             visited.record.detail.clone_from(&visited.record.redirect);
         }
         self.count_page(class, &visited);
-        if let Some(most) = self.rules.max_pages_per_host {
+        if let Some(most) = self.rules.max_pages_per_host.filter(|_| !item.is_resource()) {
             self.park_full(most);
         }
         let refused = self.facts.redirect;
@@ -57,6 +57,7 @@ impl Settling<'_> {
     fn count_page(&mut self, class: StatusClass, visited: &Visited) {
         let is_sound = visited.record.error.is_none();
         match class {
+            StatusClass::Success if is_sound && visited.record.resource => self.totals.resources += 1,
             StatusClass::Success if is_sound => {
                 self.host.counts.pages += 1;
                 self.totals.pages += 1;

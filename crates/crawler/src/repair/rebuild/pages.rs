@@ -4,7 +4,7 @@ use robots::StatusClass;
 
 use super::{Rebuild, Result};
 use crate::commit::SettledPage;
-use crate::frontier::{QueuedUrl, Via};
+use crate::frontier::{Marks, QueuedUrl, Via};
 use crate::record::{Archived, LinkOutcome, LinkRecord, PageRecord, withhold_links};
 use crate::store::{Tree, Write};
 use crate::url::CrawlUrl;
@@ -35,7 +35,9 @@ impl Rebuild<'_> {
             }
             let links = if record.lists_links() { links } else { Some(Vec::new()) };
             let Some(mut links) = links.or_else(|| self.links_again(&url, &record)) else {
-                again.push((url.clone(), QueuedUrl::link(&url, record.depth, record.via)));
+                let item = QueuedUrl::link(&url, record.depth, record.via);
+                let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+                again.push((url.clone(), item));
                 self.repaired.pages_again += 1;
                 return Ok(());
             };
@@ -80,6 +82,7 @@ impl Rebuild<'_> {
             return Ok(());
         }
         match record.status.map(StatusClass::of) {
+            Some(StatusClass::Success) if record.resource => self.totals.resources += 1,
             Some(StatusClass::Success) => self.totals.pages += 1,
             Some(class) if class.leads_elsewhere() => self.totals.redirects += 1,
             _ => self.totals.failed += 1,

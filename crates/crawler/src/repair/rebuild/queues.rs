@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::withheld;
 use super::{AT_ONCE, Rebuild, Result};
+use crate::extract::is_resource;
 use crate::frontier::{
-    HostRecord, Priority, QueuedUrl, Via, block_hosts, chunk_urls, journal_names, journal_urls,
+    HostRecord, Marks, Priority, QueuedUrl, Via, block_hosts, chunk_urls, journal_names, journal_urls,
 };
 use crate::page_store;
 use crate::store::Tree;
@@ -19,7 +20,7 @@ impl Rebuild<'_> {
         let mut records: HashMap<u32, HostRecord> = HashMap::new();
         let id = |key: &[u8]| key.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes));
         let whole = self.salvaged.each(Tree::Hosts, |key, value| -> Result<()> {
-            if let (Some(id), Ok(record)) = (id(&key), serde_json::from_slice::<HostRecord>(&value)) {
+            if let (Some(id), Ok(record)) = (id(&key), HostRecord::read(&value)) {
                 names.insert(id, record.host.clone());
                 records.insert(id, record);
             }
@@ -46,14 +47,21 @@ impl Rebuild<'_> {
             self.hosts.insert(old, new);
             if let Some(record) = records.get(&old) {
                 self.frontier.take_over(new, record, self.now);
-                self.heads.insert(old, record.queues.map(|ends| ends.head));
+                self.heads.insert(old, record.all_queues().map(|ends| ends.head));
             }
         }
         self.commit()
     }
 
     pub(super) fn admit(&mut self, item: QueuedUrl, url: &CrawlUrl, priority: Priority) -> Result<()> {
-        if self.scope.judge(url, item.depth).is_some() {
+        // What was queued as a resource was judged by the host of its page.
+        let of = if item.is_resource() { url.host() } else { "" };
+        let skip = if of.is_empty() {
+            self.scope.judge(url, item.depth)
+        } else {
+            self.scope.judge_resource(url, of)
+        };
+        if skip.is_some() {
             return Ok(());
         }
         let host = self.frontier.host_id(url.host())?;
@@ -85,12 +93,16 @@ impl Rebuild<'_> {
         let name = self.frontier.name(id).to_owned();
         let head =
             self.heads.get(&host).and_then(|heads| heads.get(usize::from(queue))).copied().unwrap_or(0);
-        let priority = if queue == 0 { Priority::First } else { Priority::Link };
         for (position, mut item) in (first..).zip(urls) {
             if position < head {
                 continue;
             }
             if let Ok(url) = item.url(&name) {
+                let priority = match queue {
+                    _ if item.is_resource() => Priority::Resource,
+                    0 => Priority::First,
+                    _ => Priority::Link,
+                };
                 item.via = self.via(item.via);
                 self.admit(item, &url, priority)?;
             }
@@ -115,8 +127,13 @@ impl Rebuild<'_> {
                 let Ok(url) = CrawlUrl::parse(&link.to) else { continue };
                 let redirect = link.kind == "redirect";
                 let depth = if redirect { record.depth } else { record.depth.saturating_add(1) };
-                let priority = if redirect { Priority::First } else { Priority::Link };
-                self.admit(QueuedUrl::link(&url, depth, via), &url, priority)?;
+                let mut item = QueuedUrl::link(&url, depth, via);
+                if is_resource(&link.kind, &link.rel) || redirect && record.resource {
+                    item = item.marked(Marks::RESOURCE);
+                }
+                let priority =
+                    if redirect && !item.is_resource() { Priority::First } else { item.priority() };
+                self.admit(item, &url, priority)?;
             }
         }
         self.commit()

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::About;
 use crate::clean::clean;
-use crate::config::{Contact, ScopeMode, Settings};
+use crate::config::{Contact, ResourceHosts, ScopeMode, Settings};
 use crate::quantity;
 use crate::record::in_words;
 use crate::report::{ChangedSetting, Report};
@@ -165,9 +165,17 @@ fn scope(settings: &Settings) -> String {
     if !scope.exclude.is_empty() {
         words.push(format!("no URL that matches one of {}", patterns(&scope.exclude)));
     }
-    if !scope.resources {
-        words.push("no images, scripts or style sheets".to_owned());
+    if !scope.types.is_empty() {
+        words.push(format!("only the MIME types {}", patterns(&scope.types)));
     }
+    words.push(match (scope.resources, scope.resource_hosts) {
+        (false, _) => "no images, scripts or style sheets".to_owned(),
+        (true, ResourceHosts::Host) => "images, scripts and style sheets of the page's own host".to_owned(),
+        (true, ResourceHosts::Domain) => {
+            "images, scripts and style sheets of the page's own domain".to_owned()
+        }
+        (true, ResourceHosts::Any) => "images, scripts and style sheets of any host".to_owned(),
+    });
     words.join("; ")
 }
 

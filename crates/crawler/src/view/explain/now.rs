@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::hosts::{queued, seconds};
+use super::super::hosts::seconds;
 use super::super::moment::Moment;
 use super::super::open::{View, ViewError};
 use crate::config::{self, CliOverrides, ScopeMode, Settings, load, read_record, read_settings_in_force};
@@ -195,7 +195,7 @@ impl<S: Store> View<S> {
         let Some(id) = self.id_of(url.host())? else { return Ok(None) };
         let Some(record) = stored_host(self.store(), id)? else { return Ok(None) };
         Ok(Some(HostNow {
-            queued: queued(&record),
+            queued: record.queued(),
             next_at: Moment(record.next_at),
             wait_reason: record.wait_reason.as_str(),
             delay: seconds(record.delay_ms),

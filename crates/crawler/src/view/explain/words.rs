@@ -231,6 +231,14 @@ impl Explanation {
                 format!("it is a resource of a page ({evidence}), not a page"),
                 vec!["`crawl resume DIR --resources`".to_owned()],
             ),
+            (_, Reason::Link(LinkOutcome::Type)) => (
+                format!("its type or size isn't wanted: {evidence}"),
+                if evidence.contains("limits.max_media") {
+                    [in_file("limits.max_media"), vec![AS_SEED.to_owned()]].concat()
+                } else {
+                    vec!["`crawl resume DIR --types` with one that it has".to_owned()]
+                },
+            ),
             (Layer::Consent, _) => (
                 format!("its site denies every purpose of this crawl: {evidence}"),
                 vec!["a new crawl with another --purpose that the site permits".to_owned()],

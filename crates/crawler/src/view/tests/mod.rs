@@ -26,7 +26,7 @@ use super::{Row, Table, TableFormat, View, ViewError, write_table};
 use crate::clock::Now;
 use crate::commit::{Batch, Committer, SettledPage, Totals};
 use crate::extract::Position;
-use crate::frontier::{Frontier, FrontierLimits, HostId, Priority, QueuedUrl, Settlement, Via, Work};
+use crate::frontier::{Frontier, FrontierLimits, HostId, Marks, Priority, QueuedUrl, Settlement, Via, Work};
 use crate::pace::{Delay, DelayReason};
 use crate::record::{
     Archived, Decision, Layer, LinkOutcome, LinkRecord, PageRecord, PageState, RobotsEvidence, RobotsRecord,
@@ -93,7 +93,8 @@ impl Crawl {
     fn queue(&mut self, text: &str, priority: Priority, via: Option<&str>) {
         let via = via.map(|via| self.via(via));
         let host = self.host(text);
-        let item = QueuedUrl { seed: via.is_none(), ..QueuedUrl::link(&url(text), 1, via) };
+        let item = QueuedUrl::link(&url(text), 1, via);
+        let item = if via.is_none() { item.marked(Marks::SEED) } else { item };
         self.frontier.admit(host, url(text).fingerprint(&KEY), item, priority, true).unwrap();
     }
 
