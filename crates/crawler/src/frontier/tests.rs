@@ -759,8 +759,8 @@ fn queues_of_format_2_are_read() {
     let mut frontier = few(&store, 1);
     offer(&mut frontier, &url(1, 1), true);
     offer(&mut frontier, &url(2, 1), true);
-    commit(&mut frontier);
     let mut record = frontier.hosts.iter().next().unwrap().1.record(now(1_000), None);
+    commit(&mut frontier);
     record.resources = QueueEnds { head: 1, sealed: 1, tail: 3 };
     let written = record.write().unwrap();
     assert_eq!(HostRecord::read(&written).unwrap(), record);
