@@ -10,6 +10,7 @@ use super::attributes::{Attr, Attributes};
 use super::limits::LimitHit;
 use super::link::{Link, LinkKind};
 use super::page::{About, PageSink};
+use super::tags::StartTag;
 use super::{ExtractInput, mime_type, resolve};
 
 /// Calls `found` with each address of a style sheet, or of the declarations in a `style` attribute, and what it is for. Never fails: what
@@ -100,6 +101,13 @@ impl PageSink<'_> {
             && memchr::memchr(b'(', style).is_some()
         {
             self.add_style(&String::from_utf8_lossy(style));
+        }
+    }
+
+    /// Begins a `<style>` element, where it is wanted.
+    pub(super) fn open_style(&mut self, tag: &StartTag<'_>) {
+        if self.want_styles && !tag.is_self_closing {
+            self.open_style = Some(Vec::new());
         }
     }
 
@@ -258,6 +266,42 @@ mod tests {
         };
         let (links, _) = style_sheet(&input);
         links.iter().filter_map(|link| Some(link.target.as_ref().ok()?.to_string())).collect()
+    }
+
+    #[test]
+    fn styles_of_a_page_are_read_where_they_are_wanted() {
+        const PAGE: &str = "<html><head><base href='http://b.test/x/'><style>@import 'a.css'; p { background: url(b.png) }</style>
+            <title>url(no.png)</title></head><body style='background: url(&quot;c.png&quot;)'><p style='color: red'>url(no.png)
+            <svg><rect style='fill: url(#g)'/><style>a{background:url(svg.png)}</style></svg>
+            <textarea>url(no.png)</textarea><script>url(no.png)</script><!-- <style>a{background:url(no.png)}</style> -->
+            <style>a { background: url(open.png)";
+        let url = Url::parse("http://a.test/").unwrap();
+        let limits = ExtractLimits::default();
+        let read = |want_styles| {
+            let input = ExtractInput {
+                body: PAGE.as_bytes(),
+                content_type: Some("text/html"),
+                url: &url,
+                link_headers: &[],
+                limits: &limits,
+                want_text: false,
+                want_styles,
+            };
+            let links = crate::extract::extract(&input).links;
+            links
+                .into_iter()
+                .map(|link| (link.kind.name(), link.target.unwrap().to_string()))
+                .collect::<Vec<_>>()
+        };
+        let expected = [
+            ("css_import", "http://b.test/x/a.css"),
+            ("css_image", "http://b.test/x/b.png"),
+            ("css_image", "http://b.test/x/c.png"),
+            ("css_image", "http://b.test/x/svg.png"),
+            ("css_image", "http://b.test/x/open.png"),
+        ];
+        assert_eq!(read(true), expected.map(|(kind, url)| (kind, url.to_owned())));
+        assert_eq!(read(false), []);
     }
 
     #[test]

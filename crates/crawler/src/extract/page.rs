@@ -277,6 +277,7 @@ impl TagSink for PageSink<'_> {
             (_, Kind::Other) => {}
             (Namespace::Html, _) => self.start_of_html(tag),
             (Namespace::Svg, Kind::A) => self.open_anchor(tag.attributes),
+            (Namespace::Svg, Kind::Style) => self.open_style(tag),
             (Namespace::Svg, Kind::Image) => {
                 let address = if tag.attributes.has(Attr::Href) { Attr::Href } else { Attr::XlinkHref };
                 self.link_of(LinkKind::Img, tag.attributes, address, Attr::Alt);
@@ -324,9 +325,7 @@ impl TagSink for PageSink<'_> {
                 block.extend_from_slice(text);
             }
         }
-        if within == Kind::Style
-            && let Some(style) = &mut self.open_style
-        {
+        if let Some(style) = &mut self.open_style {
             style.extend_from_slice(text);
         }
         if let Some(visible) = &mut self.text {

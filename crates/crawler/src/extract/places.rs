@@ -142,7 +142,7 @@ impl PageSink<'_> {
                 // What follows an empty element isn't its content, whatever HTML takes it for.
                 self.open_json_ld = (is_json_ld && !tag.is_self_closing).then(Vec::new);
             }
-            Kind::Style if self.want_styles => self.open_style = (!tag.is_self_closing).then(Vec::new),
+            Kind::Style => self.open_style(tag),
             Kind::Title if self.title.is_none() => {
                 self.title = Some(Folded::new(self.limits.title_bytes));
                 self.in_title = true;

@@ -146,8 +146,9 @@ fn result(report: &Report) -> Markup {
     let (summary, activity) = (&report.summary, &report.activity);
     let totals = &summary.totals;
     let span = activity.first_request.zip(activity.last_request);
-    let figures: [(&str, String); 12] = [
+    let figures: [(&str, String); 13] = [
         ("Pages", grouped(totals.pages)),
+        ("Resources of pages", grouped(totals.resources)),
         ("Pages indexed", grouped(summary.indexed)),
         ("Pages under noindex", grouped(summary.noindex)),
         ("Bodies in the archive", grouped(summary.archived)),

@@ -30,6 +30,10 @@ pub(super) fn text(status: &Value) -> Result<String, fmt::Error> {
     let totals = &status["totals"];
     let counts = [
         ("pages", "URLs that were answered with status 2xx except 206"),
+        (
+            "resources",
+            "Resources of pages (images, scripts, style sheets) that were answered with status 2xx",
+        ),
         ("redirects", "URLs that were answered with another status"),
         ("failed", "Visits that failed"),
         ("requests", "Requests sent, robots.txt included"),

@@ -83,7 +83,9 @@ pub(super) fn hold_back(by: &mut HeldBackBy, row: &SkippedRow) {
     *held.reasons.entry(row.reason.to_string()).or_default() += 1;
     // A loop has no end that a greater limit would reach.
     if matches!(row.layer, Layer::Limit | Layer::Trap) && row.reason != LinkOutcome::RedirectLoop {
-        *held.limits.entry(row.reason.to_string()).or_default() += 1;
+        let is_large = row.reason == LinkOutcome::Type;
+        let limit = if is_large { "limits.max_media".to_owned() } else { row.reason.to_string() };
+        *held.limits.entry(limit).or_default() += 1;
     }
 }
 

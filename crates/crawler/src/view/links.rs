@@ -26,7 +26,7 @@ row! {
         /// too_many_redirects redirect_loop not_http no_image_index trap_depth trap_segments trap_repeats
         /// trap_host trap_domain trap_query trap_shape trap_same trap_page sitemap_other_host forgotten`.
         outcome: &'static str [names],
-        /// The element: `a area frame iframe link refresh img script source media form`, or `redirect`.
+        /// The element: `a area frame iframe link refresh img script source media form`, `redirect`, or in a style `css_import css_font css_image`.
         kind: String [names],
         /// The part of the page: `head header nav content aside footer`; see [outputs.md](outputs.md#links).
         position: Option<&'static str> [null = "none is given, or noindex", names],

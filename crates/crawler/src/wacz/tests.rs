@@ -282,7 +282,11 @@ fn members_and_offsets_above_4_gib_are_zip64() {
     };
     let (end_record, locator) = (tail.len() - 22, tail.len() - 22 - 20);
     assert_eq!(tail[end_record..end_record + 4], *b"PK\x05\x06");
-    assert_eq!(number(&tail, end_record + 16, 4), 0xFFFF_FFFF, "the offset of the directory is in the ZIP64 record");
+    assert_eq!(
+        number(&tail, end_record + 16, 4),
+        0xFFFF_FFFF,
+        "the offset of the directory is in the ZIP64 record"
+    );
     assert_eq!(tail[locator..locator + 4], *b"PK\x06\x07");
     let zip64 = (number(&tail, locator + 8, 8) + tail.len() as u64 - end) as usize;
     assert_eq!(tail[zip64..zip64 + 4], *b"PK\x06\x06");
