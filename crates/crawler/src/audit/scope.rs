@@ -415,7 +415,7 @@ impl<'a> Reading<'a> {
         let most = bounds.iter().map(|bounds| bounds.settings.limits.max_depth);
         // None is no limit, which is more than any.
         let most = most.max_by_key(|most| most.map_or(u64::from(u32::MAX) + 1, u64::from)).flatten();
-        let is_outside = match page.filter(Requested::is_resource) {
+        let is_outside = match page.filter(|page| page.is_resource()) {
             // Within the crawl's hosts, or as near to its page as the settings of a run allow.
             Some(page) => {
                 let is_near = bounds.iter().any(|bounds| {
@@ -507,7 +507,7 @@ struct Requested {
 }
 
 impl Requested {
-    fn is_resource(&self) -> bool {
+    fn is_resource(self) -> bool {
         self.flags & IS_RESOURCE != 0
     }
 }

@@ -62,7 +62,7 @@ fn import(css: &mut Parser<'_>, found: &mut dyn FnMut(LinkKind, &str)) {
     let start = css.state();
     match css.next().cloned() {
         Ok(Token::QuotedString(address) | Token::UnquotedUrl(address)) => {
-            found(LinkKind::CssImport, &address)
+            found(LinkKind::CssImport, &address);
         }
         Ok(Token::Function(name)) if name.eq_ignore_ascii_case("url") || name.eq_ignore_ascii_case("src") => {
             within(css, |css| {

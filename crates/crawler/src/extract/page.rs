@@ -45,6 +45,7 @@ pub(super) struct UnreadMetas {
 
 /// Gathers what a page says.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent answers")]
 pub(super) struct PageSink<'l> {
     pub(super) limits: &'l ExtractLimits,
     pub(super) title: Option<Folded>,

@@ -259,7 +259,7 @@ fn members_and_offsets_above_4_gib_are_zip64() {
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let mut package = Package::new(Sparse { file, end: 0 }, now);
     let zeros = vec![0; 1 << 20];
-    let fill = |out: &mut dyn Write| {
+    let large = |out: &mut dyn Write| {
         let mut left = LARGE;
         while left > 0 {
             let part = left.min(zeros.len() as u64);
@@ -268,7 +268,7 @@ fn members_and_offsets_above_4_gib_are_zip64() {
         }
         Ok(())
     };
-    package.member("archive/large.warc.gz", Packing::Stored, fill).unwrap();
+    package.member("archive/large.warc.gz", Packing::Stored, large).unwrap();
     package.member("pages/pages.jsonl", Packing::Deflated, |out| Ok(out.write_all(b"behind it\n")?)).unwrap();
     package.finish(&[], None, None).unwrap();
 
