@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use whole_program::hostile::Expect::{Answers, AtMost, Charset, Cut, Fails, Hits, Links, Never, Title};
+use whole_program::hostile::Expect::{
+    Answers, Asked, AtMost, Charset, Cut, Fails, Hits, Links, Never, Title,
+};
 use whole_program::hostile::http::{page, typed};
 use whole_program::hostile::{Scenario, Serve};
 
@@ -323,11 +325,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         "huge-files-by-link",
         "body",
         Serve::Answer(|ask| match ask.path.as_str() {
-            "/" => page("<a href=/big.iso>12 MB</a><img src=/huge.jpg>"),
+            "/" => page("<a href=/big>12 MB</a><a href=/disk.iso>12 MB</a><img src=/huge.jpg>"),
             _ => typed("application/octet-stream", vec![0; 12_000_000]),
         }),
-        // A picture isn't fetched at all by default.
-        &[Answers("/", 200), Cut("/big.iso", "wire"), Never("/huge.jpg")],
+        // By its name the second one is a disk image: its head alone is asked for, and says 12 MB. A picture isn't fetched at all by default.
+        &[Answers("/", 200), Cut("/big", "wire"), Asked("/disk.iso", 1), Never("/huge.jpg")],
     ),
 ];
 
