@@ -66,7 +66,7 @@ impl std::error::Error for Failure {}
 impl Opened {
     /// Opens the crawl in `root`, and locks the directory.
     pub(crate) fn open(root: &Path) -> Result<Self, ViewError> {
-        let view = View::open_shared(root)?;
+        let view = View::open(root)?;
         Ok(Self {
             root: root.to_owned(),
             process: std::process::id(),

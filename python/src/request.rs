@@ -11,7 +11,7 @@ use crawler::view::{Column, Rows, Table, UnknownColumn, View, ViewError};
 use meta::consent::Purpose;
 
 /// The view of one pass over a table.
-pub(crate) type SharedView = View<Arc<DirStore>>;
+pub(crate) type SharedView = View;
 
 /// What is asked of a table, as Python says it.
 #[derive(Debug, Clone, Default)]

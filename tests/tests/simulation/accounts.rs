@@ -19,7 +19,7 @@ use crate::politeness::seeds;
 const DEATHS: usize = 12;
 
 /// The rows of a table as `crawl export --format jsonl` writes them.
-fn rows(view: &View<Arc<MemoryStore>>, table: Table) -> Vec<Value> {
+fn rows(view: &View, table: Table) -> Vec<Value> {
     let mut text = Vec::new();
     let written = write_table(view, table, TableFormat::Jsonl, &mut text).expect("the table can be written");
     let rows: Vec<Value> = String::from_utf8(text)

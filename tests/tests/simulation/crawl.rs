@@ -247,7 +247,7 @@ impl<S: Store> Crawl<S> {
             head: None,
             temporary: None,
         };
-        audit(&*self.store, archive, &rules).expect("the records can be read")
+        audit(&self.store, archive, &rules).expect("the records can be read")
     }
 
     /// The plan of an engine that was run with `plan`, for a crawl that begins at midnight.

@@ -32,6 +32,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -44,7 +45,7 @@ use crate::extract::ExtractLimits;
 use crate::ledger;
 use crate::record::RepairRecord;
 use crate::sorter::{SortError, Sorter};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
 /// Violations of one check that are listed in full; further ones are counted.
@@ -238,16 +239,21 @@ impl AuditError {
 
 /// Judges a crawl. Cost: some passes over every tree and one over every archive file. Memory: some tens of megabytes, whatever the
 /// crawl's size; requests, links and places of the archive are sorted in temporary files, about 300 bytes a request and 30 a link.
-pub fn audit<S: Store>(store: &S, warc: Option<&Path>, rules: &AuditRules) -> Result<Report, AuditError> {
-    audit_step_by_step(store, warc, rules, |_| {})
+pub fn audit<S: Store>(
+    store: &Arc<S>,
+    warc: Option<&Path>,
+    rules: &AuditRules,
+) -> Result<Report, AuditError> {
+    let store: AnyStore = Arc::<S>::clone(store);
+    audit_step_by_step(&store, warc, rules, &mut |_| {})
 }
 
 /// As [`audit`]; `step` is called before each part of it with what is read then, in a few words.
-pub fn audit_step_by_step<S: Store>(
-    store: &S,
+pub fn audit_step_by_step(
+    store: &AnyStore,
     warc: Option<&Path>,
     rules: &AuditRules,
-    mut step: impl FnMut(&'static str),
+    step: &mut dyn FnMut(&'static str),
 ) -> Result<Report, AuditError> {
     step("the ledger's chain");
     let mut checks = vec![chain(store)?];

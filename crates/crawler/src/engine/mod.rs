@@ -95,7 +95,7 @@ pub struct Engine<F, S> {
     /// The pages that URLs were found on lately.
     urls: HashMap<Via, Box<str>>,
     /// What is judged again at the start of the run, where settings are different.
-    skipped_urls: Option<View<Arc<S>>>,
+    skipped_urls: Option<View>,
     /// What the user changes meanwhile.
     steers: Steers,
 }

@@ -5,7 +5,6 @@
 //! everything was judged is on record (`judged_by` in tree `meta`) with the last of them; until then the next run begins again.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use tokio::sync::watch;
 
@@ -68,7 +67,7 @@ enum Now {
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Has the skipped URLs judged again at the start of the run, where [`EngineSettings::changed`](super::EngineSettings) names
     /// settings. `skipped_urls` is a view of the same store; its sorting takes place beside the crawl.
-    pub fn judge_again(&mut self, skipped_urls: View<Arc<S>>) {
+    pub fn judge_again(&mut self, skipped_urls: View) {
         self.skipped_urls = Some(skipped_urls);
     }
 

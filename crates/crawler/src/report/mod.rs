@@ -13,7 +13,6 @@ use serde::Serialize;
 
 pub use self::provenance::{About, Provenance, ProvenanceError, write_provenance};
 use crate::config::{Settings, changed_values};
-use crate::store::Store;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
 
 /// Connections between hosts that the graph shows.
@@ -54,7 +53,7 @@ pub struct ChangedSetting {
 
 impl Report {
     /// Computes the figures: reads pages, links and ledger several times, one after the other. Memory as [`View::skipped`].
-    pub fn of<S: Store>(view: &View<S>) -> Result<Self, ViewError> {
+    pub fn of(view: &View) -> Result<Self, ViewError> {
         let in_force = view.crawl_settings().unwrap_or_default();
         Ok(Self {
             v: 1,

@@ -12,7 +12,7 @@ use super::writer::{self, Writer};
 use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::record::PageRecord;
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{AnyStore, Store, StoreError, Tree};
 
 /// What an index was built from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,17 @@ impl Built {
 /// Rebuilds the index of the crawl in `root`, beside the existing one, and replaces that when it is complete.
 /// `progress` is called with the number of pages so far, now and then. Cost: one pass over records and archive, about a millisecond a page;
 /// memory: some 50 MB whatever the size. The directory has to be held by the caller.
-pub fn rebuild<S: Store>(
+pub fn rebuild(
+    root: &Path,
+    store: &AnyStore,
+    limits: ExtractLimits,
+    now: Timestamp,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Built, SearchError> {
+    build(root, store, limits, now, progress)
+}
+
+fn build<S: Store>(
     root: &Path,
     store: &S,
     limits: ExtractLimits,
@@ -121,7 +131,7 @@ pub(super) fn catch_up<S: Store>(
     let mut writer = if let Some(writer) = known {
         writer
     } else {
-        built = rebuild(root, store, limits.clone(), now, |_| {})?;
+        built = build(root, store, limits.clone(), now, |_| {})?;
         Writer::open(root, &crawl)?.ok_or_else(|| SearchError::None(root.to_owned()))?
     };
     let mut archive = Archive::new(root, limits.clone());

@@ -15,7 +15,7 @@ use super::words::{Use, tokenizers};
 use super::writer::{HEAP, Writer, index_settings};
 use crate::extract::ExtractLimits;
 use crate::page_store;
-use crate::store::Store;
+use crate::store::AnyStore;
 
 /// The pages of a crawl as its index takes them, in memory.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub struct PagesInMemory(Vec<Document>);
 
 impl PagesInMemory {
     /// Reads what the index of the crawl in `root` holds from records and archive. Memory: all texts.
-    pub fn read<S: Store>(
+    pub fn read(
         root: &Path,
-        store: &S,
+        store: &AnyStore,
         limits: ExtractLimits,
         now: Timestamp,
     ) -> Result<Self, SearchError> {

@@ -11,7 +11,7 @@ use super::snippet;
 use crate::extract::ExtractLimits;
 use crate::page_store;
 use crate::record::PageRecord;
-use crate::store::Store;
+use crate::store::AnyStore;
 
 /// What the words of a page are looked for in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,9 +31,9 @@ pub struct PageText {
 /// were stored, from records and archive; the index itself isn't read. Only of pages that `is_wanted` is the archive read.
 ///
 /// Cost: about a millisecond a page; memory: one page.
-pub fn page_texts<'a, S: Store>(
+pub fn page_texts<'a>(
     root: &Path,
-    store: &'a S,
+    store: &'a AnyStore,
     limits: ExtractLimits,
     now: Timestamp,
     mut is_wanted: impl FnMut(&str) -> bool + 'a,

@@ -132,7 +132,7 @@ impl<T: Send + Sync + 'static> Figure<T> {
             let began = clock::real_time();
             let counted = reading
                 .work(move |view| {
-                    let commits = view.store().commits();
+                    let commits = view.commits();
                     // Nothing was committed since.
                     let value = if seen == Some(commits) { None } else { Some(Arc::new(count(view)?)) };
                     Ok((value, commits))

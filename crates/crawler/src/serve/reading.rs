@@ -10,11 +10,11 @@ use tokio::sync::Semaphore;
 
 use super::failure::Failure;
 use crate::clock;
-use crate::live::{DirStore, Holder};
+use crate::live::Holder;
 use crate::view::{View, ViewError};
 
 /// What every request reads.
-pub(super) type CrawlView = View<Arc<DirStore>>;
+pub(super) type CrawlView = View;
 
 /// Requests that read at the same time. A running crawl answers at most 32 processes, and this one keeps one or two connections to it.
 const READERS: usize = 6;
@@ -97,7 +97,7 @@ impl Reading {
         }
         // The directory is unlocked, or its holder's connection closed, before it is opened again.
         *open = None;
-        let view = View::open_shared(&self.root)?;
+        let view = View::open(&self.root)?;
         let another = view.another()?;
         *open = Some(Open { view, opened: now, used: now });
         Ok(another)
@@ -105,13 +105,13 @@ impl Reading {
 
     /// Whether this process has locked the directory.
     pub(super) fn holds(&self) -> bool {
-        self.open().as_ref().is_some_and(|open| open.view.store().holder().is_none())
+        self.open().as_ref().is_some_and(|open| open.view.holder().is_none())
     }
 
     /// Closes a view that another process served.
     pub(super) fn forget_served(&self) {
         let mut open = self.open();
-        if open.as_ref().is_some_and(|known| known.view.store().holder().is_some()) {
+        if open.as_ref().is_some_and(|known| known.view.holder().is_some()) {
             *open = None;
         }
     }
@@ -120,7 +120,7 @@ impl Reading {
     pub(super) fn tidy(&self) {
         let now = clock::real_time();
         let mut open = self.open();
-        let is_idle = |known: &Open| match known.view.store().holder() {
+        let is_idle = |known: &Open| match known.view.holder() {
             None => now.saturating_duration_since(known.used) >= IDLE,
             Some(_) => !is_fresh(known, now),
         };
@@ -172,7 +172,7 @@ pub(super) fn until_gone(gone: Arc<AtomicBool>) -> Until {
 }
 
 fn is_fresh(open: &Open, now: std::time::Instant) -> bool {
-    match open.view.store().holder() {
+    match open.view.holder() {
         None => true,
         Some(Holder::Crawl | Holder::Reader) => now.saturating_duration_since(open.opened) < FRESH,
     }

@@ -55,5 +55,5 @@ pub(super) fn stored(summary: &Summary) -> Value {
 
 /// How many commits the database has: all that `/healthz` reads.
 pub(super) fn commits(view: &CrawlView) -> u64 {
-    view.store().commits()
+    view.commits()
 }

@@ -128,7 +128,7 @@ impl Write {
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// Ordered, durable maps of bytes.
-pub trait Store: Send + Sync + 'static {
+pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The value of a key.
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
 
@@ -153,7 +153,10 @@ pub trait Store: Send + Sync + 'static {
     fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError>;
 }
 
-impl<S: Store> Store for std::sync::Arc<S> {
+/// A store of any kind, shared by who reads it. What only reads takes this, so that it is compiled once and not for each kind.
+pub type AnyStore = std::sync::Arc<dyn Store>;
+
+impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         (**self).get(tree, key)
     }

@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::clean::clean;
 use crate::job::CrawlDir;
 use crate::sorter::Sorter;
-use crate::store::Store;
 use crate::view::{Rows, Table, Value, View, ViewError, changed_lines, host_of, in_order, write_json_line};
 
 /// What became of a page or robots.txt from the first crawl to the second.
@@ -135,11 +134,11 @@ const COLUMNS: [&str; 9] =
 
 /// Compares two crawls, and writes what differs: pages by host and URL, then robots.txt files. Pages are the URLs that were answered; times, durations and how a
 /// page was found don't count. Memory: some 40 MB; the pages of both are sorted in temporary files.
-pub fn write_diff<A: Store, B: Store>(
-    before: &View<A>,
-    after: &View<B>,
+pub fn write_diff(
+    before: &View,
+    after: &View,
     form: DiffFormat,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<DiffCounts, ViewError> {
     let mut counts = DiffCounts::default();
     let columns: Vec<_> = COLUMNS.into_iter().chain(["simhash"]).collect();
@@ -186,7 +185,7 @@ impl Counts {
     }
 }
 
-fn sorted<'a, S: Store>(view: &'a View<S>, table: Table, columns: &[&str]) -> Result<Rows<'a>, ViewError> {
+fn sorted<'a>(view: &'a View, table: Table, columns: &[&str]) -> Result<Rows<'a>, ViewError> {
     let rows = view.rows(table)?.select(columns).map_err(io::Error::other)?;
     in_order(vec![rows], Sorter::new(view.dir().map(CrawlDir::root)))
 }
@@ -359,7 +358,7 @@ fn sign(change: Change) -> char {
     }
 }
 
-fn write_page(change: &PageChange, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+fn write_page(change: &PageChange, form: DiffFormat, out: &mut dyn Write) -> io::Result<()> {
     if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "page", of: change });
     }
@@ -412,7 +411,7 @@ fn directives_changed(one: &PageState, two: &PageState) -> String {
     format!("directives ({})", parts.join(" "))
 }
 
-fn write_robots(change: &RobotsChange, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+fn write_robots(change: &RobotsChange, form: DiffFormat, out: &mut dyn Write) -> io::Result<()> {
     if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "robots", of: change });
     }
@@ -435,7 +434,7 @@ fn write_robots(change: &RobotsChange, form: DiffFormat, out: &mut impl Write) -
     Ok(())
 }
 
-fn write_summary(counts: &DiffCounts, form: DiffFormat, out: &mut impl Write) -> io::Result<()> {
+fn write_summary(counts: &DiffCounts, form: DiffFormat, out: &mut dyn Write) -> io::Result<()> {
     if form == DiffFormat::Json {
         return write_json_line(out, &Line { v: 1, what: "summary", of: counts });
     }

@@ -8,7 +8,6 @@ use quick_xml::escape::escape;
 use crate::clean::clean;
 use crate::job::CrawlDir;
 use crate::sorter::Sorter;
-use crate::store::Store;
 use crate::view::{CRAWL_COLUMN, Kind, RowSorter, Rows, Table, Value, View, ViewError, host_of, neutral};
 
 /// Which graph.
@@ -75,11 +74,11 @@ impl Graph {
 /// Writes the graph of one or several crawls. Nodes and edges come by host and URL. Links between the same two are one edge, whose weight is their
 /// number; of hosts, links within one make no edge; references that are no URL of a page (`not_http`) make none. Where there are several
 /// crawls each edge says in `crawl` which one it is from. Memory: some 40 MB; nodes and edges are sorted in temporary files.
-pub fn write_graph<S: Store>(
-    crawls: &[(String, View<S>)],
+pub fn write_graph(
+    crawls: &[(String, View)],
     graph: Graph,
     form: GraphFormat,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<GraphSize, ViewError> {
     let dir = crawls.first().and_then(|(_, view)| view.dir()).map(CrawlDir::root);
     let (mut nodes, mut edges) = (RowSorter::new(Sorter::new(dir)), RowSorter::new(Sorter::new(dir)));
@@ -145,7 +144,7 @@ fn key(parts: &[&str]) -> Vec<u8> {
 }
 
 /// The nodes that the crawl has more to say of than their name.
-fn add_known<S: Store>(view: &View<S>, graph: Graph, nodes: &mut RowSorter) -> Result<(), ViewError> {
+fn add_known(view: &View, graph: Graph, nodes: &mut RowSorter) -> Result<(), ViewError> {
     let rows = match graph {
         Graph::Pages => view.rows(Table::Pages)?.taking(&["url", "status", "title", "depth", "indexed"])?,
         Graph::Hosts => view.rows(Table::Hosts)?.taking(&["host", "requests", "pages", "bytes", "errors"])?,
@@ -245,7 +244,7 @@ impl<I: Iterator<Item = Result<Vec<Value>, ViewError>>> Iterator for Edges<I> {
     }
 }
 
-fn head(out: &mut impl Write, node: &[Attribute], edge: &[Attribute]) -> io::Result<()> {
+fn head(out: &mut dyn Write, node: &[Attribute], edge: &[Attribute]) -> io::Result<()> {
     out.write_all(
         b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
     )?;
@@ -267,7 +266,7 @@ fn xml(value: &Value) -> String {
     escape(text.as_str()).into_owned()
 }
 
-fn data(out: &mut impl Write, letter: &str, values: &[Value]) -> io::Result<()> {
+fn data(out: &mut dyn Write, letter: &str, values: &[Value]) -> io::Result<()> {
     for (place, value) in values.iter().enumerate() {
         if *value != Value::Null {
             write!(out, "<data key=\"{letter}{place}\">{}</data>", xml(value))?;
@@ -278,7 +277,7 @@ fn data(out: &mut impl Write, letter: &str, values: &[Value]) -> io::Result<()> 
 
 /// Writes each node once: what is said of it first counts, which is what the crawl knows of it.
 fn write_nodes(
-    out: &mut impl Write,
+    out: &mut dyn Write,
     rows: impl Iterator<Item = Result<Vec<Value>, ViewError>>,
     attributes: &[Attribute],
 ) -> Result<u64, ViewError> {

@@ -31,7 +31,7 @@ const HELD: usize = 32 << 20;
 ///
 /// Texts are `STRING`, whole numbers `INT64`, times `TIMESTAMP` in UTC milliseconds, lists `LIST` of strings or of groups, objects JSON in
 /// a `STRING`. The metadata holds `crawl.schema_version`, `crawl.table` and `crawl.program`.
-pub fn write_parquet(rows: &mut Rows<'_>, out: impl Write + Send) -> Result<u64, ViewError> {
+pub fn write_parquet(rows: &mut Rows<'_>, out: &mut (dyn Write + Send)) -> Result<u64, ViewError> {
     let mut columns: Vec<Buffer> = rows.columns().iter().map(Buffer::new).collect();
     let table = rows.table();
     let schema = schema(rows.columns()).map_err(error)?;
@@ -106,7 +106,7 @@ fn read_groups(
 
 /// Writes row groups, and the end of the file behind the last one. Where the reader failed the file has no end, so that nobody takes it for whole.
 fn write_groups(
-    mut file: SerializedFileWriter<impl Write + Send>,
+    mut file: SerializedFileWriter<&mut (dyn Write + Send)>,
     groups: &Receiver<Group>,
     empty: &Sender<Vec<Buffer>>,
 ) -> Result<(), ParquetError> {
@@ -312,7 +312,7 @@ impl Buffer {
     /// Writes what is held, leaf by leaf, and forgets it.
     fn write(
         &mut self,
-        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+        group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
         arrays: &mut Vec<ByteArray>,
     ) -> Result<(), ParquetError> {
         let definitions = (!self.definitions.is_empty()).then_some(self.definitions.as_slice());
@@ -429,7 +429,7 @@ impl Visitor<'_> for Text<'_> {
 }
 
 fn write_group(
-    file: &mut SerializedFileWriter<impl Write + Send>,
+    file: &mut SerializedFileWriter<&mut (dyn Write + Send)>,
     columns: &mut [Buffer],
     arrays: &mut Vec<ByteArray>,
 ) -> Result<(), ParquetError> {

@@ -12,7 +12,6 @@ use super::open::{View, ViewError};
 use super::tally::Tally;
 use crate::record::{Decided, RequestMade};
 use crate::sorter;
-use crate::store::Store;
 
 /// Most steps of a time line. Its steps double until they are no more.
 const MOST_STEPS: i64 = 240;
@@ -109,7 +108,7 @@ impl Timeline {
 /// Where the classes of gaps begin.
 const CLASSES: [f64; 8] = [0.0, 1.0, 1.05, 1.25, 2.0, 5.0, 20.0, 100.0];
 
-impl<S: Store> View<S> {
+impl View {
     /// Reads the ledger once. Memory: some megabytes; the times are sorted in temporary files, 40 bytes a request.
     pub fn activity(&self) -> Result<Activity, ViewError> {
         self.activity_of(None, &|| Ok(()))

@@ -5,7 +5,6 @@ use super::open::{View, ViewError};
 use super::row::row;
 use super::row_sorter::host_of;
 use crate::record::{PageRecord, PageState};
-use crate::store::Store;
 
 row! {
     /// A change of a page, found by a later visit.
@@ -37,7 +36,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `changes`: of each page, in the order in which they were found.
     pub fn changes(&self) -> impl Iterator<Item = Result<ChangeRow, ViewError>> + '_ {
         self.page_records().flat_map(|record| match record {

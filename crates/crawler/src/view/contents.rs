@@ -9,7 +9,6 @@ use super::coverage::Counted;
 use super::errors::ErrorRow;
 use super::open::{View, ViewError};
 use super::tally::Tally;
-use crate::store::Store;
 
 /// Failed URLs that are named.
 const FAILURES_NAMED: usize = 500;
@@ -37,7 +36,7 @@ pub struct Contents {
     pub failure_count: u64,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// Reads all pages once. Memory: less than a megabyte.
     pub fn contents(&self) -> Result<Contents, ViewError> {
         let mut contents = Contents::default();

@@ -10,7 +10,6 @@ use super::value::Value;
 use crate::page_store;
 use crate::record::PageRecord;
 use crate::sorter::{self, Sorter};
-use crate::store::Store;
 
 row! {
     /// A page with the same or nearly the same content as another one.
@@ -86,7 +85,7 @@ impl Groups {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `duplicates`, by group, host and URL. All page records are read twice before the first row; marks
     /// and rows are sorted in temporary files. Memory: about 50 bytes per text that several pages share.
     ///

@@ -32,7 +32,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `errors`: the visits as in table `pages`, then the URLs that wait for a robots.txt.
     pub fn errors(&self) -> impl Iterator<Item = Result<ErrorRow, ViewError>> + '_ {
         self.failed_visits().chain(self.unreachable())

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::open::{View, ViewError};
 use super::row_sorter::host_of;
 use crate::record::LinkOutcome;
-use crate::store::Store;
 
 /// Links from the pages of one host to URLs of another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,7 +28,7 @@ pub struct HostLinks {
     pub links: u64,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The `most` strongest connections between different hosts. Links of pages under noindex and references that are no URL of a page don't
     /// count, as in the graph that `crawl export --format edges` writes. Reads all links once. Memory: some megabytes; pairs are sorted in temporary files.
     pub fn host_links(&self, most: usize) -> Result<HostLinks, ViewError> {

@@ -4,7 +4,6 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{HostRecord, stored_hosts};
-use crate::store::Store;
 
 row! {
     /// A host.
@@ -42,7 +41,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `hosts`, in the order in which the hosts were found.
     pub fn hosts(&self) -> impl Iterator<Item = Result<HostRow, ViewError>> + '_ {
         self.host_records().map(|record| record.map(host_row))

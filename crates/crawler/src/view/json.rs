@@ -9,7 +9,7 @@ use serde_json::ser::Formatter;
 use crate::clean::clean;
 
 /// Writes one value on one line.
-pub fn write_line<W: Write>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
+pub fn write_line<W: Write + ?Sized>(out: &mut W, value: &impl Serialize) -> io::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Printable))?;
     out.write_all(b"\n")
 }

@@ -31,7 +31,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `ledger`, in the order of the decisions.
     pub fn ledger(&self) -> impl Iterator<Item = Result<LedgerRow, ViewError>> + '_ {
         self.decision_blocks().flat_map(|block| {

@@ -6,7 +6,6 @@ use super::row::row;
 use crate::extract::Position;
 use crate::page_store::{StoredPage, scan_with_links};
 use crate::record::LinkRecord;
-use crate::store::Store;
 
 row! {
     /// A link of a page.
@@ -37,7 +36,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// All rows of table `links`, by page, in document order, including those of pages that may not be indexed.
     pub fn links(&self) -> impl Iterator<Item = Result<LinkRow, ViewError>> + '_ {
         scan_with_links(self.store()).flat_map(|page| {

@@ -34,7 +34,7 @@ impl PageUrls {
     }
 
     /// The URL of the page that a link was found on.
-    pub(super) fn of<S: Store>(&self, view: &View<S>, via: Option<Via>) -> Result<Option<String>, ViewError> {
+    pub(super) fn of(&self, view: &View, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(Via { host, page }) = via else { return Ok(None) };
         {
             let known = self.known();
@@ -101,8 +101,8 @@ impl PageUrl {
 }
 
 /// The URL of a sitemap, by the key that a page would have.
-pub(super) fn stored_sitemap<S: Store>(
-    view: &View<S>,
+pub(super) fn stored_sitemap(
+    view: &View,
     host: HostId,
     page: Fingerprint,
 ) -> Result<Option<String>, ViewError> {

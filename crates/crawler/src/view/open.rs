@@ -15,10 +15,10 @@ use crate::config::read_record;
 use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
-use crate::live::{DirStore, OpenError};
+use crate::live::{DirStore, Holder, OpenError};
 use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
 
 /// Why a crawl can't be read.
@@ -90,8 +90,10 @@ impl From<StoreError> for ViewError {
 
 /// A crawl that is open for reading.
 #[derive(Debug)]
-pub struct View<S> {
-    store: S,
+pub struct View {
+    store: AnyStore,
+    /// The same, where it is that of a directory.
+    in_dir: Option<Arc<DirStore>>,
     key: FingerprintKey,
     /// The time at which it is looked at.
     now: Timestamp,
@@ -107,19 +109,22 @@ pub struct View<S> {
     statements: RobotsStatements,
 }
 
-impl View<DirStore> {
+impl View {
     /// Opens the crawl in `root`. If another process holds it, that process is asked for the database: see [`DirStore`].
     pub fn open(root: &Path) -> Result<Self, ViewError> {
-        let view = Self::over(open(root)?)?;
-        Ok(view.in_dir(Arc::new(CrawlDir::unlocked(root))))
+        let store = Arc::new(open(root)?);
+        let view = Self::over(Arc::clone(&store))?;
+        Ok(Self { in_dir: Some(store), ..view }.in_dir(Arc::new(CrawlDir::unlocked(root))))
     }
-}
 
-impl View<Arc<DirStore>> {
-    /// Opens the crawl in `root` for several readers at a time: see [`View::another`].
-    pub fn open_shared(root: &Path) -> Result<Self, ViewError> {
-        let view = Self::over(Arc::new(open(root)?))?;
-        Ok(view.in_dir(Arc::new(CrawlDir::unlocked(root))))
+    /// The process that holds the directory and answers for it; none where this one holds it, or there is none.
+    pub fn holder(&self) -> Option<Holder> {
+        self.in_dir.as_ref().and_then(|store| store.holder())
+    }
+
+    /// How many commits the database of the directory has, as far as they are read here.
+    pub fn commits(&self) -> u64 {
+        self.in_dir.as_ref().map_or(0, |store| store.commits())
     }
 }
 
@@ -132,24 +137,29 @@ fn open(root: &Path) -> Result<DirStore, ViewError> {
     })
 }
 
-impl<S: Store> View<Arc<S>> {
+impl View {
     /// Another view of the same database, for another thread: a view is read by one thread at a time. It has the time of this one, and none
     /// of its options. The directory stays locked until the last view is dropped.
     pub fn another(&self) -> Result<Self, ViewError> {
-        let view = Self::over(Arc::clone(&self.store))?;
-        Ok(Self { now: self.now, dir: self.dir.clone(), ..view })
+        let view = Self::over_any(Arc::clone(&self.store))?;
+        Ok(Self { in_dir: self.in_dir.clone(), now: self.now, dir: self.dir.clone(), ..view })
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// Reads a store that is open already.
-    pub fn over(store: S) -> Result<Self, ViewError> {
+    pub fn over<S: Store>(store: Arc<S>) -> Result<Self, ViewError> {
+        Self::over_any(store)
+    }
+
+    fn over_any(store: AnyStore) -> Result<Self, ViewError> {
         let key = read_key(&store).map_err(|error| match error {
             FormatError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
         Ok(Self {
             store,
+            in_dir: None,
             key,
             now: Clock::system().now().wall,
             host_ids: Mutex::default(),
@@ -203,7 +213,7 @@ impl<S: Store> View<S> {
     }
 
     /// The store that is read.
-    pub fn store(&self) -> &S {
+    pub fn store(&self) -> &AnyStore {
         &self.store
     }
 

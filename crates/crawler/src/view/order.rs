@@ -9,7 +9,6 @@ use super::rows::{RowStream, Rows};
 use super::sorted_pages::sorted_pages;
 use super::widening::Widening;
 use crate::sorter::Sorter;
-use crate::store::Store;
 
 /// The column that names the crawl where several are written into one table.
 pub const CRAWL_COLUMN: &str = "crawl";
@@ -26,7 +25,7 @@ fn ordered_by(table: Table) -> Option<(&'static str, &'static str)> {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of a table in the order that two exports are compared by: host, then URL, then as stored; the ledger in that of its
     /// numbers, duplicates by group. All rows are read, and sorted in temporary files, before the first one comes; memory: some 16 MB; of
     /// pages, 16 MB for each of up to four threads.
@@ -46,7 +45,7 @@ impl<S: Store> View<S> {
 /// The rows of a table of several crawls in one order, with the name of each row's crawl in a column `crawl`, the first one. Rows that differ in
 /// the crawl alone are in the order of the crawls; the ledgers follow each other. See [`View::stable_rows`]. Of one crawl there is no
 /// such column.
-pub fn stable_rows_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Rows<'_>, ViewError> {
+pub fn stable_rows_of(crawls: &[(String, View)], table: Table) -> Result<Rows<'_>, ViewError> {
     if table == Table::Pages && !crawls.is_empty() {
         let columns = columns_of(crawls, table)?;
         let mut with_names = Vec::with_capacity(crawls.len());
@@ -74,7 +73,7 @@ pub fn stable_rows_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> R
 }
 
 /// The columns of a table of one or several crawls: see [`stable_rows_of`].
-pub fn columns_of<S: Store>(crawls: &[(String, View<S>)], table: Table) -> Result<Vec<Column>, ViewError> {
+pub fn columns_of(crawls: &[(String, View)], table: Table) -> Result<Vec<Column>, ViewError> {
     let mut streams = Vec::with_capacity(crawls.len());
     for (_, view) in crawls {
         streams.push(view.columns(table)?);

@@ -127,7 +127,7 @@ pub struct OwnRobots {
     pub warnings: Vec<Warned>,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The report for the owner of a host; none if the crawl doesn't know it. Reads the ledger once.
     pub fn owner_report(&self, host: &str) -> Result<Option<OwnerReport>, ViewError> {
         let host = host.trim().trim_end_matches('.').to_ascii_lowercase();

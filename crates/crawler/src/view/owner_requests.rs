@@ -11,7 +11,6 @@ use super::owner::{Gaps, OwnerReport, Slow};
 use super::skipped::mark;
 use crate::record::{Decided, PlainReason, RequestMade};
 use crate::sorter::{self, Sorter};
-use crate::store::Store;
 
 /// Slowest answers that are named.
 const SLOWEST: usize = 10;
@@ -20,7 +19,7 @@ const SLOWEST: usize = 10;
 const DENIED: u8 = 0;
 const REQUESTED: u8 = 1;
 
-impl<S: Store> View<S> {
+impl View {
     /// Reads the ledger once. Memory: some megabytes; requests and denials are sorted in temporary files.
     pub(super) fn read_ledger_for(&self, report: &mut OwnerReport) -> Result<(), ViewError> {
         let (mut requests, mut met) = (RequestTimes::new(self.sorter()), self.sorter());

@@ -15,7 +15,6 @@ use super::row::row;
 use crate::frontier::HostId;
 use crate::page_store;
 use crate::record::{About, EffectsTaken, PageRecord};
-use crate::store::Store;
 
 row! {
     /// A URL that was answered, with any status. `title`, `description`, `keywords`, `digest`, `warc_*`, `language`,
@@ -242,7 +241,7 @@ impl fmt::Display for DirectiveEntry {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `pages`, in the order in which the URLs were first stored.
     pub fn pages(&self) -> impl Iterator<Item = Result<PageRow, ViewError>> + '_ {
         let urls = PageUrls::default();

@@ -5,7 +5,7 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::row::row;
 use crate::frontier::{Priority, stored_queue};
-use crate::store::{Store, Tree};
+use crate::store::Tree;
 
 row! {
     /// A queued URL.
@@ -29,7 +29,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `queue`: by host, in the order in which each host's URLs will be fetched.
     pub fn queue(&self) -> impl Iterator<Item = Result<QueueRow, ViewError>> + '_ {
         let urls = PageUrls::default();

@@ -58,7 +58,7 @@ impl fmt::Display for Warned {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `robots`, by origin and time.
     pub fn robots(&self) -> impl Iterator<Item = Result<RobotsRow, ViewError>> + '_ {
         let mut rules: Option<(String, Option<String>)> = None;

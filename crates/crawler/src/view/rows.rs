@@ -17,7 +17,6 @@ use super::row_sorter::SortedRows;
 use super::runs::all_runs;
 use super::value::{Value, ValueRef};
 use crate::page_store;
-use crate::store::Store;
 use crate::url::CrawlUrl;
 
 /// Rows as values, one for each column.
@@ -218,7 +217,7 @@ fn field_column(name: &str, all: bool) -> Column {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The fields of all runs' settings: name, and whether any run takes every match.
     pub(super) fn extracted(&self) -> Result<Vec<(String, bool)>, ViewError> {
         let mut fields: BTreeMap<String, bool> = BTreeMap::new();
@@ -270,7 +269,7 @@ impl<S: Store> View<S> {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The row of table `pages` of one URL, with its columns; none where it wasn't answered. Cost: one look-up.
     pub fn page(&self, url: &CrawlUrl) -> Result<Option<Rows<'static>>, ViewError> {
         let Some(host) = self.host_ids().of(self.store(), self.key(), url)? else { return Ok(None) };

@@ -38,7 +38,7 @@ pub struct SitemapSummary {
     pub detail: Option<String>,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The sitemaps, by host.
     pub fn sitemaps(&self) -> impl Iterator<Item = Result<SitemapSummary, ViewError>> + '_ {
         stored_sitemaps(self.store())

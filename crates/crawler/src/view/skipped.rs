@@ -14,7 +14,7 @@ use crate::frontier::{StoredQueue, StoredUrl, stored_queue};
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PlainReason, Reason, link_key};
 use crate::sorter::{self, Sorted, Sorter};
-use crate::store::{Store, Tree};
+use crate::store::{AnyStore, Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
 
 row! {
@@ -37,7 +37,7 @@ row! {
     }
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The rows of table `skipped`: the ledger from its end, then the URLs of skipped hosts. Refused sitemaps are included.
     ///
     /// A link that wasn't followed doesn't count if the same URL was visited or is queued through another one. A URL that
@@ -56,7 +56,7 @@ impl<S: Store> View<S> {
         Ok(self.ledger_and_parked()?.0)
     }
 
-    fn ledger_and_parked(&self) -> Result<(LedgerSkips<'_, S>, ParkedUrls<'_, S>), ViewError> {
+    fn ledger_and_parked(&self) -> Result<(LedgerSkips<'_>, ParkedUrls<'_>), ViewError> {
         let mut met = self.sorter();
         for page in page_store::scan(self.store()) {
             let page = page?;
@@ -203,15 +203,15 @@ impl Met {
 }
 
 /// The decisions that count, from the ledger's end.
-struct LedgerSkips<'a, S> {
-    view: &'a View<S>,
+struct LedgerSkips<'a> {
+    view: &'a View,
     ids: HostIds,
     decided: Sorted,
     /// The value of the ledger that was read last, by its first number.
     block: (u64, Vec<Decision>),
 }
 
-impl<S: Store> LedgerSkips<'_, S> {
+impl LedgerSkips<'_> {
     fn decision(&mut self, seq: u64) -> Result<Option<Decision>, ViewError> {
         let (first, known) = &self.block;
         if seq < *first || seq - first >= known.len() as u64 {
@@ -240,7 +240,7 @@ impl<S: Store> LedgerSkips<'_, S> {
     }
 }
 
-impl<S: Store> Iterator for LedgerSkips<'_, S> {
+impl Iterator for LedgerSkips<'_> {
     type Item = Result<SkippedRow, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -269,9 +269,9 @@ fn skipped_row(decision: Decision) -> SkippedRow {
 }
 
 /// The URLs that are queued for skipped hosts.
-struct ParkedUrls<'a, S> {
-    view: &'a View<S>,
-    queue: StoredQueue<'a, S>,
+struct ParkedUrls<'a> {
+    view: &'a View,
+    queue: StoredQueue<'a, AnyStore>,
     parked_at: HashMap<String, Timestamp>,
     urls: PageUrls,
     /// The places of those that count, in order.
@@ -280,7 +280,7 @@ struct ParkedUrls<'a, S> {
     place: u64,
 }
 
-impl<S: Store> ParkedUrls<'_, S> {
+impl ParkedUrls<'_> {
     fn row(&mut self, stored: &StoredUrl) -> Result<Option<SkippedRow>, ViewError> {
         let host = &stored.host.host;
         let Some(parked) = &stored.host.parked else { return Ok(None) };
@@ -305,7 +305,7 @@ impl<S: Store> ParkedUrls<'_, S> {
     }
 }
 
-impl<S: Store> Iterator for ParkedUrls<'_, S> {
+impl Iterator for ParkedUrls<'_> {
     type Item = Result<SkippedRow, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -14,7 +14,6 @@ use super::rows::{Rows, give_with_fields, with_fields};
 use super::widening::Widening;
 use crate::page_store::{self, PageBlock};
 use crate::record::PageRecord;
-use crate::store::Store;
 
 /// Threads that make rows at most: each holds 16 MB of them.
 const MOST_THREADS: usize = 4;
@@ -27,8 +26,8 @@ const NUMBER_BITS: u32 = 40;
 
 /// The rows of table `pages` of crawls, each with what brings its rows under these columns: by host, then URL, then crawl, then as stored.
 /// Memory: 16 MB a thread. The first error in the order of the database ends it, or one that a thread met before that.
-pub(super) fn sorted_pages<'a, S: Store>(
-    crawls: &[(&'a View<S>, Option<Widening>)],
+pub(super) fn sorted_pages<'a>(
+    crawls: &[(&'a View, Option<Widening>)],
     columns: Vec<Column>,
 ) -> Result<Rows<'a>, ViewError> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
@@ -48,8 +47,8 @@ pub(super) fn sorted_pages<'a, S: Store>(
 }
 
 /// Reads the pages of a crawl into sorters, one a thread.
-fn read<S: Store>(
-    view: &View<S>,
+fn read(
+    view: &View,
     crawl: u64,
     widening: Option<&Widening>,
     sorters: &mut [RowSorter],
@@ -113,8 +112,8 @@ fn read<S: Store>(
 }
 
 /// Makes rows of the pages of a crawl.
-struct Maker<'a, S> {
-    view: &'a View<S>,
+struct Maker<'a> {
+    view: &'a View,
     /// What is added to the number of a page.
     place: u64,
     widening: Option<&'a Widening>,
@@ -124,7 +123,7 @@ struct Maker<'a, S> {
     is_over: AtomicBool,
 }
 
-impl<S: Store> Maker<'_, S> {
+impl Maker<'_> {
     fn make(
         &self,
         batches: &Mutex<Receiver<Vec<PageBlock>>>,

@@ -132,7 +132,7 @@ pub enum HostState {
     Complete,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// Reads the whole crawl once. Memory as [`View::skipped`].
     pub fn summary(&self) -> Result<Summary, ViewError> {
         let meta = |name: &str| -> Result<Option<String>, ViewError> {

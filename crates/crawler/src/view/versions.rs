@@ -99,7 +99,7 @@ pub struct BindingLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Which(pub String);
 
-impl<S: Store> View<S> {
+impl View {
     /// The origins that a text means of which something is stored: an origin or URL means that one, a host's name (with or without a
     /// port) all of that host, in order. Cost of a name: a pass over the stored answers.
     pub fn robots_origins(&self, text: &str) -> Result<Vec<String>, ViewError> {

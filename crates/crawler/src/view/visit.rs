@@ -8,7 +8,6 @@ use crate::fetch;
 use crate::frontier::HostId;
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, withhold_links};
-use crate::store::Store;
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::warc::{self, Location};
 
@@ -42,7 +41,7 @@ pub enum ArchiveError {
     NoResponse,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// Finds the last visit of a URL; none where it was never visited.
     pub fn visit(&self, url: &CrawlUrl) -> Result<Option<StoredVisit>, ViewError> {
         let Some(host) = HostIds::default().of(self.store(), self.key(), url)? else { return Ok(None) };

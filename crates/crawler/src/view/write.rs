@@ -10,7 +10,6 @@ use super::rows::Rows;
 use super::value::Value;
 use super::{Table, width};
 use crate::clean::clean;
-use crate::store::Store;
 
 /// The form in which a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,17 +45,17 @@ pub const ALTERED_COLUMN: &str = "altered";
 
 /// Writes a table with all its columns, in the order in which it is stored. Links of pages under noindex are omitted,
 /// unless the view has them.
-pub fn write_table<S: Store>(
-    view: &View<S>,
+pub fn write_table(
+    view: &View,
     table: Table,
     form: TableFormat,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<Written, ViewError> {
     write_rows(view.rows(table)?, form, out)
 }
 
 /// Writes rows.
-pub fn write_rows(mut rows: Rows<'_>, form: TableFormat, out: &mut impl Write) -> Result<Written, ViewError> {
+pub fn write_rows(mut rows: Rows<'_>, form: TableFormat, out: &mut dyn Write) -> Result<Written, ViewError> {
     let mut written = Written::default();
     written.rows = match form {
         TableFormat::Jsonl => jsonl(&mut rows, out),
@@ -70,7 +69,7 @@ pub fn write_rows(mut rows: Rows<'_>, form: TableFormat, out: &mut impl Write) -
     Ok(written)
 }
 
-fn jsonl(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+fn jsonl(rows: &mut Rows<'_>, out: &mut dyn Write) -> Result<u64, ViewError> {
     let mut names = Vec::new();
     for column in rows.columns() {
         let mut name = b",".to_vec();
@@ -78,21 +77,23 @@ fn jsonl(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
         name.push(b':');
         names.push(name);
     }
-    let mut count = 0;
+    let (mut count, mut line) = (0, Vec::new());
     for row in rows {
         let row = row?;
-        out.write_all(b"{\"v\":1")?;
+        line.clear();
+        line.extend_from_slice(b"{\"v\":1");
         for (name, value) in names.iter().zip(&row) {
-            out.write_all(name)?;
-            value.write_json(out)?;
+            line.extend_from_slice(name);
+            value.write_json(&mut line)?;
         }
-        out.write_all(b"}\n")?;
+        line.extend_from_slice(b"}\n");
+        out.write_all(&line)?;
         count += 1;
     }
     Ok(count)
 }
 
-fn csv(rows: &mut Rows<'_>, is_safe: bool, out: &mut impl Write) -> Result<u64, ViewError> {
+fn csv(rows: &mut Rows<'_>, is_safe: bool, out: &mut dyn Write) -> Result<u64, ViewError> {
     let columns = rows.columns().to_vec();
     let mut csv = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
     let names = columns.iter().map(|column| column.name.as_ref());
@@ -168,7 +169,7 @@ pub(crate) fn neutral(text: &str, kind: Kind) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-fn tabs(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+fn tabs(rows: &mut Rows<'_>, out: &mut dyn Write) -> Result<u64, ViewError> {
     let names: Vec<_> = rows.columns().iter().map(|column| clean(&column.name).into_owned()).collect();
     writeln!(out, "{}", names.join("\t"))?;
     let mut count = 0;
@@ -183,7 +184,7 @@ fn tabs(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
     Ok(count)
 }
 
-fn lines(rows: &mut Rows<'_>, out: &mut impl Write) -> Result<u64, ViewError> {
+fn lines(rows: &mut Rows<'_>, out: &mut dyn Write) -> Result<u64, ViewError> {
     let columns = rows.columns().to_vec();
     let longest = columns.iter().map(|column| width::cells(&column.name)).max().unwrap_or_default();
     let mut count = 0;
@@ -216,7 +217,7 @@ fn aligned(
     rows: &mut Rows<'_>,
     line_width: usize,
     narrowed: &mut usize,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<u64, ViewError> {
     let columns = rows.columns().to_vec();
     let most = |index: usize| if index == 0 { WIDEST.max(line_width / 2) } else { WIDEST };

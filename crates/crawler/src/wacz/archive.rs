@@ -11,7 +11,7 @@ use super::WaczError;
 use crate::cdxj;
 use crate::record::{Archived, Withdrawal};
 use crate::sorter::Sorter;
-use crate::store::{Store, Tree};
+use crate::store::{AnyStore, Store as _, Tree};
 use crate::warc::{self, Location};
 
 /// A file of the archive.
@@ -41,9 +41,9 @@ struct End {
 
 impl Archive {
     /// Finds the files of the crawl in `root`, the `number`-th from 0.
-    pub(super) fn open<S: Store>(
+    pub(super) fn open(
         root: &Path,
-        store: &S,
+        store: &AnyStore,
         number: usize,
         earlier: &[Self],
     ) -> Result<Self, WaczError> {

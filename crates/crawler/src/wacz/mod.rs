@@ -26,7 +26,7 @@ pub use self::sign::{KeyError, SigningKey};
 use crate::cdxj::CdxjError;
 use crate::extract::ExtractLimits;
 use crate::sorter::{SortError, Sorter};
-use crate::store::{Store, StoreError, Tree};
+use crate::store::{AnyStore, Store as _, StoreError, Tree};
 use crate::warc;
 
 /// Version of the format that is written.
@@ -78,11 +78,11 @@ impl From<rawzip::Error> for WaczError {
 
 /// A crawl that goes into the file.
 #[derive(Debug, Clone)]
-pub struct Part<'a, S> {
+pub struct Part<'a> {
     /// Its directory.
     pub root: &'a Path,
     /// Its database.
-    pub store: &'a S,
+    pub store: &'a AnyStore,
     /// How much of a page is read for its excerpt.
     pub limits: ExtractLimits,
 }
@@ -118,11 +118,7 @@ pub struct Written {
 ///
 /// # Errors
 /// [`WaczError::NoArchive`] before anything is written.
-pub fn write<S: Store>(
-    parts: &[Part<'_, S>],
-    options: Options<'_>,
-    out: impl Write,
-) -> Result<Written, WaczError> {
+pub fn write(parts: &[Part<'_>], options: Options<'_>, out: &mut dyn Write) -> Result<Written, WaczError> {
     let mut archives = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
         archives.push(Archive::open(part.root, part.store, number, &archives)?);
@@ -180,7 +176,7 @@ pub fn write<S: Store>(
 }
 
 /// What identifies a crawl, for `datapackage.json`.
-fn described<S: Store>(store: &S) -> Result<serde_json::Value, WaczError> {
+fn described(store: &AnyStore) -> Result<serde_json::Value, WaczError> {
     let text = |key: &[u8]| -> Result<Option<String>, WaczError> {
         Ok(store.get(Tree::Meta, key)?.map(|value| String::from_utf8_lossy(&value).into_owned()))
     };

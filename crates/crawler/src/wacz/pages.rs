@@ -8,7 +8,6 @@ use super::archive::Archive;
 use super::{Options, Part, WaczError};
 use crate::page_store;
 use crate::record::{PageRecord, Withdrawal};
-use crate::store::Store;
 
 /// The page that a reader shows first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +50,8 @@ pub(super) fn write_head(with_texts: bool, out: &mut dyn Write) -> Result<(), Wa
 
 /// Writes the pages of the `number`-th crawl, in the order in which they were stored. Tells the archive which captures of those that are
 /// unavailable by now have to be omitted.
-pub(super) fn write<S: Store>(
-    part: &Part<'_, S>,
+pub(super) fn write(
+    part: &Part<'_>,
     number: usize,
     options: Options<'_>,
     archive: &mut Archive,
@@ -123,7 +122,7 @@ struct Excerpts(Option<crate::search::Excerpts>);
 
 #[cfg(feature = "search")]
 impl Excerpts {
-    fn new<S>(part: &Part<'_, S>, with_texts: bool) -> Self {
+    fn new(part: &Part<'_>, with_texts: bool) -> Self {
         Self(with_texts.then(|| crate::search::Excerpts::new(part.root, part.limits.clone())))
     }
 
@@ -141,7 +140,7 @@ struct Excerpts;
 
 #[cfg(not(feature = "search"))]
 impl Excerpts {
-    fn new<S>(_: &Part<'_, S>, _: bool) -> Self {
+    fn new(_: &Part<'_>, _: bool) -> Self {
         Self
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::*;
 use crate::frontier::HostId;
 use crate::page_store::{Change, NewLinks, PageWriter};
 use crate::record::{Archived, PageRecord, Withdrawal};
-use crate::store::{MemoryStore, Write as Put};
+use crate::store::{AnyStore, MemoryStore, Write as Put};
 use crate::url::Fingerprint;
 use crate::warc::{Exchange, WarcInfo, WarcWriter, encode};
 
@@ -58,7 +59,7 @@ fn each_line_of_the_index_of_blocks_leads_to_a_block_that_begins_with_it() {
 }
 
 /// A crawl in `root` with an archived page for each URL, and a torn record behind what is committed.
-fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> MemoryStore {
+fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> AnyStore {
     let at = "2026-03-01T12:00:00Z".parse().unwrap();
     let info = WarcInfo {
         software: "test".to_owned(),
@@ -118,7 +119,7 @@ fn crawl(root: &Path, pages: &[(&str, Option<&str>)]) -> MemoryStore {
     let end = serde_json::json!({ "file": end.file, "offset": end.offset });
     puts.push(Put::put(Tree::Meta, "warc_end", end.to_string()));
     store.commit(puts).unwrap();
-    store
+    Arc::new(store)
 }
 
 /// The members of a ZIP file with their contents; each is checked against its CRC.
@@ -141,11 +142,9 @@ fn members(zip: &[u8]) -> BTreeMap<String, Vec<u8>> {
     members
 }
 
-fn written(parts: &[(&Path, &MemoryStore)]) -> (Written, BTreeMap<String, Vec<u8>>) {
-    let parts: Vec<_> = parts
-        .iter()
-        .map(|(root, store)| Part { root, store: *store, limits: ExtractLimits::default() })
-        .collect();
+fn written(parts: &[(&Path, &AnyStore)]) -> (Written, BTreeMap<String, Vec<u8>>) {
+    let parts: Vec<_> =
+        parts.iter().map(|(root, store)| Part { root, store, limits: ExtractLimits::default() }).collect();
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let mut out = Vec::new();
     let written = write(&parts, Options { with_texts: true, key: None, now }, &mut out).unwrap();
@@ -218,7 +217,7 @@ fn files_of_two_crawls_with_one_name_are_told_apart() {
 #[test]
 fn a_crawl_without_an_archive_is_refused_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
-    let store = MemoryStore::default();
+    let store: AnyStore = Arc::new(MemoryStore::default());
     let part = Part { root: dir.path(), store: &store, limits: ExtractLimits::default() };
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let mut out = Vec::new();

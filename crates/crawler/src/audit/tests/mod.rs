@@ -209,7 +209,7 @@ impl Records {
 
     fn judge_by(self, rules: &AuditRules) -> Report {
         let (top, store) = self.stored();
-        audit(&*store, Some(top.path()), rules).unwrap()
+        audit(&store, Some(top.path()), rules).unwrap()
     }
 
     /// The records in a database, with the archive's directory.

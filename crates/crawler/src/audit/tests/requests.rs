@@ -127,7 +127,7 @@ fn what_a_running_crawl_adds_to_its_archive_behind_the_last_commit_is_not_judged
         bytes.extend(more);
         std::fs::write(&file, bytes).unwrap();
         std::fs::write(file.with_file_name("z-00002.warc.gz"), "not even that").unwrap();
-        broken(&audit(&*store, Some(top.path()), &AuditRules { is_running, ..rules() }).unwrap())
+        broken(&audit(&store, Some(top.path()), &AuditRules { is_running, ..rules() }).unwrap())
     };
     for cut in [false, true] {
         assert_eq!(judge(true, cut), [""; 0]);

@@ -69,7 +69,7 @@ impl Output {
     }
 
     pub(super) fn judge(&self) -> Report {
-        audit(&*self.store, Some(self.top.path()), &self.rules).unwrap()
+        audit(&self.store, Some(self.top.path()), &self.rules).unwrap()
     }
 
     pub(super) fn put(&self, tree: Tree, key: impl AsRef<[u8]>, value: impl Into<Vec<u8>>) {
@@ -599,7 +599,7 @@ fn every_doctoring_is_noticed_by_the_check_that_names_it() {
     for (new, (what, tamper, check)) in rows {
         let mut output = new();
         tamper(&mut output);
-        let found = match audit(&*output.store, Some(output.top.path()), &output.rules) {
+        let found = match audit(&output.store, Some(output.top.path()), &output.rules) {
             Ok(report) => broken(&report),
             Err(error) => panic!("{what}: {error}"),
         };

@@ -9,7 +9,7 @@ use crawler::audit::{self, AuditRules, Report};
 use crawler::causes::with_causes;
 use crawler::config::{self, CliOverrides, load};
 use crawler::job;
-use crawler::live::{DirStore, Holder};
+use crawler::live::Holder;
 use crawler::view::{ViewError, write_json_line};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -68,17 +68,16 @@ pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
         key,
         head: args.head.clone(),
         temporary: Some(args.dir.clone()),
-        is_running: view.store().holder() == Some(Holder::Crawl),
+        is_running: view.holder() == Some(Holder::Crawl),
     };
     let warc = args.dir.join("warc");
     let bar = spinner(console);
-    let step = |what: &'static str| {
+    let mut step = |what: &'static str| {
         if let Some(bar) = &bar {
             bar.set_message(format!("auditing: {what}"));
         }
     };
-    let report =
-        audit::audit_step_by_step::<DirStore>(view.store(), warc.is_dir().then_some(&warc), &rules, step);
+    let report = audit::audit_step_by_step(view.store(), warc.is_dir().then_some(&warc), &rules, &mut step);
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }

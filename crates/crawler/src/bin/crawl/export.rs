@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use crawler::causes::with_causes;
 use crawler::cdxj::{self, CdxjError};
-use crawler::live::DirStore;
 use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
 
@@ -120,7 +119,7 @@ impl Format {
 /// What is exported: the crawls by the names of their directories, and how.
 struct Job<'a> {
     args: &'a ExportArgs,
-    crawls: Vec<(String, View<DirStore>)>,
+    crawls: Vec<(String, View)>,
 }
 
 /// Exports tables.

@@ -170,17 +170,17 @@ fn report(built: Built, what: &str, console: Console) {
 pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let view = show::open(&args.dir)?;
-    if view.store().holder().is_some() {
+    if view.holder().is_some() {
         // It writes beside the database, which is for one process.
         return Err(Stop::new(exit::STORAGE, DirError::InUse(args.dir.clone()).to_string()).into());
     }
     let limits = limits(&args.dir)?;
     let bar = if console.json || console.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
-    let progress = |pages: u64| {
+    let mut progress = |pages: u64| {
         bar.set_message(format!("{pages} pages"));
         bar.tick();
     };
-    let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), progress);
+    let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), &mut progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {

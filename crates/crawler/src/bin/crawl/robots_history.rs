@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
-use crawler::live::DirStore;
 use crawler::view::{View, ViewError, Which};
 
 use crate::exit::{self, Stop};
@@ -94,12 +93,7 @@ pub(crate) fn diff(args: &RobotsDiffArgs, console: Console) -> anyhow::Result<i3
     }
 }
 
-fn open_at(
-    first: &str,
-    second: &str,
-    usage: &str,
-    console: Console,
-) -> anyhow::Result<(View<DirStore>, Vec<String>)> {
+fn open_at(first: &str, second: &str, usage: &str, console: Console) -> anyhow::Result<(View, Vec<String>)> {
     crate::logging::start(console, None);
     let (dir, origin) = directory_first(first, second, usage)?;
     let view = open(&dir)?;

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 use crawler::job::{CrawlDir, DirError};
-use crawler::live::{DirStore, Holder};
+use crawler::live::Holder;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
             let written = if console.json {
                 summary.write_json(&mut out)
             } else {
-                summary.write_text(&place, view.store().holder() == Some(Holder::Crawl), &mut out)
+                summary.write_text(&place, view.holder() == Some(Holder::Crawl), &mut out)
             };
             finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
         }
@@ -145,7 +145,7 @@ fn check(args: &ShowArgs) -> anyhow::Result<()> {
 }
 
 fn show_table(
-    view: &View<DirStore>,
+    view: &View,
     table: Table,
     args: &ShowArgs,
     is_terminal: bool,
@@ -205,7 +205,7 @@ fn takes_all(columns: &[String]) -> bool {
 }
 
 /// Shows one row of table pages, a column a line.
-fn show_page(view: &View<DirStore>, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
+fn show_page(view: &View, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let parsed = CrawlUrl::parse(url)
         .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
     let Some(mut rows) = view.page(&parsed).map_err(|error| view_error(&error))? else {
@@ -227,7 +227,7 @@ fn show_page(view: &View<DirStore>, url: &str, args: &ShowArgs, console: Console
 }
 
 /// Shows the stored robots.txt of a host's origins.
-fn show_robots(view: &View<DirStore>, origin: &str, console: Console) -> anyhow::Result<i32> {
+fn show_robots(view: &View, origin: &str, console: Console) -> anyhow::Result<i32> {
     let origins = view.robots_origins(origin).map_err(|error| view_error(&error))?;
     if origins.is_empty() {
         let what = format!("no robots.txt of {} is stored; `crawl show DIR robots` lists all", clean(origin));
@@ -280,7 +280,7 @@ pub(crate) fn report_omitted(written: Written, console: Console) {
 }
 
 /// Opens a crawl, or says why not.
-pub(crate) fn open(dir: &Path) -> anyhow::Result<View<DirStore>> {
+pub(crate) fn open(dir: &Path) -> anyhow::Result<View> {
     View::open(dir).map_err(|error| view_error(&error))
 }
 

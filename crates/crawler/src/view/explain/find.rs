@@ -33,7 +33,7 @@ pub struct PathStep {
     pub outcome: Option<&'static str>,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The record of a URL's last visit.
     pub(super) fn record_of(&self, url: &CrawlUrl) -> Result<Option<PageRecord>, ViewError> {
         match self.id_of(url.host())? {

@@ -82,7 +82,7 @@ pub struct Explanation {
 /// Redirects that are followed on.
 const HOPS: usize = 20;
 
-impl<S: Store> View<S> {
+impl View {
     /// Explains every decision about a URL. Reads the ledger once, unpacking entries that may be about it.
     pub fn explain(&self, url: &CrawlUrl) -> Result<Explanation, ViewError> {
         let record = self.record_of(url)?;

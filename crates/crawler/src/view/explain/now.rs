@@ -84,7 +84,7 @@ pub struct HostNow {
     pub parked: Option<String>,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The settings of the last run; of a crawl without them on record, those of `crawl.toml`.
     pub(crate) fn crawl_settings(&self) -> Option<Settings> {
         if let Ok(Some(settings)) = self.last_settings() {

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::super::open::View;
 use crate::record::PageRecord;
-use crate::store::Store;
 use crate::warc::{self, Fault, Location};
 
 /// The response that has the body of a page, where the page's own record is a `revisit`.
@@ -26,7 +25,7 @@ pub struct OriginalBody {
     pub state: &'static str,
 }
 
-impl<S: Store> View<S> {
+impl View {
     /// The response to which the archived record of a page refers; none where that has its own body, or can't be read.
     pub(super) fn original_of(&self, record: &PageRecord) -> Option<OriginalBody> {
         let (dir, place) = (self.dir()?.warc(), record.warc.as_ref()?);

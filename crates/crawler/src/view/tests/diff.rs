@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::tables::diff::{DiffFormat, write_diff};
 
-fn found(one: &View<Arc<MemoryStore>>, two: &View<Arc<MemoryStore>>) -> (bool, Vec<Value>, String) {
+fn found(one: &View, two: &View) -> (bool, Vec<Value>, String) {
     let (mut lines, mut text) = (Vec::new(), Vec::new());
     let counts = write_diff(one, two, DiffFormat::Json, &mut lines).unwrap();
     assert_eq!(write_diff(one, two, DiffFormat::Text, &mut text).unwrap(), counts);
@@ -12,7 +12,7 @@ fn found(one: &View<Arc<MemoryStore>>, two: &View<Arc<MemoryStore>>) -> (bool, V
     (counts.is_same(), lines, String::from_utf8(text).unwrap())
 }
 
-fn crawl_of(pages: Vec<PageRecord>, robots_txt: &[(&str, i64, &str)]) -> View<Arc<MemoryStore>> {
+fn crawl_of(pages: Vec<PageRecord>, robots_txt: &[(&str, i64, &str)]) -> View {
     let mut crawl = Crawl::new();
     for record in pages {
         crawl.store_page(record, Vec::new());

@@ -73,7 +73,7 @@ fn views_of_one_database_are_read_by_several_threads_and_hold_the_directory_toge
     let top = tempfile::tempdir().unwrap();
     let root = top.path().join("out");
     drop(made(&root));
-    let view = View::open_shared(&root).unwrap();
+    let view = View::open(&root).unwrap();
     let others = [view.another().unwrap(), view.another().unwrap()];
     let started = others.map(|other| {
         std::thread::spawn(move || {

@@ -27,8 +27,8 @@ fn full() -> Crawl {
     crawl
 }
 
-fn export<S: Store + Clone>(view: &View<S>, graph: Graph, form: GraphFormat) -> String {
-    let crawls = [("one".to_owned(), View::over(view.store().clone()).unwrap())];
+fn export(view: &View, graph: Graph, form: GraphFormat) -> String {
+    let crawls = [("one".to_owned(), view.another().unwrap())];
     let mut out = Vec::new();
     write_graph(&crawls, graph, form, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -87,7 +87,7 @@ mod parquet_files {
     use crate::tables::write_parquet;
     use crate::view::Kind;
 
-    fn written<S: Store>(view: &View<S>, table: Table) -> SerializedFileReader<bytes::Bytes> {
+    fn written(view: &View, table: Table) -> SerializedFileReader<bytes::Bytes> {
         let mut out = Vec::new();
         let mut rows = view.stable_rows(table).unwrap();
         write_parquet(&mut rows, &mut out).unwrap();
@@ -224,7 +224,7 @@ mod parquet_files {
         });
         let mut rows = crate::view::Rows::one(Table::Errors, columns.clone(), Vec::new())
             .with(columns, |_| Box::new(rows));
-        let error = write_parquet(&mut rows, Full(0)).unwrap_err();
+        let error = write_parquet(&mut rows, &mut Full(0)).unwrap_err();
         let crate::view::ViewError::Write(error) = error else { panic!("{error}") };
         assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     }
@@ -262,7 +262,7 @@ mod databases {
     use crate::tables::SqliteOutput;
     use crate::view::stable_rows_of;
 
-    fn written(crawls: &[(String, View<Arc<MemoryStore>>)]) -> (tempfile::TempDir, Connection) {
+    fn written(crawls: &[(String, View)]) -> (tempfile::TempDir, Connection) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.sqlite");
         let mut database = SqliteOutput::create(&path).unwrap();

@@ -32,7 +32,7 @@ fn cells_that_a_spreadsheet_would_run_are_neutralised() {
     assert_eq!(neutral("-1.5", Kind::Number), "-1.5");
 }
 
-fn hostile() -> View<Arc<MemoryStore>> {
+fn hostile() -> View {
     let mut crawl = Crawl::new();
     for (path, title) in [
         ("1", "\u{1b}]0;owned\u{7}Zwei, \"drei\""),

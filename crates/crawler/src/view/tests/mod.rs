@@ -150,7 +150,7 @@ impl Crawl {
         self.frontier.committed(generation);
     }
 
-    fn view(&mut self) -> View<Arc<MemoryStore>> {
+    fn view(&mut self) -> View {
         self.commit();
         View::over(Arc::clone(&self.store)).unwrap()
     }
@@ -257,13 +257,13 @@ fn name(table: Table) -> String {
     table.name().to_owned()
 }
 
-fn text<S: Store>(view: &View<S>, table: Table, form: TableFormat) -> String {
+fn text(view: &View, table: Table, form: TableFormat) -> String {
     let mut out = Vec::new();
     write_table(view, table, form, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn jsonl<S: Store>(view: &View<S>, table: Table) -> Vec<Value> {
+fn jsonl(view: &View, table: Table) -> Vec<Value> {
     text(view, table, TableFormat::Jsonl).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

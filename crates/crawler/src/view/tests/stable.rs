@@ -9,7 +9,7 @@ fn column(rows: Rows<'_>, name: &str) -> Vec<String> {
     rows.map(|row| row.unwrap()[0].text().unwrap_or_default().into_owned()).collect()
 }
 
-fn crawl_of(urls: &[&str]) -> View<Arc<MemoryStore>> {
+fn crawl_of(urls: &[&str]) -> View {
     let mut crawl = Crawl::new();
     for url in urls {
         let links = [3, 1, 2].map(|number| link(&format!("{url}{number}"), LinkOutcome::Queued));

@@ -7,8 +7,6 @@ use std::path::Path;
 use crawler::causes::with_causes;
 use crawler::config::{CliOverrides, load};
 use crawler::extract::ExtractLimits;
-use crawler::live::DirStore;
-use crawler::view::View;
 use crawler::wacz::{self, KeyError, Options, Part, SigningKey, WaczError, Written};
 
 use super::ExportArgs;
@@ -37,12 +35,12 @@ pub(super) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     }
     let mut parts = Vec::with_capacity(views.len());
     for (dir, view) in args.dirs.iter().zip(&views) {
-        parts.push(Part { root: dir, store: View::<DirStore>::store(view), limits: limits(dir)? });
+        parts.push(Part { root: dir, store: view.store(), limits: limits(dir)? });
     }
     let options = Options { with_texts: !args.no_text, key: key.as_ref(), now: crawler::clock::wall() };
     let made = whole(path, |part| {
         let file = File::create(part)?;
-        let written = wacz::write(&parts, options, BufWriter::new(&file))?;
+        let written = wacz::write(&parts, options, &mut BufWriter::new(&file))?;
         file.sync_all()?;
         Ok::<_, WaczError>(written)
     });
