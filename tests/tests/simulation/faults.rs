@@ -2,11 +2,11 @@
 //! that jumps. Every invariant is judged from the web's log.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use std::{fmt, io};
 
 use crawler::clock::Clock;
 use crawler::engine::End;
@@ -31,12 +31,13 @@ trait Fault {
 }
 
 /// Passes to the inner store what its fault lets through.
+#[derive(Debug)]
 struct FaultyStore<F> {
     inner: Arc<MemoryStore>,
     fault: F,
 }
 
-impl<F: Fault + Send + Sync + 'static> Store for FaultyStore<F> {
+impl<F: Fault + fmt::Debug + Send + Sync + 'static> Store for FaultyStore<F> {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         self.fault.read()?;
         self.inner.get(tree, key)
@@ -66,6 +67,7 @@ impl<F: Fault + Send + Sync + 'static> Store for FaultyStore<F> {
 
 /// Bursts: stretches of operations that the "disk" refuses. A commit that is refused may have landed; after it the store takes no
 /// further ones, as its contract says.
+#[derive(Debug)]
 struct Bursts {
     operations: AtomicU64,
     /// First operation of the burst, and its length.
@@ -177,7 +179,7 @@ async fn bursts_of_failing_reads_and_writes_and_torn_archives_lose_nothing() {
 }
 
 /// Refuses reads while a commit is written, which takes its time.
-#[derive(Default)]
+#[derive(Default, Debug)]
 struct Busy {
     is_committing: AtomicBool,
     commits: AtomicU64,
