@@ -6,6 +6,8 @@ pub mod causes;
 pub mod cdxj;
 pub mod clean;
 pub mod clock;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod commit;
 pub mod config;
 pub mod consent;

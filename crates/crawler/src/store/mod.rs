@@ -283,6 +283,20 @@ pub enum StoreError {
         /// What happened, and what to do.
         detail: String,
     },
+    /// The partition of a cluster has another owner, or none.
+    #[error("partition {part} belongs to this worker no longer: nothing that it found since is stored")]
+    Fenced {
+        /// The partition's number.
+        part: i32,
+    },
+    /// A cluster's database refused, or was out of reach for too long.
+    #[error("the cluster's database failed to {doing}")]
+    Server {
+        /// What was tried.
+        doing: &'static str,
+        /// Why.
+        source: Cause,
+    },
     /// The planned death of a [`CrashStore`].
     #[error("simulated crash at commit {0}")]
     Crash(u64),

@@ -1,0 +1,220 @@
+//! Where a cluster's database is: the URL, as libpq reads it, and how TLS is verified.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::causes::Cause;
+
+/// Why a URL isn't the address of a database.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It doesn't begin as such a URL does.
+    #[error(
+        "the address of a cluster is a URL such as postgres://USER@HOST/DATABASE, or postgres:///DATABASE?host=/run/postgresql for a Unix socket"
+    )]
+    NotPostgres,
+    /// The client can't read it.
+    #[error("the URL of the cluster's database can't be read")]
+    Unreadable(#[source] tokio_postgres::Error),
+    /// It names no server.
+    #[error("the URL of the cluster's database names no server: write postgres://USER@HOST/DATABASE")]
+    NoHost,
+    /// A mode of TLS that falls back to plain text, or one that doesn't exist.
+    #[error(
+        "sslmode={0} isn't supported: use verify-full (the default for servers that are reached over a network), or disable for a network that is encrypted by other means"
+    )]
+    SslMode(String),
+    /// The file of `sslrootcert`.
+    #[error("the certificates of {} (sslrootcert) can't be read", .path.display())]
+    Roots {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Cause,
+    },
+    /// TLS can't be set up.
+    #[error("TLS can't be set up")]
+    Tls(#[from] rustls::Error),
+}
+
+/// The address of a cluster's database. Its text has no password.
+///
+/// `sslmode` is `verify-full` unless each server is a Unix socket: the certificate has to be valid for the host's name, by the
+/// authorities of the file `sslrootcert`, or by those of the system where none is given. `require` and `verify-ca` mean the same.
+/// `disable` sends everything in plain text. A password that isn't in the URL is taken from the variable `PGPASSWORD`.
+#[derive(Clone)]
+pub struct Address {
+    pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<String> = self
+            .config
+            .get_hosts()
+            .iter()
+            .map(|host| match host {
+                Host::Tcp(name) => name.clone(),
+                #[cfg(unix)]
+                Host::Unix(path) => path.display().to_string(),
+            })
+            .collect();
+        let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
+        write!(f, "{database} on {}", hosts.join(", "))
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(url: &str) -> Result<Self, AddressError> {
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(AddressError::NotPostgres);
+        }
+        let (url, ssl) = without_ssl(url);
+        let mut config: Config = url.parse().map_err(AddressError::Unreadable)?;
+        if config.get_hosts().is_empty() {
+            return Err(AddressError::NoHost);
+        }
+        let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
+        let is_plain = match ssl.mode.as_deref() {
+            None => is_local,
+            Some("require" | "verify-ca" | "verify-full") => false,
+            Some("disable") => true,
+            Some(other) => return Err(AddressError::SslMode(other.to_owned())),
+        };
+        config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
+        // Of several servers, the one that takes writes: after a failover, another one.
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.application_name("crawl");
+        if config.get_password().is_none()
+            && let Ok(password) = std::env::var("PGPASSWORD")
+        {
+            config.password(password);
+        }
+        // A connection that is cut without a word is noticed.
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_secs(5));
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(Duration::from_secs(10));
+        }
+        config.keepalives_idle(Duration::from_secs(10));
+        config.keepalives_interval(Duration::from_secs(3));
+        config.keepalives_retries(3);
+        let roots = if is_plain { RootCertStore::empty() } else { roots(ssl.roots)? };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
+    }
+}
+
+/// What a URL says of TLS.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ssl {
+    mode: Option<String>,
+    roots: Option<PathBuf>,
+}
+
+/// Takes `sslmode` and `sslrootcert` out of a URL: the client knows the one only in part, and the other not at all.
+fn without_ssl(url: &str) -> (String, Ssl) {
+    let mut ssl = Ssl::default();
+    let Some((before, query)) = url.split_once('?') else { return (url.to_owned(), ssl) };
+    let mut others = Vec::new();
+    for parameter in query.split('&') {
+        // A plus sign is itself in the URLs of libpq.
+        let parameter_of_form = parameter.replace('+', "%2B");
+        let decoded = url::form_urlencoded::parse(parameter_of_form.as_bytes()).next();
+        match decoded.as_ref().map(|(name, value)| (name.as_ref(), value.as_ref())) {
+            Some(("sslmode", mode)) => ssl.mode = Some(mode.to_owned()),
+            Some(("sslrootcert", path)) => ssl.roots = Some(path.into()),
+            _ => others.push(parameter),
+        }
+    }
+    let others = others.join("&");
+    (if others.is_empty() { before.to_owned() } else { format!("{before}?{others}") }, ssl)
+}
+
+fn roots(file: Option<PathBuf>) -> Result<RootCertStore, AddressError> {
+    let mut roots = RootCertStore::empty();
+    let Some(path) = file.filter(|path| path.as_os_str() != "system") else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(roots);
+    };
+    let failed = |source: Cause| AddressError::Roots { path: path.clone(), source };
+    let mut found = 0;
+    for certificate in CertificateDer::pem_file_iter(&path).map_err(|error| failed(error.into()))? {
+        roots
+            .add(certificate.map_err(|error| failed(error.into()))?)
+            .map_err(|error| failed(error.into()))?;
+        found += 1;
+    }
+    if found == 0 { Err(failed("it has no certificate".into())) } else { Ok(roots) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(url: &str) -> Result<SslMode, AddressError> {
+        url.parse::<Address>().map(|address| address.config.get_ssl_mode())
+    }
+
+    #[test]
+    fn tls_is_verified_unless_the_server_is_on_a_unix_socket_or_the_url_says_plain() {
+        for (url, wanted) in [
+            ("postgres://u@db.example/crawl", SslMode::Require),
+            ("postgresql://u@db.example/crawl?sslmode=verify-full", SslMode::Require),
+            ("postgres://u@db.example/crawl?sslmode=require&connect_timeout=3", SslMode::Require),
+            ("postgres://u@127.0.0.1/crawl", SslMode::Require),
+            ("postgres://u@db.example/crawl?connect_timeout=3&sslmode=disable", SslMode::Disable),
+            ("postgres:///crawl?host=/run/postgresql&user=u", SslMode::Disable),
+            ("postgres://u@%2Frun%2Fpostgresql/crawl", SslMode::Disable),
+            ("postgres://u@%2Frun%2Fpostgresql,db.example/crawl", SslMode::Require),
+        ] {
+            assert_eq!(mode(url).ok(), Some(wanted), "{url}");
+        }
+        // libpq would connect without encryption where the server offers none.
+        for word in ["prefer", "allow", "full"] {
+            let error = mode(&format!("postgres://u@db.example/crawl?sslmode={word}"));
+            assert!(matches!(&error, Err(AddressError::SslMode(found)) if found == word), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn bad_addresses_say_what_is_wrong() {
+        assert!(matches!(mode("mysql://db.example/crawl"), Err(AddressError::NotPostgres)));
+        assert!(matches!(mode("postgres:///crawl"), Err(AddressError::NoHost)));
+        assert!(matches!(mode("postgres://u@db.example:port/crawl"), Err(AddressError::Unreadable(_))));
+        let missing = mode("postgres://u@db.example/crawl?sslrootcert=/nowhere/ca.pem");
+        assert!(matches!(&missing, Err(AddressError::Roots { path, .. }) if path.ends_with("ca.pem")));
+    }
+
+    #[test]
+    fn the_text_of_an_address_has_no_password() {
+        let address: Address = "postgres://u:secret@db1.example,db2.example/crawl".parse().unwrap();
+        assert_eq!(address.to_string(), "crawl on db1.example, db2.example");
+        assert!(!format!("{address:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,138 @@
+//! The connections of one process to the database: some that read, one that writes, all on one thread of their own.
+//!
+//! The interface is synchronous, as that of [`Store`](crate::store::Store): who asks waits for the answer, inside a runtime or not.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_postgres::types::ToSql;
+
+use super::commit::{PartCommit, Writer};
+use super::connection::Link;
+use super::schema::{self, Terms};
+use super::{Address, ClusterError};
+use crate::store::{Pair, StoreError};
+
+/// Connections that read. A worker's partitions share them.
+const READERS: usize = 2;
+
+/// What a read asks: a statement that returns keys with values, and the values of its parameters behind partition and tree.
+pub(super) struct Read {
+    pub(super) sql: &'static str,
+    pub(super) part: i32,
+    pub(super) tree: i16,
+    pub(super) keys: Vec<Vec<u8>>,
+    reply: SyncSender<Result<Vec<Pair>, StoreError>>,
+}
+
+/// The connections of one process to a cluster's database. They end when it is dropped.
+#[derive(Debug)]
+pub struct Database {
+    address: Arc<Address>,
+    terms: Terms,
+    readers: Vec<UnboundedSender<Read>>,
+    writer: Option<UnboundedSender<PartCommit>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Database {
+    /// Connects. Later on a lost connection is opened again with growing pauses; who reads or commits meanwhile waits, and gets
+    /// an error when the database was out of reach for as long as `patience`.
+    pub fn open(address: Address, patience: Duration) -> Result<Self, ClusterError> {
+        let address = Arc::new(address);
+        let runtime = runtime()?;
+        let (first, terms) = runtime.block_on(schema::open(&address))?;
+        let mut first = Some(first);
+        let mut readers = Vec::new();
+        let mut ends = Vec::new();
+        for _ in 0..READERS {
+            let (sender, asked) = unbounded_channel();
+            readers.push(sender);
+            ends.push((Link::new(Arc::clone(&address), first.take(), patience), asked));
+        }
+        let (writer, commits) = unbounded_channel();
+        let link = Link::new(Arc::clone(&address), None, patience);
+        let work = async move {
+            let readers: Vec<_> =
+                ends.into_iter().map(|(link, asked)| tokio::spawn(answer(link, asked))).collect();
+            Writer::new(link).run(commits).await;
+            for reader in readers {
+                // One that panicked has dropped its end: who asks it gets an error.
+                drop(reader.await);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("database".to_owned())
+            .spawn(move || runtime.block_on(work))
+            .map_err(ClusterError::Thread)?;
+        Ok(Self { address, terms, readers, writer: Some(writer), thread: Some(thread) })
+    }
+
+    /// The terms of the crawl.
+    pub fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    /// Where the database is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Reads keys with their values.
+    pub(super) fn read(
+        &self,
+        sql: &'static str,
+        (part, tree): (i32, i16),
+        keys: Vec<Vec<u8>>,
+    ) -> Result<Vec<Pair>, StoreError> {
+        let reader = usize::try_from(part).unwrap_or_default() % self.readers.len().max(1);
+        let (reply, answer) = sync_channel(1);
+        let read = Read { sql, part, tree, keys, reply };
+        self.readers.get(reader).and_then(|reader| reader.send(read).ok()).ok_or(StoreError::Stopped)?;
+        answer.recv().map_err(|_| StoreError::Stopped)?
+    }
+
+    /// Hands on a commit and waits for its outcome.
+    pub(super) fn commit(
+        &self,
+        make: impl FnOnce(SyncSender<Result<(), StoreError>>) -> PartCommit,
+    ) -> Result<(), StoreError> {
+        let (reply, answer) = sync_channel(1);
+        let writer = self.writer.as_ref().ok_or(StoreError::Stopped)?;
+        writer.send(make(reply)).map_err(|_| StoreError::Stopped)?;
+        answer.recv().map_err(|_| StoreError::Stopped)?
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.readers.clear();
+        self.writer = None;
+        if let Some(thread) = self.thread.take() {
+            // Its panic, if there was one, was reported where it happened.
+            drop(thread.join());
+        }
+    }
+}
+
+/// A runtime for one thread.
+pub(super) fn runtime() -> Result<Runtime, ClusterError> {
+    Builder::new_current_thread().enable_all().build().map_err(ClusterError::Thread)
+}
+
+async fn answer(mut link: Link, mut asked: UnboundedReceiver<Read>) {
+    while let Some(Read { sql, part, tree, keys, reply }) = asked.recv().await {
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&part, &tree];
+        parameters.extend(keys.iter().map(|key| key as &(dyn ToSql + Sync)));
+        let rows = link.read(sql, &parameters).await;
+        let pairs = rows.map(|rows| rows.into_iter().map(|row| (row.get(0), row.get(1))).collect());
+        let failed =
+            |error: tokio_postgres::Error| StoreError::Server { doing: "read", source: error.into() };
+        // Who asked is gone where the process ends.
+        drop(reply.send(pairs.map_err(failed)));
+    }
+}

@@ -1,0 +1,97 @@
+//! One crawl on many machines: its database is PostgreSQL, and each worker owns partitions of the hosts.
+//!
+//! [`Database`] is the connection of a worker to the database, and [`PgStore`] the store of one partition that the worker owns. Each commit
+//! names the *fence* of its partition, a number that changes with each change of its owner, and is refused where another one holds.
+//!
+//! `docs/adr/cluster-database.md` says why PostgreSQL, and why this client.
+
+mod address;
+mod commit;
+mod connection;
+mod database;
+mod schema;
+mod store;
+
+pub use self::address::{Address, AddressError};
+pub use self::database::Database;
+pub use self::schema::Terms;
+pub use self::store::PgStore;
+
+use crate::causes::Cause;
+
+/// A partition as its owner got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim {
+    /// The partition's number, from 0.
+    pub part: i32,
+    /// The worker that owns it.
+    pub owner: i64,
+    /// The partition's fence since it does.
+    pub fence: i64,
+    /// The commits of the partition until then.
+    pub commits: i64,
+}
+
+/// What went wrong with a cluster's database.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// The first connection failed.
+    #[error("the cluster's database ({address}) can't be reached")]
+    Connect {
+        /// Where it should be.
+        address: String,
+        /// Why.
+        source: Cause,
+    },
+    /// The database has no crawl.
+    #[error("there is no crawl in the database {address}")]
+    Missing {
+        /// Where.
+        address: String,
+    },
+    /// The database has a crawl already.
+    #[error("the database {address} holds a crawl already; take another database for a new one")]
+    Exists {
+        /// Where.
+        address: String,
+    },
+    /// The tables are those of another version.
+    #[error(
+        "the tables of the database {address} have format {found}, which this version of crawl doesn't support"
+    )]
+    Format {
+        /// Where.
+        address: String,
+        /// What was found.
+        found: i32,
+    },
+    /// The server refused or failed.
+    #[error("the cluster's database ({address}) failed to {doing}")]
+    Server {
+        /// What was tried.
+        doing: &'static str,
+        /// Where.
+        address: String,
+        /// Why.
+        source: Cause,
+    },
+    /// The thread of the connections can't be started.
+    #[error("no thread can be started for the connections to the database")]
+    Thread(#[source] std::io::Error),
+}
+
+impl ClusterError {
+    fn connect(address: &Address, error: tokio_postgres::Error) -> Self {
+        Self::Connect { address: address.to_string(), source: error.into() }
+    }
+
+    fn server(doing: &'static str, address: &Address, error: tokio_postgres::Error) -> Self {
+        Self::Server { doing, address: address.to_string(), source: error.into() }
+    }
+}
+
+/// Makes the tables of a new crawl in an empty database. Nothing of an existing crawl is changed.
+pub fn init(address: &Address, terms: Terms) -> Result<(), ClusterError> {
+    database::runtime()?.block_on(schema::create(address, terms))
+}

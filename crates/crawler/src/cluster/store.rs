@@ -1,0 +1,166 @@
+//! [`Store`] over one partition of a cluster's database.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::commit::PartCommit;
+use super::{Claim, Database};
+use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
+
+const GET: &str = "select key, value from kv where part = $1 and tree = $2 and key = $3";
+const FLOOR: &str =
+    "select key, value from kv where part = $1 and tree = $2 and key <= $3 order by key desc limit 1";
+const LAST: &str = "select key, value from kv where part = $1 and tree = $2 and key >= $3 and key < $4 order by key desc limit 1";
+const LAST_OF_ALL: &str =
+    "select key, value from kv where part = $1 and tree = $2 and key >= $3 order by key desc limit 1";
+const FROM: &str = "
+select key, value from (
+    select key, value, sum(octet_length(value)) over (order by key rows unbounded preceding) as bytes
+    from (select key, value from kv where part = $1 and tree = $2 and key >= $3 order by key limit 1024) as few
+) as summed where bytes - octet_length(value) < 1048576 order by key";
+const FROM_TO: &str = "
+select key, value from (
+    select key, value, sum(octet_length(value)) over (order by key rows unbounded preceding) as bytes
+    from (select key, value from kv where part = $1 and tree = $2 and key >= $3 and key < $4 order by key limit 1024) as few
+) as summed where bytes - octet_length(value) < 1048576 order by key";
+
+/// A batch of a scan ends with so many entries, or with the one at which its values have so many bytes: the figures of `FROM` and
+/// `FROM_TO`.
+const BATCH: (usize, usize) = (1024, 1_048_576);
+
+/// The store of a partition that this worker owns. What it reads is what was committed last, by whomever; what it commits is refused
+/// with [`StoreError::Fenced`] where the partition has another owner.
+///
+/// A call waits for the database: about a round trip of the network for a read, and a write to the disks of the server, and of its
+/// standby, for a commit.
+#[derive(Debug)]
+pub struct PgStore {
+    database: Arc<Database>,
+    claim: Claim,
+    /// The commits so far; none after an error.
+    commits: Mutex<Option<i64>>,
+}
+
+impl PgStore {
+    /// The store of a partition.
+    pub fn new(database: Arc<Database>, claim: Claim) -> Self {
+        Self { database, claim, commits: Mutex::new(Some(claim.commits)) }
+    }
+
+    /// The claim that it was made with.
+    pub fn claim(&self) -> Claim {
+        self.claim
+    }
+
+    fn read(&self, sql: &'static str, tree: Tree, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
+        self.database.read(sql, (self.claim.part, tree as i16), keys)
+    }
+}
+
+/// The first key behind all that begin with this prefix; none if there is none.
+fn behind(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte < u8::MAX)?;
+    let mut key = prefix.get(..=last)?.to_vec();
+    *key.last_mut()? += 1;
+    Some(key)
+}
+
+impl Store for PgStore {
+    fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.read(GET, tree, vec![key.to_vec()])?.pop().map(|(_, value)| value))
+    }
+
+    fn last(&self, tree: Tree, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
+        let sql = if behind(prefix).is_some() { LAST } else { LAST_OF_ALL };
+        let keys = std::iter::once(prefix.to_vec()).chain(behind(prefix)).collect();
+        Ok(self.read(sql, tree, keys)?.pop())
+    }
+
+    fn scan(
+        &self,
+        tree: Tree,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        let (prefix, end) = (prefix.to_vec(), behind(prefix));
+        Box::new(Batches::new(tree, None, move |after: Option<&[u8]>| {
+            let from = match after {
+                // The least key behind it.
+                Some(after) => [after, &[0]].concat(),
+                None => prefix.clone(),
+            };
+            let sql = if end.is_some() { FROM_TO } else { FROM };
+            let keys = std::iter::once(from).chain(end.clone()).collect();
+            let pairs = self.read(sql, tree, keys)?;
+            let bytes: usize = pairs.iter().map(|(_, value)| value.len()).sum();
+            let is_last = pairs.len() < BATCH.0 && bytes < BATCH.1;
+            let next = pairs.last().filter(|_| !is_last).map(|(key, _)| key.clone());
+            Ok(Batch { pairs, next })
+        }))
+    }
+
+    fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
+        Ok(self.read(FLOOR, tree, vec![key.to_vec()])?.pop())
+    }
+
+    fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
+        let mut commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = commits.ok_or(StoreError::Stopped)? + 1;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let writes: BTreeMap<(i16, Vec<u8>), Option<Vec<u8>>> =
+            writes.into_iter().map(|write| ((write.tree as i16, write.key), write.value)).collect();
+        let (mut removes, mut puts) = (Vec::new(), Vec::new());
+        for ((tree, key), value) in writes {
+            match value {
+                Some(value) => puts.push((tree, key, value)),
+                None => removes.push((tree, key)),
+            }
+        }
+        let claim = Claim { commits: number, ..self.claim };
+        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, reply });
+        *commits = result.is_ok().then_some(number);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_behind_a_prefix_is_the_least_one_above_all_that_begin_with_it() {
+        assert_eq!(behind(&[]), None);
+        assert_eq!(behind(&[0xff, 0xff]), None);
+        assert_eq!(behind(&[1, 2]), Some(vec![1, 3]));
+        assert_eq!(behind(&[1, 0xff]), Some(vec![2]));
+        assert_eq!(behind(&[0, 0xff, 7]), Some(vec![0, 0xff, 8]));
+    }
+
+    #[test]
+    fn the_numbers_of_trees_in_the_database_are_fixed() {
+        // The table `kv` is partitioned by them; docs/storage.md lists the trees in this order.
+        let names = [
+            "meta",
+            "idle_hosts",
+            "hosts",
+            "queue",
+            "journal",
+            "seen",
+            "pages",
+            "robots",
+            "links",
+            "ledger",
+            "site_files",
+            "due",
+            "withdrawn",
+            "sitemaps",
+            "page_index",
+            "payloads",
+        ];
+        for (number, name) in names.iter().enumerate() {
+            let tree = Tree::ALL.iter().find(|tree| tree.name() == *name);
+            assert_eq!(tree.map(|tree| *tree as usize), Some(number), "{name}");
+        }
+    }
+}

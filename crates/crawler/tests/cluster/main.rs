@@ -1,0 +1,9 @@
+//! A cluster's database: against a PostgreSQL server that the tests start, where its programs are installed.
+#![cfg(all(feature = "cluster", target_os = "linux"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod address;
+mod commits;
+mod proxy;
+mod server;
+mod store;

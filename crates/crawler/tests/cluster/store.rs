@@ -1,0 +1,119 @@
+//! `PgStore` is a store like the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawler::cluster::{self, Address, Claim, Database, PgStore, Terms};
+use crawler::store::{MemoryStore, Store as _, StoreError, Tree, Write, conformance};
+
+use crate::server::Server;
+
+/// A new crawl with four partitions.
+pub(crate) fn new_crawl(server: &Server) -> (String, Address) {
+    let url = server.database();
+    let address: Address = url.parse().unwrap();
+    cluster::init(&address, Terms { lease: Duration::from_secs(3), partitions: 4 }).unwrap();
+    (url, address)
+}
+
+pub(crate) fn open(address: &Address) -> Arc<Database> {
+    Arc::new(Database::open(address.clone(), Duration::from_secs(20)).unwrap())
+}
+
+/// Gives a partition to an owner, as a claim does.
+pub(crate) fn claim(server: &Server, url: &str, part: i32, owner: i64) -> Claim {
+    let sql = format!(
+        "update part set owner = {owner}, fence = fence + 1 where id = {part} returning fence, commits"
+    );
+    let row = server.sql(url, &sql);
+    let (fence, commits) = row.split_once('|').unwrap();
+    Claim { part, owner, fence: fence.parse().unwrap(), commits: commits.parse().unwrap() }
+}
+
+#[test]
+fn pg_store_conforms() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, address) = new_crawl(&server);
+    let database = open(&address);
+    conformance::suite(|_| PgStore::new(Arc::clone(&database), claim(&server, &url, 1, 1)));
+}
+
+#[test]
+fn a_crawl_is_made_once_and_opened_only_where_there_is_one() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (_, address) = new_crawl(&server);
+    let terms = Terms { lease: Duration::from_secs(3), partitions: 4 };
+    assert_eq!(open(&address).terms(), terms);
+    let error = cluster::init(&address, terms).unwrap_err();
+    assert!(error.to_string().contains("holds a crawl already"), "{error}");
+    let empty: Address = server.database().parse().unwrap();
+    let error = Database::open(empty, Duration::ZERO).unwrap_err();
+    assert!(error.to_string().contains("no crawl"), "{error}");
+}
+
+#[test]
+fn partitions_are_apart() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, address) = new_crawl(&server);
+    let database = open(&address);
+    let stores = [0, 3].map(|part| PgStore::new(Arc::clone(&database), claim(&server, &url, part, 1)));
+    for (value, store) in ["zero", "three"].iter().zip(&stores) {
+        store
+            .commit(vec![Write::put(Tree::Queue, "k", *value), Write::put(Tree::Pages, *value, "")])
+            .unwrap();
+    }
+    stores[0].commit(vec![Write::remove(Tree::Pages, "three")]).unwrap();
+    assert_eq!(stores[0].get(Tree::Queue, b"k").unwrap().as_deref(), Some(&b"zero"[..]));
+    assert_eq!(stores[1].get(Tree::Queue, b"k").unwrap().as_deref(), Some(&b"three"[..]));
+    assert_eq!(stores[0].scan(Tree::Pages, b"").count(), 1);
+    assert!(stores[1].get(Tree::Pages, b"three").unwrap().is_some());
+    assert_eq!(stores[1].last(Tree::Pages, b"").unwrap().map(|pair| pair.0).as_deref(), Some(&b"three"[..]));
+}
+
+/// The same writes give the same answers as in memory: keys with every kind of byte, more entries than one batch has, and values that
+/// fill a batch alone.
+#[test]
+fn it_answers_as_the_store_in_memory_does() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, address) = new_crawl(&server);
+    let store = PgStore::new(open(&address), claim(&server, &url, 2, 1));
+    let memory = MemoryStore::default();
+    // A generator with a fixed start: Knuth's MMIX.
+    let mut state = 7_u64;
+    let mut next = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    let bytes = [0, 1, 2, 0x7f, 0x80, 0xfe, 0xff];
+    let key = |next: &mut dyn FnMut(u64) -> u64| -> Vec<u8> {
+        (0..next(6)).map(|_| bytes[next(bytes.len() as u64) as usize]).collect()
+    };
+    for round in 0..12 {
+        let mut writes = Vec::new();
+        for _ in 0..400 {
+            let key = key(&mut next);
+            let size = if next(100) == 0 { 700_000 } else { next(40) };
+            writes.push(if next(4) == 0 {
+                Write::remove(Tree::Seen, key)
+            } else {
+                Write::put(Tree::Seen, key, vec![round; size as usize])
+            });
+        }
+        memory.commit(writes.clone()).unwrap();
+        store.commit(writes).unwrap();
+    }
+    let all = |found: Box<dyn Iterator<Item = Result<_, StoreError>> + Send + '_>| {
+        found.collect::<Result<Vec<(Vec<u8>, Vec<u8>)>, _>>().unwrap()
+    };
+    let whole = all(memory.scan(Tree::Seen, b""));
+    assert!(whole.len() > 1024, "more than a batch: {}", whole.len());
+    assert!(whole.iter().map(|pair| pair.1.len()).sum::<usize>() > 4 << 20);
+    assert!(whole == all(store.scan(Tree::Seen, b"")));
+    for _ in 0..300 {
+        let key = key(&mut next);
+        assert!(memory.get(Tree::Seen, &key).unwrap() == store.get(Tree::Seen, &key).unwrap(), "{key:?}");
+        assert!(memory.floor(Tree::Seen, &key).unwrap() == store.floor(Tree::Seen, &key).unwrap(), "{key:?}");
+        assert!(memory.last(Tree::Seen, &key).unwrap() == store.last(Tree::Seen, &key).unwrap(), "{key:?}");
+        assert!(all(memory.scan(Tree::Seen, &key)) == all(store.scan(Tree::Seen, &key)), "{key:?}");
+    }
+}
