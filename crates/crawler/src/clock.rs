@@ -26,6 +26,19 @@ pub(crate) fn real_time() -> std::time::Instant {
     std::time::Instant::now()
 }
 
+/// Time since the machine was started, its sleep included; none on systems that don't tell.
+#[cfg(feature = "cluster")]
+pub(crate) fn since_boot() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        let seconds = u64::try_from(now.tv_sec).ok()?;
+        Some(Duration::new(seconds, u32::try_from(now.tv_nsec).ok()?))
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}
+
 /// One moment, on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {

@@ -59,6 +59,22 @@ pub struct Address {
     pub(super) tls: MakeRustlsConnect,
 }
 
+impl Address {
+    /// The same for the connections of a worker, by which others recognise them.
+    #[must_use]
+    pub fn of_worker(mut self, id: i64) -> Self {
+        self.config.application_name(format!("crawl worker {id}"));
+        self
+    }
+
+    /// The same for connections that wait for locks no longer than this.
+    pub(super) fn with_lock_timeout(mut self, most: Duration) -> Self {
+        let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
+        self.config.options(format!("{given}-c lock_timeout={}", most.as_millis().max(1)));
+        self
+    }
+}
+
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({self})")

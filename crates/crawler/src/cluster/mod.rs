@@ -1,7 +1,10 @@
 //! One crawl on many machines: its database is PostgreSQL, and each worker owns partitions of the hosts.
 //!
-//! [`Database`] is the connection of a worker to the database, and [`PgStore`] the store of one partition that the worker owns. Each commit
-//! names the *fence* of its partition, a number that changes with each change of its owner, and is refused where another one holds.
+//! [`Database`] is the connection of a worker to the database, [`PgStore`] the store of one partition that the worker owns, and [`Member`] the
+//! worker's place among the others: it raises a count while the worker lives, claims partitions that have no owner, and
+//! declares workers dead whose count no longer grows. Two things keep two workers from asking one host at a time. Each commit names
+//! the *fence* of its partition, a number that changes with each change of its owner, and is refused where another one holds. And a
+//! worker asks no host after its [`Deadline`], which ends before anybody else may declare it dead.
 //!
 //! `docs/adr/cluster-database.md` says why PostgreSQL, and why this client.
 
@@ -9,11 +12,17 @@ mod address;
 mod commit;
 mod connection;
 mod database;
+mod deadline;
+mod member;
+mod observer;
 mod schema;
+mod share;
 mod store;
 
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
+pub use self::deadline::Deadline;
+pub use self::member::{Member, Order};
 pub use self::schema::Terms;
 pub use self::store::PgStore;
 
@@ -76,6 +85,9 @@ pub enum ClusterError {
         /// Why.
         source: Cause,
     },
+    /// The system has no clock that a lease can be counted on.
+    #[error("this system doesn't say how long it has been running (CLOCK_BOOTTIME): a worker needs Linux")]
+    NoClock,
     /// The thread of the connections can't be started.
     #[error("no thread can be started for the connections to the database")]
     Thread(#[source] std::io::Error),

@@ -37,7 +37,7 @@ create table kv_records partition of kv default;
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// How long a worker may be silent before its partitions go to others.
+    /// How long a worker may be silent before its partitions go to others; see [`Member`](super::Member).
     pub lease: Duration,
     /// The number of partitions.
     pub partitions: u32,

@@ -133,7 +133,7 @@ fn what_is_acknowledged_survives_crashes_of_the_server() {
     let thread = std::thread::spawn({
         let (store, acknowledged) = (Arc::clone(&store), Arc::clone(&acknowledged));
         move || {
-            for n in 1..=4000 {
+            for n in 1..=1500 {
                 store.commit(nth(n)).unwrap();
                 acknowledged.store(n, Ordering::SeqCst);
                 assert!(store.get(Tree::Pages, &n.to_be_bytes()).unwrap().is_some());
@@ -153,8 +153,8 @@ fn what_is_acknowledged_survives_crashes_of_the_server() {
         assert!(stored >= before, "round {round}: {before} acknowledged, {stored} stored");
     }
     thread.join().unwrap();
-    expect_commits(&store, 4000);
-    assert_eq!(server.sql(&url, "select commits from part where id = 1"), "4000");
+    expect_commits(&store, 1500);
+    assert_eq!(server.sql(&url, "select commits from part where id = 1"), "1500");
 }
 
 /// PostgreSQL answers a commit as done whose wait for the standby server was cancelled; only a warning says so.

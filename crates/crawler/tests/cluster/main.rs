@@ -4,6 +4,8 @@
 
 mod address;
 mod commits;
+mod member;
+mod partitions;
 mod proxy;
 mod server;
 mod store;
