@@ -11,9 +11,28 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// The time of day of this machine, UTC.
+/// What [`wall`] adds to the clock since boot, in nanoseconds, once it follows another machine; `i64::MIN` before.
+static FOLLOWED: AtomicI64 = AtomicI64::new(i64::MIN);
+
+/// The time of day, UTC: that of this machine, or of the one that the process follows.
 pub fn wall() -> Timestamp {
-    Timestamp::now()
+    let offset = FOLLOWED.load(Ordering::Acquire);
+    let followed = || {
+        let since_boot = i128::try_from(since_boot()?.as_nanos()).ok()?;
+        Timestamp::from_nanosecond(since_boot + i128::from(offset)).ok()
+    };
+    if offset == i64::MIN { Timestamp::now() } else { followed().unwrap_or_else(Timestamp::now) }
+}
+
+/// Has the process follow another machine's time of day from now on: all the processes that do so agree on it, however their machines'
+/// clocks are set. `theirs` is what they answered, and `answered` the moment on this machine's clock since boot when the answer
+/// was here: the time is late by what the way of the answer took, never early.
+#[cfg(feature = "cluster")]
+pub(crate) fn follow(theirs: Timestamp, answered: Duration) {
+    let offset = theirs.as_nanosecond() - i128::try_from(answered.as_nanos()).unwrap_or(i128::MAX);
+    if let Ok(offset) = i64::try_from(offset) {
+        FOLLOWED.store(offset, Ordering::Release);
+    }
 }
 
 /// The present moment on tokio's clock: for a try that has to end, and for what is kept for a while.
@@ -27,7 +46,6 @@ pub(crate) fn real_time() -> std::time::Instant {
 }
 
 /// Time since the machine was started, its sleep included; none on systems that don't tell.
-#[cfg(feature = "cluster")]
 pub(crate) fn since_boot() -> Option<Duration> {
     #[cfg(target_os = "linux")]
     {
@@ -150,7 +168,7 @@ impl Clock {
                 let passed = passed.saturating_add(jiff::SignedDuration::from_secs(jumped));
                 base.saturating_add(passed).unwrap_or(base)
             }
-            None => Timestamp::now(),
+            None => wall(),
         };
         Now { mono, wall }
     }

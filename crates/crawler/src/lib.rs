@@ -12,6 +12,7 @@ pub mod commit;
 pub mod config;
 pub mod consent;
 pub mod crawl_dir;
+pub mod deadline;
 pub mod demo;
 pub(crate) mod encoded;
 pub mod engine;

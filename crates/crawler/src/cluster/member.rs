@@ -14,9 +14,10 @@ use super::database::runtime;
 use super::observer::Observer;
 use super::schema::{self, Terms};
 use super::share::share;
-use super::{Address, Claim, ClusterError, Deadline};
+use super::{Address, Claim, ClusterError};
 use crate::causes::with_causes;
 use crate::clock;
+use crate::deadline::Deadline;
 
 const JOIN: &str = "insert into worker(name) values ($1) returning id";
 const BEAT: &str = "update worker set beat = beat + 1 where id = $1 and alive returning beat";

@@ -12,7 +12,6 @@ mod address;
 mod commit;
 mod connection;
 mod database;
-mod deadline;
 mod member;
 mod observer;
 mod schema;
@@ -21,7 +20,7 @@ mod store;
 
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
-pub use self::deadline::Deadline;
+pub use crate::deadline::Deadline;
 pub use self::member::{Member, Order};
 pub use self::schema::Terms;
 pub use self::store::PgStore;

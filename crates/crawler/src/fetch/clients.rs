@@ -27,6 +27,7 @@ use super::names::{DnsAnswer, Names};
 use super::resolver::{GuardedResolver, Rules};
 use super::{Booked, FetchSettings};
 use crate::clock::instant;
+use crate::deadline::Deadline;
 use crate::origin_cache::{Kind, OriginCache};
 
 /// How often an HTTP/2 connection is probed by PING, and how long the answer may take.
@@ -65,8 +66,14 @@ impl Clients {
                     own: settings.own_seeds.clone(),
                 }),
             },
+            deadline: None,
         };
         Self { recipe, kept }
+    }
+
+    /// Opens no connection after a deadline, and writes nothing on one.
+    pub(super) fn keep_to(&mut self, deadline: Deadline) {
+        self.recipe.deadline = Some(deadline);
     }
 
     /// Returns the guard of addresses.
@@ -121,6 +128,7 @@ struct Recipe {
     settings: FetchSettings,
     tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
+    deadline: Option<Deadline>,
 }
 
 /// The client of one origin.
@@ -143,7 +151,8 @@ impl Recipe {
             s.connect_timeout,
             max_head,
             connections,
-        );
+        )
+        .keeping_to(self.deadline.clone());
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder
             .timer(TokioTimer::new())

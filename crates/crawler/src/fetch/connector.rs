@@ -16,8 +16,9 @@ use tower_service::Service;
 
 use super::connections::Connections;
 use super::dial::Dial;
-use super::recorded::{Recorded, TlsUsed};
+use super::recorded::{Recorded, TlsUsed, check_lease};
 use super::resolver::GuardedResolver;
+use crate::deadline::Deadline;
 
 /// How often TCP asks whether a silent server is still there, and how often it may fail to answer.
 const TCP_PROBE: Duration = Duration::from_secs(15);
@@ -33,6 +34,7 @@ pub(super) struct Connector {
     /// Longest header section that is recorded, in bytes.
     max_head: usize,
     connections: Connections,
+    deadline: Option<Deadline>,
 }
 
 impl Connector {
@@ -50,7 +52,12 @@ impl Connector {
         tcp.set_keepalive(Some(TCP_PROBE));
         tcp.set_keepalive_interval(Some(TCP_PROBE));
         tcp.set_keepalive_retries(Some(TCP_PROBES));
-        Self { inner: HttpsConnector::from((tcp, tls)), timeout, max_head, connections }
+        Self { inner: HttpsConnector::from((tcp, tls)), timeout, max_head, connections, deadline: None }
+    }
+
+    /// Opens no connection after a deadline, and writes nothing on one.
+    pub(super) fn keeping_to(self, deadline: Option<Deadline>) -> Self {
+        Self { deadline, ..self }
     }
 }
 
@@ -66,7 +73,11 @@ impl Service<Uri> for Connector {
     fn call(&mut self, target: Uri) -> Self::Future {
         let (connecting, timeout, max_head) = (self.inner.call(target), self.timeout, self.max_head);
         let connections = self.connections.clone();
+        let deadline = self.deadline.clone();
         Box::pin(async move {
+            if let Some(deadline) = &deadline {
+                check_lease(deadline)?;
+            }
             let late = |_| io::Error::new(io::ErrorKind::TimedOut, "operation timed out");
             let stream = tokio::time::timeout(timeout, connecting).await.map_err(late)??;
             let is_http2 = stream.connected().is_negotiated_h2();
@@ -75,7 +86,7 @@ impl Service<Uri> for Connector {
                 MaybeHttpsStream::Https(stream) => TlsUsed::of(stream.inner().get_ref().1),
             };
             let max_head = (!is_http2).then_some(max_head);
-            Ok(TokioIo::new(Recorded::new(stream, tls, max_head, connections.open())))
+            Ok(TokioIo::new(Recorded::new(stream, tls, max_head, connections.open(), deadline)))
         })
     }
 }

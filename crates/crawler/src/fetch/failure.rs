@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use super::ErrorKind;
 use super::connector::NameError;
 use super::guard::BlockedAddress;
-use super::recorded::InterimFlood;
+use super::recorded::{InterimFlood, LeaseOver};
 
 /// How far a request had come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) fn is_stale(error: &ClientError) -> bool {
 }
 
 fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
-    if io_errors(error).any(is_local) {
+    if io_errors(error).any(is_local) || is_lease_over(error) {
         return ErrorKind::Local;
     }
     if find::<InterimFlood>(error).is_some() {
@@ -105,6 +105,12 @@ fn kind(error: &ClientError, stage: Stage) -> ErrorKind {
         Some(hyper) if hyper.is_user() => ErrorKind::Protocol,
         _ => cut,
     }
+}
+
+/// Whether nothing could be asked since the worker's lease of the host was over. I/O errors hide their own kind as a source.
+fn is_lease_over(error: &ClientError) -> bool {
+    io_errors(error)
+        .any(|error| error.get_ref().and_then(|inner| inner.downcast_ref::<LeaseOver>()).is_some())
 }
 
 /// Whether the header section went over the client's own limits.

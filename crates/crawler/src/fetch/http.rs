@@ -29,6 +29,7 @@ use super::{
 };
 use crate::causes::with_causes;
 use crate::clock::{instant, wall};
+use crate::deadline::Deadline;
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
 use crate::wanted::Unwanted;
@@ -47,6 +48,7 @@ pub struct HttpFetch {
     in_flight: Semaphore,
     budget: BodyBudget,
     pauses: Option<Arc<PauseLog>>,
+    deadline: Option<Deadline>,
 }
 
 impl HttpFetch {
@@ -61,13 +63,29 @@ impl HttpFetch {
         let identity = Identity::new(&settings)?;
         let clients = Clients::new(&settings, trust::tls_config()?, cache);
         let in_flight = Semaphore::new(settings.max_in_flight.clamp(1, Semaphore::MAX_PERMITS));
-        Ok(Self { settings, identity, clients, in_flight, budget: BodyBudget::default(), pauses: None })
+        Ok(Self {
+            settings,
+            identity,
+            clients,
+            in_flight,
+            budget: BodyBudget::default(),
+            pauses: None,
+            deadline: None,
+        })
     }
 
     /// Notes the pauses that sites ask for as soon as the head of an answer is there.
     #[must_use]
     pub fn noting(self, pauses: Arc<PauseLog>) -> Self {
         Self { pauses: Some(pauses), ..self }
+    }
+
+    /// Asks no host after a deadline: a request that comes later fails as [`Local`](ErrorKind::Local), and those in flight at that moment are
+    /// aborted.
+    #[must_use]
+    pub fn keeping_to(mut self, deadline: Deadline) -> Self {
+        self.clients.keep_to(deadline.clone());
+        Self { deadline: Some(deadline), ..self }
     }
 
     /// Does everything but keep the time; notes in `progress` what is known so far.
@@ -282,9 +300,20 @@ impl Fetch for HttpFetch {
         let (start, wait) = (progress.start, progress.memory_wait.clone());
         let (timeout, patience) = (self.settings.timeout, self.settings.memory_patience);
         let attempt = self.one_try(&request, &mut progress);
-        let ended = match within(start, timeout, patience, &wait, attempt).await {
-            Ok(ended) => ended,
-            Err(late) => Err(progress.late(late, timeout, patience)),
+        let deadline = self.deadline.clone();
+        let lease_over = async {
+            match &deadline {
+                Some(deadline) => deadline.over().await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            biased;
+            () = lease_over => Err(FetchError::new(ErrorKind::Local, "the lease of the host is over")),
+            ended = within(start, timeout, patience, &wait, attempt) => match ended {
+                Ok(ended) => ended,
+                Err(late) => Err(progress.late(late, timeout, patience)),
+            },
         };
         if !matches!(&ended, Ok(response) if response.truncated.is_none()) {
             // The end of a try is the end of its connection as well, whatever the server goes on sending.

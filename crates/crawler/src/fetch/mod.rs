@@ -57,6 +57,20 @@ pub use crate::error_kind::ErrorKind;
 /// response that could be used.
 pub type FetchResult = Result<Response, FetchError>;
 
+impl<F: Fetch> Fetch for std::sync::Arc<F> {
+    fn fetch(&self, request: FetchRequest) -> impl Future<Output = FetchResult> + Send {
+        (**self).fetch(request)
+    }
+
+    fn addresses(&self, request: &FetchRequest) -> impl Future<Output = Vec<IpAddr>> + Send {
+        (**self).addresses(request)
+    }
+
+    fn take_dns_answers(&self) -> Vec<DnsAnswer> {
+        (**self).take_dns_answers()
+    }
+}
+
 /// Makes one request over the network, or over something that behaves like it.
 pub trait Fetch: Send + Sync + 'static {
     /// Sends `request` and reads the response to its end, to a limit, or to the deadline, whichever comes first.

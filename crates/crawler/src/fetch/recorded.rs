@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::connections::OpenConnection;
+use crate::deadline::Deadline;
 
 type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
@@ -84,6 +85,17 @@ pub(super) struct Recorded {
     record: Record,
     tape: Tape,
     open: OpenConnection,
+    deadline: Option<Deadline>,
+}
+
+/// The worker's lease of the host is over: somebody else may ask it now.
+#[derive(Debug, thiserror::Error)]
+#[error("the lease of the host is over")]
+pub(super) struct LeaseOver;
+
+/// Fails after the deadline.
+pub(super) fn check_lease(deadline: &Deadline) -> io::Result<()> {
+    if deadline.remaining().is_some() { Ok(()) } else { Err(io::Error::other(LeaseOver)) }
 }
 
 /// A server sent interim responses and no final one.
@@ -98,9 +110,10 @@ impl Recorded {
         tls: Option<TlsUsed>,
         max_head: Option<usize>,
         open: OpenConnection,
+        deadline: Option<Deadline>,
     ) -> Self {
         let record = Record { heads: Arc::default(), tls };
-        Self { stream: TokioIo::new(stream), record, tape: Tape::new(max_head), open }
+        Self { stream: TokioIo::new(stream), record, tape: Tape::new(max_head), open, deadline }
     }
 
     /// Fails where the connection's request was given up.
@@ -134,6 +147,9 @@ impl AsyncWrite for Recorded {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.check()?;
+        if let Some(deadline) = &this.deadline {
+            check_lease(deadline)?;
+        }
         let written = ready!(Pin::new(&mut this.stream).poll_write(cx, buf))?;
         if this.tape.sent(&buf[..written]) {
             this.record.put(None);

@@ -1,4 +1,4 @@
-//! Until when a worker may ask hosts.
+//! Until when hosts may be asked, where somebody else may ask them afterwards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// The end of a worker's lease, on the machine's clock since boot, which nobody sets and which goes on while the machine sleeps. All copies
-/// are one deadline.
+/// The end of a worker's lease of hosts, on the machine's clock since boot, which nobody sets and which goes on while the machine sleeps. All
+/// copies are one deadline.
 ///
 /// It is asked before a connection is opened and before a request is written, and requests in flight are aborted at it.
 #[derive(Debug, Clone, Default)]
@@ -24,13 +24,26 @@ impl Deadline {
         until.checked_sub(now).filter(|left| !left.is_zero())
     }
 
+    /// Returns when it is over. It may have been moved in the meantime.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "waits for the end of a lease, which nothing else announces"
+    )]
+    pub(crate) async fn over(&self) {
+        while let Some(left) = self.remaining() {
+            tokio::time::sleep(left).await;
+        }
+    }
+
     /// Moves it to a time since boot.
-    pub(super) fn set(&self, until: Duration) {
+    #[cfg(any(feature = "cluster", test))]
+    pub(crate) fn set(&self, until: Duration) {
         self.0.store(u64::try_from(until.as_millis()).unwrap_or_default(), Ordering::Release);
     }
 
     /// Ends it.
-    pub(super) fn end(&self) {
+    #[cfg(any(feature = "cluster", test))]
+    pub(crate) fn end(&self) {
         self.0.store(0, Ordering::Release);
     }
 }
