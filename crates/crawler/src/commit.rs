@@ -143,7 +143,7 @@ pub struct Batch {
     pub site_files: Vec<Arc<SiteFileRecord>>,
     /// Captures that have to leave the archive.
     pub withdrawals: Vec<Withdrawal>,
-    /// Keys that go, beside the frontier's own.
+    /// Keys that go, beside the frontier's own, and letters to other partitions of a cluster's crawl.
     pub removes: Vec<Write>,
     /// Stored content was removed: its remains in the database's free space have to be removed as well.
     pub scrub: bool,
@@ -201,6 +201,8 @@ pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
+    /// Key of `meta` for the end of the archive.
+    warc_end_key: String,
     stores_bodies_once: bool,
     earlier: Option<EarlierBodies>,
     /// Writes the indexes of complete files, from the first on.
@@ -232,6 +234,7 @@ impl<S: Store> Committer<S> {
             store,
             warc,
             warc_dir: None,
+            warc_end_key: "warc_end".to_owned(),
             stores_bodies_once: false,
             earlier: None,
             rotation: None,
@@ -239,6 +242,19 @@ impl<S: Store> Committer<S> {
             pages,
             index: None,
         })
+    }
+
+    /// Has bodies archived in a directory that others add to as well, in files of a series that this committer alone writes.
+    pub fn archiving_series(
+        self,
+        dir: &Path,
+        info: &WarcInfo,
+        max_file_size: u64,
+        series: &str,
+    ) -> Result<Self, CommitError> {
+        let warc = WarcWriter::open(dir, info, max_file_size)?.in_series(series.to_owned());
+        let warc_end_key = warc_end_key(series);
+        Ok(Self { warc: Some(warc), warc_dir: Some(dir.to_owned()), warc_end_key, ..self })
     }
 
     /// Makes a batch durable.
@@ -283,7 +299,7 @@ impl<S: Store> Committer<S> {
         writes.push(Write::put(Tree::Meta, "totals", serde_json::to_vec(&totals)?));
         if let Some(end) = self.warc.as_ref().and_then(WarcWriter::position) {
             let end = End { file: end.file, offset: end.offset };
-            writes.push(Write::put(Tree::Meta, "warc_end", serde_json::to_vec(&end)?));
+            writes.push(Write::put(Tree::Meta, self.warc_end_key.clone(), serde_json::to_vec(&end)?));
         }
         self.store.commit(writes)?;
         self.index_complete_files();
@@ -453,6 +469,18 @@ fn change(page: &SettledPage) -> Result<Change, CommitError> {
         NewLinks::Stay
     };
     Ok(Change { host: page.host, page: page.page, record: serde_json::to_vec(&page.record)?, links })
+}
+
+/// Key of `meta` for the end of a series of archive files.
+pub(crate) fn warc_end_key(series: &str) -> String {
+    format!("warc_end/{series}")
+}
+
+/// Reads what is stored there.
+#[cfg(feature = "cluster")]
+pub(crate) fn read_warc_end(value: &[u8]) -> Result<Position, CommitError> {
+    let End { file, offset } = serde_json::from_slice(value)?;
+    Ok(Position { file, offset })
 }
 
 #[derive(Serialize, Deserialize)]

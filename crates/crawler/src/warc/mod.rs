@@ -58,7 +58,7 @@ pub use place::{Location, Place, Position, WrittenFile};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};
 pub(crate) use repair::files;
-pub use repair::{Repaired, repair};
+pub use repair::{Repaired, repair, repair_series, series_in};
 pub use revisit::{Original, RefersTo, complete, read_response};
 pub use salvage::{Salvaged, salvage};
 pub(crate) use tombstone::tombstone;

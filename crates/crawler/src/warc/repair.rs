@@ -23,6 +23,11 @@ pub struct Repaired {
 /// # Errors
 /// [`Error::Short`] where committed bytes are missing; nothing has been changed then.
 pub fn repair(dir: &Path, last: Option<&Position>) -> Result<Repaired> {
+    repair_series(dir, None, last)
+}
+
+/// As [`repair()`], for the files of one series; the others aren't touched.
+pub fn repair_series(dir: &Path, series: Option<&str>, last: Option<&Position>) -> Result<Repaired> {
     let mut repaired = Repaired::default();
     let kept = match last {
         None => None,
@@ -33,6 +38,9 @@ pub fn repair(dir: &Path, last: Option<&Position>) -> Result<Repaired> {
         }
     };
     for (serial, path) in files(dir)? {
+        if path.file_name().and_then(|name| name.to_str()).and_then(name::series) != series {
+            continue;
+        }
         let is_kept = kept.is_some_and(|kept| serial <= kept);
         if !is_kept {
             std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -61,6 +69,17 @@ fn cut(path: &Path, last: &Position) -> Result<Option<(String, u64)>> {
     file.set_len(last.offset).map_err(Error::io("cut", path))?;
     file.sync_all().map_err(Error::io("sync", path))?;
     Ok(Some((last.file.clone(), found - last.offset)))
+}
+
+/// The series that the archive files of a directory belong to.
+pub fn series_in(dir: &Path) -> Result<Vec<String>> {
+    let mut found: Vec<String> = files(dir)?
+        .into_iter()
+        .filter_map(|(_, path)| path.file_name()?.to_str().and_then(name::series).map(str::to_owned))
+        .collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
 }
 
 /// The archive files of a directory in the order of their serial numbers; other files are passed over.

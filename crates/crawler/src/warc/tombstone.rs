@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn every_length_gives_a_whole_record_of_that_length_and_nothing_else_moves() {
         let dir = tempfile::tempdir().unwrap();
-        let file = crate::warc::name::file_name(at(), 1);
+        let file = crate::warc::name::file_name(at(), None, 1);
         let url = "http://a.test/page";
         let lengths = (300..700).chain([30_300, 30_301, 65_535, 65_600, 131_111, 1_000_003, 10_485_760]);
         for length in lengths {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_place_that_is_too_short_is_an_error_and_stays_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
-        let file = crate::warc::name::file_name(at(), 1);
+        let file = crate::warc::name::file_name(at(), None, 1);
         let path = dir.path().join(&file);
         std::fs::write(&path, [b'x'; 50]).unwrap();
         let place = Location { file, offset: 0, length: 50 };

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct WarcWriter {
     dir: PathBuf,
     info: WarcInfo,
+    series: Option<String>,
     max_file_size: u64,
     next_serial: u32,
     current: Option<Current>,
@@ -52,12 +53,20 @@ impl WarcWriter {
         Ok(Self {
             dir: dir.to_owned(),
             info: info.clone(),
+            series: None,
             max_file_size,
             next_serial: highest.saturating_add(1),
             current: None,
             complete: Vec::new(),
             is_dir_unsynced: true,
         })
+    }
+
+    /// Gives the files names of a series of their own, numbered from 1: several writers may add to one directory then. A series begins with
+    /// `w` and has lower-case letters and digits.
+    #[must_use]
+    pub fn in_series(self, series: String) -> Self {
+        Self { series: Some(series), next_serial: 1, ..self }
     }
 
     /// Appends the records of an exchange, whole or not at all, and says where the response lies. Enters the ID of the file's
@@ -136,7 +145,7 @@ impl WarcWriter {
     }
 
     fn begin_file(&mut self) -> Result<Current> {
-        let name = name::file_name(self.info.started_at, self.next_serial);
+        let name = name::file_name(self.info.started_at, self.series.as_deref(), self.next_serial);
         let path = self.dir.join(&name);
         let file =
             OpenOptions::new().append(true).create_new(true).open(&path).map_err(Error::io("make", &path))?;
