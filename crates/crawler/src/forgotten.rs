@@ -8,7 +8,7 @@ use crate::record::{Forget, ForgetRule};
 use crate::store::{Store, StoreError, Tree};
 
 /// The rules of a crawl, to be asked about URLs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Forgotten {
     urls: HashSet<Box<str>>,
     hosts: HashSet<Box<str>>,

@@ -9,10 +9,20 @@ use crate::url::Fingerprint;
 pub struct HostId(pub u32);
 
 impl HostId {
+    /// Stands for every host of another partition of a cluster's crawl. It names the page that a URL was found on, and nothing else.
+    pub const ELSEWHERE: Self = Self(u32::MAX);
+
     /// The id as a big-endian key.
     pub fn key(self) -> [u8; 4] {
         self.0.to_be_bytes()
     }
+}
+
+/// Key of the tree `meta` for the URL of a page of another partition, on which a URL of this one was found.
+pub fn elsewhere_key(page: Fingerprint) -> Vec<u8> {
+    let mut key = b"via/".to_vec();
+    key.extend(page.0.to_be_bytes());
+    key
 }
 
 /// The page that a URL was found on.

@@ -34,6 +34,7 @@ pub mod packed;
 pub mod page_store;
 pub mod pauses;
 pub mod plan;
+pub mod post;
 pub mod quantity;
 pub mod record;
 pub mod repair;

@@ -1,6 +1,7 @@
 //! Which URLs belong to the crawl: hosts, paths, patterns, depth. Every decision has its reason.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use regex::RegexSet;
 use serde::{Deserialize, Serialize};
@@ -47,13 +48,13 @@ pub enum ResourceHosts {
     Any,
 }
 
-/// The crawl's boundary.
-#[derive(Debug)]
+/// The crawl's boundary. Clones share what they have in common.
+#[derive(Debug, Clone)]
 pub struct Scope {
     mode: ScopeMode,
-    hosts: HashSet<Box<str>>,
-    domains: HashSet<Box<str>>,
-    prefixes: Vec<Box<str>>,
+    hosts: Arc<HashSet<Box<str>>>,
+    domains: Arc<HashSet<Box<str>>>,
+    prefixes: Arc<Vec<Box<str>>>,
     include: Option<RegexSet>,
     exclude: RegexSet,
     max_depth: Option<u32>,
@@ -75,9 +76,9 @@ impl Scope {
             |option, patterns| RegexSet::new(patterns).map_err(|source| PatternError { option, source });
         Ok(Self {
             mode,
-            hosts: HashSet::new(),
-            domains: HashSet::new(),
-            prefixes: Vec::new(),
+            hosts: Arc::default(),
+            domains: Arc::default(),
+            prefixes: Arc::default(),
             include: if include.is_empty() { None } else { Some(set("--include", include)?) },
             exclude: set("--exclude", exclude)?,
             max_depth,
@@ -102,13 +103,25 @@ impl Scope {
     pub fn add_seed(&mut self, url: &CrawlUrl) -> bool {
         match self.mode {
             ScopeMode::Any => false,
-            ScopeMode::Host => self.hosts.insert(url.host().into()),
-            ScopeMode::Domain => self.domains.insert(domain(url.host()).into()),
+            ScopeMode::Host => {
+                let new = !self.hosts.contains(url.host());
+                if new {
+                    Arc::make_mut(&mut self.hosts).insert(url.host().into());
+                }
+                new
+            }
+            ScopeMode::Domain => {
+                let new = !self.domains.contains(domain(url.host()));
+                if new {
+                    Arc::make_mut(&mut self.domains).insert(domain(url.host()).into());
+                }
+                new
+            }
             ScopeMode::Prefix => {
                 let prefix = prefix(url);
                 let new = !self.prefixes.iter().any(|known| prefix.starts_with(&**known));
                 if new {
-                    self.prefixes.push(prefix.into());
+                    Arc::make_mut(&mut self.prefixes).push(prefix.into());
                 }
                 new
             }

@@ -9,12 +9,13 @@ use crawler::audit::{AuditRules, Report, audit};
 use crawler::clock::Clock;
 use crawler::commit::{CommitError, Committer};
 use crawler::config::{self, Record, Settings};
-use crawler::engine::{Engine, EngineSettings, Stop, Summary};
+use crawler::engine::{Engine, EngineSettings, Post, Stop, Summary};
 use crawler::event::CrawlEvent;
 use crawler::frontier::FrontierLimits;
 use crawler::job;
 use crawler::origin_cache::OriginCache;
 use crawler::plan::{Plan, Planner};
+use crawler::post::Place;
 use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
@@ -61,6 +62,8 @@ pub(crate) struct Crawl<S> {
     pub(crate) jitter: u64,
     /// What robots.txt says to each page, where the engine only plans.
     pub(crate) judged: Arc<Mutex<Vec<Judged>>>,
+    /// The post of the next process, where it crawls one of several partitions.
+    pub(crate) post: Mutex<Option<Post>>,
 }
 
 /// A page, what robots.txt says to it, and whether it may be fetched.
@@ -74,14 +77,26 @@ impl<S: Store> Crawl<S> {
 
     /// As [`Crawl::new`], by another clock.
     pub(crate) fn by(clock: Clock, sim: &SimWeb, store: Arc<S>) -> Self {
+        let (crawl, planted) = Self::planted(clock, sim, store, |_| true);
+        assert!(planted > 0);
+        crawl
+    }
+
+    /// One partition of a new crawl, with the seeds that are in it.
+    pub(crate) fn partition(sim: &SimWeb, store: Arc<S>, place: Place) -> Self {
+        let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time"));
+        Self::planted(clock, sim, store, |seed| place.elsewhere(seed.host()).is_none()).0
+    }
+
+    fn planted(clock: Clock, sim: &SimWeb, store: Arc<S>, is_own: impl Fn(&CrawlUrl) -> bool) -> (Self, u64) {
         let mut scope = job::scope(&settings()).expect("no patterns");
         let seeds = seeds(sim);
         for seed in &seeds {
             scope.add_seed(seed);
         }
+        let own: Vec<CrawlUrl> = seeds.into_iter().filter(is_own).collect();
         let planted =
-            job::queue_seeds(&store, &scope, &seeds, &[], KEY, clock.now().wall).expect("the store works");
-        assert!(planted.queued > 0);
+            job::queue_seeds(&store, &scope, &own, &[], KEY, clock.now().wall).expect("the store works");
         let record = Record { seeds: sim.web().seeds.clone(), ..Record::default() };
         let begun = config::to_toml(&settings(), &record).expect("the settings can be written");
         let about = vec![
@@ -91,7 +106,7 @@ impl<S: Store> Crawl<S> {
         ];
         store.commit(about).expect("the store works");
         let (decisions, committed, waited) = (Arc::default(), Arc::default(), Arc::default());
-        Self {
+        let crawl = Self {
             sim: sim.clone(),
             store,
             clock: Arc::new(Mutex::new(clock)),
@@ -104,7 +119,9 @@ impl<S: Store> Crawl<S> {
             adjust: |settings| settings,
             jitter: 7,
             judged: Arc::default(),
-        }
+            post: Mutex::default(),
+        };
+        (crawl, planted.queued)
     }
 
     /// The same crawl taken up by a new process, whose store may be another view of the same data.
@@ -124,6 +141,7 @@ impl<S: Store> Crawl<S> {
             adjust: self.adjust,
             jitter: self.jitter,
             judged: Arc::clone(&self.judged),
+            post: Mutex::default(),
         }
     }
 
@@ -178,9 +196,12 @@ impl<S: Store> Crawl<S> {
         let decisions = Arc::clone(&self.decisions);
         let (acknowledged, web) = (Arc::clone(&self.committed), self.sim.clone());
         let mut steps = Steps::new(self.sim.web());
+        let post = self.post.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let has_post = post.is_some();
         let (waited, judged) = (Arc::clone(&self.waited), Arc::clone(&self.judged));
         let listener = move |event| match event {
-            CrawlEvent::Step(step) => steps.check(step),
+            // One of several partitions also waits for letters.
+            CrawlEvent::Step(step) if !has_post => steps.check(step),
             CrawlEvent::Progress(progress) => {
                 let reasons = progress.waiting.iter().map(|(why, _)| why.as_str());
                 waited.lock().unwrap_or_else(PoisonError::into_inner).extend(reasons);
@@ -201,6 +222,9 @@ impl<S: Store> Crawl<S> {
         let (_stop, stopped) = watch::channel(Stop::No);
         let store = Arc::clone(&self.store);
         let mut engine = Engine::open(engine, context, &store, scope, committer, Box::new(listener))?;
+        if let Some(post) = post {
+            engine.take_post(post);
+        }
         // A crawl that never ends shows here: nothing in these webs takes weeks, not even an outage that lasts.
         tokio::time::timeout(Duration::from_hours(24 * 14), engine.run(stopped))
             .await

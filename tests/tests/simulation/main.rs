@@ -9,6 +9,7 @@ mod faults;
 mod gates;
 mod hours;
 mod panics;
+mod partitions;
 mod plain_robot;
 mod plan;
 mod politeness;

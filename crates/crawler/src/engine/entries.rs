@@ -8,7 +8,8 @@ use crate::config::LedgerLevel;
 use crate::encoded::packed_size;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{Lease, QueuedUrl, Via, Work};
+use crate::frontier::{HostId, Lease, QueuedUrl, Via, Work};
+use crate::ids::elsewhere_key;
 use crate::record::{
     Decided, Decision, EndRecord, Evidence, Layer, LinkOutcome, PlainReason, RUN_END, Reason, RequestMade,
     RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key,
@@ -63,7 +64,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(url) = self.urls.get(&via) {
             return Some(url.to_string());
         }
-        let url = if let Some(record) = self.stored_page(via.host, via.page) {
+        let url = if via.host == HostId::ELSEWHERE {
+            String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
+        } else if let Some(record) = self.stored_page(via.host, via.page) {
             record.url
         } else {
             let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;

@@ -98,10 +98,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(record) = self.gates.quotas.record(now, self.clock.boot()) {
             self.frontier.put(Tree::Meta, quota::KEY.to_vec(), serde_json::to_vec(&record)?);
         }
+        let letters = self.letters_of_commit()?;
         let (generation, writes) = self.frontier.cut(now)?;
         let mut batch = std::mem::take(&mut self.group.batch);
         batch.generation = generation;
         batch.writes = writes;
+        batch.removes.extend(letters);
         batch.totals = self.totals;
         self.group.bytes = 0;
         self.group.since = None;
@@ -117,6 +119,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.committer = Some(done.committer);
         done.result?;
         self.frontier.committed(done.generation);
+        self.letters_committed();
         self.group.durable = done.totals;
         self.reports.done.commits += 1;
         (self.reports.listener)(CrawlEvent::Committed(done.totals));

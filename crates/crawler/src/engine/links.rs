@@ -5,6 +5,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, FingerprintSet, Lease, Marks, QueuedUrl, Via};
+use crate::post::SentLink;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::scope::Scope;
 use crate::store::{Store, Tree};
@@ -107,6 +108,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(outcome) = self.bounds.judge(url, &queued, lease.url.host()) {
             return Ok(outcome.into());
         }
+        if let Some(part) = self.elsewhere(url.host()) {
+            let QueuedUrl { redirects, marks, .. } = queued;
+            let sent = SentLink { url: url.to_string(), depth, redirects, marks };
+            self.send_link(part, lease.url.as_str(), sent, fingerprint);
+            // Its own partition compares it with what is known there.
+            return Ok(LinkOutcome::Untested.into());
+        }
         let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {
             Ok(host) => host,
             Err(held) => return Ok(Judged::Held(held)),
@@ -122,12 +130,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Where a seed redirects to belongs to the crawl as the seed does.
     pub(super) fn widen_scope(&mut self, url: &CrawlUrl, depth: u32) -> Result<(), CommitError> {
-        if self.bounds.scope.judge(url, depth).is_some() && self.bounds.scope.add_seed(url) {
-            self.bounds.added.push(url.to_string());
-            let added = ScopeAdded { urls: self.bounds.added.clone() };
-            self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+        if self.bounds.scope.judge(url, depth).is_some() && self.add_to_scope(url)? {
+            self.send_scope(url);
         }
         Ok(())
+    }
+
+    /// Takes a URL in as a seed. False if the scope has it already.
+    pub(super) fn add_to_scope(&mut self, url: &CrawlUrl) -> Result<bool, CommitError> {
+        if !self.bounds.scope.add_seed(url) {
+            return Ok(false);
+        }
+        self.bounds.added.push(url.to_string());
+        let added = ScopeAdded { urls: self.bounds.added.clone() };
+        self.frontier.put(Tree::Meta, b"scope_added".to_vec(), serde_json::to_vec(&added)?);
+        Ok(true)
     }
 
     /// True the first time that a URL is skipped for a reason, as far as that is remembered.

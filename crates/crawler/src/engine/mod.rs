@@ -10,6 +10,7 @@ mod group;
 mod links;
 mod narrowed;
 mod pauses;
+mod post;
 mod progress;
 mod quota;
 mod redirect;
@@ -35,6 +36,7 @@ use self::address::Addresses;
 use self::gates::Gates;
 use self::group::{Committing, GROUP_TIME, Group};
 use self::links::Bounds;
+pub use self::post::{Post, Standing, Stored};
 use self::progress::Reports;
 use self::quota::Quotas;
 pub use self::settings::{End, EngineSettings, HOSTS_LISTED, Stop, Summary};
@@ -42,6 +44,7 @@ use self::steer::Steers;
 pub use self::steer::{HostSteering, Steer, Steering};
 use crate::clock::{Clock, Now};
 use crate::commit::{CommitError, Committer, Totals};
+use crate::deadline::Deadline;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
 use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, OpenQueues, Opening, Permit, Via, Work};
@@ -98,6 +101,10 @@ pub struct Engine<F, S> {
     skipped_urls: Option<View>,
     /// What the user changes meanwhile.
     steers: Steers,
+    /// The other partitions, where this is one of a cluster's crawl.
+    post: Option<Post>,
+    /// Until when hosts may be asked, where somebody else may ask them afterwards.
+    deadline: Option<Deadline>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -241,6 +248,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             urls: HashMap::new(),
             skipped_urls: None,
             steers,
+            post: None,
+            deadline: None,
         })
     }
 
@@ -272,7 +281,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             self.enter_held(now)?;
             self.tick_if_due(run, now)?;
             self.drop_noted(run.is_quiet());
-            let over = run.visits.is_empty() && (run.stopping.is_some() || self.nothing_to_do(now));
+            let may_end = !self.expects_letters() && self.nothing_to_do(now);
+            let over = run.visits.is_empty() && (run.stopping.is_some() || may_end);
             self.commit_if_due(run, over, now)?;
             if over && run.committing.is_none() && self.group.since.is_none() {
                 match self.finish(run.stopping.clone(), now)? {
@@ -280,6 +290,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     None => continue,
                 }
             }
+            self.tell_standing(run.visits.len(), run.is_quiet() && run.stopping.is_none(), now);
             let wake = self.wake(run);
             self.report_step(now, wake, run.committing.is_some());
             tokio::select! {
@@ -296,6 +307,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 () = sleep_until(self.clock, wake.min(run.next_tick)) => {}
                 Ok(()) = stop.changed() => {}
                 order = self.steers.next() => self.steer(order)?,
+                letters = post::arrive(&mut self.post) => self.read_letters(letters)?,
             }
         }
     }
@@ -309,7 +321,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(run) = run {
             self.rejudge(&run, stop)?;
         }
-        if self.nothing_to_do(now) {
+        if !self.expects_letters() && self.nothing_to_do(now) {
             // Start and end in one commit: a crawl that is through doesn't need to live for two.
             let end = self.parked()?.unwrap_or(End::Complete);
             let summary = self.summary(end, now)?;
@@ -425,7 +437,20 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Whether one more visit may start now, as far as that doesn't hang on its host.
     fn may_ask(&mut self, in_flight: &Leases, now: Now) -> bool {
-        self.has_capacity(in_flight) && self.gates.shortage.lets(now.mono) && self.quota_lets(now)
+        self.has_lease()
+            && self.has_capacity(in_flight)
+            && self.gates.shortage.lets(now.mono)
+            && self.quota_lets(now)
+    }
+
+    /// Whether hosts may be asked now: the worker's lease of them isn't over.
+    fn has_lease(&self) -> bool {
+        self.deadline.as_ref().is_none_or(|deadline| deadline.remaining().is_some())
+    }
+
+    /// Asks no host after this deadline. It may be moved on: then the crawl goes on as well.
+    pub fn keep_to(&mut self, deadline: Deadline) {
+        self.deadline = Some(deadline);
     }
 
     /// Whether one more visit may start: each of those in flight may bring a page, or a resource, and its bytes.
@@ -465,6 +490,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let ready = if may_lease { self.frontier.next_ready() } else { None };
         let held = [self.gates.quotas.until().map(|(until, _)| until), self.gates.shortage.until()];
         let ready = ready.map(|at| held.into_iter().flatten().fold(at, Duration::max));
+        // Without a lease of the hosts, each tick looks again.
+        let ready = ready.filter(|_| self.has_lease());
         let due = self.group.since.filter(|_| run.committing.is_none()).map(|since| since + GROUP_TIME);
         let drained = run.stopping.as_ref().map(|_| run.drain_until);
         ready.into_iter().chain(due).chain(drained).min().unwrap_or(Duration::MAX)

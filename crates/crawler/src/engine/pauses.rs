@@ -20,7 +20,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let mut wait = noted.remaining(boot);
             wait.length = wait.length.min(noted.remaining(newest).length);
             let Noted { host, status, .. } = noted;
-            if wait.length.is_zero() {
+            if wait.length.is_zero() || self.elsewhere(&host).is_some() {
                 continue;
             }
             let id = self.frontier.host_id(&host)?;
@@ -49,7 +49,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Drops what is noted where all of it is on record: nothing is under way, and nothing waits to be committed.
     pub(super) fn drop_noted(&self, is_quiet: bool) {
-        if let Some(pauses) = self.pauses.as_ref().filter(|_| is_quiet && self.group.since.is_none()) {
+        // The file of a worker holds those of all its partitions.
+        let is_quiet = is_quiet && self.group.since.is_none() && self.post.is_none();
+        if let Some(pauses) = self.pauses.as_ref().filter(|_| is_quiet) {
             pauses.clear();
         }
     }

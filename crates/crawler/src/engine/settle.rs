@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::settlement::{self, Facts, FollowUp, Settled, origin_host};
+use crate::clean::clean_to;
 use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
@@ -128,7 +129,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     Err(refused) => self.robots_known(lease, origin_host(lease), &refused, None, None)?,
                 }
             }
-            FollowUp::RobotsHop(robots_fetch) => self.robots_elsewhere(robots_fetch)?,
+            FollowUp::RobotsHop(robots_fetch) => self.robots_elsewhere(lease, robots_fetch)?,
             FollowUp::Judged(evidence) => self.tell_judged(lease, &evidence, true),
             FollowUp::Denied(evidence) => {
                 self.tell_judged(lease, &evidence, false);
@@ -182,7 +183,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
-    fn robots_elsewhere(&mut self, robots_fetch: RobotsFetch) -> Result<(), CommitError> {
+    fn robots_elsewhere(&mut self, lease: &Lease, robots_fetch: RobotsFetch) -> Result<(), CommitError> {
+        if self.elsewhere(robots_fetch.url.host()).is_some() {
+            // Another worker may be asking that host.
+            let target = clean_to(robots_fetch.url.as_str(), 300);
+            let reason = format!("redirect to {target}, whose host is in another partition of the cluster");
+            let entry = self.context.robots.refused(&robots_fetch, &reason, self.clock.now())?;
+            return self.robots_known(lease, &robots_fetch.origin.host, &entry, None, None);
+        }
         let origin_host = self.frontier.host_id(&robots_fetch.origin.host)?;
         let target = self.frontier.host_id(robots_fetch.url.host())?;
         if target != origin_host {

@@ -9,7 +9,8 @@ use super::settlement::asked_for;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, Frontier, HostId, Lease, Priority, QueuedUrl, Via};
+use crate::frontier::{Admitted, Frontier, HostId, Lease, Marks, Priority, QueuedUrl, Via};
+use crate::post::SentLink;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsEvidence,
     SitemapFound, SitemapRecord, SitemapState, link_key,
@@ -85,11 +86,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    fn queue_sitemap(&mut self, url: &CrawlUrl, record: SitemapRecord) -> Result<(), CommitError> {
+    pub(super) fn queue_sitemap(&mut self, url: &CrawlUrl, record: SitemapRecord) -> Result<(), CommitError> {
         if !self.bounds.scope.has_host(url) {
             let from = Evidence::from(record.from);
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Scope, LinkOutcome::OtherHost, from);
             return Ok(());
+        }
+        if let Some(part) = self.elsewhere(url.host()) {
+            return self.send_sitemap(part, &record);
         }
         let limits = self.settings.sitemap_limits;
         let host = self.frontier.host_id(url.host())?;
@@ -322,6 +326,12 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         if let Some(outcome) = self.bounds.scope.judge(url, DEPTH) {
             return Ok(outcome.into());
+        }
+        if let Some(part) = self.elsewhere(url.host()) {
+            let marks = Marks::default();
+            let sent = SentLink { url: url.to_string(), depth: DEPTH, redirects: 0, marks };
+            self.send_link(part, lease.url.as_str(), sent, fingerprint);
+            return Ok(LinkOutcome::Untested.into());
         }
         let queued = QueuedUrl::link(url, DEPTH, Some(via));
         let host = match self.host_within_budgets((lease.url.host(), lease.host), &queued, url)? {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::open::{View, ViewError};
-use crate::ids::{HostId, Via};
+use crate::ids::{HostId, Via, elsewhere_key};
 use crate::page_store;
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
@@ -41,6 +41,11 @@ impl PageUrls {
             if let Some(url) = known.new.get(&(host, page)).or_else(|| known.old.get(&(host, page))) {
                 return Ok(url.clone());
             }
+        }
+        if host == HostId::ELSEWHERE {
+            let url = page_elsewhere(view, page)?;
+            self.remember([((host, page), url.clone())]);
+            return Ok(url);
         }
         let Some((_, entries, place)) = page_store::find_with_others(view.store(), host, page)? else {
             let url = stored_sitemap(view, host, page)?;
@@ -98,6 +103,15 @@ impl PageUrl {
         }
         links
     }
+}
+
+/// The URL of a page of another partition of a cluster's crawl.
+pub(super) fn page_elsewhere<S: Store>(
+    view: &View<S>,
+    page: Fingerprint,
+) -> Result<Option<String>, ViewError> {
+    let url = view.store().get(Tree::Meta, &elsewhere_key(page))?;
+    Ok(url.and_then(|url| String::from_utf8(url).ok()))
 }
 
 /// The URL of a sitemap, by the key that a page would have.

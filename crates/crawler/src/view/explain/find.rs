@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::super::lookup::stored_sitemap;
+use super::super::lookup::{page_elsewhere, stored_sitemap};
 use super::super::open::{View, ViewError};
 use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::page_store;
@@ -19,7 +19,8 @@ pub struct PathStep {
     /// The URL.
     pub url: String,
     /// How it was found: `seed`, the element of the link (`a`, `frame` ...) or `redirect`; `sitemap` where the one before it is
-    /// one, `robots_txt` or `well_known` for a sitemap itself; `unlisted` where the links of the page before it are kept nowhere,
+    /// one, `robots_txt` or `well_known` for a sitemap itself; `partition` for a page of another partition of a cluster's crawl, and
+    /// `from_partition` for what was found there; `unlisted` where the links of the page before it are kept nowhere,
     /// `unknown` where it lists no such link.
     pub by: String,
     /// The anchor text.
@@ -66,6 +67,9 @@ impl View {
 
     pub(super) fn page_url(&self, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(via) = via else { return Ok(None) };
+        if via.host == HostId::ELSEWHERE {
+            return page_elsewhere(self, via.page);
+        }
         match self.record_at(via)? {
             Some(record) => Ok(Some(record.url)),
             None => stored_sitemap(self, via.host, via.page),
@@ -97,6 +101,12 @@ impl View {
                 }
                 break;
             };
+            if self.is_elsewhere(&page)? {
+                // How it was found itself is on record in its own partition.
+                path.push(plain(&target, "from_partition"));
+                path.push(plain(&page, "partition"));
+                break;
+            }
             path.push(self.step(&page, &target)?);
             let known = |step: &PathStep| step.url == page.as_str();
             if path.len() >= STEPS || path.iter().any(known) {
@@ -117,6 +127,11 @@ impl View {
         }
         path.reverse();
         Ok(path)
+    }
+
+    /// Whether this is a page of another partition of a cluster's crawl.
+    fn is_elsewhere(&self, page: &CrawlUrl) -> Result<bool, ViewError> {
+        Ok(page_elsewhere(self, page.fingerprint(self.key()))?.is_some() && self.record_of(page)?.is_none())
     }
 
     /// The link on `page` that leads to `target`: the one that was followed, if there is one.

@@ -328,6 +328,8 @@ impl Explanation {
             let outcome = step.outcome.map(|outcome| format!(": {}", in_words(outcome))).unwrap_or_default();
             let by = match step.by.as_str() {
                 "seed" => "a seed".to_owned(),
+                "partition" => "a page of another partition, which knows how it was found".to_owned(),
+                "from_partition" => "found on the previous page".to_owned(),
                 "redirect" => format!("redirect{outcome}"),
                 "sitemap" => "listed in that sitemap".to_owned(),
                 "robots_txt" => "a sitemap named in robots.txt".to_owned(),

@@ -1,0 +1,323 @@
+//! One partition of a cluster's crawl: links to hosts of the others go out as letters, and theirs come in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::{Engine, SKIPS_REMEMBERED};
+use crate::clock::Now;
+use crate::commit::CommitError;
+use crate::fetch::Fetch;
+use crate::frontier::{Admitted, FingerprintSet, HostId, QueuedUrl, Via};
+use crate::ids::elsewhere_key;
+use crate::post::{Letter, Place, SentLink};
+use crate::record::{Decided, Decision, Layer, SitemapRecord};
+use crate::store::{Store, StoreError, Tree, Write};
+use crate::trap::BudgetExceeded;
+use crate::url::{CrawlUrl, Fingerprint};
+
+/// Bytes of links in a letter, at most; one page may have more.
+const LETTER_BYTES: usize = 64 << 10;
+
+/// A letter as it is stored: its key, and its text.
+pub type Stored = (Vec<u8>, Vec<u8>);
+
+/// What others may know of a partition while it is crawled.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// Grows with each step of its loop that isn't idle.
+    steps: AtomicU64,
+    is_idle: AtomicBool,
+    /// Letters were handed in, and what was done about them isn't committed.
+    is_reading: AtomicBool,
+    queued: AtomicU64,
+    in_flight: AtomicU64,
+}
+
+impl Standing {
+    /// The number of the step since which nothing is under way, nothing waits to be committed, and no host is to be asked soon; none
+    /// while that isn't so.
+    pub fn idle_since(&self) -> Option<u64> {
+        let idle = self.is_idle.load(Ordering::Acquire);
+        idle.then(|| self.steps.load(Ordering::Acquire))
+    }
+
+    /// Whether letters may be handed in: those from before are dealt with. Call it once for each bundle that is.
+    pub fn takes_letters(&self) -> bool {
+        !self.is_reading.swap(true, Ordering::AcqRel)
+    }
+
+    /// No letter was there to be handed in.
+    pub fn had_no_letters(&self) {
+        self.is_reading.store(false, Ordering::Release);
+    }
+
+    /// URLs queued.
+    pub fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+}
+
+/// How far the letters that came in are dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Nothing,
+    Read,
+    Committing,
+}
+
+/// The post of a partition.
+#[derive(Debug)]
+pub struct Post {
+    place: Place,
+    /// The fence of the partition: letters of one owner are numbered.
+    fence: u64,
+    number: u64,
+    /// None once no letters come any more.
+    letters: Option<UnboundedReceiver<Vec<Stored>>>,
+    reading: Reading,
+    standing: Arc<Standing>,
+    /// Links that aren't in a letter yet, by partition and by the page that they were found on.
+    links: BTreeMap<u32, BTreeMap<String, Vec<SentLink>>>,
+    others: Vec<(u32, Letter)>,
+    /// URLs that were sent, as far as memory reaches.
+    sent: FingerprintSet,
+}
+
+impl Post {
+    /// The post of a partition that its owner has under `fence`. The crawl of the partition doesn't end before `letters` does.
+    pub fn new(
+        place: Place,
+        fence: u64,
+        letters: UnboundedReceiver<Vec<Stored>>,
+        standing: Arc<Standing>,
+    ) -> Self {
+        Self {
+            place,
+            fence,
+            number: 0,
+            letters: Some(letters),
+            reading: Reading::Nothing,
+            standing,
+            links: BTreeMap::new(),
+            others: Vec::new(),
+            sent: FingerprintSet::default(),
+        }
+    }
+
+    /// Takes what waits to be sent, as changes of the store.
+    fn take(&mut self) -> Result<Vec<Write>, postcard::Error> {
+        let mut letters: Vec<(u32, Letter)> = std::mem::take(&mut self.others);
+        for (to, pages) in std::mem::take(&mut self.links) {
+            letters.extend(pages.into_iter().map(|(from, links)| (to, Letter::Links { from, links })));
+        }
+        let mut writes = Vec::with_capacity(letters.len());
+        for (to, letter) in letters {
+            let key = self.place.letter_key(to, self.fence, self.number);
+            self.number += 1;
+            writes.push(Write::put(Tree::Meta, key, postcard::to_allocvec(&letter)?));
+        }
+        Ok(writes)
+    }
+}
+
+/// The next letters; none once no more come; never, where there is no post.
+pub(super) async fn arrive(post: &mut Option<Post>) -> Vec<Stored> {
+    if let Some(Post { letters, .. }) = post
+        && let Some(open) = letters
+    {
+        if let Some(bundle) = open.recv().await {
+            return bundle;
+        }
+        *letters = None;
+        return Vec::new();
+    }
+    std::future::pending().await
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Has the engine crawl one partition of a cluster's crawl: it sends links to hosts of others there, takes theirs, and waits for them
+    /// when nothing else is to be done.
+    pub fn take_post(&mut self, post: Post) {
+        self.post = Some(post);
+    }
+
+    /// The partition of a host, where that is another one.
+    pub(super) fn elsewhere(&self, host: &str) -> Option<u32> {
+        self.post.as_ref()?.place.elsewhere(host)
+    }
+
+    /// Whether letters may still come.
+    pub(super) fn expects_letters(&self) -> bool {
+        self.post.as_ref().is_some_and(|post| post.letters.is_some())
+    }
+
+    /// Sends a link within the scope to the partition of its host, once as far as memory reaches.
+    pub(super) fn send_link(&mut self, to: u32, from: &str, link: SentLink, fingerprint: Fingerprint) {
+        let Some(post) = &mut self.post else { return };
+        if post.sent.len() >= SKIPS_REMEMBERED {
+            post.sent.clear();
+        }
+        if !post.sent.insert(fingerprint) {
+            return;
+        }
+        let bytes = link.url.len() + 8;
+        let pages = post.links.entry(to).or_default();
+        match pages.get_mut(from) {
+            Some(links) => links.push(link),
+            None => drop(pages.insert(from.to_owned(), vec![link])),
+        }
+        self.touch(bytes.min(LETTER_BYTES));
+    }
+
+    /// Sends the record of a sitemap to the partition of its host.
+    pub(super) fn send_sitemap(&mut self, to: u32, record: &SitemapRecord) -> Result<(), CommitError> {
+        let letter = Letter::Sitemap(record.write()?);
+        self.send_letter(to, letter);
+        Ok(())
+    }
+
+    /// Tells all partitions of a URL that belongs to the scope from now on.
+    pub(super) fn send_scope(&mut self, url: &CrawlUrl) {
+        let Some(place) = self.post.as_ref().map(|post| post.place) else { return };
+        for part in place.others() {
+            self.send_letter(part, Letter::Scope(vec![url.to_string()]));
+        }
+    }
+
+    fn send_letter(&mut self, to: u32, letter: Letter) {
+        if let Some(post) = &mut self.post {
+            post.others.push((to, letter));
+            self.touch(256);
+        }
+    }
+
+    /// What waits to be sent, for the commit that begins.
+    pub(super) fn letters_of_commit(&mut self) -> Result<Vec<Write>, CommitError> {
+        let Some(post) = &mut self.post else { return Ok(Vec::new()) };
+        if post.reading == Reading::Read {
+            post.reading = Reading::Committing;
+        }
+        post.take()
+            .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() }.into())
+    }
+
+    /// A commit is over: what was done about letters is on record.
+    pub(super) fn letters_committed(&mut self) {
+        if let Some(post) = &mut self.post
+            && post.reading == Reading::Committing
+        {
+            post.reading = Reading::Nothing;
+            post.standing.is_reading.store(false, Ordering::Release);
+        }
+    }
+
+    /// Tells what others may know. `is_quiet`: nothing is under way.
+    pub(super) fn tell_standing(&mut self, in_flight: usize, is_quiet: bool, now: Now) {
+        if self.post.is_none() {
+            return;
+        }
+        let is_idle = is_quiet && self.group.since.is_none() && self.nothing_to_do(now);
+        let queued = self.frontier.counts().queued;
+        let Some(Post { standing, reading, .. }) = &self.post else { return };
+        let is_idle = is_idle && *reading == Reading::Nothing;
+        if !is_idle {
+            standing.is_idle.store(false, Ordering::Release);
+            standing.steps.fetch_add(1, Ordering::AcqRel);
+        }
+        standing.is_idle.store(is_idle, Ordering::Release);
+        standing.queued.store(queued, Ordering::Relaxed);
+        standing.in_flight.store(in_flight as u64, Ordering::Relaxed);
+    }
+
+    /// Does what letters say. They are removed with the commit of that.
+    pub(super) fn read_letters(&mut self, letters: Vec<Stored>) -> Result<(), CommitError> {
+        if letters.is_empty() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        for (key, text) in letters {
+            let letter = postcard::from_bytes(&text)
+                .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })?;
+            match letter {
+                Letter::Links { from, links } => self.admit_sent(&from, links, now)?,
+                Letter::Scope(urls) => {
+                    for url in urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
+                        self.add_to_scope(&url)?;
+                    }
+                }
+                Letter::Sitemap(record) => {
+                    let record = SitemapRecord::read(&record)?;
+                    if let Ok(url) = CrawlUrl::parse(&record.url) {
+                        self.queue_sitemap(&url, record)?;
+                    }
+                }
+            }
+            self.group.batch.removes.push(Write::remove(Tree::Meta, key));
+        }
+        self.touch(64);
+        if let Some(post) = &mut self.post {
+            post.reading = Reading::Read;
+        }
+        Ok(())
+    }
+
+    /// Queues links that another partition found. Whether they belong to the scope was judged there.
+    fn admit_sent(&mut self, from: &str, links: Vec<SentLink>, now: Now) -> Result<(), CommitError> {
+        let Ok(page) = CrawlUrl::parse(from) else { return Ok(()) };
+        let via = Via { host: HostId::ELSEWHERE, page: page.fingerprint(&self.key) };
+        let mut is_via_known = false;
+        self.bounds.domains.begin_page(0);
+        for link in links {
+            let Ok(url) = CrawlUrl::parse(&link.url) else { continue };
+            let mut queued = QueuedUrl::link(&url, link.depth, Some(via));
+            (queued.redirects, queued.marks) = (link.redirects, link.marks);
+            if queued.is_seed() {
+                self.widen_scope(&url, link.depth)?;
+            }
+            let host = match self.host_within_budgets(("", HostId::ELSEWHERE), &queued, &url)? {
+                Ok(host) => host,
+                Err(held) => {
+                    self.enter_sent_held(from, &url, held, now);
+                    continue;
+                }
+            };
+            let priority = queued.priority();
+            match self.frontier.admit(host, url.fingerprint(&self.key), queued, priority, false)? {
+                Admitted::Queued | Admitted::Untested => {
+                    if !std::mem::replace(&mut is_via_known, true) {
+                        self.frontier.put(Tree::Meta, elsewhere_key(via.page), from.as_bytes().to_vec());
+                    }
+                }
+                Admitted::Seen => {}
+                Admitted::Held(held) => self.enter_sent_held(from, &url, held, now),
+            }
+        }
+        Ok(())
+    }
+
+    fn enter_sent_held(&mut self, from: &str, url: &CrawlUrl, held: BudgetExceeded, now: Now) {
+        let outcome = held.budget.outcome();
+        if !self.is_new_skip(url.fingerprint(&self.key), outcome) {
+            return;
+        }
+        self.totals.skipped += 1;
+        self.decide(Decision {
+            at: now.wall,
+            url: url.to_string(),
+            host: url.host().to_owned(),
+            decision: Decided::Skipped,
+            layer: Layer::Trap,
+            reason: outcome.into(),
+            evidence: held.evidence(url).into(),
+            via: Some(from.to_owned()),
+        });
+    }
+}
