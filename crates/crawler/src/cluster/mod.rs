@@ -6,24 +6,37 @@
 //! the *fence* of its partition, a number that changes with each change of its owner, and is refused where another one holds. And a
 //! worker asks no host after its [`Deadline`], which ends before anybody else may declare it dead.
 //!
+//! [`init()`] makes a crawl, [`work`] is a worker: an [`Engine`](crate::engine::Engine) for each partition that it owns. `docs/cluster.md` is the manual,
 //! `docs/adr/cluster-database.md` says why PostgreSQL, and why this client.
 
 mod address;
 mod commit;
 mod connection;
 mod database;
+mod init;
+mod mail;
 mod member;
+mod network;
 mod observer;
+mod partition;
+mod reading;
 mod schema;
 mod share;
+mod state;
 mod store;
+mod worker;
 
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
-pub use crate::deadline::Deadline;
+pub use self::init::{InitError, NewCrawl, init};
 pub use self::member::{Member, Order};
-pub use self::schema::Terms;
+pub use self::network::Network;
+pub use self::reading::{ReadError, view_of, views};
+pub use self::schema::{Plan, Terms};
+pub use self::state::{State, Status, WorkerStatus, free_partitions, make_tables, set_state, status};
 pub use self::store::PgStore;
+pub use self::worker::{Ended, Figures, WorkError, WorkerOptions, work};
+pub use crate::deadline::Deadline;
 
 use crate::causes::Cause;
 
@@ -64,6 +77,22 @@ pub enum ClusterError {
         /// Where.
         address: String,
     },
+    /// The database has no standby server that confirms commits.
+    #[error(
+        "the database {address} confirms commits without a standby server (synchronous_standby_names is empty, or synchronous_commit is off or local): what was acknowledged is lost with its disk. Set up a synchronous standby, or add --single-server to accept that"
+    )]
+    NoStandby {
+        /// Where.
+        address: String,
+    },
+    /// The crawl's settings in the database can't be read.
+    #[error("the crawl in the database {address} is damaged: {what}")]
+    Damaged {
+        /// Where.
+        address: String,
+        /// What was found.
+        what: String,
+    },
     /// The tables are those of another version.
     #[error(
         "the tables of the database {address} have format {found}, which this version of crawl doesn't support"
@@ -100,9 +129,4 @@ impl ClusterError {
     fn server(doing: &'static str, address: &Address, error: tokio_postgres::Error) -> Self {
         Self::Server { doing, address: address.to_string(), source: error.into() }
     }
-}
-
-/// Makes the tables of a new crawl in an empty database. Nothing of an existing crawl is changed.
-pub fn init(address: &Address, terms: Terms) -> Result<(), ClusterError> {
-    database::runtime()?.block_on(schema::create(address, terms))
 }

@@ -8,16 +8,26 @@ use super::connection::Connection;
 use super::{Address, ClusterError};
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 1;
+const FORMAT: i32 = 2;
+
+/// The number under which letters are kept, beside those of the trees.
+pub(super) const MAIL_TREE: i16 = 16;
+
+/// The owner of all partitions while a crawl is being made. Workers are numbered from 1.
+pub(super) const MAKER: i64 = 0;
 
 /// `worker`: who works, and a count that it raises while it does. `part`: the partitions, each with its owner, a number that changes with
-/// each change of the owner (the fence), and its number of commits. `kv`: the trees of the store of each partition; `tree` is the
-/// ordinal of `Tree`.
+/// each change of the owner (the fence), and its number of commits. `standing`: what its owner said of a partition last; `idle` is the number of commits
+/// after which nothing remained to be done. `kv`: the trees of the store of each partition; `tree` is the ordinal of `Tree`, or 16 for letters
+/// from other partitions.
 ///
 /// No column that changes is indexed and pages have free space, so that `worker` and `part` are updated in place. The trees of the
 /// frontier, which change all the time, and those of records, which grow, lie apart: vacuuming the one doesn't read the other.
 const TABLES: &str = "
-create table crawl(format int not null, lease_ms bigint not null);
+create table crawl(
+    format int not null, lease_ms bigint not null, state text not null, program text not null,
+    fingerprint_key bytea not null, settings text not null, started timestamptz not null default now()
+);
 create table worker(
     id bigint generated always as identity primary key, name text not null,
     beat bigint not null default 0, alive bool not null default true
@@ -25,14 +35,21 @@ create table worker(
 create table part(
     id int primary key, owner bigint, fence bigint not null default 0, commits bigint not null default 0
 ) with (fillfactor = 30);
+create table standing(
+    part int primary key, fence bigint not null, idle bigint,
+    queued bigint not null, in_flight bigint not null
+) with (fillfactor = 30);
 create table kv(
     part int not null, tree smallint not null, key bytea not null, value bytea not null,
     primary key (part, tree, key)
 ) partition by list (tree);
 create table kv_state partition of kv for values in (0, 1, 2, 4, 5);
 create table kv_queue partition of kv for values in (3);
+create table kv_mail partition of kv for values in (16);
 create table kv_records partition of kv default;
 ";
+
+const DROP: &str = "drop table if exists crawl, worker, part, standing, kv";
 
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,38 +60,87 @@ pub struct Terms {
     pub partitions: u32,
 }
 
-/// Makes the tables in a database that has none of them.
-pub(super) async fn create(address: &Address, terms: Terms) -> Result<(), ClusterError> {
-    let connection =
+/// What a crawl begins with, beside its partitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Program and version, `crawl 0.1.0`: others refuse to work on the crawl.
+    pub program: String,
+    /// The key of the fingerprints of URLs.
+    pub key: [u8; 32],
+    /// Settings and seeds, as in `crawl.toml`.
+    pub settings: String,
+}
+
+/// Makes the tables in a database that has none of them. The partitions are [`MAKER`]'s.
+pub(super) async fn create(
+    address: &Address,
+    terms: Terms,
+    plan: &Plan,
+    single_server: bool,
+) -> Result<(), ClusterError> {
+    let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    let failed = |error| ClusterError::server("make the tables", address, error);
+    if !single_server {
+        let sql = "select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local')";
+        let rows = connection.query(sql, &[]).await.map_err(failed)?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Err(ClusterError::NoStandby { address: address.to_string() });
+        }
+    }
     let Terms { lease, partitions } = terms;
-    let rows = format!(
-        "insert into crawl values ({FORMAT}, {}); insert into part(id) select generate_series(0, {partitions} - 1);",
-        lease.as_millis()
+    let parts = format!(
+        "insert into part(id, owner, fence) select id, {MAKER}, 1 from generate_series(0, {partitions} - 1) as ids(id);"
     );
-    connection.execute(&format!("begin; {TABLES} {rows} commit")).await.map_err(|error| {
+    connection.execute(&format!("begin; {TABLES} {parts} commit")).await.map_err(|error| {
         if error.code() == Some(&SqlState::DUPLICATE_TABLE) {
             ClusterError::Exists { address: address.to_string() }
         } else {
             ClusterError::server("make the tables", address, error)
         }
-    })
+    })?;
+    let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+    let sql = "insert into crawl(format, lease_ms, state, program, fingerprint_key, settings) values ($1, $2, 'making', $3, $4, $5)";
+    let key = &plan.key[..];
+    connection
+        .query(sql, &[&FORMAT, &lease_ms, &plan.program, &key, &plan.settings])
+        .await
+        .map_err(failed)?;
+    Ok(())
+}
+
+/// The crawl is made: its partitions are free.
+pub(super) async fn finish(address: &Address) -> Result<(), ClusterError> {
+    let connection =
+        Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    let sql = format!(
+        "begin; update part set owner = null, fence = fence + 1 where owner = {MAKER}; update crawl set state = 'running'; commit"
+    );
+    connection
+        .execute(&sql)
+        .await
+        .map_err(|error| ClusterError::server("free the partitions", address, error))
+}
+
+/// Removes the tables of a crawl that couldn't be made.
+pub(super) async fn undo(address: &Address) -> Result<(), ClusterError> {
+    let connection =
+        Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    connection.execute(DROP).await.map_err(|error| ClusterError::server("remove the tables", address, error))
 }
 
 /// Reads the terms of the crawl, and leaves the connection open.
 pub(super) async fn open(address: &Address) -> Result<(Connection, Terms), ClusterError> {
     let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
-    let found = connection
-        .query("select format, lease_ms, (select count(*) from part) from crawl", &[])
-        .await
-        .map_err(|error| {
-            if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
-                ClusterError::Missing { address: address.to_string() }
-            } else {
-                ClusterError::server("read the crawl's settings", address, error)
-            }
-        })?;
+    let sql = "select format, lease_ms, (select count(*) from part) from crawl";
+    let found = connection.query(sql, &[]).await.map_err(|error| {
+        if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
+            ClusterError::Missing { address: address.to_string() }
+        } else {
+            ClusterError::server("read the crawl's settings", address, error)
+        }
+    })?;
     let row = found.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
     let format: i32 = row.get(0);
     if format != FORMAT {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commit::PartCommit;
+use super::schema::MAIL_TREE;
 use super::{Claim, Database};
+use crate::post::addressee;
 use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
 
 const GET: &str = "select key, value from kv where part = $1 and tree = $2 and key = $3";
@@ -29,7 +31,8 @@ select key, value from (
 const BATCH: (usize, usize) = (1024, 1_048_576);
 
 /// The store of a partition that this worker owns. What it reads is what was committed last, by whomever; what it commits is refused
-/// with [`StoreError::Fenced`] where the partition has another owner.
+/// with [`StoreError::Fenced`] where the partition has another owner. Keys of letters ([`MAIL`](crate::post::MAIL)) are written to the
+/// partition that they are for, and can't be read here: the owner is handed them.
 ///
 /// A call waits for the database: about a round trip of the network for a read, and a write to the disks of the server, and of its
 /// standby, for a commit.
@@ -50,6 +53,11 @@ impl PgStore {
     /// The claim that it was made with.
     pub fn claim(&self) -> Claim {
         self.claim
+    }
+
+    /// The number of commits that this owner and those before it made; none after an error.
+    pub fn commits(&self) -> Option<i64> {
+        *self.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self, sql: &'static str, tree: Tree, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
@@ -110,15 +118,21 @@ impl Store for PgStore {
         }
         let writes: BTreeMap<(i16, Vec<u8>), Option<Vec<u8>>> =
             writes.into_iter().map(|write| ((write.tree as i16, write.key), write.value)).collect();
-        let (mut removes, mut puts) = (Vec::new(), Vec::new());
+        let (mut removes, mut puts, mut letters) = (Vec::new(), Vec::new(), Vec::new());
         for ((tree, key), value) in writes {
-            match value {
-                Some(value) => puts.push((tree, key, value)),
-                None => removes.push((tree, key)),
+            let letter = addressee(&key).filter(|_| tree == Tree::Meta as i16);
+            match (letter, value) {
+                (None, Some(value)) => puts.push((tree, key, value)),
+                (None, None) => removes.push((tree, key)),
+                (Some((reader, rest)), Some(text)) => {
+                    letters.push((i32::try_from(reader).unwrap_or(-1), rest.to_vec(), text));
+                }
+                // One that this partition has read.
+                (Some((_, rest)), None) => removes.push((MAIL_TREE, rest.to_vec())),
             }
         }
         let claim = Claim { commits: number, ..self.claim };
-        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, reply });
+        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, letters, reply });
         *commits = result.is_ok().then_some(number);
         result
     }

@@ -88,6 +88,13 @@ impl CrawlDir {
         }
     }
 
+    /// Takes a directory for the files of a cluster's worker; makes it if it isn't there. There is no database in it.
+    pub fn of_worker(root: &Path) -> Result<Self, DirError> {
+        fs::create_dir_all(root).map_err(DirError::io("create the directory", root))?;
+        let dir = Self::lock(root)?;
+        if dir.settings().exists() { Err(DirError::HoldsCrawl(root.to_owned())) } else { Ok(dir) }
+    }
+
     fn lock(root: &Path) -> Result<Self, DirError> {
         let path = root.join(".lock");
         let lock = File::options()

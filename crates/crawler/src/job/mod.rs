@@ -291,21 +291,8 @@ impl Job {
     pub async fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
         let settings = &self.settings;
         let dir = Arc::new(self.dir);
-        let agent = settings.agent.user_agent();
-        let info = WarcInfo {
-            software: concat!("crawl/", env!("CARGO_PKG_VERSION")).to_owned(),
-            operator: settings.agent.operator(),
-            robots: format!("obeyed ({})", settings.robots.dialect),
-            user_agent: agent.clone(),
-            from: settings.agent.from_header(),
-            settings: Some(format!("blake3:{}", self.run.0.settings)),
-            is_part_of: dir
-                .root()
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
-            started_at: self.started,
-        };
+        let name = dir.root().file_name().map(|name| name.to_string_lossy().into_owned());
+        let info = warc_info(settings, &self.run.0, name.unwrap_or_default(), self.started);
         let warc = dir.warc();
         let settings_keep_archive = settings.warc.enabled;
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
@@ -410,6 +397,25 @@ impl Job {
     }
 }
 
+/// What the files of the archive say of the crawl, which is called `name` in them.
+pub(crate) fn warc_info(
+    settings: &Settings,
+    run: &RunSettings,
+    name: String,
+    started_at: Timestamp,
+) -> WarcInfo {
+    WarcInfo {
+        software: concat!("crawl/", env!("CARGO_PKG_VERSION")).to_owned(),
+        operator: settings.agent.operator(),
+        robots: format!("obeyed ({})", settings.robots.dialect),
+        user_agent: settings.agent.user_agent(),
+        from: settings.agent.from_header(),
+        settings: Some(format!("blake3:{}", run.settings)),
+        is_part_of: name,
+        started_at,
+    }
+}
+
 /// Reads what earlier crawls have stored, where the settings name any. `warc` is the archive of this crawl.
 async fn earlier_bodies(
     warc: &std::path::Path,
@@ -462,18 +468,18 @@ async fn account(
 }
 
 /// What is checked before anything is made.
-struct Prepared {
-    scope: Scope,
-    fetch: HttpFetch,
+pub(crate) struct Prepared {
+    pub(crate) scope: Scope,
+    pub(crate) fetch: HttpFetch,
     caches: Arc<OriginCache>,
-    selectors: Vec<SelectRule>,
-    seed_hosts: HashSet<Box<str>>,
+    pub(crate) selectors: Vec<SelectRule>,
+    pub(crate) seed_hosts: HashSet<Box<str>>,
     /// Settings and seeds, for the ledger.
-    run: (RunSettings, String),
+    pub(crate) run: (RunSettings, String),
 }
 
 impl Prepared {
-    fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Self, JobError> {
+    pub(crate) fn new(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Self, JobError> {
         let mut scope = scope(settings)?;
         for seed in seeds {
             scope.add_seed(seed);

@@ -106,10 +106,7 @@ impl PageUrl {
 }
 
 /// The URL of a page of another partition of a cluster's crawl.
-pub(super) fn page_elsewhere<S: Store>(
-    view: &View<S>,
-    page: Fingerprint,
-) -> Result<Option<String>, ViewError> {
+pub(super) fn page_elsewhere(view: &View, page: Fingerprint) -> Result<Option<String>, ViewError> {
     let url = view.store().get(Tree::Meta, &elsewhere_key(page))?;
     Ok(url.and_then(|url| String::from_utf8(url).ok()))
 }

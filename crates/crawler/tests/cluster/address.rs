@@ -4,11 +4,12 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use crawler::causes::with_causes;
-use crawler::cluster::{self, Address, Database, Terms};
+use crawler::cluster::{Address, Database, Terms};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 
 use crate::server::Server;
+use crate::store::make;
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
@@ -39,7 +40,7 @@ fn serve(dir: &TempDir, certified_by: Option<&Authority>) -> Option<(Server, u16
 
 fn connect(url: &str) -> Result<(), String> {
     let address: Address = url.parse().map_err(|error| with_causes(&error))?;
-    let opened = cluster::init(&address, Terms { lease: Duration::from_secs(3), partitions: 4 })
+    let opened = make(&address, Terms { lease: Duration::from_secs(3), partitions: 4 })
         .and_then(|()| Database::open(address, Duration::from_secs(5)));
     opened.map(drop).map_err(|error| with_causes(&error))
 }

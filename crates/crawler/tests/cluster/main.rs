@@ -4,8 +4,10 @@
 
 mod address;
 mod commits;
+mod judge;
 mod member;
 mod partitions;
+mod program;
 mod proxy;
 mod server;
 mod store;

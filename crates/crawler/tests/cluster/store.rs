@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crawler::cluster::{self, Address, Claim, Database, PgStore, Terms};
+use crawler::cluster::{self, Address, Claim, Database, PgStore, Plan, Terms};
+use crawler::post::Place;
 use crawler::store::{MemoryStore, Store as _, StoreError, Tree, Write, conformance};
 
 use crate::server::Server;
@@ -12,8 +13,15 @@ use crate::server::Server;
 pub(crate) fn new_crawl(server: &Server) -> (String, Address) {
     let url = server.database();
     let address: Address = url.parse().unwrap();
-    cluster::init(&address, Terms { lease: Duration::from_secs(3), partitions: 4 }).unwrap();
+    make(&address, Terms { lease: Duration::from_secs(3), partitions: 4 }).unwrap();
+    cluster::free_partitions(&address).unwrap();
     (url, address)
+}
+
+/// Makes the tables of a crawl without settings.
+pub(crate) fn make(address: &Address, terms: Terms) -> Result<(), cluster::ClusterError> {
+    let plan = Plan { program: "crawl 0".to_owned(), key: [7; 32], settings: String::new() };
+    cluster::make_tables(address, terms, &plan, true)
 }
 
 pub(crate) fn open(address: &Address) -> Arc<Database> {
@@ -44,7 +52,7 @@ fn a_crawl_is_made_once_and_opened_only_where_there_is_one() {
     let (_, address) = new_crawl(&server);
     let terms = Terms { lease: Duration::from_secs(3), partitions: 4 };
     assert_eq!(open(&address).terms(), terms);
-    let error = cluster::init(&address, terms).unwrap_err();
+    let error = make(&address, terms).unwrap_err();
     assert!(error.to_string().contains("holds a crawl already"), "{error}");
     let empty: Address = server.database().parse().unwrap();
     let error = Database::open(empty, Duration::ZERO).unwrap_err();
@@ -68,6 +76,46 @@ fn partitions_are_apart() {
     assert_eq!(stores[0].scan(Tree::Pages, b"").count(), 1);
     assert!(stores[1].get(Tree::Pages, b"three").unwrap().is_some());
     assert_eq!(stores[1].last(Tree::Pages, b"").unwrap().map(|pair| pair.0).as_deref(), Some(&b"three"[..]));
+}
+
+/// A letter is its reader's from the commit of its writer on, and its reader removes it.
+#[test]
+fn a_letter_is_stored_with_the_partition_that_it_is_for() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, address) = new_crawl(&server);
+    let database = open(&address);
+    let [writer, reader] =
+        [0, 3].map(|part| PgStore::new(Arc::clone(&database), claim(&server, &url, part, 1)));
+    let key = Place { part: 0, of: 4 }.letter_key(3, 9, 1);
+    writer
+        .commit(vec![Write::put(Tree::Meta, key.clone(), "text"), Write::put(Tree::Meta, "own", "1")])
+        .unwrap();
+    let letters = "select part, encode(key, 'hex'), convert_from(value, 'UTF8') from kv where tree = 16";
+    assert_eq!(server.sql(&url, letters), "3|0000000000000000000000090000000000000001|text");
+    assert_eq!(writer.scan(Tree::Meta, b"").count(), 1, "it is none of the writer's entries");
+    reader.commit(vec![Write::remove(Tree::Meta, key.clone())]).unwrap();
+    assert_eq!(server.sql(&url, letters), "");
+    // Of a writer whose partition is another's, none arrives.
+    claim(&server, &url, 0, 2);
+    assert!(matches!(
+        writer.commit(vec![Write::put(Tree::Meta, key, "late")]),
+        Err(StoreError::Fenced { part: 0 })
+    ));
+    assert_eq!(server.sql(&url, letters), "");
+}
+
+#[test]
+fn a_database_without_a_synchronous_standby_is_refused_unless_that_is_accepted() {
+    let Some(server) = Server::start(&[]) else { return };
+    let address: Address = server.database().parse().unwrap();
+    let plan = Plan { program: "crawl 0".to_owned(), key: [7; 32], settings: String::new() };
+    let terms = Terms { lease: Duration::from_secs(3), partitions: 4 };
+    let error = cluster::make_tables(&address, terms, &plan, false).unwrap_err();
+    assert!(matches!(error, cluster::ClusterError::NoStandby { .. }), "{error}");
+    let with = format!("{}&options=-c%20synchronous_commit%3Doff", server.database());
+    let error = cluster::make_tables(&with.parse().unwrap(), terms, &plan, false).unwrap_err();
+    assert!(matches!(error, cluster::ClusterError::NoStandby { .. }), "{error}");
+    cluster::make_tables(&address, terms, &plan, true).unwrap();
 }
 
 /// The same writes give the same answers as in memory: keys with every kind of byte, more entries than one batch has, and values that

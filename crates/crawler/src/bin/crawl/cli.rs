@@ -6,6 +6,8 @@ use std::io::Write;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+#[cfg(feature = "cluster")]
+use crate::cluster;
 use crate::exit;
 #[cfg(feature = "search")]
 use crate::full_text;
@@ -13,6 +15,8 @@ use crate::hints::with_hint;
 #[cfg(feature = "serve")]
 use crate::serve;
 use crate::terminal::{Color, Console};
+#[cfg(feature = "cluster")]
+use crate::worker;
 use crate::{
     audit, completions, config_show, demo, diff, explain, export, forget, man, page_check, plan, recrawl,
     repair, report, resume, robots_check, robots_history, run, schema, show, steer,
@@ -137,6 +141,16 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     /// Write the report of a crawl as an HTML file, or the report for the owner of one host
     Report(report::ReportArgs),
+    /// Make, show, stop and resume a crawl on many machines
+    #[cfg(feature = "cluster")]
+    #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
+    Cluster {
+        #[command(subcommand)]
+        command: cluster::ClusterCommand,
+    },
+    /// Work on a crawl on many machines
+    #[cfg(feature = "cluster")]
+    Worker(worker::WorkerArgs),
     /// Check the robots directives of a page
     #[command(subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Page {

@@ -3,7 +3,10 @@
 use std::io::{self, BufWriter, Write};
 
 use clap::Args;
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
 use crawler::url::CrawlUrl;
+use crawler::view::View;
 
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
@@ -18,24 +21,44 @@ prevents it.
 
 Examples:
   crawl explain crawl-data https://example.org/private/
-  crawl explain crawl-data https://example.org/a --json | jq -r .answer")]
+  crawl explain crawl-data https://example.org/a --json | jq -r .answer
+  crawl explain --cluster postgres://crawl@db.example.org/study https://example.org/a")]
 pub(crate) struct ExplainArgs {
     /// Directory of the crawl
+    #[arg(value_name = "DIR")]
     dir: String,
     /// URL to explain; it needn't be part of the crawl
-    url: String,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    url: Option<String>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "url")]
+    cluster: Option<Address>,
 }
 
 /// Explains the decisions about a URL.
 pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let (dir, url) = directory_first(&args.dir, &args.url, "crawl explain DIR URL")?;
-    let url = CrawlUrl::parse(url).map_err(|error| {
+    #[cfg(feature = "cluster")]
+    if let Some(database) = &args.cluster {
+        let url = parsed(&args.dir)?;
+        return explain(&crate::cluster::view_of(database, url.host())?, &url, console);
+    }
+    let second = args.url.as_deref().unwrap_or_default();
+    let (dir, url) = directory_first(&args.dir, second, "crawl explain DIR URL")?;
+    explain(&open(&dir)?, &parsed(url)?, console)
+}
+
+fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
+    CrawlUrl::parse(url).map_err(|error| {
         let text = crawler::clean::clean(url);
-        Stop::new(exit::USAGE, format!("{text} can't be crawled: {error}"))
-    })?;
-    let view = open(&dir)?;
-    let story = view.explain(&url).map_err(|error| view_error(&error))?;
+        Stop::new(exit::USAGE, format!("{text} can't be crawled: {error}")).into()
+    })
+}
+
+fn explain(view: &View, url: &CrawlUrl, console: Console) -> anyhow::Result<i32> {
+    let story = view.explain(url).map_err(|error| view_error(&error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if console.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
     let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use crawler::causes::with_causes;
 use crawler::cdxj::{self, CdxjError};
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
 use crawler::view::{Rows, Table, View, ViewError, Written, columns_of, stable_rows_of};
 use meta::consent::Purpose;
 
@@ -32,8 +34,13 @@ Examples:
   crawl export spring autumn --format wacz -o both.wacz --sign key.pem")]
 pub(crate) struct ExportArgs {
     /// Directory of a crawl; with several, column `crawl` has the directory of each row
-    #[arg(required = true, value_name = "DIR")]
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster", value_name = "DIR"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true, value_name = "DIR"))]
     dirs: Vec<PathBuf>,
+    /// Instead of directories: the crawl on many machines in this PostgreSQL database; column `crawl` has the partition of each row
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dirs")]
+    cluster: Option<Address>,
     /// Table to export; graphml and edges: `pages` or `hosts` [default: all, to the directory or database of -o]
     #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
     table: Option<Table>,
@@ -133,14 +140,24 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         return package::run(args, console);
     }
     let output = Output::new(args)?;
+    #[cfg(feature = "cluster")]
+    if let Some(database) = &args.cluster {
+        let views = crate::cluster::views(database)?.into_iter();
+        let set_up = |view: View| view.serving(args.purpose).with_noindex(args.include_noindex);
+        let crawls = views.map(|(part, view)| (part, set_up(view))).collect();
+        return export(&Job { args, crawls }, &output, console);
+    }
     let mut crawls = Vec::with_capacity(args.dirs.len());
     for dir in &args.dirs {
         let view = show::open(dir)?.serving(args.purpose).with_noindex(args.include_noindex);
         crawls.push((path_text(dir), view));
     }
-    let job = Job { args, crawls };
+    export(&Job { args, crawls }, &output, console)
+}
+
+fn export(job: &Job<'_>, output: &Output, console: Console) -> anyhow::Result<i32> {
     job.check_columns()?;
-    let omitted = match output.write(&job) {
+    let omitted = match output.write(job) {
         Ok(omitted) => omitted,
         // A reader that went away is no error.
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => 0,
@@ -207,6 +224,11 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
     }
     if args.no_text && !matches!(args.format, Format::Sqlite | Format::Wacz) {
         return usage("--no-text requires --format sqlite or wacz: the other formats have no main texts");
+    }
+    if args.dirs.is_empty() && matches!(args.format, Format::Cdxj | Format::Wacz) {
+        return usage(
+            "--format cdxj and wacz read archives: name the directories of the workers, not --cluster",
+        );
     }
     if args.sign.is_some() && args.format != Format::Wacz {
         return usage("--sign requires --format wacz");

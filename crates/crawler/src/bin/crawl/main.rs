@@ -3,6 +3,8 @@
 mod allocator;
 mod audit;
 mod cli;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod completions;
 mod config_show;
 mod crawling;
@@ -38,6 +40,8 @@ mod steer;
 mod surface_tests;
 mod table_name;
 mod terminal;
+#[cfg(feature = "cluster")]
+mod worker;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -58,7 +62,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return exit::status(code),
     };
-    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_) | Command::Recrawl(_))) {
+    if matches!(cli.command, None | Some(Command::Run(_) | Command::Resume(_) | Command::Recrawl(_)))
+        || is_worker(&cli)
+    {
         allocator::reexec(std::env::args_os());
     }
     let console = cli.global.console();
@@ -76,6 +82,16 @@ fn main() -> ExitCode {
         Err(_) => exit::UNEXPECTED,
     };
     exit::status(code)
+}
+
+#[cfg(feature = "cluster")]
+fn is_worker(cli: &Cli) -> bool {
+    matches!(cli.command, Some(Command::Worker(_)))
+}
+
+#[cfg(not(feature = "cluster"))]
+fn is_worker(_: &Cli) -> bool {
+    false
 }
 
 /// Runs the subcommand; the bare form is `run`.
@@ -104,6 +120,10 @@ fn dispatch(cli: Cli, console: Console) -> anyhow::Result<i32> {
         Some(Command::Search(args)) => full_text::search(&args, console),
         #[cfg(feature = "search")]
         Some(Command::Index(args)) => full_text::index(&args, console),
+        #[cfg(feature = "cluster")]
+        Some(Command::Cluster { command }) => cluster::run(&command, console),
+        #[cfg(feature = "cluster")]
+        Some(Command::Worker(args)) => worker::run(&args, console),
         Some(Command::Audit(args)) => audit::run(&args, console),
         Some(Command::Explain(args)) => explain::run(&args, console),
         Some(Command::Report(args)) => report::run(&args, console),

@@ -85,6 +85,16 @@ impl RunArgs {
         self.config.is_none() && self.overrides().is_empty()
     }
 
+    /// Returns whether options are given that make no sense for a crawl on many machines.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_for_one_machine(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if !self.serve.is_empty() {
+            return true;
+        }
+        self.out.is_some()
+    }
+
     /// Returns whether the crawl is to be served while it runs.
     #[cfg(feature = "serve")]
     pub(crate) fn serves(&self) -> bool {

@@ -1,0 +1,298 @@
+//! `crawl cluster init`, `status`, `stop` and `resume`: a crawl on many machines, through its database.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use crawler::causes::with_causes;
+use crawler::clock::wall;
+use crawler::cluster::{self, Address, ClusterError, InitError, NewCrawl, ReadError, State, Status, Terms};
+use crawler::config::units;
+use crawler::quantity::{count, size};
+use crawler::view::View;
+use serde_json::json;
+
+use crate::exit::{self, Stop};
+use crate::run::{self, PROGRAM, RunArgs};
+use crate::terminal::Console;
+
+/// How long `stop` waits for the workers, and between two looks.
+const WAIT: Duration = Duration::from_mins(2);
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Make a crawl for many machines in an empty PostgreSQL database
+    Init(Box<InitArgs>),
+    /// Show what a cluster's crawl does: workers, queue, figures
+    Status(StatusArgs),
+    /// Stop a cluster's crawl: every worker finishes its requests in flight and ends
+    Stop(StopArgs),
+    /// Let workers continue a cluster's crawl that was stopped
+    Resume(ResumeArgs),
+}
+
+/// The address of a cluster's database.
+pub(crate) fn address(url: &str) -> Result<Address, String> {
+    url.parse().map_err(|error: cluster::AddressError| with_causes(&error))
+}
+
+/// Options of `cluster init`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Then start workers, on any number of machines: crawl worker --cluster DATABASE --out DIR
+
+Examples:
+  crawl cluster init postgres://crawl@db.example.org/study --seed urls.txt --agent SuperRobot/1.0
+  crawl cluster init 'postgres:///study?host=/run/postgresql' --seed urls.txt --agent SuperRobot/1.0 --single-server")]
+pub(crate) struct InitArgs {
+    /// URL of an empty database; a password can be in the variable PGPASSWORD
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+    /// Number of parts that the hosts are divided into; a worker crawls whole parts [default: 256]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 256,
+        hide_default_value = true,
+        help_heading = "Cluster"
+    )]
+    partitions: u32,
+    /// How long a worker may be silent before others take its hosts over [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = units::parse_duration, help_heading = "Cluster")]
+    lease: Option<Duration>,
+    /// Accept a database without a synchronous standby: what was stored last is lost with its disk
+    #[arg(long, help_heading = "Cluster")]
+    single_server: bool,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// Options of `cluster status`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// URL of the crawl's database
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+}
+
+/// Options of `cluster stop`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Returns once no worker owns a part of the crawl, or after 2 minutes with exit code 1. `crawl cluster
+resume` and new workers continue the crawl.")]
+pub(crate) struct StopArgs {
+    /// URL of the crawl's database
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+}
+
+/// Options of `cluster resume`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// URL of the crawl's database
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+}
+
+pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
+    match command {
+        ClusterCommand::Init(args) => init(args, console),
+        ClusterCommand::Status(args) => status(&args.database, console),
+        ClusterCommand::Stop(args) => stop(&args.database, console),
+        ClusterCommand::Resume(args) => resume(&args.database, console),
+    }
+}
+
+/// An error of the database with its exit code.
+pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
+    let code = match error {
+        ClusterError::Exists { .. } | ClusterError::Missing { .. } | ClusterError::NoStandby { .. } => {
+            exit::USAGE
+        }
+        _ => exit::STORAGE,
+    };
+    Stop::new(code, with_causes(error)).into()
+}
+
+fn read_error(error: &ReadError) -> anyhow::Error {
+    match error {
+        ReadError::Cluster(error) => database_error(error),
+        ReadError::View(error) => crate::show::view_error(error),
+        error => Stop::new(exit::STORAGE, with_causes(error)).into(),
+    }
+}
+
+/// The partition of a host, to read.
+pub(crate) fn view_of(database: &Address, host: &str) -> anyhow::Result<View> {
+    cluster::view_of(database, host).map_err(|error| read_error(&error))
+}
+
+/// All partitions with their numbers, to read.
+pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
+    cluster::views(database).map_err(|error| read_error(&error))
+}
+
+fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {
+    if args.run.is_for_one_machine() {
+        let what = "--out, --serve and --token-file belong to one machine: `crawl worker` has --out";
+        return Err(Stop::new(exit::USAGE, what).into());
+    }
+    let job = run::prepare(&args.run, console)?;
+    let terms = Terms { lease: args.lease.unwrap_or(Duration::from_secs(10)), partitions: args.partitions };
+    let new = NewCrawl {
+        settings: job.settings,
+        list: &job.seeds,
+        program: PROGRAM,
+        terms,
+        single_server: args.single_server,
+    };
+    let queued = cluster::init(&args.database, new, wall()).map_err(|error| match &error {
+        InitError::Cluster(error) => database_error(error),
+        InitError::Unsupported(_) | InitError::Partitions | InitError::Lease => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
+        InitError::Settings(error) => crate::crawling::with_exit_code(error),
+        InitError::Config(_) | InitError::Toml(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
+        _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
+    })?;
+    if args.single_server && !console.json {
+        console.note("--single-server: what was stored last is lost if the disk of the database is");
+    }
+    let text = if console.json {
+        format!(
+            "{}\n",
+            json!({
+                "v": 1, "event": "cluster_init", "partitions": terms.partitions, "lease_s": terms.lease.as_secs_f64(),
+                "queued": queued.queued, "repeated": queued.repeated, "refused": queued.refused,
+            })
+        )
+    } else {
+        format!(
+            "{} queued in {}; start workers with: crawl worker --cluster DATABASE --out DIR\n",
+            count(queued.queued, "seed"),
+            count(u64::from(terms.partitions), "partition"),
+        )
+    };
+    exit::print(text.as_bytes())
+}
+
+fn status(database: &Address, console: Console) -> anyhow::Result<i32> {
+    let status = cluster::status(database).map_err(|error| database_error(&error))?;
+    let text = if console.json { format!("{}\n", object(&status)) } else { text(&status)? };
+    exit::print(text.as_bytes())
+}
+
+fn object(status: &Status) -> serde_json::Value {
+    let workers = status.workers.iter().map(|worker| {
+        json!({
+            "id": worker.id, "name": worker.name, "partitions": worker.partitions, "queued": worker.queued,
+            "in_flight": worker.in_flight,
+        })
+    });
+    json!({
+        "v": 1, "event": "cluster_status", "state": status.state.as_str(), "program": status.program,
+        "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
+        "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
+        "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
+    })
+}
+
+fn text(status: &Status) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    let Status { totals, terms, .. } = status;
+    writeln!(text, "{}, made {:.0} by {}", status.state.as_str(), status.started, status.program)?;
+    writeln!(
+        text,
+        "{}, {}, {} failed; {}, {}",
+        count(totals.pages, "page"),
+        count(totals.redirects, "redirect"),
+        totals.failed,
+        count(totals.requests, "request"),
+        size(totals.bytes)
+    )?;
+    writeln!(
+        text,
+        "{} queued; {} under way between partitions",
+        count(status.queued, "URL"),
+        count(status.letters, "letter")
+    )?;
+    writeln!(
+        text,
+        "{}, of which {} without a worker; lease {}",
+        count(u64::from(terms.partitions), "partition"),
+        status.free,
+        crawler::units::format_duration(terms.lease)
+    )?;
+    for worker in &status.workers {
+        writeln!(
+            text,
+            "worker {} ({}): {}, {} queued, {} in flight",
+            worker.id,
+            crawler::clean::clean(&worker.name),
+            count(worker.partitions, "partition"),
+            worker.queued,
+            worker.in_flight
+        )?;
+    }
+    if status.workers.is_empty() {
+        writeln!(text, "no worker is running")?;
+    }
+    Ok(text)
+}
+
+#[expect(clippy::disallowed_methods, reason = "waits for other processes")]
+fn stop(database: &Address, console: Console) -> anyhow::Result<i32> {
+    let before = cluster::set_state(database, State::Stopped).map_err(|error| database_error(&error))?;
+    match before {
+        State::Making => return Err(making()),
+        State::Complete => {
+            cluster::set_state(database, State::Complete).map_err(|error| database_error(&error))?;
+            return exit::print(b"the crawl is complete\n");
+        }
+        State::Running | State::Stopped => {}
+    }
+    let mut waited = Duration::ZERO;
+    loop {
+        let status = cluster::status(database).map_err(|error| database_error(&error))?;
+        let owned: u64 = status.workers.iter().map(|worker| worker.partitions).sum();
+        if owned == 0 {
+            let text = if console.json { format!("{}\n", object(&status)) } else { "stopped\n".to_owned() };
+            return exit::print(text.as_bytes());
+        }
+        if waited >= WAIT {
+            let names: Vec<String> = status
+                .workers
+                .iter()
+                .filter(|worker| worker.partitions > 0)
+                .map(|worker| format!("{} ({})", worker.id, crawler::clean::clean(&worker.name)))
+                .collect();
+            let what = format!(
+                "these workers haven't ended after {}: {}; they ask no host once they see the database, and not after their lease",
+                crawler::units::format_duration(WAIT),
+                names.join(", ")
+            );
+            return Err(Stop::new(exit::UNEXPECTED, what).into());
+        }
+        std::thread::sleep(LOOK);
+        waited += LOOK;
+    }
+}
+
+fn making() -> anyhow::Error {
+    let what = "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again";
+    Stop::new(exit::USAGE, what).into()
+}
+
+fn resume(database: &Address, console: Console) -> anyhow::Result<i32> {
+    let before = cluster::set_state(database, State::Running).map_err(|error| database_error(&error))?;
+    if before == State::Making {
+        return Err(making());
+    }
+    let text = if console.json {
+        format!("{}\n", json!({"v": 1, "event": "cluster_resume", "before": before.as_str()}))
+    } else {
+        "workers may continue the crawl: crawl worker --cluster DATABASE --out DIR\n".to_owned()
+    };
+    exit::print(text.as_bytes())
+}

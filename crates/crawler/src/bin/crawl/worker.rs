@@ -1,0 +1,152 @@
+//! `crawl worker`: crawls parts of a crawl on many machines.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use crawler::causes::with_causes;
+use crawler::cluster::{self, Address, Ended, Figures, WorkError, WorkerOptions};
+use crawler::crawl_dir::CrawlDir;
+use crawler::engine::Stop as Request;
+use crawler::quantity::{count, size};
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::cluster::{address, database_error};
+use crate::exit::{self, Stop};
+use crate::run::PROGRAM;
+use crate::terminal::Console;
+
+/// Calls of `tell`, one a second, from one line of progress to the next.
+const EVERY: u32 = 10;
+
+/// Options of `worker`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Settings and seeds are those of `crawl cluster init`; --concurrency holds for each worker. Ends when
+the crawl is complete or stopped. Ctrl-C finishes the requests in flight and gives the worker's part
+of the crawl to the others; a second one aborts them.
+
+Example:
+  crawl worker --cluster postgres://crawl@db.example.org/study --out worker-data")]
+pub(crate) struct WorkerArgs {
+    /// URL of the crawl's database; a password can be in the variable PGPASSWORD
+    #[arg(long, value_name = "DATABASE", value_parser = address)]
+    cluster: Address,
+    /// Directory for the archive and the log of this worker; one worker at a time uses it
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Name of this worker in `crawl cluster status` [default: the machine's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
+    let dir =
+        CrawlDir::of_worker(&args.out).map_err(|error| crate::crawling::with_exit_code(&error.into()))?;
+    let log = dir.log().map_err(|error| crate::crawling::with_exit_code(&error.into()))?;
+    crate::logging::start(console, Some(log));
+    let (ask, asked) = watch::channel(Request::No);
+    let signals = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    signals.block_on(async { listen(ask, console) })?;
+    let name = args.name.clone().unwrap_or_else(machine);
+    let options = WorkerOptions { address: args.cluster.clone(), name, program: PROGRAM.to_owned() };
+    let mut calls = 0;
+    let mut last = Figures::default();
+    let mut tell = |figures: Figures| {
+        if calls % EVERY == 0 && !console.quiet {
+            console.note(&progress(&figures));
+        }
+        calls += 1;
+        last = figures;
+    };
+    let ended = cluster::work(&options, &dir, &asked, &mut tell);
+    signals.shutdown_background();
+    let ended = ended.map_err(|error| with_exit_code(&error))?;
+    let (code, words) = match ended {
+        Ended::Complete => complete(&args.cluster)?,
+        Ended::CrawlStopped => (exit::INTERRUPTED, "the crawl was stopped"),
+        Ended::Stopped => (exit::INTERRUPTED, "this worker was stopped"),
+        Ended::Forced => (exit::FORCED, "this worker was stopped at once"),
+    };
+    let text = if console.json {
+        let totals = last.totals;
+        format!(
+            "{}\n",
+            json!({"v": 1, "event": "summary", "end": words, "exit_code": code, "totals": totals})
+        )
+    } else {
+        format!("{words}; show the crawl with: crawl cluster status DATABASE\n")
+    };
+    exit::print(text.as_bytes())?;
+    Ok(code)
+}
+
+/// The end of a crawl of which nothing remains to be done.
+fn complete(database: &Address) -> anyhow::Result<(i32, &'static str)> {
+    let status = cluster::status(database).map_err(|error| database_error(&error))?;
+    Ok(if status.totals.pages == 0 {
+        (exit::NO_SEED, "no seed could be crawled")
+    } else if status.queued > 0 {
+        (
+            exit::REMAINING,
+            "the crawl has ended, with URLs that remain; `crawl cluster resume DATABASE` continues it",
+        )
+    } else {
+        (exit::COMPLETE, "the crawl is complete")
+    })
+}
+
+fn progress(figures: &Figures) -> String {
+    let Figures { worker, partitions, queued, in_flight, totals, may_ask } = figures;
+    let waits = if *may_ask { "" } else { "; waits for the database, and asks no host meanwhile" };
+    format!(
+        "worker {worker}: {}, {}, {queued} queued, {in_flight} in flight, {}{waits}",
+        count(*partitions, "partition"),
+        count(totals.pages, "page"),
+        size(totals.bytes)
+    )
+}
+
+/// The name of this machine.
+fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "worker".to_owned() } else { name.trim().to_owned() }
+}
+
+/// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
+fn listen(ask: watch::Sender<Request>, console: Console) -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::spawn(async move {
+        for (request, words) in [
+            (Request::Drain, "finishing the requests in flight; send the signal again to stop at once"),
+            (Request::Now, "stopping at once"),
+        ] {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            console.note(words);
+            ask.send_replace(request);
+        }
+        // The channel stays open until the runtime ends.
+        std::future::pending::<()>().await;
+    });
+    Ok(())
+}
+
+fn with_exit_code(error: &WorkError) -> anyhow::Error {
+    let code = match error {
+        WorkError::Cluster(error) => return database_error(error),
+        WorkError::Prepare(error) => return crate::crawling::with_exit_code(error),
+        WorkError::Version { .. }
+        | WorkError::Making
+        | WorkError::CrawlStopped
+        | WorkError::OtherCrawl(_) => exit::USAGE,
+        WorkError::Settings(_) | WorkError::Config(_) => exit::CONFIG,
+        WorkError::Warc(_) | WorkError::Commit(_) | WorkError::Store(_) => exit::STORAGE,
+        _ => exit::UNEXPECTED,
+    };
+    Stop::new(code, with_causes(error)).into()
+}

@@ -1,0 +1,188 @@
+//! Makes a new crawl in an empty database: tables, settings, and the seeds in the partitions of their hosts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::schema::{self, MAKER};
+use super::{Address, Claim, ClusterError, Database, PgStore, Plan, Terms};
+use crate::causes::with_causes;
+use crate::commit::CommitError;
+use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
+use crate::format::{FORMAT, new_key};
+use crate::job::{JobError, Prepared, QueuedSeeds, queue_seeds};
+use crate::post;
+use crate::scope::Scope;
+use crate::seeds::{BadLine, SeedList};
+use crate::store::{Store as _, Tree, Write};
+use crate::url::{CrawlUrl, FingerprintKey};
+
+/// Partitions that are filled at the same time; their commits go together.
+const THREADS: u32 = 16;
+
+/// How long the database may be out of reach.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A crawl that is to be made.
+#[derive(Debug)]
+pub struct NewCrawl<'a> {
+    /// Settings of the crawl.
+    pub settings: Settings,
+    /// Seeds.
+    pub list: &'a SeedList,
+    /// Program and version, as `crawl.toml` has it.
+    pub program: &'a str,
+    /// Lease and partitions.
+    pub terms: Terms,
+    /// Accepts a database whose commits no standby server confirms.
+    pub single_server: bool,
+}
+
+/// Why a crawl wasn't made. The database is as it was before, where it could be reached.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InitError {
+    /// The database.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The seeds can't be stored.
+    #[error("the seeds can't be stored in the cluster's database")]
+    Seeds(#[source] CommitError),
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] JobError),
+    /// The settings.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The settings can't be written as TOML.
+    #[error("the settings can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+    /// A setting that only a crawl on one machine keeps.
+    #[error("{0} isn't supported by a cluster: each worker would keep it for itself")]
+    Unsupported(&'static str),
+    /// The number of partitions.
+    #[error("a crawl has between 1 and 4096 partitions")]
+    Partitions,
+    /// The lease.
+    #[error("a lease lasts between 2 s and 10 min")]
+    Lease,
+}
+
+/// The first setting that only a crawl on one machine keeps.
+fn unsupported(settings: &Settings) -> Option<&'static str> {
+    let Settings { limits, pace, warc, .. } = settings;
+    [
+        ("--max-pages (limits.max_pages)", limits.max_pages.is_some()),
+        ("--max-bytes (limits.max_bytes)", limits.max_bytes.is_some()),
+        ("--max-time (limits.max_time)", limits.max_time.is_some()),
+        ("--max-rate (pace.max_rate)", pace.max_rate.is_some()),
+        ("--max-bandwidth (pace.max_bandwidth)", pace.max_bandwidth.is_some()),
+        ("--per-ip (pace.per_ip)", pace.per_ip),
+        ("--warc-dedup (warc.dedup)", warc.dedup != WarcDedup::Off),
+    ]
+    .into_iter()
+    .find_map(|(name, is_set)| is_set.then_some(name))
+}
+
+/// Makes a crawl, and says what became of its seeds. Everything that can be wrong with the settings is found before anything is made; a
+/// failure later on removes what was made.
+pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<QueuedSeeds, InitError> {
+    let NewCrawl { mut settings, list, program, terms, single_server } = new;
+    if let Some(name) = unsupported(&settings) {
+        return Err(InitError::Unsupported(name));
+    }
+    if !(1..=4096).contains(&terms.partitions) {
+        return Err(InitError::Partitions);
+    }
+    if terms.lease < super::state::LEASES.0 || terms.lease > super::state::LEASES.1 {
+        return Err(InitError::Lease);
+    }
+    // A worker keeps none.
+    settings.index.enabled = false;
+    let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
+    let prepared = Prepared::new(&settings, &seeds)?;
+    let record = Record::new(program, now, list);
+    let key = new_key();
+    let plan =
+        Plan { program: program.to_owned(), key: key.0, settings: config::to_toml(&settings, &record)? };
+    super::make_tables(address, terms, &plan, single_server)?;
+    let filled = fill(address, &settings, &prepared.scope, &record, key, terms.partitions, now);
+    let finished = filled.and_then(|seeds| {
+        super::free_partitions(address)?;
+        Ok(seeds)
+    });
+    if finished.is_err()
+        && let Err(error) = super::database::runtime()?.block_on(schema::undo(address))
+    {
+        tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(&error));
+    }
+    finished
+}
+
+/// Stores in each partition what its owners read first, with the seeds of its hosts.
+fn fill(
+    address: &Address,
+    settings: &Settings,
+    scope: &Scope,
+    record: &Record,
+    key: FingerprintKey,
+    partitions: u32,
+    now: Timestamp,
+) -> Result<QueuedSeeds, InitError> {
+    let mut seeds: Vec<Vec<CrawlUrl>> = (0..partitions).map(|_| Vec::new()).collect();
+    for url in record.seed_urls()? {
+        if let Some(seeds) = seeds.get_mut(post::partition(url.host(), partitions) as usize) {
+            seeds.push(url);
+        }
+    }
+    let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
+    let crawl_id = uuid::Uuid::new_v4().to_string();
+    let next = AtomicU32::new(0);
+    let fill_some = || -> Result<QueuedSeeds, InitError> {
+        let mut all = QueuedSeeds::default();
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            let Some(seeds) = seeds.get(part as usize) else { return Ok(all) };
+            let unusable: &[BadLine] = if part == 0 { &record.unusable } else { &[] };
+            let own = Record {
+                seeds: seeds.iter().map(CrawlUrl::to_string).collect(),
+                unusable: unusable.to_vec(),
+                unusable_seeds: if part == 0 { record.unusable_seeds } else { 0 },
+                ..record.clone()
+            };
+            let claim =
+                Claim { part: i32::try_from(part).unwrap_or(i32::MAX), owner: MAKER, fence: 1, commits: 0 };
+            let store = Arc::new(PgStore::new(Arc::clone(&database), claim));
+            let about = vec![
+                Write::put(Tree::Meta, "format", FORMAT.to_string()),
+                Write::put(Tree::Meta, "crawl_id", crawl_id.clone()),
+                Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+                Write::put(Tree::Meta, "started", now.to_string()),
+                Write::put(Tree::Meta, "partition", format!("{part} of {partitions}")),
+                Write::put(Tree::Meta, "settings", config::to_toml(settings, &own)?),
+            ];
+            store.commit(about).map_err(|error| InitError::Seeds(error.into()))?;
+            if !seeds.is_empty() || !unusable.is_empty() {
+                let queued =
+                    queue_seeds(&store, scope, seeds, unusable, key, now).map_err(InitError::Seeds)?;
+                all.queued += queued.queued;
+                all.repeated += queued.repeated;
+                all.refused += queued.refused;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS.min(partitions)).map(|_| scope.spawn(fill_some)).collect();
+        let mut all = QueuedSeeds::default();
+        for thread in threads {
+            // A panic was reported where it happened.
+            let some = thread.join().unwrap_or(Err(InitError::Settings(JobError::Panicked)))?;
+            all.queued += some.queued;
+            all.repeated += some.repeated;
+            all.refused += some.refused;
+        }
+        Ok(all)
+    })
+}

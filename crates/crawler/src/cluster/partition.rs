@@ -1,0 +1,118 @@
+//! The crawl of one partition: an engine over its store, until its owner ends or gives it back.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+
+use super::{Claim, Network, PgStore};
+use crate::clock::Clock;
+use crate::commit::{CommitError, Committer, Totals};
+use crate::config::Settings;
+use crate::deadline::Deadline;
+use crate::engine::{Engine, EngineSettings, Post, Standing, Stop, Stored, Summary};
+use crate::event::CrawlEvent;
+use crate::fetch::HttpFetch;
+use crate::job::{self, consent_cache, engine_settings, robots_cache};
+use crate::origin_cache::OriginCache;
+use crate::pauses::PauseLog;
+use crate::post::Place;
+use crate::record::RunSettings;
+use crate::scope::Scope;
+use crate::url::FingerprintKey;
+use crate::visit::{PageRules, VisitContext};
+
+/// What all partitions of a worker share.
+pub(super) struct Shared {
+    pub(super) settings: Settings,
+    pub(super) scope: Scope,
+    pub(super) pages: Arc<PageRules>,
+    /// Hosts that the seeds name, by partition.
+    pub(super) seed_hosts: HashMap<u32, HashSet<Box<str>>>,
+    pub(super) run: (RunSettings, String),
+    pub(super) key: FingerprintKey,
+    pub(super) network: Network<HttpFetch>,
+    pub(super) pauses: Arc<PauseLog>,
+    pub(super) deadline: Deadline,
+    /// The directory of the archive.
+    pub(super) warc: PathBuf,
+    pub(super) started: Timestamp,
+    pub(super) partitions: u32,
+}
+
+/// The name of a partition's archive files, of one owner.
+pub(super) fn series(claim: Claim) -> String {
+    format!("w{}p{:03}f{}", claim.owner, claim.part, claim.fence)
+}
+
+type Letters = UnboundedReceiver<Vec<Stored>>;
+
+/// Crawls a partition until no more letters come and nothing remains, or until `stop` says so.
+pub(super) async fn crawl(
+    shared: Arc<Shared>,
+    store: Arc<PgStore>,
+    standing: Arc<Standing>,
+    letters: Letters,
+    stop: watch::Receiver<Stop>,
+    totals: Arc<Mutex<Totals>>,
+) -> Result<Summary, CommitError> {
+    let runtime = Handle::current();
+    // Reads what the partition has: the database may take its time.
+    let opening = tokio::task::spawn_blocking(move || {
+        let _in_runtime = runtime.enter();
+        open(&shared, &store, standing, letters, totals)
+    });
+    let opened = opening.await.map_err(|_| CommitError::Store(crate::store::StoreError::Stopped))?;
+    opened?.run(stop).await
+}
+
+fn open(
+    shared: &Shared,
+    store: &Arc<PgStore>,
+    standing: Arc<Standing>,
+    letters: Letters,
+    totals: Arc<Mutex<Totals>>,
+) -> Result<Engine<Network<HttpFetch>, PgStore>, CommitError> {
+    let Shared { settings, key, .. } = shared;
+    let (claim, clock) = (store.claim(), Clock::system());
+    let part = u32::try_from(claim.part).unwrap_or_default();
+    let mut committer = Committer::open(Arc::clone(store), None)?;
+    if settings.warc.enabled {
+        let name = format!("partition {part} of {}", shared.partitions);
+        let info = job::warc_info(settings, &shared.run.0, name, shared.started);
+        let (size, series) = (settings.warc.max_file_size, series(claim));
+        committer = committer.archiving_series(&shared.warc, &info, size, &series)?;
+    }
+    // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.
+    let bytes = settings.limits.origin_cache / u64::from(shared.partitions.clamp(1, 256));
+    let caches = Arc::new(OriginCache::new(bytes));
+    let context = Arc::new(VisitContext {
+        fetch: shared.network.clone(),
+        caches: Arc::clone(&caches),
+        robots: robots_cache(settings, Arc::clone(store), &caches).with_clock(clock),
+        consent: consent_cache(settings, Arc::clone(store), &caches),
+        revisiting: None,
+        pages: Arc::clone(&shared.pages),
+        clock,
+        seed_hosts: shared.seed_hosts.get(&part).cloned().unwrap_or_default(),
+        max_crawl_delay: settings.pace.max_crawl_delay,
+    });
+    let engine = EngineSettings { run: Some(shared.run.clone()), ..engine_settings(settings, *key) };
+    let listener = move |event| {
+        if let CrawlEvent::Committed(now) = event {
+            *totals.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = now;
+        }
+    };
+    let scope = shared.scope.clone();
+    let mut engine = Engine::open(engine, context, store, scope, committer, Box::new(listener))?;
+    let place = Place { part, of: shared.partitions };
+    let fence = u64::try_from(claim.fence).unwrap_or_default();
+    engine.take_post(Post::new(place, fence, letters, standing));
+    engine.keep_to(shared.deadline.clone());
+    engine.take_up_pauses(Arc::clone(&shared.pauses))?;
+    Ok(engine)
+}

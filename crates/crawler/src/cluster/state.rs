@@ -1,0 +1,198 @@
+//! What the database says of the whole crawl: its state, its workers, its figures.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::connection::Connection;
+use super::database::runtime;
+use super::schema::{self, MAIL_TREE, Plan, Terms};
+use super::{Address, ClusterError};
+use crate::clock;
+use crate::commit::Totals;
+
+/// What the workers of a crawl are to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The crawl is being made, or its making was interrupted.
+    Making,
+    /// Crawl.
+    Running,
+    /// Finish what is in flight, and end.
+    Stopped,
+    /// Nothing remains to be done.
+    Complete,
+}
+
+impl State {
+    /// Its name in the database and in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Making => "making",
+            Self::Running => "running",
+            Self::Stopped => "stopped",
+            Self::Complete => "complete",
+        }
+    }
+
+    pub(super) fn of(name: &str) -> Option<Self> {
+        [Self::Making, Self::Running, Self::Stopped, Self::Complete]
+            .into_iter()
+            .find(|state| state.as_str() == name)
+    }
+}
+
+/// A worker that lives, as far as the others know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerStatus {
+    /// Its number.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// Partitions that it owns.
+    pub partitions: u64,
+    /// URLs queued in them.
+    pub queued: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+}
+
+/// What the database says of the whole crawl.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// What the workers are to do.
+    pub state: State,
+    /// Program and version that made it.
+    pub program: String,
+    /// When it was made.
+    pub started: Timestamp,
+    /// Lease and partitions.
+    pub terms: Terms,
+    /// Partitions that nobody owns.
+    pub free: u64,
+    /// URLs queued, as the owners of the partitions said last.
+    pub queued: u64,
+    /// Letters between partitions that aren't dealt with.
+    pub letters: u64,
+    /// What the crawl counted.
+    pub totals: Totals,
+    /// Its workers.
+    pub workers: Vec<WorkerStatus>,
+}
+
+const CRAWL: &str = "
+select state, program, (extract(epoch from started) * 1000000)::bigint,
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint, fingerprint_key, settings
+from crawl";
+
+/// What a worker begins with.
+pub(super) struct Begun {
+    pub(super) state: State,
+    pub(super) plan: Plan,
+    pub(super) started: Timestamp,
+    pub(super) terms: Terms,
+}
+
+/// Makes the tables of a crawl that nobody has seeded: all partitions belong to owner 0 under fence 1. [`init`](super::init()) does the rest.
+pub fn make_tables(
+    address: &Address,
+    terms: Terms,
+    plan: &Plan,
+    single_server: bool,
+) -> Result<(), ClusterError> {
+    runtime()?.block_on(schema::create(address, terms, plan, single_server))
+}
+
+/// Ends the making of a crawl: workers may take its partitions.
+pub fn free_partitions(address: &Address) -> Result<(), ClusterError> {
+    runtime()?.block_on(schema::finish(address))
+}
+
+/// Reads what a worker begins with. The process follows the database's time of day from then on.
+pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
+    runtime()?.block_on(async {
+        let (mut connection, terms) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("read the crawl's settings", address, error);
+        // Twice: the first answer waits for the statement to be prepared.
+        connection.query(CRAWL, &[]).await.map_err(failed)?;
+        let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
+        let answered = clock::since_boot().ok_or(ClusterError::NoClock)?;
+        let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
+        let damaged =
+            |what: &str| ClusterError::Damaged { address: address.to_string(), what: what.to_owned() };
+        let time = |at| Timestamp::from_microsecond(row.get(at)).map_err(|_| damaged("its time"));
+        clock::follow(time(3)?, answered);
+        let key =
+            <[u8; 32]>::try_from(row.get::<_, Vec<u8>>(4)).map_err(|_| damaged("its fingerprint key"))?;
+        let plan = Plan { program: row.get(1), key, settings: row.get(5) };
+        let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
+        Ok(Begun { state, plan, started: time(2)?, terms })
+    })
+}
+
+/// Sets what the workers are to do, unless the crawl is still being made. Returns the state before.
+pub fn set_state(address: &Address, state: State) -> Result<State, ClusterError> {
+    runtime()?.block_on(async {
+        let (mut connection, _) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("change the crawl's state", address, error);
+        let sql = "update crawl set state = case when before.state = 'making' then 'making' else $1 end from crawl before returning before.state";
+        let rows = connection.query(sql, &[&state.as_str()]).await.map_err(failed)?;
+        let before = rows.first().and_then(|row| State::of(row.get(0)));
+        before.ok_or_else(|| ClusterError::Missing { address: address.to_string() })
+    })
+}
+
+/// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
+pub fn status(address: &Address) -> Result<Status, ClusterError> {
+    runtime()?.block_on(read_status(address))
+}
+
+async fn read_status(address: &Address) -> Result<Status, ClusterError> {
+    let (mut connection, terms) = schema::open(address).await?;
+    let failed = |error| ClusterError::server("read the crawl's state", address, error);
+    let damaged = |what: &str| ClusterError::Damaged { address: address.to_string(), what: what.to_owned() };
+    let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
+    let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
+    let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
+    let started = Timestamp::from_microsecond(row.get(2)).map_err(|_| damaged("its time"))?;
+    let program: String = row.get(1);
+    let mut workers: BTreeMap<i64, WorkerStatus> = BTreeMap::new();
+    for row in connection.query("select id, name from worker where alive", &[]).await.map_err(failed)? {
+        let (id, name) = (row.get(0), row.get(1));
+        workers.insert(id, WorkerStatus { id, name, partitions: 0, queued: 0, in_flight: 0 });
+    }
+    let sql = "
+select part.owner, count(*), coalesce(sum(queued), 0)::bigint,
+    coalesce(sum(in_flight) filter (where standing.fence = part.fence), 0)::bigint
+from standing right join part on standing.part = part.id group by part.owner";
+    let number = |row: &tokio_postgres::Row, at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
+    let (mut free, mut queued) = (0, 0);
+    for row in connection.query(sql, &[]).await.map_err(failed)? {
+        queued += number(&row, 2);
+        match row.get::<_, Option<i64>>(0).and_then(|owner| workers.get_mut(&owner)) {
+            Some(worker) => {
+                (worker.partitions, worker.queued) = (number(&row, 1), number(&row, 2));
+                worker.in_flight = number(&row, 3);
+            }
+            None => free += number(&row, 1),
+        }
+    }
+    let letters = letters(&mut connection).await.map_err(failed)?;
+    let sql = "select value from kv where tree = 0 and key = 'totals'";
+    let mut totals = Totals::default();
+    for row in connection.query(sql, &[]).await.map_err(failed)? {
+        let value: Vec<u8> = row.get(0);
+        totals.add(&serde_json::from_slice(&value).map_err(|error| damaged(&error.to_string()))?);
+    }
+    let workers = workers.into_values().collect();
+    Ok(Status { state, program, started, terms, free, queued, letters, totals, workers })
+}
+
+async fn letters(connection: &mut Connection) -> Result<u64, tokio_postgres::Error> {
+    let rows = connection.query("select count(*) from kv where tree = $1", &[&MAIL_TREE]).await?;
+    Ok(rows.first().map_or(0, |row| u64::try_from(row.get::<_, i64>(0)).unwrap_or_default()))
+}
+
+/// The shortest and the longest lease that make sense: a beat is a tenth of it.
+pub(super) const LEASES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(10));

@@ -1,0 +1,456 @@
+//! A worker: it takes partitions, crawls each, and gives them back.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::mail::{self, Carrier};
+use super::partition::{self, Shared};
+use super::state::{self, Begun, State};
+use super::{Address, Claim, ClusterError, Database, Member, Network, Order, PgStore};
+use crate::causes::with_causes;
+use crate::clock::Clock;
+use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
+use crate::config::{self, ConfigError, Settings};
+use crate::crawl_dir::CrawlDir;
+use crate::engine::{Standing, Stop, Summary};
+use crate::job::{JobError, Prepared, page_rules};
+use crate::pauses::PauseLog;
+use crate::post;
+use crate::store::{Store as _, StoreError, Tree};
+use crate::url::FingerprintKey;
+use crate::visit::PageRules;
+use crate::warc;
+
+/// How long the database may be out of reach before a worker gives up. It asks no host meanwhile.
+const PATIENCE: Duration = Duration::from_hours(1);
+
+/// How often letters are looked for, and how often it is said how far the partitions are.
+const LETTERS: Duration = Duration::from_millis(200);
+const REPORT: Duration = Duration::from_secs(1);
+
+/// Name of the file in a worker's directory that says which crawl it is of.
+const CRAWL_FILE: &str = "cluster-crawl";
+
+/// How long requests and commits in flight may take when a worker has to end at once.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Threads that crawl: they wait for the database.
+const THREADS: usize = 16;
+
+/// What a worker is started with.
+#[derive(Debug, Clone)]
+pub struct WorkerOptions {
+    /// The crawl's database.
+    pub address: Address,
+    /// A name for people.
+    pub name: String,
+    /// Program and version: the crawl must have been made by the same.
+    pub program: String,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The crawl is complete.
+    Complete,
+    /// The whole crawl was stopped, by `crawl cluster stop`.
+    CrawlStopped,
+    /// This worker was asked to end; the others go on.
+    Stopped,
+    /// This worker was asked to end at once.
+    Forced,
+}
+
+/// What a worker does, for people.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures {
+    /// Its number; another one after the others took it for dead.
+    pub worker: i64,
+    /// Partitions that it crawls.
+    pub partitions: u64,
+    /// URLs queued in them.
+    pub queued: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// What was counted in these partitions, by this worker and those before.
+    pub totals: Totals,
+    /// Whether it may ask hosts now; not while the database is out of reach.
+    pub may_ask: bool,
+}
+
+/// Why a worker can't work, or failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkError {
+    /// The database.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The crawl is of another version.
+    #[error(
+        "the crawl was made by `{theirs}`, and this is `{ours}`: all workers of a crawl need the same version"
+    )]
+    Version {
+        /// The program that made the crawl.
+        theirs: String,
+        /// This one.
+        ours: String,
+    },
+    /// The crawl isn't whole.
+    #[error(
+        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
+    )]
+    Making,
+    /// The crawl is stopped.
+    #[error("the crawl is stopped; `crawl cluster resume URL` continues it")]
+    CrawlStopped,
+    /// The worker's directory has files of another crawl.
+    #[error("{} has the archive of another crawl; give this worker another directory", .0.display())]
+    OtherCrawl(PathBuf),
+    /// The settings in the database.
+    #[error("the crawl's settings in the database can't be read")]
+    Settings(#[source] toml::de::Error),
+    /// The seeds in the database.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The settings.
+    #[error(transparent)]
+    Prepare(#[from] JobError),
+    /// The archive in the worker's directory.
+    #[error("the archive can't be written")]
+    Warc(#[from] warc::Error),
+    /// The database, or the worker's disk.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system.
+    #[error("no threads can be started")]
+    Threads(#[source] std::io::Error),
+}
+
+/// How a membership ended.
+enum Session {
+    Ended(Ended),
+    /// The others took this worker for dead: its partitions are theirs.
+    Gone,
+}
+
+/// Works on a crawl until it is complete or stopped, or `stop` says so. `tell` is called about once a second. `dir` is for the archive and
+/// the pauses that sites ask for.
+pub fn work(
+    options: &WorkerOptions,
+    dir: &CrawlDir,
+    stop: &watch::Receiver<Stop>,
+    tell: &mut dyn FnMut(Figures),
+) -> Result<Ended, WorkError> {
+    // Two runtimes: the threads that make requests never wait for the database.
+    let runtime = |threads, name: &str| {
+        Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()
+    };
+    let network = runtime(2, "network").map_err(WorkError::Threads)?;
+    let crawling = runtime(THREADS, "crawl").map_err(WorkError::Threads)?;
+    let ended = loop {
+        let worked = session(options, dir, (&crawling, &network), stop, tell);
+        match worked {
+            Ok(Session::Ended(ended)) => break Ok(ended),
+            Ok(Session::Gone) => {
+                tracing::warn!("the others took this worker for dead; it joins again");
+            }
+            Err(error) => break Err(error),
+        }
+    };
+    // What still runs holds nothing that has to be saved.
+    network.shutdown_background();
+    crawling.shutdown_background();
+    ended
+}
+
+/// Works until the crawl or the worker ends, or until the others take it for dead.
+fn session(
+    options: &WorkerOptions,
+    dir: &CrawlDir,
+    (crawling, network): (&Runtime, &Runtime),
+    stop: &watch::Receiver<Stop>,
+    tell: &mut dyn FnMut(Figures),
+) -> Result<Session, WorkError> {
+    let Begun { state, plan, started, terms } = state::begin(&options.address)?;
+    match state {
+        State::Making => return Err(WorkError::Making),
+        State::Stopped => return Err(WorkError::CrawlStopped),
+        State::Complete => return Ok(Session::Ended(Ended::Complete)),
+        State::Running => {}
+    }
+    if plan.program != options.program {
+        return Err(WorkError::Version { theirs: plan.program, ours: options.program.clone() });
+    }
+    let (settings, record) = config::read_record_text(&plan.settings).map_err(WorkError::Settings)?;
+    let settings = Settings { out: dir.root().to_owned(), ..settings };
+    let seeds = record.seed_urls()?;
+    let prepared = Prepared::new(&settings, &seeds)?;
+    let pauses = Arc::new(PauseLog::open(dir.root(), Clock::system())?);
+    let (member, orders) = Member::join(options.address.clone(), &options.name)?;
+    let address = options.address.clone().of_worker(member.id());
+    let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
+    claim_dir(dir.root(), &plan.key)?;
+    cut_archive(&dir.warc(), &database)?;
+    let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
+    let mut seed_hosts: HashMap<u32, HashSet<Box<str>>> = HashMap::new();
+    for host in prepared.seed_hosts {
+        seed_hosts.entry(post::partition(&host, terms.partitions)).or_default().insert(host);
+    }
+    let key = FingerprintKey(plan.key);
+    // One for all partitions: it bounds the memory of what is read.
+    let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
+    let shared = Arc::new(Shared {
+        scope: prepared.scope,
+        pages: Arc::new(pages),
+        seed_hosts,
+        run: prepared.run,
+        key,
+        network: Network::new(fetch, network.handle().clone()),
+        pauses,
+        deadline: member.deadline(),
+        warc: dir.warc(),
+        started,
+        partitions: terms.partitions,
+        settings,
+    });
+    let mut owner = Owner {
+        shared,
+        database,
+        carrier: Carrier::new(Arc::new(address)),
+        member,
+        partitions: HashMap::new(),
+        boxes: HashMap::new(),
+        running: JoinSet::new(),
+        ending: None,
+        give_up_at: None,
+        failed: None,
+    };
+    let ended = crawling.block_on(owner.run(orders, stop.clone(), tell));
+    let Owner { member, database, failed, .. } = owner;
+    if matches!(ended, Session::Ended(Ended::Forced)) {
+        // A database that doesn't answer keeps nobody: what is committed is known there.
+        std::mem::forget(database);
+        member.leave();
+        return Ok(ended);
+    }
+    match (&ended, failed) {
+        (_, Some(error)) => {
+            member.leave();
+            Err(error)
+        }
+        (Session::Gone, None) => Ok(ended),
+        (Session::Ended(_), None) => {
+            member.leave();
+            Ok(ended)
+        }
+    }
+}
+
+/// Binds a worker's directory to its crawl: the archive of another one must not be taken for the tail of this one's.
+fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
+    let path = root.join(CRAWL_FILE);
+    let failed = |source| StoreError::Io { path: path.clone(), source };
+    // The key itself stays in the database.
+    let id = blake3::hash(key).to_hex();
+    match std::fs::read_to_string(&path) {
+        Ok(found) if found.trim() == id.as_str() => Ok(()),
+        Ok(_) => Err(WorkError::OtherCrawl(root.to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(std::fs::write(&path, format!("{id}\n")).map_err(failed)?)
+        }
+        Err(error) => Err(failed(error).into()),
+    }
+}
+
+/// Cuts the tails off the archive that earlier owners wrote here and didn't commit.
+fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
+    for series in warc::series_in(dir)? {
+        let Some(part) = series.split_once('p').and_then(|(_, rest)| rest.split_once('f')?.0.parse().ok())
+        else {
+            continue;
+        };
+        // Read only: the partition may be anybody's.
+        let claim = Claim { part, owner: 0, fence: 0, commits: 0 };
+        let store = PgStore::new(Arc::clone(database), claim);
+        let end = store.get(Tree::Meta, warc_end_key(&series).as_bytes())?;
+        let end = end.map(|end| read_warc_end(&end)).transpose()?;
+        warc::repair_series(dir, Some(&series), end.as_ref())?;
+    }
+    Ok(())
+}
+
+/// A partition that is crawled.
+struct Partition {
+    stop: watch::Sender<Stop>,
+    totals: Arc<Mutex<Totals>>,
+}
+
+/// A worker with its partitions.
+struct Owner {
+    shared: Arc<Shared>,
+    database: Arc<Database>,
+    carrier: Carrier,
+    member: Member,
+    partitions: HashMap<i32, Partition>,
+    boxes: HashMap<i32, mail::Box>,
+    running: JoinSet<(i32, Result<Summary, CommitError>)>,
+    /// How the session is to end, once nothing runs any more.
+    ending: Option<Session>,
+    /// When the worker ends whatever is still under way.
+    give_up_at: Option<tokio::time::Instant>,
+    failed: Option<WorkError>,
+}
+
+impl Owner {
+    #[expect(clippy::disallowed_methods, reason = "waits for letters, which nothing announces")]
+    async fn run(
+        &mut self,
+        mut orders: UnboundedReceiver<Order>,
+        mut stop: watch::Receiver<Stop>,
+        tell: &mut dyn FnMut(Figures),
+    ) -> Session {
+        let mut reported = crate::clock::instant();
+        self.heed(*stop.borrow_and_update());
+        loop {
+            let gives_up = self.give_up_at.is_some_and(|at| crate::clock::instant() >= at);
+            if (self.running.is_empty() || gives_up)
+                && let Some(ending) = self.ending.take()
+            {
+                return ending;
+            }
+            tokio::select! {
+                Some(order) = orders.recv() => self.obey(order),
+                Some(done) = self.running.join_next() => {
+                    // A panic in an engine is a bug of ours, and the partition is another worker's when this one is gone.
+                    match done {
+                        Ok((part, result)) => self.ended(part, result),
+                        Err(_) => self.fail(WorkError::Prepare(JobError::Panicked)),
+                    }
+                }
+                Ok(()) = stop.changed() => { let asked = *stop.borrow_and_update(); self.heed(asked); }
+                () = tokio::time::sleep(LETTERS) => {
+                    if let Err(error) = self.carrier.carry(&self.boxes).await {
+                        tracing::debug!("no letters could be read: {}", with_causes(&error));
+                    }
+                    if reported.elapsed() >= REPORT {
+                        reported = crate::clock::instant();
+                        match self.carrier.say(&self.boxes).await {
+                            Ok(Some(State::Complete)) => self.complete(),
+                            Ok(Some(State::Stopped)) => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
+                            Ok(_) => {}
+                            Err(error) => tracing::debug!("the database doesn't answer: {}", with_causes(&error)),
+                        }
+                        tell(self.figures());
+                    }
+                }
+            }
+        }
+    }
+
+    fn heed(&mut self, asked: Stop) {
+        match asked {
+            Stop::No => {}
+            Stop::Drain => self.end(Session::Ended(Ended::Stopped), Stop::Drain),
+            Stop::Now => {
+                self.ending = None;
+                self.give_up_at = Some(crate::clock::instant() + GRACE);
+                self.end(Session::Ended(Ended::Forced), Stop::Now);
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Take(claim) if self.ending.is_none() => self.take(claim),
+            // Leaving gives it back.
+            Order::Take(_) => {}
+            Order::GiveBack(part) => match self.partitions.get(&part) {
+                Some(partition) => drop(partition.stop.send_replace(Stop::Drain)),
+                None => self.member.give_back(part),
+            },
+            Order::Gone => {
+                self.ending = None;
+                self.end(Session::Gone, Stop::Now);
+            }
+        }
+    }
+
+    fn take(&mut self, claim: Claim) {
+        let store = Arc::new(PgStore::new(Arc::clone(&self.database), claim));
+        let standing = Arc::new(Standing::default());
+        let (letters, received) = unbounded_channel();
+        let (stop, stopped) = watch::channel(Stop::No);
+        let totals = Arc::new(Mutex::new(Totals::default()));
+        let part = claim.part;
+        self.boxes
+            .insert(part, mail::Box { store: Arc::clone(&store), standing: Arc::clone(&standing), letters });
+        self.partitions.insert(part, Partition { stop, totals: Arc::clone(&totals) });
+        let crawl = partition::crawl(Arc::clone(&self.shared), store, standing, received, stopped, totals);
+        self.running.spawn(async move { (part, crawl.await) });
+    }
+
+    /// A partition isn't crawled any more.
+    fn ended(&mut self, part: i32, result: Result<Summary, CommitError>) {
+        self.boxes.remove(&part);
+        self.partitions.remove(&part);
+        match result {
+            Ok(_) if self.ending.is_none() => self.member.give_back(part),
+            Ok(_) => {}
+            Err(CommitError::Store(StoreError::Fenced { .. })) => {
+                tracing::warn!(part, "the partition belongs to another worker now");
+                self.member.give_back(part);
+            }
+            Err(_) if matches!(self.ending, Some(Session::Gone)) => {}
+            Err(error) => self.fail(error.into()),
+        }
+    }
+
+    fn fail(&mut self, error: WorkError) {
+        self.failed.get_or_insert(error);
+        self.end(Session::Ended(Ended::Stopped), Stop::Drain);
+    }
+
+    /// Ends all partitions. The first reason counts.
+    fn end(&mut self, why: Session, how: Stop) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.ending = Some(why);
+        for partition in self.partitions.values() {
+            partition.stop.send_replace(how);
+        }
+    }
+
+    /// Nothing remains: the engines end by themselves when no more letters come.
+    fn complete(&mut self) {
+        if self.ending.is_none() {
+            self.ending = Some(Session::Ended(Ended::Complete));
+            self.boxes.clear();
+        }
+    }
+
+    fn figures(&self) -> Figures {
+        let mut totals = Totals::default();
+        for partition in self.partitions.values() {
+            totals.add(&partition.totals.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        Figures {
+            worker: self.member.id(),
+            partitions: self.partitions.len() as u64,
+            queued: self.boxes.values().map(|of| of.standing.queued()).sum(),
+            in_flight: self.boxes.values().map(|of| of.standing.in_flight()).sum(),
+            totals,
+            may_ask: self.member.deadline().remaining().is_some(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Some sites on loopback that know how they want to be asked: one request at a time, and a gap after each.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use crate::server::wait;
+
+/// Sites, and pages of each beside the front page.
+const SITES: usize = 10;
+const PAGES: usize = 12;
+
+/// The least time between the end of an answer and the next request.
+pub(crate) const GAP: Duration = Duration::from_millis(300);
+
+/// How long an answer takes.
+const ANSWER: Duration = Duration::from_millis(30);
+
+/// What the sites saw.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// How often each page was asked for.
+    pub(crate) pages: BTreeMap<String, u32>,
+    /// Requests while another one was under way.
+    pub(crate) overlaps: Vec<String>,
+    /// Requests before the gap was over, with the time since the last answer.
+    pub(crate) short: Vec<(String, Duration)>,
+    hosts: HashMap<String, (u32, Option<Instant>)>,
+}
+
+/// The sites.
+pub(crate) struct Judge {
+    port: u16,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// The paths that a page names on its own host, and the URLs on others.
+fn links(site: usize, page: usize) -> Vec<(usize, String)> {
+    let own = [page * 2 + 1, page * 2 + 2].into_iter().filter(|next| *next < PAGES);
+    let mut links: Vec<_> = own.map(|next| (site, format!("/p{next}"))).collect();
+    links.push(((site + page + 1) % SITES, format!("/p{page}")));
+    links.push(((site * 7 + page) % SITES, "/".to_owned()));
+    links
+}
+
+fn page(path: &str) -> Option<usize> {
+    if path == "/" {
+        return Some(0);
+    }
+    path.strip_prefix("/p")?.parse().ok().filter(|page| *page < PAGES)
+}
+
+impl Judge {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let judging = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let seen = Arc::clone(&judging);
+                // Ends with its connection.
+                drop(std::thread::spawn(move || serve(&client, &seen)));
+            }
+        });
+        Self { port, seen }
+    }
+
+    /// The option by which a crawler finds them all.
+    pub(crate) fn resolve(&self) -> String {
+        format!("*:127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap()
+    }
+
+    /// The number of requests for pages so far.
+    pub(crate) fn count(&self) -> u32 {
+        self.seen().pages.values().sum()
+    }
+
+    /// What a crawl from [`SEED`] has to find.
+    pub(crate) fn truth() -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut next = vec![(0, "/".to_owned())];
+        while let Some((site, path)) = next.pop() {
+            if found.insert(format!("s{site}.test{path}")) {
+                next.extend(links(site, page(&path).unwrap()));
+            }
+        }
+        found
+    }
+}
+
+/// The one seed.
+pub(crate) const SEED: &str = "http://s0.test/";
+
+#[expect(clippy::disallowed_methods, reason = "a site's own clock")]
+fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
+    let mut received = BufReader::new(client).lines().map_while(Result::ok);
+    while let Some(first) = received.next() {
+        let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+        let head: Vec<String> = received.by_ref().take_while(|line| !line.is_empty()).collect();
+        let host =
+            head.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("host:").map(str::to_owned));
+        let Some(host) = host.map(|host| host.trim().to_owned()) else { return };
+        let url = format!("{host}{path}");
+        {
+            let mut seen = seen.lock().unwrap();
+            let (busy, last) = *seen.hosts.entry(host.clone()).or_default();
+            if busy > 0 {
+                seen.overlaps.push(url.clone());
+            }
+            if let Some(rested) = last.map(|last| last.elapsed())
+                && rested + Duration::from_millis(3) < GAP
+            {
+                seen.short.push((url.clone(), rested));
+            }
+            seen.hosts.insert(host.clone(), (busy + 1, last));
+            if path != "/robots.txt" {
+                *seen.pages.entry(url).or_default() += 1;
+            }
+        }
+        wait(ANSWER);
+        let (status, kind, body) = match (path.as_str(), page(&path)) {
+            ("/robots.txt", _) => ("200 OK", "text/plain", "User-agent: *\nDisallow: /private/\n".to_owned()),
+            (_, Some(number)) => {
+                let site = host.trim_start_matches('s').split('.').next().and_then(|site| site.parse().ok());
+                let links = links(site.unwrap_or_default(), number);
+                let links =
+                    links.iter().map(|(site, path)| format!("<a href=\"http://s{site}.test{path}\">x</a>"));
+                ("200 OK", "text/html", format!("<title>{host}{path}</title>{}", links.collect::<String>()))
+            }
+            _ => ("404 Not Found", "text/html", "no".to_owned()),
+        };
+        let length = body.len();
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
+        let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
+        let mut seen = seen.lock().unwrap();
+        if let Some(of) = seen.hosts.get_mut(&host) {
+            *of = (of.0 - 1, Some(Instant::now()));
+        }
+        drop(seen);
+        if sent.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `crawl cluster` and `crawl worker` as users run them, with sites that judge each request.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::judge::{GAP, Judge, SEED};
+use crate::server::{Server, until, wait};
+
+/// Of the crawls here.
+const LEASE: Duration = Duration::from_secs(3);
+
+fn crawl(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
+    command.args(args).env_remove("CRAWL_CONFIG");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    crawl(args).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Makes a crawl of the judge's sites.
+fn init(url: &str, judge: &Judge) {
+    let gap = format!("{}ms", GAP.as_millis());
+    let lease = format!("{}s", LEASE.as_secs());
+    let resolve = judge.resolve();
+    let made = run(&[
+        "cluster",
+        "init",
+        url,
+        SEED,
+        "--agent",
+        "SuperRobot/1.0",
+        "--delay",
+        &gap,
+        "--scope",
+        "any",
+        "--resolve",
+        &resolve,
+        "--lease",
+        &lease,
+        "--partitions",
+        "16",
+        "--single-server",
+    ]);
+    assert!(made.status.success(), "{}", text(&made));
+}
+
+/// A worker as a process.
+struct Worker(Child);
+
+impl Worker {
+    fn start(url: &str, dir: &Path, name: &str) -> Self {
+        let out = dir.join(name);
+        let mut command = crawl(&["worker", "--cluster", url, "--name", name, "--out"]);
+        let log = std::fs::File::create(dir.join(format!("{name}.log"))).unwrap();
+        Self(command.arg(out).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+    }
+
+    /// The exit code, once it has ended.
+    fn code(&mut self) -> Option<i32> {
+        let mut status = None;
+        for _ in 0..240 {
+            status = self.0.try_wait().unwrap();
+            if status.is_some() {
+                break;
+            }
+            wait(Duration::from_millis(500));
+        }
+        status.expect("the worker ends within 2 minutes").code()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ended = self.0.kill();
+        self.0.wait().unwrap();
+    }
+}
+
+fn status(url: &str) -> serde_json::Value {
+    let status = run(&["cluster", "status", url, "--json"]);
+    assert!(status.status.success(), "{}", text(&status));
+    serde_json::from_slice(&status.stdout).unwrap()
+}
+
+/// How many workers own partitions.
+fn at_work(url: &str) -> usize {
+    let status = status(url);
+    let workers = status["workers"].as_array().unwrap();
+    workers.iter().filter(|worker| worker["partitions"].as_u64() > Some(0)).count()
+}
+
+/// What the judge says of a crawl that is complete. `repeats` is how many requests for pages may have been made again.
+fn expect_polite_and_whole(judge: &Judge, repeats: u32) {
+    let seen = judge.seen();
+    assert!(seen.overlaps.is_empty(), "overlaps: {:?}", seen.overlaps);
+    assert!(seen.short.is_empty(), "short gaps: {:?}", seen.short);
+    let truth = Judge::truth();
+    let asked = seen.pages.keys().cloned().collect();
+    let missing: Vec<_> = truth.difference(&asked).collect();
+    assert!(missing.is_empty(), "never asked for: {missing:?}");
+    assert_eq!(asked.difference(&truth).count(), 0);
+    let again: u32 = seen.pages.values().map(|count| count - 1).sum();
+    assert!(again <= repeats, "{again} requests were made again: {:?}", seen.pages);
+}
+
+#[test]
+fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge);
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 2);
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
+    expect_polite_and_whole(&judge, 0);
+    let status = status(&url);
+    let pages = Judge::truth().len() as u64;
+    assert_eq!(
+        (status["state"].as_str(), status["totals"]["pages"].as_u64()),
+        (Some("complete"), Some(pages))
+    );
+    assert_eq!((status["queued"].as_u64(), status["letters"].as_u64()), (Some(0), Some(0)));
+    // Each body is in the archive of one of them, in a file that names its owner.
+    let mut responses = 0;
+    for name in ["one", "two"] {
+        let archive = dir.path().join(name).join("warc");
+        for file in std::fs::read_dir(&archive).unwrap().flatten() {
+            assert!(file.file_name().to_string_lossy().contains("-w"), "{file:?}");
+            let records = crawler::warc::Reader::open(&file.path()).unwrap();
+            let read = records.map(|record| record.unwrap());
+            responses += read.filter(|record| record.field("WARC-Type") == Some("response")).count() as u64;
+        }
+    }
+    assert!(responses >= pages, "{responses} responses of {pages} pages");
+    let late = run(&["worker", "--cluster", &url, "--out", &dir.path().join("late").display().to_string()]);
+    assert_eq!(late.status.code(), Some(0), "{}", text(&late));
+}
+
+#[test]
+fn a_crawl_is_stopped_and_resumed() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge);
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    until(|| judge.count() > 10);
+    let stopped = run(&["cluster", "stop", &url]);
+    assert!(stopped.status.success(), "{}", text(&stopped));
+    assert_eq!(worker.code(), Some(11));
+    let count = judge.count();
+    let refused = run(&["worker", "--cluster", &url, "--out", &dir.path().join("two").display().to_string()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused).contains("crawl cluster resume"), "{}", text(&refused));
+    assert_eq!(judge.count(), count);
+    assert!(run(&["cluster", "resume", &url]).status.success());
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    // Ctrl-C ends the worker alone.
+    until(|| judge.count() > count + 10);
+    worker.signal(Signal::INT);
+    assert_eq!(worker.code(), Some(11));
+    assert_eq!(status(&url)["state"].as_str(), Some("running"));
+    let mut worker = Worker::start(&url, dir.path(), "two");
+    assert_eq!(worker.code(), Some(0));
+    expect_polite_and_whole(&judge, 0);
+}
+
+/// One worker is suspended for two leases, one is killed, and the database is away for longer than a lease.
+#[test]
+fn no_host_is_asked_by_two_workers_whatever_fails() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge);
+    let [mut suspended, killed, mut lasting] =
+        ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3 && judge.count() > 10);
+    suspended.signal(Signal::STOP);
+    drop(killed);
+    wait(LEASE * 2);
+    suspended.signal(Signal::CONT);
+    until(|| at_work(&url) == 2);
+    server.kill();
+    let count = judge.count();
+    wait(LEASE * 2);
+    let meanwhile = judge.count();
+    wait(LEASE);
+    assert_eq!(judge.count(), meanwhile, "without a lease no host is asked ({count} at the outage)");
+    server.run();
+    assert_eq!([lasting.code(), suspended.code()], [Some(0), Some(0)]);
+    // In flight at each of the three faults.
+    expect_polite_and_whole(&judge, 30);
+}
+
+#[test]
+fn what_a_cluster_cannot_keep_is_refused_and_nothing_is_made() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    for (options, words) in [
+        (&["--max-pages", "5", "--single-server"][..], "--max-pages (limits.max_pages) isn't supported"),
+        (&["--per-ip", "--single-server"], "--per-ip"),
+        (&["--partitions", "0", "--single-server"], "between 1 and 4096"),
+        (&["--lease", "1s", "--single-server"], "between 2 s and 10 min"),
+        (&["--out", "x", "--single-server"], "--out"),
+        (&[], "synchronous_standby_names"),
+    ] {
+        let mut args = vec!["cluster", "init", &url, SEED, "--agent", "SuperRobot/1.0"];
+        args.extend(options);
+        let refused = run(&args);
+        assert_eq!(refused.status.code(), Some(2), "{options:?}: {}", text(&refused));
+        assert!(text(&refused).contains(words), "{options:?}: {}", text(&refused));
+    }
+    let empty = run(&["cluster", "status", &url]);
+    assert_eq!(empty.status.code(), Some(2));
+    assert!(text(&empty).contains("there is no crawl in the database"), "{}", text(&empty));
+    init(&url, &Judge::start());
+    server.sql(&url, "update crawl set program = 'crawl 0.0.0'");
+    let dir = TempDir::new().unwrap();
+    let other = run(&["worker", "--cluster", &url, "--out", &dir.path().display().to_string()]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(text(&other).contains("the crawl was made by `crawl 0.0.0`"), "{}", text(&other));
+}
