@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frontier::Marks;
 use crate::scope::domain;
+use crate::store::{Store, StoreError, Tree};
 
 /// What the key of a letter begins with. It continues with the numbers of the partition that it is for, of the one that wrote it, of that
 /// one's fence, and of the letter: 4, 4, 8 and 8 bytes, big-endian.
@@ -56,6 +57,29 @@ pub fn partition(host: &str, of: u32) -> u32 {
 pub(crate) fn addressee(key: &[u8]) -> Option<(u32, &[u8])> {
     let (part, rest) = key.strip_prefix(MAIL)?.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*part), rest))
+}
+
+/// The URLs in letters that are for the crawl in this store, or that it wrote and another hasn't got.
+pub(crate) fn links_under_way<S: Store>(
+    store: &S,
+) -> impl Iterator<Item = Result<String, StoreError>> + use<'_, S> {
+    store.scan(Tree::Meta, MAIL).flat_map(|pair| {
+        let read = pair.and_then(|(_, text)| {
+            let unreadable = |error: postcard::Error| StoreError::Unreadable {
+                tree: Tree::Meta.name(),
+                source: error.into(),
+            };
+            match postcard::from_bytes(&text).map_err(unreadable)? {
+                Letter::Links { links, .. } => Ok(links.into_iter().map(|link| link.url).collect()),
+                Letter::Scope(_) | Letter::Sitemap(_) => Ok(Vec::new()),
+            }
+        });
+        let (urls, error) = match read {
+            Ok(urls) => (urls, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        urls.into_iter().map(Ok).chain(error.map(Err))
+    })
 }
 
 /// A letter; postcard. New variants at the end.

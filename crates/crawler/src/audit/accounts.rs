@@ -1,10 +1,11 @@
 //! Every URL that was found is stored, queued, or has a reason: the number of reasons is what was discovered less what is stored.
 
-use super::{AuditError, AuditRules, Check, LISTED};
+use super::{AuditError, AuditRules, Check, LISTED, Part};
 use crate::frontier::stored_queue;
 use crate::ledger;
 use crate::page_store;
-use crate::record::{Decided, LinkOutcome, RepairRecord};
+use crate::post;
+use crate::record::{Decided, LinkOutcome};
 use crate::sorter::{self, SortError, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
@@ -14,47 +15,57 @@ const ACCOUNTED: u8 = 0;
 const SEED: u8 = 1;
 const LINK: u8 = 2;
 
-pub(super) fn judge<S: Store>(
-    store: &S,
-    rules: &AuditRules,
-    repair: Option<&RepairRecord>,
-) -> Result<Check, AuditError> {
+/// Judges the whole crawl: what was found in one of its stores may be accounted for in another.
+pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules) -> Result<Check, AuditError> {
     let mut check =
         Check::new("accounts", "every URL found is stored, queued, or has a reason in the ledger");
     let mut known = Known { rules, sorter: rules.sorter() };
-    for url in stored_queue(store)? {
-        let url = url?;
-        if let Ok(url) = url.url.url(&url.host.host) {
-            known.add(url.fingerprint(&rules.key).0, &[ACCOUNTED])?;
-        }
-    }
-    let mut entries = 0_u64;
-    for pair in store.scan(Tree::Ledger, &[]) {
-        let (_, value) = pair?;
-        let Ok(block) = ledger::read(&value) else { continue };
-        for entry in block.decisions {
-            entries += 1;
-            // What says what became of a URL.
-            if matches!(entry.decision, Decided::Skipped | Decided::Failed) {
-                known.add_url(&entry.url, &[ACCOUNTED])?;
+    let (mut entries, mut has_run) = (0_u64, false);
+    for part in parts {
+        for url in stored_queue(part.store)? {
+            let url = url?;
+            if let Ok(url) = url.url.url(&url.host.host) {
+                known.add(url.fingerprint(&rules.key).0, &[ACCOUNTED])?;
             }
         }
+        for url in post::links_under_way(part.store) {
+            known.add_url(&url?, &[ACCOUNTED])?;
+        }
+        for pair in part.store.scan(Tree::Ledger, &[]) {
+            let (_, value) = pair?;
+            let Ok(block) = ledger::read(&value) else { continue };
+            for entry in block.decisions {
+                entries += 1;
+                // What says what became of a URL.
+                if matches!(entry.decision, Decided::Skipped | Decided::Failed) {
+                    known.add_url(&entry.url, &[ACCOUNTED])?;
+                }
+            }
+        }
+        has_run |= part.store.get(Tree::Meta, b"totals")?.is_some();
     }
-    if entries == 0 && store.get(Tree::Meta, b"totals")?.is_some() {
+    if entries == 0 && has_run {
         check.unjudged = Some("the ledger was off: reasons aren't recorded".to_owned());
         return Ok(check);
     }
     for (place, seed) in (0_u64..).zip(&rules.seeds) {
         known.add_url(seed, &[&[SEED], &place.to_be_bytes()[..]].concat())?;
     }
-    for page in page_store::scan_with_links(store) {
-        let page = page?;
-        known.add(page.page.0, &[ACCOUNTED])?;
-        for (place, link) in (0_u32..).zip(page.links()?) {
-            let open =
-                matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
-            let place = [&page.number.to_be_bytes()[..], &place.to_be_bytes(), &[u8::from(open)]].concat();
-            known.add_url(&link.to, &[&[LINK], &place[..]].concat())?;
+    for (number, part) in (0_u16..).zip(parts) {
+        for page in page_store::scan_with_links(part.store) {
+            let page = page?;
+            known.add(page.page.0, &[ACCOUNTED])?;
+            for (place, link) in (0_u32..).zip(page.links()?) {
+                let open =
+                    matches!(link.outcome, LinkOutcome::Queued | LinkOutcome::Seen | LinkOutcome::Untested);
+                let place = [
+                    &page.number.to_be_bytes()[..],
+                    &place.to_be_bytes(),
+                    &[u8::from(open)],
+                    &number.to_be_bytes(),
+                ];
+                known.add_url(&link.to, &[&[LINK], &place.concat()[..]].concat())?;
+            }
         }
     }
     let mut last = None;
@@ -73,7 +84,7 @@ pub(super) fn judge<S: Store>(
             is_counted = true;
             check.case();
             if !is_accounted {
-                unaccounted(store, &record[8..], rules, repair, &mut check)?;
+                unaccounted(parts, &record[8..], rules, &mut check)?;
             }
         }
     }
@@ -100,11 +111,10 @@ impl Known<'_> {
 }
 
 /// Tells of a URL that nothing accounts for, by the place where it was found.
-fn unaccounted<S: Store>(
-    store: &S,
+fn unaccounted(
+    parts: &[Part<'_>],
     place: &[u8],
     rules: &AuditRules,
-    repair: Option<&RepairRecord>,
     check: &mut Check,
 ) -> Result<(), AuditError> {
     const WHAT: &str = "not stored, not queued and without a reason; as a link:";
@@ -113,11 +123,12 @@ fn unaccounted<S: Store>(
         check.broken(seed.map_or("", String::as_str), None, format!("{WHAT} a seed"));
         return Ok(());
     }
+    let Some(part) = parts.get(sorter::number(place, 14, 2) as usize) else { return Ok(()) };
     // The reason was in the ledger, of which a repair saved a part; the link still has it.
-    let is_lost = repair.is_some() && place.get(13) == Some(&0);
+    let is_lost = part.repair.is_some() && place.get(13) == Some(&0);
     let mut link = None;
     if !is_lost && check.first.len() < LISTED {
-        let links = page_store::links_at_number(store, sorter::number(place, 1, 8))?;
+        let links = page_store::links_at_number(part.store, sorter::number(place, 1, 8))?;
         link =
             usize::try_from(sorter::number(place, 9, 4)).ok().and_then(|place| links.into_iter().nth(place));
     }

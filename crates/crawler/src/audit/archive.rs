@@ -2,9 +2,9 @@
 //! and reading it again gives what the page's record says. Pages without a response in the archive are counted, each
 //! with the reason.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::iter::Peekable;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use meta::{DirectiveSource, Directives};
@@ -16,6 +16,7 @@ use super::seals::Captures;
 use super::settings::Run;
 use super::{AuditError, AuditRules, Check, content, kept};
 use crate::causes::with_causes;
+use crate::commit::warc_end_key;
 use crate::extract::{self, Document, ExtractInput, SelectLimits};
 use crate::fetch::decode_body;
 use crate::page_store;
@@ -95,6 +96,8 @@ impl Derived {
     }
 }
 
+const RECORDS: &str = "each record of the archive is intact, and belongs to a page that may be archived";
+
 /// Kinds of what is sorted by place.
 const CAPTURE: u8 = 0;
 const WITHDRAWN: u8 = 1;
@@ -105,10 +108,10 @@ const BEHIND: usize = 1 + 8 + 1;
 /// What the database says of the archive's places, in the order of the archive.
 type Places = Peekable<Sorted>;
 
-/// Judges the files of `dir`; without one, as one that has none. Memory: one record of the archive.
+/// Judges the files of a store. Memory: one record of the archive.
 pub(super) fn judge<S: Store>(
     store: &S,
-    dir: Option<&Path>,
+    files: Files,
     runs: &[Run],
     rules: &AuditRules,
     captures: &mut Captures,
@@ -117,25 +120,15 @@ pub(super) fn judge<S: Store>(
     let reading = Reading::new(rules, runs);
     let mut derived = Derived::new();
     let mut places = places(store, runs, rules, &mut derived)?.peekable();
-    let mut records = Check::new(
-        "archive",
-        "each record of the archive is intact, and belongs to a page that may be archived",
-    );
+    let mut records = Check::new("archive", RECORDS);
     let mut taken = Check::new("withdrawn", "withdrawn content is removed from the archive");
-    let mut files: Vec<_> = match dir.map(std::fs::read_dir) {
-        Some(Ok(entries)) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        _ => Vec::new(),
-    };
-    files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
-    files.sort();
     let forgotten = Forgotten::read(store)?;
-    let end = if rules.is_running { Some(committed_end(store)?) } else { None };
-    for path in files {
-        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    for (file, path) in files.0 {
+        let end = committed_end(store, &file, rules)?;
         let is_committed =
             |offset: u64| end.as_ref().is_none_or(|end| (&file, offset) < (&end.file, end.offset));
         if !is_committed(0) {
-            break;
+            continue;
         }
         let reader = match Reader::open(&path) {
             Ok(reader) => reader,
@@ -274,10 +267,48 @@ struct CommittedEnd {
     offset: u64,
 }
 
-fn committed_end<S: Store>(store: &S) -> Result<CommittedEnd, AuditError> {
-    let end = store.get(Tree::Meta, b"warc_end")?;
+/// The end of the series that a file belongs to; none where nothing may lie behind it. Of a cluster's archive only what is committed counts: a
+/// worker that lost its partition may have written more.
+fn committed_end<S: Store>(
+    store: &S,
+    file: &str,
+    rules: &AuditRules,
+) -> Result<Option<CommittedEnd>, AuditError> {
+    let key = match warc::series(file) {
+        Some(series) => warc_end_key(series),
+        None if rules.is_running => "warc_end".to_owned(),
+        None => return Ok(None),
+    };
+    let end = store.get(Tree::Meta, key.as_bytes())?;
     let end = end.map(|end| serde_json::from_slice(&end)).transpose();
-    Ok(end.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default())
+    Ok(Some(end.map_err(AuditError::record(Tree::Meta))?.unwrap_or_default()))
+}
+
+/// What is said where no archive was named.
+pub(super) fn not_given() -> Check {
+    let mut check = Check::new("archive", RECORDS);
+    let why = "the directories of the workers weren't given: name them with --warc";
+    check.unjudged = Some(why.to_owned());
+    check
+}
+
+/// Archive files by their names.
+pub(super) struct Files(BTreeMap<String, PathBuf>);
+
+impl Files {
+    /// Those of some directories whose names pass.
+    pub(super) fn of<P: AsRef<Path>>(dirs: &[P], is_wanted: impl Fn(&str) -> bool) -> Self {
+        let mut files = BTreeMap::new();
+        for dir in dirs {
+            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.ends_with(".warc.gz") && is_wanted(&name) {
+                    files.insert(name, entry.path());
+                }
+            }
+        }
+        Self(files)
+    }
 }
 
 /// Whether a response is none of a page: a robots.txt, a sitemap or a consent file.

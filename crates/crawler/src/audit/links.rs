@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::settings::Run;
-use super::{AuditError, AuditRules, Check, LISTED};
+use super::{AuditError, AuditRules, Check, LISTED, Part};
 use crate::page_store::{self, StoredPage};
-use crate::record::{LinkOutcome, PageRecord, RepairRecord, SitemapRecord};
+use crate::record::{LinkOutcome, PageRecord, SitemapRecord};
 use crate::sorter::{self, Sorted, Sorter};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
@@ -20,89 +19,98 @@ pub(super) const ADMITTED: u8 = 3;
 /// Links from the root of a site to a URL of its sitemap.
 const DEPTH_OF_SITEMAP: u32 = 1;
 
+/// Bits of the number of a page in its store.
+const PAGE_BITS: u64 = (1 << 48) - 1;
+
 /// A page that was visited again may have lost the link since.
 const VISITED_AGAIN: &str = "visited_again";
 
 /// Judges how each page was found. `admitted` holds what the ledger says of links that a later run let in. Cost: two passes over the
 /// pages. Memory: the pages that were found on one page.
-pub(super) fn judge<S: Store>(
-    store: &S,
-    runs: &[Run],
-    rules: &AuditRules,
-    admitted: Sorter,
-    repair: Option<&RepairRecord>,
-) -> Result<Check, AuditError> {
+pub(super) fn judge(parts: &[Part<'_>], rules: &AuditRules, admitted: Sorter) -> Result<Check, AuditError> {
     let mut check = Check::new(
         "discovery",
         "every page is a seed, or was found through a sitemap, a redirect, or a link of a stored page that may be followed, and has the resulting depth",
     );
     let seeds: HashSet<_> = rules.seeds.iter().filter_map(|seed| print(rules, seed)).collect();
-    let settings = runs.iter().filter_map(|run| run.settings.as_ref());
+    let runs = parts.iter().flat_map(|part| &part.runs);
+    let settings = runs.filter_map(|run| run.settings.as_ref());
     let most = settings.map(|settings| settings.limits.max_redirects).max();
     let most = most.unwrap_or(rules.settings.limits.max_redirects);
     let mut ways = admitted;
-    for page in page_store::scan(store) {
-        let page = page?;
-        let record = page.record()?;
-        check.case();
-        let (number, depth) = (page.number.to_be_bytes(), record.depth.to_be_bytes());
-        let own = page.page.0.to_be_bytes();
-        ways.push_parts(&[&own, &[PAGE], &number])?;
-        // A page that was read again from the archive may not know any more where it was found.
-        let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
-        let at = Some(record.fetched_at);
-        match record.via {
-            Some(via) => {
-                let host = CrawlUrl::parse(&record.url).map(|url| url.host().to_owned()).unwrap_or_default();
-                ways.push_parts(&[
-                    &via.page.0.to_be_bytes(),
-                    &[FOUND],
-                    &own,
-                    &number,
-                    &depth,
-                    &[u8::from(is_lost)],
-                    host.as_bytes(),
-                ])?;
+    for (place, part) in (0..).zip(parts) {
+        for page in page_store::scan(part.store) {
+            let page = page?;
+            let record = page.record()?;
+            check.case();
+            let (number, depth) = (joint(place, page.number).to_be_bytes(), record.depth.to_be_bytes());
+            let own = page.page.0.to_be_bytes();
+            ways.push_parts(&[&own, &[PAGE], &number])?;
+            // A page that was read again from the archive may not know any more where it was found.
+            let is_lost = part.repair.as_ref().is_some_and(|repair| record.fetched_at < repair.at);
+            let at = Some(record.fetched_at);
+            match record.via {
+                Some(via) => {
+                    let host =
+                        CrawlUrl::parse(&record.url).map(|url| url.host().to_owned()).unwrap_or_default();
+                    ways.push_parts(&[
+                        &via.page.0.to_be_bytes(),
+                        &[FOUND],
+                        &own,
+                        &number,
+                        &depth,
+                        &[u8::from(is_lost)],
+                        host.as_bytes(),
+                    ])?;
+                }
+                None if !seeds.contains(&page.page) => {
+                    check.lost_or_broken(is_lost, &record.url, at, "neither a seed nor found on a page");
+                }
+                None if record.depth > 0 => {
+                    let what = format!("a seed at depth {}", record.depth);
+                    check.lost_or_broken(is_lost, &record.url, at, what);
+                }
+                None => {}
             }
-            None if !seeds.contains(&page.page) => {
-                check.lost_or_broken(is_lost, &record.url, at, "neither a seed nor found on a page");
+        }
+        for pair in part.store.scan(Tree::Sitemaps, &[]) {
+            let record = SitemapRecord::read(&pair?.1).map_err(AuditError::record(Tree::Sitemaps))?;
+            if let Ok(url) = CrawlUrl::parse(&record.url)
+                && record.urls > 0
+            {
+                let hosts = [&[url.host().to_owned()], &record.speaks_for[..]].concat().join("\0");
+                let print = url.fingerprint(&rules.key).0.to_be_bytes();
+                ways.push_parts(&[&print, &[SITEMAP], hosts.as_bytes()])?;
             }
-            None if record.depth > 0 => {
-                let what = format!("a seed at depth {}", record.depth);
-                check.lost_or_broken(is_lost, &record.url, at, what);
-            }
-            None => {}
         }
     }
-    for pair in store.scan(Tree::Sitemaps, &[]) {
-        let record = SitemapRecord::read(&pair?.1).map_err(AuditError::record(Tree::Sitemaps))?;
-        if let Ok(url) = CrawlUrl::parse(&record.url)
-            && record.urls > 0
-        {
-            let hosts = [&[url.host().to_owned()], &record.speaks_for[..]].concat().join("\0");
-            let print = url.fingerprint(&rules.key).0.to_be_bytes();
-            ways.push_parts(&[&print, &[SITEMAP], hosts.as_bytes()])?;
-        }
-    }
-    let mut found = found_by_page(store, ways.sorted()?, rules, &mut check)?.peekable();
-    for page in page_store::scan_with_links(store) {
-        let page = page?;
-        let mut here = Here::default();
-        while let Some(record) = found.next_if(|record| {
-            record.as_ref().map_or(true, |record| sorter::number(record, 0, 8) <= page.number)
-        }) {
-            here.take(&record?);
-        }
-        if !here.found.is_empty() {
-            here.judge(store, &page, rules, most, repair, &mut check)?;
+    let mut found = found_by_page(parts, ways.sorted()?, rules, &mut check)?.peekable();
+    for (place, part) in (0..).zip(parts) {
+        for page in page_store::scan_with_links(part.store) {
+            let page = page?;
+            let number = joint(place, page.number);
+            let mut here = Here::default();
+            while let Some(record) = found.next_if(|record| {
+                record.as_ref().map_or(true, |record| sorter::number(record, 0, 8) <= number)
+            }) {
+                here.take(&record?);
+            }
+            if !here.found.is_empty() {
+                here.judge(parts, part, &page, rules, most, &mut check)?;
+            }
         }
     }
     Ok(check)
 }
 
+/// The number of a page among those of all stores: the number of its store, and 48 bits for its own.
+fn joint(place: u64, number: u64) -> u64 {
+    place << 48 | number & PAGE_BITS
+}
+
 /// What was found on each page, by the page's number; what was found in a sitemap, or nowhere, is judged.
-fn found_by_page<S: Store>(
-    store: &S,
+fn found_by_page(
+    parts: &[Part<'_>],
     ways: Sorted,
     rules: &AuditRules,
     check: &mut Check,
@@ -139,7 +147,7 @@ fn found_by_page<S: Store>(
                         Some(_) => "the sitemap in which it was found isn't authoritative for its host",
                         None => "it was found neither on a stored page nor in a sitemap that was read",
                     };
-                    tell(store, &found, found.is_lost, what, check)?;
+                    tell(parts, &found, found.is_lost, what, check)?;
                 }
             }
             _ => {}
@@ -200,17 +208,17 @@ impl Here {
         }
     }
 
-    fn judge<S: Store>(
+    fn judge(
         self,
-        store: &S,
+        parts: &[Part<'_>],
+        part: &Part<'_>,
         page: &StoredPage,
         rules: &AuditRules,
         most: u32,
-        repair: Option<&RepairRecord>,
         check: &mut Check,
     ) -> Result<(), AuditError> {
         let record = page.record()?;
-        let is_lost = repair.is_some_and(|repair| record.fetched_at < repair.at);
+        let is_lost = part.repair.as_ref().is_some_and(|repair| record.fetched_at < repair.at);
         let ways = self.ways(page, &record, rules)?;
         let mut found: Vec<Found> = self.found.into_values().collect();
         found.sort_unstable_by_key(|found| found.number);
@@ -223,11 +231,11 @@ impl Here {
                 continue;
             }
             if by_redirect && fits(Some(record.depth)) {
-                let count = redirects(store, &record, most)?;
+                let count = redirects(part.store, &record, most)?;
                 if count > most {
                     let what =
                         format!("found by {count} redirects in a row or more; max_redirects is {most}");
-                    tell(store, &found, is_lost, &what, check)?;
+                    tell(parts, &found, is_lost, &what, check)?;
                 }
                 continue;
             }
@@ -236,7 +244,7 @@ impl Here {
                     "its depth is {}, that of the page on which it was found {}",
                     found.depth, record.depth
                 );
-                tell(store, &found, is_lost, &what, check)?;
+                tell(parts, &found, is_lost, &what, check)?;
             } else if record.visits_before > 0 {
                 check.unchecked(VISITED_AGAIN);
             } else if let Some(outcome) = skipped {
@@ -244,12 +252,12 @@ impl Here {
                     "the link through which it was found was skipped ({}), and the ledger has no entry that queues it",
                     outcome.as_str()
                 );
-                tell(store, &found, is_lost, &what, check)?;
+                tell(parts, &found, is_lost, &what, check)?;
             } else if closed {
                 let what = "the page on which it was found forbids following it";
-                tell(store, &found, false, what, check)?;
+                tell(parts, &found, false, what, check)?;
             } else {
-                tell(store, &found, is_lost, "the page on which it was found has no link to it", check)?;
+                tell(parts, &found, is_lost, "the page on which it was found has no link to it", check)?;
             }
         }
         Ok(())
@@ -313,15 +321,17 @@ fn redirects<S: Store>(store: &S, page: &PageRecord, most: u32) -> Result<u32, A
 }
 
 /// Reports a page. Those behind the first are counted.
-fn tell<S: Store>(
-    store: &S,
+fn tell(
+    parts: &[Part<'_>],
     found: &Found,
     is_lost: bool,
     what: &str,
     check: &mut Check,
 ) -> Result<(), AuditError> {
     let is_named = !is_lost && check.first.len() < LISTED;
-    let record = if is_named { page_store::record_at(store, found.number)? } else { PageRecord::default() };
+    let part = parts.get((found.number >> 48) as usize).filter(|_| is_named);
+    let record = part.map(|part| page_store::record_at(part.store, found.number & PAGE_BITS)).transpose()?;
+    let record = record.unwrap_or_default();
     check.lost_or_broken(is_lost, &record.url, Some(record.fetched_at), what);
     Ok(())
 }

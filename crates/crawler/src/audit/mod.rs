@@ -19,6 +19,8 @@ mod none;
 mod operator;
 mod orders;
 mod pace;
+#[cfg(feature = "cluster")]
+mod partitions;
 mod report;
 mod requests;
 mod robots_txt;
@@ -39,14 +41,18 @@ use jiff::Timestamp;
 use meta::consent::Policy;
 use serde::Serialize;
 
+use self::archive::Files;
+use self::scope::Roots;
 use crate::causes::Cause;
 use crate::config::Settings;
 use crate::extract::ExtractLimits;
-use crate::ledger;
+use crate::ledger::{self, Head};
 use crate::record::RepairRecord;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
+#[cfg(feature = "cluster")]
+use crate::warc;
 
 /// Violations of one check that are listed in full; further ones are counted.
 pub const LISTED: usize = 20;
@@ -184,6 +190,48 @@ impl Check {
         seconds >= 0.0
     }
 
+    /// Adds the findings of one store to those of others.
+    fn merge(all: &mut Vec<Self>, more: Vec<Self>) {
+        for check in more {
+            match all.iter_mut().find(|of_all| of_all.name == check.name) {
+                Some(of_all) => of_all.add(check),
+                None => all.push(check),
+            }
+        }
+    }
+
+    fn add(&mut self, more: Self) {
+        let Self {
+            name: _,
+            promise: _,
+            judged,
+            margin_s,
+            violations,
+            first,
+            lost,
+            unbound,
+            unchecked,
+            unjudged,
+        } = more;
+        // What one store lacks, another may have: a partition without a host has no run to judge.
+        if self.unjudged.is_some() && (unjudged.is_none() || self.judged == 0 && judged > 0) {
+            self.unjudged = unjudged;
+        }
+        self.judged += judged;
+        self.violations += violations;
+        self.lost += lost;
+        self.unbound += unbound;
+        self.margin_s = match (self.margin_s, margin_s) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.first.extend(first);
+        self.first.truncate(LISTED);
+        for (reason, count) in unchecked {
+            *self.unchecked.entry(reason).or_default() += count;
+        }
+    }
+
     fn broken(&mut self, subject: impl Into<String>, at: Option<Timestamp>, what: impl Into<String>) {
         self.violations += 1;
         if self.first.len() < LISTED {
@@ -255,49 +303,129 @@ pub fn audit_step_by_step(
     rules: &AuditRules,
     step: &mut dyn FnMut(&'static str),
 ) -> Result<Report, AuditError> {
+    let dirs: Vec<&Path> = warc.into_iter().collect();
+    let head = ledger::head(store)?;
+    judge(std::slice::from_ref(store), head, rules, &|_| Some(Files::of(&dirs, |_| true)), step)
+}
+
+/// Judges a crawl on many machines, as [`audit_step_by_step`] does one on a single machine: `parts` are its partitions by number, `archive` the
+/// directories of its workers' archives. Without any of these, the archive isn't judged. Cost and memory: as for one crawl, and what the
+/// checks of each partition need at a time.
+#[cfg(feature = "cluster")]
+pub fn audit_cluster(
+    parts: &[AnyStore],
+    archive: &[PathBuf],
+    rules: &AuditRules,
+    step: &mut dyn FnMut(&'static str),
+) -> Result<Report, AuditError> {
+    let of_part = |part: usize| {
+        let is_of_part = |name: &str| {
+            warc::series(name).and_then(crate::cluster::part_of_series).is_some_and(|of| of as usize == part)
+        };
+        (!archive.is_empty()).then(|| Files::of(archive, is_of_part))
+    };
+    let head = ledger::joint_head(parts)?;
+    let mut report = judge(parts, Some(head), rules, &of_part, step)?;
+    report.checks.insert(0, partitions::judge(parts)?);
+    Ok(report)
+}
+
+/// A store of the crawl, with what is known of its runs.
+struct Part<'a> {
+    store: &'a AnyStore,
+    runs: Vec<settings::Run>,
+    repair: Option<RepairRecord>,
+}
+
+/// Judges each store by itself, and then what may lead from one to another. `files` are the archive files of a store.
+fn judge(
+    parts: &[AnyStore],
+    head: Option<Head>,
+    rules: &AuditRules,
+    files: &dyn Fn(usize) -> Option<Files>,
+    step: &mut dyn FnMut(&'static str),
+) -> Result<Report, AuditError> {
+    let (mut checks, mut archive): (Vec<Check>, Vec<Check>) = (Vec::new(), Vec::new());
+    let mut admitted = rules.sorter();
+    let mut read = Vec::with_capacity(parts.len());
     step("the ledger's chain");
-    let mut checks = vec![chain(store)?];
-    checks.extend(head(store, rules)?);
-    step("requests");
-    let read = requests::read(store, rules)?;
-    let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
-    let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
-    let repair = repair.map_err(AuditError::record(Tree::Meta))?;
-    let runs = settings::runs(store)?;
-    checks.push(settings::judge(store, &runs, rules, repair.as_ref())?);
-    checks.push(requests::complete(store, &read.log, repair.as_ref())?);
-    checks.push(addresses::judge(store, &runs, rules)?);
-    step("scope and limits");
-    let judged = scope::judge(store, &runs, rules, repair.as_ref(), read.log.silent.as_ref())?;
-    checks.extend(judged.checks);
-    step("pace and robots.txt");
-    checks.extend(hosts::judge(store, read, rules, repair.as_ref())?);
-    checks.push(access::judge(store, rules)?);
-    step("digests of records");
-    let (mut sealed, mut captures) =
-        seals::Seals::read(store, rules)?.judge(store, rules, repair.as_ref())?;
-    step("page records");
-    let pages = content::judge(store, rules)?;
-    checks.extend(pages.checks);
-    checks.push(none::judge(store, rules, repair.as_ref())?);
-    checks.push(forgotten::judge(store)?);
+    let roots = Roots::of(parts, rules)?;
+    for (number, store) in parts.iter().enumerate() {
+        let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
+        let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
+        let repair = repair.map_err(AuditError::record(Tree::Meta))?;
+        let part = Part { store, runs: settings::runs(store)?, repair };
+        let files = files(number);
+        let of_part = judge_part(&part, files, rules, roots.clone(), &mut admitted, step)?;
+        Check::merge(&mut checks, of_part.records);
+        Check::merge(&mut archive, of_part.archive);
+        read.push(part);
+    }
+    if let Some(check) = judge_head(head, rules) {
+        checks.insert(1.min(checks.len()), check);
+    }
     step("links");
-    checks.push(links::judge(store, &runs, rules, judged.admitted, repair.as_ref())?);
-    step("the archive");
-    checks.extend(archive::judge(store, warc, &runs, rules, &mut captures, &mut sealed)?);
-    captures.judge(&mut sealed)?;
-    checks.push(sealed);
+    checks.push(links::judge(&read, rules, admitted)?);
+    checks.extend(archive);
     step("accounting of URLs");
-    checks.push(accounts::judge(store, rules, repair.as_ref())?);
+    checks.push(accounts::judge(&read, rules)?);
     Ok(Report { checks })
 }
 
+/// What was found in one store.
+struct PartReport {
+    records: Vec<Check>,
+    archive: Vec<Check>,
+}
+
+fn judge_part(
+    part: &Part<'_>,
+    files: Option<Files>,
+    rules: &AuditRules,
+    roots: Roots,
+    admitted: &mut Sorter,
+    step: &mut dyn FnMut(&'static str),
+) -> Result<PartReport, AuditError> {
+    let Part { store, runs, repair } = part;
+    let (store, repair) = (*store, repair.as_ref());
+    let mut checks = vec![chain(store)?];
+    step("requests");
+    let read = requests::read(store, rules)?;
+    checks.push(settings::judge(store, runs, rules, repair)?);
+    checks.push(requests::complete(store, &read.log, repair)?);
+    checks.push(addresses::judge(store, runs, rules)?);
+    step("scope and limits");
+    let judged = scope::judge(store, runs, rules, repair, (read.log.silent.as_ref(), roots))?;
+    checks.extend(judged.checks);
+    admitted.take_all(judged.admitted)?;
+    step("pace and robots.txt");
+    checks.extend(hosts::judge(store, read, rules, repair)?);
+    checks.push(access::judge(store, rules)?);
+    step("digests of records");
+    let (mut sealed, mut captures) = seals::Seals::read(store, rules)?.judge(store, rules, repair)?;
+    step("page records");
+    let pages = content::judge(store, rules)?;
+    checks.extend(pages.checks);
+    checks.push(none::judge(store, rules, repair)?);
+    checks.push(forgotten::judge(store)?);
+    step("the archive");
+    let mut archive = match files {
+        Some(files) => archive::judge(store, files, runs, rules, &mut captures, &mut sealed)?,
+        None => vec![archive::not_given()],
+    };
+    if archive.len() > 1 {
+        captures.judge(&mut sealed)?;
+    }
+    archive.push(sealed);
+    Ok(PartReport { records: checks, archive })
+}
+
 /// Compares the head of the chain with the one that was written down.
-fn head<S: Store>(store: &S, rules: &AuditRules) -> Result<Option<Check>, AuditError> {
-    let Some(expected) = &rules.head else { return Ok(None) };
+fn judge_head(head: Option<Head>, rules: &AuditRules) -> Option<Check> {
+    let expected = rules.head.as_ref()?;
     let mut check = Check::new("head", "the ledger's chain ends with the expected head");
     check.case();
-    match ledger::head(store)? {
+    match head {
         Some(head) if head.to_string().starts_with(&expected.to_ascii_lowercase()) => {}
         Some(head) => check.broken(
             "ledger",
@@ -306,7 +434,7 @@ fn head<S: Store>(store: &S, rules: &AuditRules) -> Result<Option<Check>, AuditE
         ),
         None => check.broken("ledger", None, "there is no ledger"),
     }
-    Ok(Some(check))
+    Some(check)
 }
 
 fn chain<S: Store>(store: &S) -> Result<Check, AuditError> {

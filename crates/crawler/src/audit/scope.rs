@@ -17,7 +17,7 @@ use crate::ledger;
 use crate::page_store;
 use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
 use crate::sorter::{self, Sorter};
-use crate::store::{Store, Tree};
+use crate::store::{AnyStore, Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 
 /// Kinds of what is sorted by a URL's fingerprint.
@@ -117,8 +117,8 @@ fn rank(hosts: Option<ResourceHosts>) -> u8 {
 }
 
 /// Where the crawl begins: its seeds, and what those redirect to.
-#[derive(Default)]
-struct Roots {
+#[derive(Debug, Clone, Default)]
+pub(super) struct Roots {
     urls: HashSet<Box<str>>,
     hosts: HashSet<Box<str>>,
     domains: HashSet<Box<str>>,
@@ -126,6 +126,40 @@ struct Roots {
 }
 
 impl Roots {
+    /// The seeds, and of a crawl in several stores where they redirect to.
+    pub(super) fn of(parts: &[AnyStore], rules: &AuditRules) -> Result<Self, AuditError> {
+        let mut roots = Self::default();
+        for seed in rules.seeds.iter().filter_map(|seed| CrawlUrl::parse(seed).ok()) {
+            roots.add(&seed);
+        }
+        if parts.len() < 2 {
+            return Ok(roots);
+        }
+        // A redirect may lead on to another store, that was read before.
+        let mut known = 0;
+        while std::mem::replace(&mut known, roots.urls.len()) != roots.urls.len() {
+            for store in parts {
+                for pair in store.scan(Tree::Ledger, &[]) {
+                    let Ok(block) = ledger::read(&pair?.1) else { continue };
+                    for entry in block.decisions {
+                        roots.follow(&entry);
+                    }
+                }
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Where a root redirects to is one, too.
+    fn follow(&mut self, entry: &Decision) {
+        if entry.decision == Decided::Fetched
+            && let Some(to) = entry.evidence.to.as_deref().and_then(|to| CrawlUrl::parse(to).ok())
+            && CrawlUrl::parse(&entry.url).is_ok_and(|url| self.urls.contains(url.as_str()))
+        {
+            self.add(&to);
+        }
+    }
+
     fn add(&mut self, url: &CrawlUrl) {
         self.urls.insert(url.as_str().into());
         self.hosts.insert(url.host().into());
@@ -187,14 +221,8 @@ pub(super) fn judge<S: Store>(
     runs: &[Run],
     rules: &AuditRules,
     repair: Option<&RepairRecord>,
-    silent: Option<&String>,
+    (silent, roots): (Option<&String>, Roots),
 ) -> Result<Judged, AuditError> {
-    let mut roots = Roots::default();
-    for seed in &rules.seeds {
-        if let Ok(seed) = CrawlUrl::parse(seed) {
-            roots.add(&seed);
-        }
-    }
     let mut reading = Reading {
         rules,
         bounds: runs.iter().map(|run| run.settings.as_ref().and_then(Bounds::new)).collect(),
@@ -257,12 +285,7 @@ impl<'a> Reading<'a> {
             }
             return Ok(());
         }
-        if entry.decision == Decided::Fetched
-            && let Some(to) = entry.evidence.to.as_deref().and_then(|to| CrawlUrl::parse(to).ok())
-            && self.roots.urls.contains(url.as_str())
-        {
-            self.roots.add(&to);
-        }
+        self.roots.follow(entry);
         let Some(request) = &entry.evidence.request else { return Ok(()) };
         self.spend(&entry.url, request);
         let is_sitemap = matches!(

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use super::{AuditError, AuditRules, Check};
 use crate::config::{Settings, differences, read_record_text, read_settings_in_force, without_places};
 use crate::ledger;
+use crate::post::Place;
 use crate::record::run_settings::{digest, seeds_digest};
 use crate::record::{Decision, RepairRecord, RunSettings};
 use crate::store::{Store, Tree};
+use crate::url::CrawlUrl;
 
 /// Keys by which the audit judges the whole crawl: every run has to agree on them.
 const OF_THE_CRAWL: [&str; 4] = ["agent.product", "agent.aliases", "robots.", "consent."];
@@ -48,6 +50,16 @@ fn run<S: Store>(store: &S, digests: Option<RunSettings>) -> Result<Run, AuditEr
     };
     let fault = read.as_ref().err().copied();
     Ok(Run { digests: Some(digests), settings: read.ok(), fault })
+}
+
+/// The partition that a store holds: of a cluster's crawl, `3 of 256`.
+fn place<S: Store>(store: &S) -> Result<Option<Place>, AuditError> {
+    let Some(value) = store.get(Tree::Meta, b"partition")? else { return Ok(None) };
+    let text = String::from_utf8_lossy(&value).into_owned();
+    let place = text
+        .split_once(" of ")
+        .and_then(|(part, of)| Some(Place { part: part.parse().ok()?, of: of.parse().ok()? }));
+    place.map(Some).ok_or_else(|| AuditError::record(Tree::Meta)(format!("partition: {text}")))
 }
 
 /// Compares what the runs were started with, and what `crawl.toml` and the database say that it was.
@@ -110,7 +122,17 @@ pub(super) fn judge<S: Store>(
             {
                 check.broken("meta/settings", None, format!("{key} isn't what run 1 was started with"));
             }
-            if seeds_digest(record.seeds.iter().map(String::as_str)) != first.seeds {
+            let are_those = match place(store)? {
+                // A partition has the seeds of its own hosts; those of the whole crawl were compared above.
+                Some(place) => {
+                    let is_own = |seed: &&String| {
+                        CrawlUrl::parse(seed).is_ok_and(|seed| place.elsewhere(seed.host()).is_none())
+                    };
+                    rules.seeds.iter().filter(is_own).eq(&record.seeds)
+                }
+                None => seeds_digest(record.seeds.iter().map(String::as_str)) == first.seeds,
+            };
+            if !are_those {
                 check.broken("meta/settings", None, "its seeds aren't those that the crawl was started with");
             }
         }

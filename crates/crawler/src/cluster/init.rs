@@ -75,6 +75,7 @@ fn unsupported(settings: &Settings) -> Option<&'static str> {
     let Settings { limits, pace, warc, .. } = settings;
     [
         ("--max-pages (limits.max_pages)", limits.max_pages.is_some()),
+        ("--max-resources (limits.max_resources)", limits.max_resources.is_some()),
         ("--max-bytes (limits.max_bytes)", limits.max_bytes.is_some()),
         ("--max-time (limits.max_time)", limits.max_time.is_some()),
         ("--max-rate (pace.max_rate)", pace.max_rate.is_some()),

@@ -31,9 +31,12 @@ pub use self::database::Database;
 pub use self::init::{InitError, NewCrawl, init};
 pub use self::member::{Member, Order};
 pub use self::network::Network;
+pub(crate) use self::partition::part_of_series;
 pub use self::reading::{ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
-pub use self::state::{State, Status, WorkerStatus, free_partitions, make_tables, set_state, status};
+pub use self::state::{
+    State, Status, WorkerStatus, free_partitions, make_tables, set_state, settings, status,
+};
 pub use self::store::PgStore;
 pub use self::worker::{Ended, Figures, WorkError, WorkerOptions, work};
 pub use crate::deadline::Deadline;

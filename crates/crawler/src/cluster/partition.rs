@@ -49,6 +49,11 @@ pub(super) fn series(claim: Claim) -> String {
     format!("w{}p{:03}f{}", claim.owner, claim.part, claim.fence)
 }
 
+/// The partition in the name of a series.
+pub(crate) fn part_of_series(series: &str) -> Option<i32> {
+    series.split_once('p')?.1.split_once('f')?.0.parse().ok()
+}
+
 type Letters = UnboundedReceiver<Vec<Stored>>;
 
 /// Crawls a partition until no more letters come and nothing remains, or until `stop` says so.

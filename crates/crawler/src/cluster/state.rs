@@ -131,6 +131,18 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
     })
 }
 
+/// The settings and seeds that the crawl was made with, as in `crawl.toml`.
+pub fn settings(address: &Address) -> Result<String, ClusterError> {
+    runtime()?.block_on(async {
+        let (mut connection, _) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("read the crawl's settings", address, error);
+        let rows = connection.query("select settings from crawl", &[]).await.map_err(failed)?;
+        rows.first()
+            .map(|row| row.get(0))
+            .ok_or_else(|| ClusterError::Missing { address: address.to_string() })
+    })
+}
+
 /// Sets what the workers are to do, unless the crawl is still being made. Returns the state before.
 pub fn set_state(address: &Address, state: State) -> Result<State, ClusterError> {
     runtime()?.block_on(async {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::commit::PartCommit;
 use super::schema::MAIL_TREE;
 use super::{Claim, Database};
-use crate::post::addressee;
+use crate::post::{MAIL, addressee};
 use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
 
 const GET: &str = "select key, value from kv where part = $1 and tree = $2 and key = $3";
@@ -61,7 +61,11 @@ impl PgStore {
     }
 
     fn read(&self, sql: &'static str, tree: Tree, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
-        self.database.read(sql, (self.claim.part, tree as i16), keys)
+        self.read_tree(sql, tree as i16, keys)
+    }
+
+    fn read_tree(&self, sql: &'static str, tree: i16, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
+        self.database.read(sql, (self.claim.part, tree), keys)
     }
 }
 
@@ -89,8 +93,14 @@ impl Store for PgStore {
         tree: Tree,
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        // Letters for this partition are apart from what else is in the tree, under shorter keys.
+        let are_letters = tree == Tree::Meta && prefix == MAIL;
+        let (number, prefix) = if are_letters { (MAIL_TREE, &[][..]) } else { (tree as i16, prefix) };
         let (prefix, end) = (prefix.to_vec(), behind(prefix));
+        let head = [MAIL, &self.claim.part.to_be_bytes()].concat();
         Box::new(Batches::new(tree, None, move |after: Option<&[u8]>| {
+            let after =
+                if are_letters { after.and_then(|after| after.strip_prefix(&head[..])) } else { after };
             let from = match after {
                 // The least key behind it.
                 Some(after) => [after, &[0]].concat(),
@@ -98,7 +108,10 @@ impl Store for PgStore {
             };
             let sql = if end.is_some() { FROM_TO } else { FROM };
             let keys = std::iter::once(from).chain(end.clone()).collect();
-            let pairs = self.read(sql, tree, keys)?;
+            let mut pairs = self.read_tree(sql, number, keys)?;
+            if are_letters {
+                pairs.iter_mut().for_each(|(key, _)| *key = [&head[..], key].concat());
+            }
             let bytes: usize = pairs.iter().map(|(_, value)| value.len()).sum();
             let is_last = pairs.len() < BATCH.0 && bytes < BATCH.1;
             let next = pairs.last().filter(|_| !is_last).map(|(key, _)| key.clone());

@@ -275,10 +275,7 @@ fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
 /// Cuts the tails off the archive that earlier owners wrote here and didn't commit.
 fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
     for series in warc::series_in(dir)? {
-        let Some(part) = series.split_once('p').and_then(|(_, rest)| rest.split_once('f')?.0.parse().ok())
-        else {
-            continue;
-        };
+        let Some(part) = partition::part_of_series(&series) else { continue };
         // Read only: the partition may be anybody's.
         let claim = Claim { part, owner: 0, fence: 0, commits: 0 };
         let store = PgStore::new(Arc::clone(database), claim);

@@ -39,6 +39,8 @@ mod sitemaps;
 mod skipped;
 mod sorted_pages;
 mod summary;
+#[cfg(feature = "cluster")]
+mod summary_of_parts;
 mod summary_text;
 mod tally;
 #[cfg(test)]
@@ -79,6 +81,8 @@ pub use self::schema::{KINDS, SCHEMA_VERSION, write_schema_json, write_schema_ma
 pub use self::sitemaps::{SitemapSummary, stored_sitemaps};
 pub use self::skipped::SkippedRow;
 pub use self::summary::{HostState, HostSummary, Summary};
+#[cfg(feature = "cluster")]
+pub use self::summary_of_parts::summary_of;
 pub use self::value::{Value, ValueRef};
 pub(crate) use self::versions::lines as changed_lines;
 pub use self::versions::{Answer, BindingLine, Difference, StoredRobots, Which};

@@ -13,7 +13,7 @@ use super::open::{View, ViewError};
 use super::sitemaps::SitemapSummary;
 use super::tally::most_frequent;
 use crate::commit::Totals;
-use crate::config::{CliOverrides, Record, load, read_record};
+use crate::config::{CliOverrides, Record, load, read_record, read_record_text};
 use crate::frontier::HostRecord;
 use crate::ledger::{self, Head};
 use crate::record::{EndRecord, RUN_END};
@@ -22,13 +22,13 @@ use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 /// Sitemaps that the summary lists; the others are counted.
-const SITEMAPS_LISTED: usize = 200;
+pub(super) const SITEMAPS_LISTED: usize = 200;
 
 /// Hosts that the summary lists; the others are counted, and table `hosts` has them all.
-const HOSTS_LISTED: usize = 10_000;
+pub(super) const HOSTS_LISTED: usize = 10_000;
 
 /// Lines of the seed file that can't be used, of which the summary lists so many.
-const UNUSABLE_LISTED: usize = 20;
+pub(super) const UNUSABLE_LISTED: usize = 20;
 
 /// What `crawl show DIR` prints, as `--json` gives it.
 #[derive(Debug, Clone, Serialize)]
@@ -191,14 +191,20 @@ impl View {
             }
         }
         summary.limits = most_frequent(reached.counts());
-        summary.status = summary.worst();
-        summary.complete = summary.status == Status::Complete;
+        summary.judge();
         Ok(summary)
     }
 
     /// The agent, and how the crawl began, as far as `crawl.toml` still says it.
     fn settings(&self) -> (Option<String>, Record) {
-        let Some(dir) = self.dir() else { return (None, Record::default()) };
+        let Some(dir) = self.dir() else {
+            // A partition of a cluster's crawl has no directory.
+            let text = self.store().get(Tree::Meta, b"settings").ok().flatten().unwrap_or_default();
+            return match read_record_text(&String::from_utf8_lossy(&text)) {
+                Ok((settings, record)) => (Some(settings.agent.user_agent()), record),
+                Err(_) => (None, Record::default()),
+            };
+        };
         let file = dir.settings();
         let settings = load(&CliOverrides::default(), [], Some(&file)).ok().map(|loaded| loaded.settings);
         let record = read_record(&file).unwrap_or_default();
@@ -308,6 +314,12 @@ impl View {
 }
 
 impl Summary {
+    /// Says how much of the crawl is there.
+    pub(super) fn judge(&mut self) {
+        self.status = self.worst();
+        self.complete = self.status == Status::Complete;
+    }
+
     /// How much of the crawl is there: as much as of the host that lacks most.
     fn worst(&self) -> Status {
         let runs = self.end.as_ref().is_some_and(|end| end.end == "running");
@@ -325,7 +337,7 @@ impl Summary {
 }
 
 /// A host in the order of the summary's list.
-struct Listed(HostSummary);
+pub(super) struct Listed(pub(super) HostSummary);
 
 impl Ord for Listed {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {

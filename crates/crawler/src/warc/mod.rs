@@ -54,6 +54,7 @@ pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};
 pub use info::WarcInfo;
 pub use metadata::Metadata;
+pub(crate) use name::series;
 pub use place::{Location, Place, Position, WrittenFile};
 pub use reader::{Reader, read};
 pub use record::{Fault, Record};

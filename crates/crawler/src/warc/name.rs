@@ -16,7 +16,7 @@ pub(super) fn serial(name: &str) -> Option<u32> {
 }
 
 /// The series of a file, if it belongs to one.
-pub(super) fn series(name: &str) -> Option<&str> {
+pub(crate) fn series(name: &str) -> Option<&str> {
     read(name).and_then(|(series, _)| series)
 }
 

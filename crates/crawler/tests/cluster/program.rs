@@ -117,6 +117,101 @@ fn expect_polite_and_whole(judge: &Judge, repeats: u32) {
     assert!(again <= repeats, "{again} requests were made again: {:?}", seen.pages);
 }
 
+/// The report of `crawl audit` over the whole crawl, with the exit code.
+fn audit(url: &str, dir: &Path, workers: &[&str]) -> (Option<i32>, serde_json::Value) {
+    let archives: Vec<String> =
+        workers.iter().map(|name| dir.join(name).join("warc").display().to_string()).collect();
+    let mut args = vec!["audit", "--cluster", url, "--json"];
+    args.extend(archives.iter().flat_map(|archive| ["--warc", archive]));
+    let audit = run(&args);
+    let report = serde_json::from_slice(&audit.stdout).unwrap_or_else(|_| panic!("{}", text(&audit)));
+    (audit.status.code(), report)
+}
+
+/// How many cases a check judged, and how many broke its promise.
+fn check(report: &serde_json::Value, name: &str) -> (u64, u64) {
+    let checks = report["checks"].as_array().unwrap();
+    let check =
+        checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"));
+    (check["judged"].as_u64().unwrap(), check["violations"].as_u64().unwrap())
+}
+
+fn expect_clean_audit(url: &str, dir: &Path, workers: &[&str]) {
+    let (code, report) = audit(url, dir, workers);
+    let broken: Vec<_> =
+        report["checks"].as_array().unwrap().iter().filter(|check| check["violations"] != 0).collect();
+    assert!(code == Some(0) && broken.is_empty(), "{code:?}: {broken:#?}");
+    for name in
+        ["partitions", "ledger", "gap", "overlap", "denied", "discovery", "archive", "seals", "accounts"]
+    {
+        assert!(check(&report, name).0 > 0, "{name}: {report}");
+    }
+}
+
+/// `crawl show` reads all partitions as one crawl.
+fn expect_whole_in_show(url: &str) {
+    let pages = Judge::truth();
+    let summary = run(&["show", "--cluster", url, "--json"]);
+    let summary: serde_json::Value =
+        serde_json::from_slice(&summary.stdout).unwrap_or_else(|_| panic!("{}", text(&summary)));
+    assert_eq!(summary["status"], "complete", "{summary}");
+    assert_eq!(summary["totals"]["pages"].as_u64(), Some(pages.len() as u64), "{summary}");
+    assert_eq!(summary["statuses"]["200"].as_u64(), Some(pages.len() as u64), "{summary}");
+    assert_eq!(summary["seeds"], serde_json::json!([SEED]), "{summary}");
+    assert_eq!(summary["end"]["end"], "complete", "{summary}");
+    let head = summary["head"].as_str().unwrap();
+    let audit = run(&["audit", "--cluster", url, "--head", head]);
+    assert_eq!(audit.status.code(), Some(0), "{}", text(&audit));
+    assert!(text(&audit).contains("not judged: the directories of the workers"), "{}", text(&audit));
+    let other = run(&["audit", "--cluster", url, "--head", &"0".repeat(64)]);
+    assert_eq!(other.status.code(), Some(14), "{}", text(&other));
+    let table =
+        run(&["show", "--cluster", url, "pages", "--columns", "url", "--where", "status = 200", "--json"]);
+    let rows = String::from_utf8_lossy(&table.stdout).into_owned();
+    let urls: std::collections::BTreeSet<String> = rows
+        .lines()
+        .map(|row| {
+            serde_json::from_str::<serde_json::Value>(row).unwrap()["url"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    assert_eq!(urls.len(), pages.len(), "{rows}");
+    for (args, expected) in [
+        (&["page", SEED, "--json"][..], "\"status\":200"),
+        (&["robots", "s0.test"], "User-agent"),
+        (&["hosts", "--limit", "3"], "s0.test"),
+    ] {
+        let shown = run(&[&["show", "--cluster", url], args].concat());
+        assert_eq!(shown.status.code(), Some(0), "{args:?}: {}", text(&shown));
+        assert!(text(&shown).contains(expected), "{args:?}: {}", text(&shown));
+    }
+    for (args, words) in [
+        (&["no-such-table"][..], "possible values"),
+        (&["pages", "x", "y"], "there is no DIR"),
+        (&["page"], "needs a URL"),
+    ] {
+        let refused = run(&[&["show", "--cluster", url], args].concat());
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", text(&refused));
+        assert!(text(&refused).contains(words), "{args:?}: {}", text(&refused));
+    }
+}
+
+/// An archive that isn't there, a host that is in another partition, and a page whose record is gone are found.
+fn expect_faults_in_audit(server: &Server, url: &str, dir: &Path) {
+    let (code, report) = audit(url, dir, &["one"]);
+    assert_eq!(code, Some(14));
+    assert!(check(&report, "archive").1 > 0, "{report}");
+    // Hosts, by the numbers of their trees: see `the_numbers_of_trees_in_the_database_are_fixed`. In two steps, so that no two rows meet.
+    let move_hosts = |by: u32| {
+        server.sql(url, "update kv set part = part + 100 where tree in (1, 2)");
+        server.sql(url, &format!("update kv set part = (part - 100 + {by}) % 16 where tree in (1, 2)"));
+    };
+    move_hosts(1);
+    let (code, report) = audit(url, dir, &["one", "two"]);
+    assert_eq!((code, check(&report, "partitions")), (Some(14), (10, 10)), "{report}");
+    move_hosts(15);
+    expect_clean_audit(url, dir, &["one", "two"]);
+}
+
 #[test]
 fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     let Some(server) = Server::start(&[]) else { return };
@@ -147,6 +242,9 @@ fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     assert!(responses >= pages, "{responses} responses of {pages} pages");
     let late = run(&["worker", "--cluster", &url, "--out", &dir.path().join("late").display().to_string()]);
     assert_eq!(late.status.code(), Some(0), "{}", text(&late));
+    expect_clean_audit(&url, dir.path(), &["one", "two"]);
+    expect_whole_in_show(&url);
+    expect_faults_in_audit(&server, &url, dir.path());
 }
 
 #[test]
@@ -200,6 +298,7 @@ fn no_host_is_asked_by_two_workers_whatever_fails() {
     assert_eq!([lasting.code(), suspended.code()], [Some(0), Some(0)]);
     // In flight at each of the three faults.
     expect_polite_and_whole(&judge, 30);
+    expect_clean_audit(&url, dir.path(), &["suspended", "killed", "lasting"]);
 }
 
 #[test]

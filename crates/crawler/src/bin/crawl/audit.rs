@@ -1,16 +1,20 @@
 //! `crawl audit`: verifies a crawl's output.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use crawler::audit::{self, AuditRules, Report};
 use crawler::causes::with_causes;
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
 use crawler::config::{self, CliOverrides, load};
 use crawler::job;
 use crawler::live::Holder;
-use crawler::view::{ViewError, write_json_line};
+#[cfg(feature = "cluster")]
+use crawler::store::AnyStore;
+use crawler::view::{View, ViewError, write_json_line};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -28,16 +32,27 @@ Exit codes: 0 no violation; 14 violations found, the first of each kind are list
 Examples:
   crawl audit crawl-data
   crawl audit crawl-data --head 6f1ed002ab559585
-  crawl audit crawl-data --json | jq '.checks[] | {name, judged, margin_s}'")]
+  crawl audit crawl-data --json | jq '.checks[] | {name, judged, margin_s}'
+  crawl audit --cluster postgres://crawl@db.example.org/study --warc worker-1/warc --warc worker-2/warc")]
 pub(crate) struct AuditArgs {
     /// Directory of the crawl
-    dir: PathBuf,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    dir: Option<PathBuf>,
     /// Expected head of the ledger, as the crawl printed it, or at least its first 16 digits
     ///
     /// The head changes if anything in the ledger changes, or anything whose digest it contains: page records, links,
     /// robots.txt versions, the archive, settings.
     #[arg(long, value_name = "HEX", value_parser = head)]
     head: Option<String>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dir")]
+    cluster: Option<Address>,
+    /// With --cluster: the archive of a worker; name all workers', or the archive isn't judged
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    warc: Vec<PathBuf>,
 }
 
 /// A head, or a prefix too long to match by chance.
@@ -53,10 +68,80 @@ fn head(text: &str) -> Result<String, String> {
 /// Judges a crawl.
 pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let view = show::open(&args.dir)?;
-    let (settings, record) = settings(args)?;
-    let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
+    let bar = spinner(console);
+    let mut step = |what: &'static str| {
+        if let Some(bar) = &bar {
+            bar.set_message(format!("auditing: {what}"));
+        }
+    };
+    let report = match &args.dir {
+        Some(dir) => of_dir(dir, args, &mut step),
+        None => of_cluster(args, &mut step),
+    };
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let report = report?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = if console.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
+    let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
+    // What is still in the buffer has been written, or nobody wants it.
+    let (_, _) = out.into_parts();
+    show::finish(written)?;
+    Ok(if report.violations() > 0 { exit::VIOLATION } else { exit::COMPLETE })
+}
+
+fn of_dir(dir: &Path, args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::Result<Report> {
+    let view = show::open(dir)?;
+    let (settings, record) = settings(dir)?;
     let rules = AuditRules {
+        temporary: Some(dir.to_owned()),
+        is_running: view.holder() == Some(Holder::Crawl),
+        ..rules(&view, settings, record, args)?
+    };
+    let warc = dir.join("warc");
+    let report = audit::audit_step_by_step(view.store(), warc.is_dir().then_some(&warc), &rules, step);
+    report.map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)).into())
+}
+
+#[cfg(feature = "cluster")]
+fn of_cluster(args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::Result<Report> {
+    let storage = |what: String| anyhow::Error::from(Stop::new(exit::STORAGE, what));
+    let Some(database) = &args.cluster else { return Err(storage("no database is given".to_owned())) };
+    for dir in &args.warc {
+        if !dir.is_dir() {
+            return Err(
+                Stop::new(exit::USAGE, format!("--warc {}: no such directory", path_text(dir))).into()
+            );
+        }
+    }
+    let views = crate::cluster::views(database)?;
+    let text = crate::cluster::settings(database)?;
+    let (settings, record) = config::read_record_text(&text)
+        .map_err(|error| storage(format!("the crawl's settings can't be read: {error}")))?;
+    let Some((_, first)) = views.first() else { return Err(storage("there is no partition".to_owned())) };
+    let rules = AuditRules {
+        is_running: crate::cluster::is_running(database)?,
+        ..rules(first, settings, record, args)?
+    };
+    let stores: Vec<AnyStore> = views.iter().map(|(_, view)| AnyStore::clone(view.store())).collect();
+    let report = audit::audit_cluster(&stores, &args.warc, &rules, step);
+    report.map_err(|error| storage(with_causes(&error)))
+}
+
+#[cfg(not(feature = "cluster"))]
+fn of_cluster(_: &AuditArgs, _: &mut dyn FnMut(&'static str)) -> anyhow::Result<Report> {
+    Err(Stop::new(exit::USAGE, "no directory is given").into())
+}
+
+fn rules(
+    view: &View,
+    settings: config::Settings,
+    record: config::Record,
+    args: &AuditArgs,
+) -> anyhow::Result<AuditRules> {
+    let key = job::read_key(view.store()).map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
+    Ok(AuditRules {
         agent: robots::Agent::new(&settings.agent.product).with_aliases(&settings.agent.aliases),
         options: settings.robots_options(),
         limits: settings.page.extract_limits(settings.limits.max_links_per_page),
@@ -67,28 +152,9 @@ pub(crate) fn run(args: &AuditArgs, console: Console) -> anyhow::Result<i32> {
         seeds: record.seeds,
         key,
         head: args.head.clone(),
-        temporary: Some(args.dir.clone()),
-        is_running: view.holder() == Some(Holder::Crawl),
-    };
-    let warc = args.dir.join("warc");
-    let bar = spinner(console);
-    let mut step = |what: &'static str| {
-        if let Some(bar) = &bar {
-            bar.set_message(format!("auditing: {what}"));
-        }
-    };
-    let report = audit::audit_step_by_step(view.store(), warc.is_dir().then_some(&warc), &rules, &mut step);
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
-    let report = report.map_err(|error| Stop::new(exit::STORAGE, with_causes(&error)))?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let written = if console.json { write_json(&report, &mut out) } else { report.write_text(&mut out) };
-    let written = written.and_then(|()| out.flush()).map_err(ViewError::from);
-    // What is still in the buffer has been written, or nobody wants it.
-    let (_, _) = out.into_parts();
-    show::finish(written)?;
-    Ok(if report.violations() > 0 { exit::VIOLATION } else { exit::COMPLETE })
+        temporary: None,
+        is_running: false,
+    })
 }
 
 /// Shows what is read, on a terminal.
@@ -101,11 +167,11 @@ fn spinner(console: Console) -> Option<ProgressBar> {
     Some(bar)
 }
 
-fn settings(args: &AuditArgs) -> anyhow::Result<(config::Settings, config::Record)> {
-    let file = args.dir.join("crawl.toml");
+fn settings(dir: &Path) -> anyhow::Result<(config::Settings, config::Record)> {
+    let file = dir.join("crawl.toml");
     let record = whole_record(&file)?;
     let mut overrides = CliOverrides::default();
-    overrides.set("out", path_text(&args.dir));
+    overrides.set("out", path_text(dir));
     let settings = load(&overrides, [], Some(&file))?.settings;
     Ok((settings, record))
 }

@@ -258,7 +258,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it ends here")]
-fn print_error(error: clap::Error) -> i32 {
+pub(crate) fn print_error(error: clap::Error) -> i32 {
     // If not even this can be written, there is still the exit code.
     drop(error.print());
     error.exit_code()

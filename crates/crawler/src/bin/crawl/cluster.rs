@@ -133,6 +133,17 @@ pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
     cluster::views(database).map_err(|error| read_error(&error))
 }
 
+/// The settings and seeds that the crawl was made with, as in `crawl.toml`.
+pub(crate) fn settings(database: &Address) -> anyhow::Result<String> {
+    cluster::settings(database).map_err(|error| database_error(&error))
+}
+
+/// Whether workers may crawl.
+pub(crate) fn is_running(database: &Address) -> anyhow::Result<bool> {
+    let status = cluster::status(database).map_err(|error| database_error(&error))?;
+    Ok(status.state == State::Running)
+}
+
 fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {
     if args.run.is_for_one_machine() {
         let what = "--out, --serve and --token-file belong to one machine: `crawl worker` has --out";

@@ -3,17 +3,21 @@
 mod pager;
 
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
 use crawler::job::{CrawlDir, DirError};
 use crawler::live::Holder;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::url::CrawlUrl;
-use crawler::view::{Column, Table, TableFormat, UnknownColumn, View, ViewError, Written, write_rows};
+use crawler::view::{
+    Column, Summary, Table, TableFormat, UnknownColumn, View, ViewError, Written, stable_rows_of, write_rows,
+};
 
 pub(crate) use self::pager::Pager;
 use crate::exit::{self, Stop};
@@ -31,6 +35,7 @@ Examples:
   crawl show crawl-data page https://example.org/
   crawl show crawl-data robots example.org
   crawl show crawl-data skipped --json | jq -r .reason | sort | uniq -c
+  crawl show --cluster postgres://crawl@db.example.org/study hosts --sort pages:desc
 
 Conditions of --where:
   COLUMN = != < <= > >= VALUE; ~ and !~ with a regular expression; contains; in (VALUE, ...); is null;
@@ -38,10 +43,12 @@ Conditions of --where:
   `crawl schema` lists the columns.")]
 pub(crate) struct ShowArgs {
     /// Directory of the crawl
-    dir: PathBuf,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    dir: Option<String>,
     /// Table to show; without it the summary; `page` needs a URL
-    #[arg(value_name = "TABLE", hide_possible_values = false, value_parser = Shown::parser())]
-    table: Option<Shown>,
+    #[arg(value_name = "TABLE", hide_possible_values = false, value_parser = ShownName)]
+    table: Option<String>,
     /// With `page`: its URL; with `robots`: a host or origin whose stored file to show, with the lines that apply marked
     #[arg(value_name = "URL|HOST")]
     about: Option<String>,
@@ -60,6 +67,66 @@ pub(crate) struct ShowArgs {
     /// With `links`: include the links of pages under noindex, for an audit; column `from_noindex` marks them
     #[arg(long)]
     include_noindex: bool,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address)]
+    cluster: Option<Address>,
+}
+
+/// Where the crawl is, what of it is shown, and what it is about.
+struct Asked<'a> {
+    dir: Option<&'a Path>,
+    shown: Option<Shown>,
+    about: Option<&'a str>,
+}
+
+impl ShowArgs {
+    /// With `--cluster` there is no DIR, and the arguments are one place further on the left than they are named.
+    fn asked(&self) -> anyhow::Result<Asked<'_>> {
+        let places = [&self.dir, &self.table, &self.about].map(|text| text.as_deref());
+        #[cfg(feature = "cluster")]
+        if self.cluster.is_some() {
+            let [table, about, more] = places;
+            if let Some(more) = more {
+                let what = format!("{}: with --cluster there is no DIR", clean(more));
+                return Err(Stop::new(exit::USAGE, what).into());
+            }
+            return Ok(Asked { dir: None, shown: table.map(Shown::named).transpose()?, about });
+        }
+        let [dir, table, about] = places;
+        Ok(Asked { dir: dir.map(Path::new), shown: table.map(Shown::named).transpose()?, about })
+    }
+
+    /// The crawl as messages name it.
+    fn place(&self) -> String {
+        #[cfg(feature = "cluster")]
+        if let Some(database) = &self.cluster {
+            return format!("--cluster {database}");
+        }
+        self.dir.clone().unwrap_or_default()
+    }
+}
+
+/// Reads the name of what is shown. With `--cluster` the argument of that name may be a URL or host: so it is judged later.
+#[derive(Clone)]
+struct ShownName;
+
+impl TypedValueParser for ShownName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        clap::builder::StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values: Vec<_> = Shown::parser().possible_values().into_iter().flatten().collect();
+        Some(Box::new(values.into_iter()))
+    }
 }
 
 /// What is shown.
@@ -87,6 +154,14 @@ impl Shown {
         })
     }
 
+    /// What has this name; a usage error as that of any other wrong value.
+    fn named(name: &str) -> anyhow::Result<Self> {
+        let command = <crate::cli::Cli as clap::CommandFactory>::command();
+        let command = command.find_subcommand("show").cloned().unwrap_or_default();
+        let arg = command.get_arguments().find(|arg| arg.get_id() == "table");
+        Ok(Self::parser().parse_ref(&command, arg, name.as_ref())?)
+    }
+
     fn table(self) -> Table {
         match self {
             Self::Table(table) => table,
@@ -98,41 +173,92 @@ impl Shown {
 /// Shows a crawl.
 pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let table = args.table.map(Shown::table);
-    check_noindex(args.include_noindex, table)?;
-    check(args)?;
-    let view = open(&args.dir)?.with_noindex(args.include_noindex);
-    let is_terminal = io::stdout().is_terminal();
-    match (args.table, &args.about) {
-        (Some(Shown::Page), Some(url)) => show_page(&view, url, args, console),
+    let asked = match args.asked() {
+        Ok(asked) => asked,
+        // Reported as that of any argument.
+        Err(error) => return error.downcast().map(crate::cli::print_error),
+    };
+    check_noindex(args.include_noindex, asked.shown.map(Shown::table))?;
+    check(args, &asked)?;
+    #[cfg(feature = "cluster")]
+    if let Some(database) = &args.cluster {
+        return show_cluster(database, args, &asked, console);
+    }
+    let view = open(asked.dir.unwrap_or(Path::new("")))?;
+    let is_running = view.holder() == Some(Holder::Crawl);
+    match (asked.shown, asked.about) {
+        (Some(Shown::Page), Some(url)) => show_page(&view, &parsed(url)?, args, console),
         (Some(Shown::Table(Table::Robots)), Some(origin)) => show_robots(&view, origin, console),
-        (Some(shown), _) => show_table(&view, shown.table(), args, is_terminal, console),
+        (Some(shown), _) => {
+            let views = [(String::new(), view.with_noindex(args.include_noindex))];
+            show_table(&views, shown.table(), args, console)
+        }
         (None, _) => {
             let summary = view.summary().map_err(|error| view_error(&error))?;
-            let mut out = Pager::start(is_terminal && !console.json);
-            let place = path_text(&args.dir);
-            let written = if console.json {
-                summary.write_json(&mut out)
-            } else {
-                summary.write_text(&place, view.holder() == Some(Holder::Crawl), &mut out)
-            };
-            finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
+            show_summary(&summary, &path_text(asked.dir.unwrap_or(Path::new(""))), is_running, console)
         }
     }
 }
 
+#[cfg(feature = "cluster")]
+fn show_cluster(
+    database: &Address,
+    args: &ShowArgs,
+    asked: &Asked<'_>,
+    console: Console,
+) -> anyhow::Result<i32> {
+    match (asked.shown, asked.about) {
+        (Some(Shown::Page), Some(url)) => {
+            let url = parsed(url)?;
+            show_page(&crate::cluster::view_of(database, url.host())?, &url, args, console)
+        }
+        (Some(Shown::Table(Table::Robots)), Some(origin)) => {
+            let url = if origin.contains("://") { origin.to_owned() } else { format!("https://{origin}/") };
+            show_robots(&crate::cluster::view_of(database, parsed(&url)?.host())?, origin, console)
+        }
+        (Some(shown), _) => {
+            let views = crate::cluster::views(database)?.into_iter();
+            let views: Vec<_> =
+                views.map(|(part, view)| (part, view.with_noindex(args.include_noindex))).collect();
+            show_table(&views, shown.table(), args, console)
+        }
+        (None, _) => {
+            let is_running = crate::cluster::is_running(database)?;
+            let views = crate::cluster::views(database)?;
+            let summary =
+                crawler::view::summary_of(&views, is_running).map_err(|error| view_error(&error))?;
+            show_summary(&summary, &database.to_string(), is_running, console)
+        }
+    }
+}
+
+fn show_summary(summary: &Summary, place: &str, is_running: bool, console: Console) -> anyhow::Result<i32> {
+    let mut out = Pager::start(io::stdout().is_terminal() && !console.json);
+    let written = if console.json {
+        summary.write_json(&mut out)
+    } else {
+        summary.write_text(place, is_running, &mut out)
+    };
+    finish(written.and_then(|()| out.finish()).map_err(ViewError::from))
+}
+
+fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
+    CrawlUrl::parse(url)
+        .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))).into())
+}
+
 /// Refuses options and arguments that can't be combined.
-fn check(args: &ShowArgs) -> anyhow::Result<()> {
+fn check(args: &ShowArgs, asked: &Asked<'_>) -> anyhow::Result<()> {
     let usage = |what: &str| Err(Stop::new(exit::USAGE, what).into());
-    let is_table = args.table.is_some_and(|shown| shown != Shown::Page) && args.about.is_none();
+    let is_table = asked.shown.is_some_and(|shown| shown != Shown::Page) && asked.about.is_none();
     let has_options = args.condition.is_some() || args.sort.is_some() || args.limit.is_some();
-    match (args.table, &args.about) {
+    match (asked.shown, asked.about) {
         (Some(Shown::Page), None) => usage("`crawl show DIR page` needs a URL"),
         (Some(Shown::Page | Shown::Table(Table::Robots)), Some(_)) | (_, None) => {
             if has_options && !is_table {
                 return usage("--where, --sort and --limit require a table");
             }
-            if !args.columns.is_empty() && !is_table && args.table != Some(Shown::Page) {
+            if !args.columns.is_empty() && !is_table && asked.shown != Some(Shown::Page) {
                 return usage("--columns requires a table");
             }
             Ok(())
@@ -144,14 +270,19 @@ fn check(args: &ShowArgs) -> anyhow::Result<()> {
     }
 }
 
+/// Shows a table: of one crawl as stored, of the partitions of a cluster in the order of exports.
 fn show_table(
-    view: &View,
+    views: &[(String, View)],
     table: Table,
     args: &ShowArgs,
-    is_terminal: bool,
     console: Console,
 ) -> anyhow::Result<i32> {
-    let mut rows = view.rows(table).map_err(|error| view_error(&error))?;
+    let is_terminal = io::stdout().is_terminal();
+    let rows = match views {
+        [(_, view)] => view.rows(table),
+        views => stable_rows_of(views, table),
+    };
+    let mut rows = rows.map_err(|error| view_error(&error))?;
     let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
     for name in args.columns.iter().filter(|_| !takes_all(&args.columns)) {
         place(rows.columns(), table, name)?;
@@ -164,7 +295,8 @@ fn show_table(
         rows = rows.keep(move |row| filter.passes(row));
     }
     if let Some(keys) = keys {
-        rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root)).map_err(|error| view_error(&error))?;
+        let dir = views.first().and_then(|(_, view)| view.dir());
+        rows = sort_rows(rows, &keys, dir.map(CrawlDir::root)).map_err(|error| view_error(&error))?;
     }
     if let Some(limit) = args.limit {
         rows = rows.first(limit);
@@ -180,7 +312,7 @@ fn show_table(
     let mut out = Pager::start(is_terminal && !console.json);
     let written = write_rows(rows, form, &mut out);
     let written = written.and_then(|written| Ok(out.finish().map(|()| written)?));
-    if table == Table::Ledger && written.is_ok() {
+    for (_, view) in views.iter().filter(|_| table == Table::Ledger && written.is_ok()) {
         let verdict = view.verify_ledger().map_err(|error| view_error(&error))?;
         if verdict.intact {
             console.note(&verdict.to_string());
@@ -205,14 +337,12 @@ fn takes_all(columns: &[String]) -> bool {
 }
 
 /// Shows one row of table pages, a column a line.
-fn show_page(view: &View, url: &str, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
-    let parsed = CrawlUrl::parse(url)
-        .map_err(|error| Stop::new(exit::USAGE, format!("{} can't be crawled: {error}", clean(url))))?;
-    let Some(mut rows) = view.page(&parsed).map_err(|error| view_error(&error))? else {
-        let place = path_text(&args.dir);
+fn show_page(view: &View, url: &CrawlUrl, args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
+    let Some(mut rows) = view.page(url).map_err(|error| view_error(&error))? else {
+        let place = args.place();
         let what = format!(
             "{} has no row in table pages: no response was received; `crawl explain {place} URL` says why",
-            clean(parsed.as_str())
+            clean(url.as_str())
         );
         return Err(Stop::new(exit::USAGE, what).into());
     };

@@ -1,0 +1,123 @@
+//! The summary of a crawl on many machines: those of its partitions, added up.
+
+use std::collections::BTreeMap;
+
+use super::coverage::Counted;
+use super::open::{View, ViewError};
+use super::summary::{HOSTS_LISTED, Listed, SITEMAPS_LISTED, Summary, UNUSABLE_LISTED};
+use super::tally::most_frequent;
+use crate::commit::Totals;
+use crate::ledger;
+use crate::record::EndRecord;
+use crate::store::AnyStore;
+
+/// Reads a crawl in several partitions once. `is_running`: workers crawl it. Memory: as [`View::summary`], and the lists of two partitions.
+pub fn summary_of(parts: &[(String, View)], is_running: bool) -> Result<Summary, ViewError> {
+    let mut all: Option<Summary> = None;
+    for (_, part) in parts {
+        let summary = part.summary()?;
+        all = Some(match all {
+            None => summary,
+            Some(all) => all.with(summary),
+        });
+    }
+    let mut all = all.ok_or_else(|| ViewError::from(crate::store::StoreError::Stopped))?;
+    let stores: Vec<AnyStore> = parts.iter().map(|(_, part)| AnyStore::clone(part.store())).collect();
+    all.head = all.head.and(Some(ledger::joint_head(&stores)?));
+    if is_running && let Some(end) = &mut all.end {
+        "running".clone_into(&mut end.end);
+    }
+    all.judge();
+    Ok(all)
+}
+
+impl Summary {
+    fn with(mut self, more: Self) -> Self {
+        // As a list of all fields: a new one can't be forgotten.
+        let Self {
+            v: _,
+            crawl_id: _,
+            started: _,
+            agent: _,
+            seeds,
+            unusable_seeds,
+            unusable,
+            status: _,
+            complete: _,
+            totals,
+            queued,
+            statuses,
+            errors,
+            limits,
+            indexed,
+            noindex,
+            archived,
+            followed,
+            skipped,
+            sitemaps_known,
+            sitemaps,
+            robots,
+            hosts_known,
+            hosts_complete,
+            hosts_complete_within_limits,
+            hosts_incomplete,
+            end,
+            hosts,
+            head,
+        } = more;
+        self.seeds.extend(seeds);
+        self.unusable_seeds += unusable_seeds;
+        self.unusable.extend(unusable);
+        self.unusable.truncate(UNUSABLE_LISTED);
+        let runs = self.totals.runs.max(totals.runs);
+        self.totals.add(&totals);
+        self.totals = Totals { runs, ..self.totals };
+        self.queued += queued;
+        for (status, count) in statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        for (kind, count) in errors {
+            *self.errors.entry(kind).or_default() += count;
+        }
+        self.limits = added(self.limits, limits);
+        self.indexed += indexed;
+        self.noindex += noindex;
+        self.archived += archived;
+        self.followed += followed;
+        self.skipped = added(self.skipped, skipped);
+        self.sitemaps_known += sitemaps_known;
+        self.sitemaps.extend(sitemaps);
+        self.sitemaps.truncate(SITEMAPS_LISTED);
+        self.robots = added(self.robots, robots);
+        self.hosts_known += hosts_known;
+        self.hosts_complete += hosts_complete;
+        self.hosts_complete_within_limits += hosts_complete_within_limits;
+        self.hosts_incomplete += hosts_incomplete;
+        self.end = worse(self.end, end);
+        let mut listed: Vec<Listed> = self.hosts.into_iter().chain(hosts).map(Listed).collect();
+        listed.sort();
+        self.hosts = listed.into_iter().take(HOSTS_LISTED).map(|Listed(host)| host).collect();
+        self.head = self.head.or(head);
+        self
+    }
+}
+
+fn added(some: Vec<Counted>, more: Vec<Counted>) -> Vec<Counted> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for Counted { what, count } in some.into_iter().chain(more) {
+        *counts.entry(what).or_default() += count;
+    }
+    most_frequent(counts)
+}
+
+/// The end of the partition that is furthest from complete; of equal ones, the later.
+fn worse(some: Option<EndRecord>, more: Option<EndRecord>) -> Option<EndRecord> {
+    let rank = |end: &EndRecord| match end.end.as_str() {
+        "complete" => 0,
+        "limit" => 1,
+        "interrupted" => 2,
+        "forced" => 3,
+        _ => 4,
+    };
+    some.into_iter().chain(more).max_by_key(|end| (rank(end), end.at))
+}
