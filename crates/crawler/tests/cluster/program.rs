@@ -27,12 +27,16 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Makes a crawl of the judge's sites.
+/// Makes a crawl of the judge's sites in a database without a standby.
 fn init(url: &str, judge: &Judge) {
+    init_with(url, judge, &["--single-server"]);
+}
+
+fn init_with(url: &str, judge: &Judge, options: &[&str]) {
     let gap = format!("{}ms", GAP.as_millis());
     let lease = format!("{}s", LEASE.as_secs());
     let resolve = judge.resolve();
-    let made = run(&[
+    let args = [
         "cluster",
         "init",
         url,
@@ -49,8 +53,8 @@ fn init(url: &str, judge: &Judge) {
         &lease,
         "--partitions",
         "16",
-        "--single-server",
-    ]);
+    ];
+    let made = run(&[&args, options].concat());
     assert!(made.status.success(), "{}", text(&made));
 }
 
@@ -299,6 +303,44 @@ fn no_host_is_asked_by_two_workers_whatever_fails() {
     // In flight at each of the three faults.
     expect_polite_and_whole(&judge, 30);
     expect_clean_audit(&url, dir.path(), &["suspended", "killed", "lasting"]);
+}
+
+/// Without its standby the database confirms nothing, and then no host is asked any more. After a failover the crawl goes on with all
+/// that was confirmed.
+#[test]
+fn nothing_that_was_acknowledged_is_lost_when_the_primary_fails() {
+    let Some(mut primary) = Server::start(&[]) else { return };
+    let name = primary.database().split(['/', '?']).nth(3).unwrap().to_owned();
+    let mut standby = primary.standby();
+    let url = format!(
+        "postgres:///{name}?user=crawl&host={}&host={}",
+        primary.dir().display(),
+        standby.dir().display()
+    );
+    primary.sql(&name, "alter system set synchronous_standby_names = '*'");
+    primary.sql(&name, "select pg_reload_conf()");
+    let follows =
+        |primary: &Server| primary.sql(&name, "select sync_state from pg_stat_replication") == "sync";
+    until(|| follows(&primary));
+    let (judge, dir) = (Judge::start(), TempDir::new().unwrap());
+    init_with(&url, &judge, &[]);
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 2 && judge.count() > 10);
+    standby.kill();
+    wait(LEASE * 2);
+    let unconfirmed = judge.count();
+    wait(LEASE);
+    assert_eq!(judge.count(), unconfirmed, "nothing is confirmed, and hosts are asked");
+    standby.run();
+    until(|| judge.count() > unconfirmed + 10);
+    until(|| follows(&primary));
+    primary.kill();
+    wait(LEASE);
+    standby.sql(&name, "select pg_promote()");
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
+    // In flight, or not yet confirmed, at each of the two faults.
+    expect_polite_and_whole(&judge, 40);
+    expect_clean_audit(&url, dir.path(), &["one", "two"]);
 }
 
 #[test]

@@ -91,6 +91,23 @@ impl Server {
         Some(server)
     }
 
+    /// A hot standby of this server, which follows it until it is promoted.
+    pub(crate) fn standby(&self) -> Self {
+        let dir = TempDir::new().unwrap();
+        if geteuid().is_root() {
+            chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let mut copy = Command::new(self.bin.join("pg_basebackup"));
+        copy.args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-U", "crawl", "-h"]).arg(self.dir());
+        copy.arg("-p").arg(self.port.to_string()).arg("-D").arg(dir.path().join("data")).current_dir("/");
+        let made = as_nobody(&mut copy).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let (bin, options) = (self.bin.clone(), self.options.clone());
+        let mut standby = Self { bin, dir, options, port: self.port, keeper: None };
+        standby.run();
+        standby
+    }
+
     /// The directory of the server's socket.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
