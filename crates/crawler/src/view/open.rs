@@ -117,7 +117,7 @@ impl View {
         Ok(Self { in_dir: Some(store), ..view }.in_dir(Arc::new(CrawlDir::unlocked(root))))
     }
 
-    /// The process that holds the directory and answers for it; none where this one holds it, or there is none.
+    /// The process that has the directory locked and answers for it; none where this one holds it, or there is none.
     pub fn holder(&self) -> Option<Holder> {
         self.in_dir.as_ref().and_then(|store| store.holder())
     }

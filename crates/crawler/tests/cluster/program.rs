@@ -305,8 +305,8 @@ fn no_host_is_asked_by_two_workers_whatever_fails() {
     expect_clean_audit(&url, dir.path(), &["suspended", "killed", "lasting"]);
 }
 
-/// Without its standby the database confirms nothing, and then no host is asked any more. After a failover the crawl goes on with all
-/// that was confirmed.
+/// Without its standby the database confirms nothing, and then no host is asked any more. After a failover the crawl continues, and
+/// all that was confirmed is there.
 #[test]
 fn nothing_that_was_acknowledged_is_lost_when_the_primary_fails() {
     let Some(mut primary) = Server::start(&[]) else { return };

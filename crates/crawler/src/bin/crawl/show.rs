@@ -81,7 +81,7 @@ struct Asked<'a> {
 }
 
 impl ShowArgs {
-    /// With `--cluster` there is no DIR, and the arguments are one place further on the left than they are named.
+    /// With `--cluster` there is no DIR, and each argument is in the place before its own.
     fn asked(&self) -> anyhow::Result<Asked<'_>> {
         let places = [&self.dir, &self.table, &self.about].map(|text| text.as_deref());
         #[cfg(feature = "cluster")]
