@@ -110,7 +110,9 @@ impl Store for PgStore {
             let keys = std::iter::once(from).chain(end.clone()).collect();
             let mut pairs = self.read_tree(sql, number, keys)?;
             if are_letters {
-                pairs.iter_mut().for_each(|(key, _)| *key = [&head[..], key].concat());
+                for (key, _) in &mut pairs {
+                    *key = [&head[..], key].concat();
+                }
             }
             let bytes: usize = pairs.iter().map(|(_, value)| value.len()).sum();
             let is_last = pairs.len() < BATCH.0 && bytes < BATCH.1;
