@@ -35,6 +35,7 @@ pub mod page_store;
 pub mod pauses;
 pub mod plan;
 pub mod post;
+mod public_suffix;
 pub mod quantity;
 pub mod record;
 pub mod repair;

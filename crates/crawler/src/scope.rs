@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::forgotten::Forgotten;
 use crate::link_outcome::LinkOutcome;
+use crate::public_suffix::registrable_domain;
 use crate::url::CrawlUrl;
 
 /// What is wrong with `--include` or `--exclude`.
@@ -204,7 +205,7 @@ pub(crate) fn domain(host: &str) -> &str {
     if host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return host;
     }
-    psl::domain_str(host).unwrap_or(host)
+    registrable_domain(host).unwrap_or(host)
 }
 
 /// Scheme, host, port and path up to its last slash.

@@ -15,6 +15,7 @@ use super::{AuditError, AuditRules, Check, LISTED};
 use crate::config::{ResourceHosts, ScopeMode, ScopeSettings, Settings};
 use crate::ledger;
 use crate::page_store;
+use crate::public_suffix::registrable_domain;
 use crate::record::{Decided, Decision, Layer, PageRecord, Reason, RepairRecord, RequestMade, SitemapRecord};
 use crate::sorter::{self, Sorter};
 use crate::store::{AnyStore, Store, Tree};
@@ -180,7 +181,7 @@ impl Roots {
 /// The registrable domain of a name; an address is one by itself.
 fn registrable(host: &str) -> &str {
     let is_address = matches!(url::Host::parse(host), Ok(url::Host::Ipv4(_) | url::Host::Ipv6(_)));
-    if is_address { host } else { psl::domain_str(host).unwrap_or(host) }
+    if is_address { host } else { registrable_domain(host).unwrap_or(host) }
 }
 
 /// The directories that a URL lies in, each with its last slash, the innermost first; the outermost is the origin's.
