@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use imara_diff::{Algorithm, Diff, InternedInput};
 use robots::Robots;
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
 
 use super::json;
 use super::moment::Moment;
@@ -303,22 +303,37 @@ fn read(versions: &[RobotsRecord], settings: &Settings) -> Option<Robots> {
     rules(versions, &agent, &settings.robots_options()).map(|(rules, _)| rules)
 }
 
+/// Lines around a change that are shown with it.
+const AROUND: usize = 3;
+
 /// The lines of two texts that differ, with three around them, each behind `-`, `+` or a blank.
 pub(crate) fn lines(before: &str, after: &str) -> Vec<String> {
-    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(2)).diff_lines(before, after);
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let texts = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut lines = Vec::new();
-    for (index, group) in diff.grouped_ops(3).iter().enumerate() {
-        if index > 0 {
-            lines.push(" ...".to_owned());
+    let mut push = |sign: char, texts: &[&str]| {
+        lines.extend(texts.iter().map(|line| format!("{sign}{}", line.trim_end_matches(['\r', '\n']))));
+    };
+    // The lines of the older text that were shown, or belong to a gap.
+    let mut shown = 0;
+    let mut hunks = diff.hunks().peekable();
+    let mut is_first = true;
+    while let Some(hunk) = hunks.next() {
+        let [removed, added] =
+            [hunk.before, hunk.after].map(|range| range.start as usize..range.end as usize);
+        let from = removed.start.saturating_sub(AROUND);
+        if from > shown && !is_first {
+            push(' ', &["..."]);
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            lines.push(format!("{sign}{}", change.value().trim_end_matches(['\r', '\n'])));
-        }
+        is_first = false;
+        push(' ', &texts[0][from.max(shown)..removed.start]);
+        push('-', &texts[0][removed.clone()]);
+        push('+', &texts[1][added]);
+        let next = hunks.peek().map_or(texts[0].len(), |next| next.before.start as usize);
+        shown = (removed.end + AROUND).min(next);
+        push(' ', &texts[0][removed.end..shown]);
     }
     lines
 }

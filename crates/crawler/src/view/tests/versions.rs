@@ -3,6 +3,7 @@
 use super::*;
 use crate::record::RobotsAccess;
 use crate::view::Which;
+use crate::view::changed_lines as lines;
 
 fn version(second: i64, access: &str, body: Option<&str>) -> RobotsRecord {
     let mut record = RobotsRecord { body: None, digest: None, ..robots("http://a.test", second, access) };
@@ -93,4 +94,30 @@ fn an_origin_is_found_by_url_origin_or_host() {
         let origins = view.robots_origins(text).unwrap();
         assert_eq!(origins, Vec::from_iter(found.then_some("http://a.test")), "{text:?}");
     }
+}
+
+#[test]
+fn lines_far_apart_are_shown_with_three_around_each() {
+    let before = "User-agent: *\nDisallow: /a\nDisallow: /b\n\nCrawl-delay: 2\nDisallow: /c\nDisallow: /d\n\n\
+                  Allow: /e\nAllow: /f\nAllow: /g\nSitemap: /s\n";
+    let after = before.replace("/a", "/x").replace("Sitemap: /s", "Allow: /h");
+    // The lines of `diff -U3` (GNU diffutils 3.8), without its heads.
+    let expected = [
+        " User-agent: *",
+        "-Disallow: /a",
+        "+Disallow: /x",
+        " Disallow: /b",
+        " ",
+        " Crawl-delay: 2",
+        " ...",
+        " Allow: /e",
+        " Allow: /f",
+        " Allow: /g",
+        "-Sitemap: /s",
+        "+Allow: /h",
+    ];
+    assert_eq!(lines(before, &after), expected);
+    assert_eq!(lines(before, before), Vec::<String>::new());
+    assert_eq!(lines("", "a\n"), ["+a"]);
+    assert_eq!(lines("a\r\nb", ""), ["-a", "-b"]);
 }
