@@ -20,7 +20,7 @@ use crate::frontier::HostId;
 use crate::pace::DelayReason;
 use crate::page_store;
 use crate::record::{Archived, Decided, Decision, Forget, ForgetRule, Layer, PlainReason, Withdrawal};
-use crate::store::{SledStore, Store, Tree, Write};
+use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::view::host_of;
 use crate::warc::{self, Original, Position, Reader, Record};
@@ -56,7 +56,7 @@ pub fn forget(root: &Path, forget: Forget, reason: &str, now: Timestamp) -> Resu
     if dir.is_unfinished() {
         return Err(JobError::Unfinished(root.to_owned()));
     }
-    let store = Arc::new(SledStore::open(&dir.db())?);
+    let store = shared(Arc::new(SledStore::open(&dir.db())?));
     enter(&store, forget, reason, now)?;
     let removed = finish(&dir, &store)?;
     drop(store);
@@ -65,7 +65,7 @@ pub fn forget(root: &Path, forget: Forget, reason: &str, now: Timestamp) -> Resu
 }
 
 /// Commits the rule. One that is there already is carried out again.
-fn enter<S: Store>(store: &Arc<S>, forget: Forget, reason: &str, now: Timestamp) -> Result<(), JobError> {
+fn enter(store: &Arc<AnyStore>, forget: Forget, reason: &str, now: Timestamp) -> Result<(), JobError> {
     let rules = forget_rules(&**store)?;
     let known = rules.iter().find(|(_, rule)| rule.forget == forget);
     let (number, rule) = if let Some((number, rule)) = known {
@@ -110,7 +110,7 @@ fn batch<S: Store>(store: &S) -> Result<Batch, CommitError> {
 }
 
 /// Carries out the rules that aren't done, up to the clearing of free space, which is due then.
-pub(super) fn finish(dir: &CrawlDir, store: &Arc<SledStore>) -> Result<Removed, JobError> {
+pub(super) fn finish(dir: &CrawlDir, store: &Arc<AnyStore>) -> Result<Removed, JobError> {
     let rules: Vec<_> = forget_rules(&**store)?.into_iter().filter(|(_, rule)| !rule.done).collect();
     if rules.is_empty() {
         return Ok(Removed::default());
@@ -139,8 +139,8 @@ pub(super) fn forgotten<S: Store>(store: &S) -> Result<Forgotten, JobError> {
 /// The rules that are carried out.
 struct Work<'a> {
     dir: &'a CrawlDir,
-    store: Arc<SledStore>,
-    committer: Committer<SledStore>,
+    store: Arc<AnyStore>,
+    committer: Committer<AnyStore>,
     forgotten: Forgotten,
     rules: Vec<(Forgotten, &'a ForgetRule)>,
     urls: Vec<String>,
@@ -150,7 +150,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(
         dir: &'a CrawlDir,
-        store: Arc<SledStore>,
+        store: Arc<AnyStore>,
         rules: &'a [(u64, ForgetRule)],
     ) -> Result<Self, JobError> {
         // What a killed run appended and didn't commit may be about these URLs, too.

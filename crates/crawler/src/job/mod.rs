@@ -46,7 +46,7 @@ use crate::pauses::PauseLog;
 use crate::record::RunSettings;
 use crate::scope::{PatternError, Scope};
 use crate::seeds::SeedList;
-use crate::store::{SledStore, Store, StoreError, Tree, Write};
+use crate::store::{SledStore, Store, StoreError, Tree, Write, shared};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
 use crate::visit::{PageRules, VisitContext};
@@ -214,7 +214,7 @@ impl Job {
             let key = read_key(&*store)?;
             format::renew(&*store)?;
             // What a `crawl forget` was interrupted in.
-            forget::finish(&dir, &store)?;
+            forget::finish(&dir, &shared(Arc::clone(&store)))?;
             if scrub::is_due(&*store)? {
                 purges_index = true;
                 drop(store);
@@ -296,7 +296,8 @@ impl Job {
         let warc = dir.warc();
         let settings_keep_archive = settings.warc.enabled;
         let archive = settings.warc.enabled.then_some((warc.as_path(), &info, settings.warc.max_file_size));
-        let committer = Committer::open(Arc::clone(&self.store), archive)?.with_archive_dir(&warc)?;
+        let store = shared(Arc::clone(&self.store));
+        let committer = Committer::open(Arc::clone(&store), archive)?.with_archive_dir(&warc)?;
         let dedup = settings.warc.dedup.clone();
         let committer = committer.storing_bodies_once(dedup != WarcDedup::Off);
         let committer = committer.sharing_bodies_of(earlier_bodies(&warc, settings).await?);
@@ -309,9 +310,9 @@ impl Job {
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
             caches: Arc::clone(&self.caches),
-            robots: robots_cache(settings, Arc::clone(&self.store), &self.caches).with_clock(clock),
-            consent: consent_cache(settings, Arc::clone(&self.store), &self.caches),
-            revisiting: self.revisiting.then(|| Arc::clone(&self.store)),
+            robots: robots_cache(settings, Arc::clone(&store), &self.caches).with_clock(clock),
+            consent: consent_cache(settings, Arc::clone(&store), &self.caches),
+            revisiting: self.revisiting.then(|| Arc::clone(&store)),
             pages: Arc::new(PageRules {
                 index: keeps_index,
                 ..page_rules(settings, self.selectors, self.key)
@@ -326,7 +327,7 @@ impl Job {
             .transpose()
             .map_err(|error| JobError::View(Box::new(error)))?;
         let engine = EngineSettings { run: Some(self.run), changed, ..engine_settings(settings, self.key) };
-        let mut engine = Engine::open(engine, context, &self.store, self.scope, committer, listener)?;
+        let mut engine = Engine::open(engine, context, &store, self.scope, committer, listener)?;
         if let Some(skipped_urls) = skipped_urls {
             engine.judge_again(skipped_urls);
         }
@@ -386,7 +387,7 @@ impl Job {
             let ended = tokio::task::spawn_blocking(move || server.finish(grace)).await;
             ended.map_err(|_| JobError::Panicked)?;
         }
-        drop(self.store);
+        drop((store, self.store));
         if scrub_due {
             // Nothing else waits for this thread.
             tokio::task::spawn_blocking(move || scrub::after_run(&dir))
@@ -517,7 +518,7 @@ fn seed_database(
 ) -> Result<(Arc<SledStore>, FingerprintKey), JobError> {
     let key = new_key();
     {
-        let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+        let store = shared(Arc::new(SledStore::create(&dir.unfinished_db())?));
         let about = vec![
             Write::put(Tree::Meta, "format", FORMAT.to_string()),
             Write::put(Tree::Meta, "crawl_id", uuid::Uuid::new_v4().to_string()),

@@ -20,7 +20,7 @@ use crate::format::{new_key, read_key};
 use crate::frontier::stored_queue;
 use crate::plan::{Basis, Plan, Planner};
 use crate::record::PlainReason;
-use crate::store::{MemoryStore, SledStore, Store};
+use crate::store::{MemoryStore, SledStore, Store, shared};
 use crate::url::CrawlUrl;
 use crate::view::{SitemapSummary, View, ViewError};
 use crate::visit::VisitContext;
@@ -29,7 +29,7 @@ use crate::visit::VisitContext;
 pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
     let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
-    let store = Arc::new(MemoryStore::default());
+    let store = shared(Arc::new(MemoryStore::default()));
     queue_seeds(&store, &scope, seeds, &[], key, wall())?;
     let context = Arc::new(VisitContext {
         fetch,
@@ -85,7 +85,7 @@ pub fn plan_asked<S: Store>(
 /// Plans from what the crawl in `root` has stored, and `seeds`. Nothing is asked for.
 pub fn plan_offline(settings: &Settings, seeds: &[CrawlUrl], root: &Path) -> Result<Plan, JobError> {
     let dir = CrawlDir::open(root)?;
-    plan_stored(settings, seeds, &Arc::new(SledStore::open(&dir.db())?), wall())
+    plan_stored(settings, seeds, &shared(Arc::new(SledStore::open(&dir.db())?)), wall())
 }
 
 /// Plans from what a crawl has stored, and `seeds`, as for a crawl that begins at `now`. Cost: one pass over the pages, the queue

@@ -23,7 +23,7 @@ use crate::record::{
     Decided, Decision, Evidence, ForgetRule, Layer, PlainReason, RepairRecord, RobotsRecord, RunSettings,
 };
 use crate::scope::Scope;
-use crate::store::{SledStore, Store, Tree, Write};
+use crate::store::{AnyStore, SledStore, Store, Tree, Write, shared};
 use crate::url::FingerprintKey;
 use crate::visit::PageRules;
 
@@ -35,9 +35,9 @@ pub(super) struct Rebuild<'a> {
     archive: &'a Archive,
     dir: &'a CrawlDir,
     repaired: &'a mut Repaired,
-    store: Arc<SledStore>,
-    committer: Committer<SledStore>,
-    frontier: Frontier<SledStore>,
+    store: Arc<AnyStore>,
+    committer: Committer<AnyStore>,
+    frontier: Frontier<AnyStore>,
     scope: Scope,
     rules: PageRules,
     key: FingerprintKey,
@@ -79,7 +79,7 @@ pub(super) fn rebuild(
     for url in seeds.iter().chain(&added_urls) {
         scope.add_seed(url);
     }
-    let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+    let store = shared(Arc::new(SledStore::create(&dir.unfinished_db())?));
     let kept =
         |name: &str, or: String| salvaged.get(Tree::Meta, name.as_bytes()).unwrap_or_else(|| or.into_bytes());
     let mut about = vec![

@@ -156,6 +156,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 /// A store of any kind, shared by who reads it. What only reads takes this, so that it is compiled once and not for each kind.
 pub type AnyStore = std::sync::Arc<dyn Store>;
 
+/// A store as what writes takes it, so that the engine and what it uses are compiled once. Its calls cost a pointer more.
+pub fn shared<S: Store>(store: std::sync::Arc<S>) -> std::sync::Arc<AnyStore> {
+    let store: AnyStore = store;
+    std::sync::Arc::new(store)
+}
+
 impl<S: Store + ?Sized> Store for std::sync::Arc<S> {
     fn get(&self, tree: Tree, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         (**self).get(tree, key)
