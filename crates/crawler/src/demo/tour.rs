@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::Pin;
 use std::time::Duration;
 
 use robots::StatusClass;
@@ -42,7 +43,14 @@ pub enum TourError {
 }
 
 /// Serves the sites, crawls them with the three robots into sub-directories of `out`, and gives what each could see.
-pub async fn tour(out: &Path, program: &str) -> Result<Vec<RobotReport>, TourError> {
+pub fn tour<'a>(
+    out: &'a Path,
+    program: &'a str,
+) -> Pin<Box<dyn Future<Output = Result<Vec<RobotReport>, TourError>> + 'a>> {
+    Box::pin(tour_here(out, program))
+}
+
+async fn tour_here(out: &Path, program: &str) -> Result<Vec<RobotReport>, TourError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(TourError::Serve)?;
     let served = server::serve(listener).map_err(TourError::Serve)?;
     let mut reports = Vec::new();

@@ -22,6 +22,7 @@ pub use self::rules::{
 pub use self::seed::{QueuedSeeds, queue_seeds};
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -288,7 +289,11 @@ impl Job {
 
     /// Crawls until it is over or `stop` says so, then counts what is stored. The count takes some seconds for a million URLs. A
     /// run that was interrupted gives it up after [`PATIENCE`], and every run when `stop` asks to end at once.
-    pub async fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
+    pub fn run(self, stop: watch::Receiver<Stop>, listener: Listener) -> Running {
+        Box::pin(self.run_here(stop, listener))
+    }
+
+    async fn run_here(self, stop: watch::Receiver<Stop>, listener: Listener) -> Result<Finished, JobError> {
         let settings = &self.settings;
         let dir = Arc::new(self.dir);
         let name = dir.root().file_name().map(|name| name.to_string_lossy().into_owned());
@@ -430,6 +435,9 @@ async fn earlier_bodies(
     let reading = tokio::task::spawn_blocking(move || EarlierBodies::open(&warc, &dirs));
     Ok(Some(reading.await.map_err(|_| JobError::Panicked)??))
 }
+
+/// A run that goes on as it is polled. It has no type of its own, or whoever polls it would compile the engine once more.
+pub type Running = Pin<Box<dyn Future<Output = Result<Finished, JobError>> + Send>>;
 
 /// A run that is over.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! the directory of a crawl has, without requests.
 
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -26,7 +27,14 @@ use crate::view::{SitemapSummary, View, ViewError};
 use crate::visit::VisitContext;
 
 /// Plans a crawl of `seeds`. Nothing is written anywhere.
-pub async fn plan(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
+pub fn plan<'a>(
+    settings: &'a Settings,
+    seeds: &'a [CrawlUrl],
+) -> Pin<Box<dyn Future<Output = Result<Plan, JobError>> + 'a>> {
+    Box::pin(plan_here(settings, seeds))
+}
+
+async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobError> {
     let Prepared { scope, fetch, caches, selectors, seed_hosts, .. } = Prepared::new(settings, seeds)?;
     let key = new_key();
     let store = shared(Arc::new(MemoryStore::default()));
