@@ -436,7 +436,7 @@ async fn earlier_bodies(
     Ok(Some(reading.await.map_err(|_| JobError::Panicked)??))
 }
 
-/// A run that goes on as it is polled. It has no type of its own, or whoever polls it would compile the engine once more.
+/// A run that goes on as it is polled. It has no type of its own, or whoever polls it would compile the engine again.
 pub type Running = Pin<Box<dyn Future<Output = Result<Finished, JobError>> + Send>>;
 
 /// A run that is over.
