@@ -23,6 +23,7 @@ use crate::pauses::PauseLog;
 use crate::post::Place;
 use crate::record::RunSettings;
 use crate::scope::Scope;
+use crate::store::{self, AnyStore};
 use crate::url::FingerprintKey;
 use crate::visit::{PageRules, VisitContext};
 
@@ -81,11 +82,12 @@ fn open(
     standing: Arc<Standing>,
     letters: Letters,
     totals: Arc<Mutex<Totals>>,
-) -> Result<Engine<Network<HttpFetch>, PgStore>, CommitError> {
+) -> Result<Engine<Network<HttpFetch>, AnyStore>, CommitError> {
     let Shared { settings, key, .. } = shared;
     let (claim, clock) = (store.claim(), Clock::system());
+    let store = store::shared(Arc::clone(store));
     let part = u32::try_from(claim.part).unwrap_or_default();
-    let mut committer = Committer::open(Arc::clone(store), None)?;
+    let mut committer = Committer::open(Arc::clone(&store), None)?;
     if settings.warc.enabled {
         let name = format!("partition {part} of {}", shared.partitions);
         let info = job::warc_info(settings, &shared.run.0, name, shared.started);
@@ -98,8 +100,8 @@ fn open(
     let context = Arc::new(VisitContext {
         fetch: shared.network.clone(),
         caches: Arc::clone(&caches),
-        robots: robots_cache(settings, Arc::clone(store), &caches).with_clock(clock),
-        consent: consent_cache(settings, Arc::clone(store), &caches),
+        robots: robots_cache(settings, Arc::clone(&store), &caches).with_clock(clock),
+        consent: consent_cache(settings, Arc::clone(&store), &caches),
         revisiting: None,
         pages: Arc::clone(&shared.pages),
         clock,
@@ -113,7 +115,7 @@ fn open(
         }
     };
     let scope = shared.scope.clone();
-    let mut engine = Engine::open(engine, context, store, scope, committer, Box::new(listener))?;
+    let mut engine = Engine::open(engine, context, &store, scope, committer, Box::new(listener))?;
     let place = Place { part, of: shared.partitions };
     let fence = u64::try_from(claim.fence).unwrap_or_default();
     engine.take_post(Post::new(place, fence, letters, standing));
