@@ -1,10 +1,8 @@
 //! What is asked of a table: which rows, in which order, with which columns.
 
 use std::str::FromStr;
-use std::sync::Arc;
 
 use crawler::job::CrawlDir;
-use crawler::live::DirStore;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
 use crawler::view::{Column, Rows, Table, UnknownColumn, View, ViewError};
