@@ -189,7 +189,7 @@ def options(binary):
     """Checks that the program knows each command and option that the documents use. Returns their number, and of unknown ones."""
     checked = bad = 0
     helps = {}
-    files = [ROOT / "README.md", ROOT / "docs/cli.md", *sorted((ROOT / "docs").glob("*/*.md"))]
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for path in files:
         for number, line in commands(path):
             try:
@@ -199,7 +199,7 @@ def options(binary):
             names = [a for a in arguments if re.fullmatch(r"[a-z]+", a)]
             command = []
             if arguments and arguments[0] in names:
-                command = arguments[:2] if arguments[0] in ("robots", "page", "config") else arguments[:1]
+                command = arguments[:2] if arguments[0] in ("robots", "page", "config", "cluster") else arguments[:1]
             key = tuple(command)
             if key not in helps:
                 done = subprocess.run([binary, *command, "--help"], capture_output=True, text=True, timeout=DEADLINE)
