@@ -249,17 +249,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, i32
     }
     let parsed = command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     let names = || command.get_subcommands().map(clap::Command::get_name);
-    let cli = parsed.map_err(|error| print_error(with_hint(error, names())))?;
+    let cli = parsed.map_err(|error| exit::print_argument_error(with_hint(error, names())))?;
     if cli.command.is_some() && !cli.run.is_empty() {
         let what = "crawl options go after the subcommand: crawl COMMAND [OPTIONS]";
-        return Err(print_error(command.error(ErrorKind::ArgumentConflict, what)));
+        return Err(exit::print_argument_error(command.error(ErrorKind::ArgumentConflict, what)));
     }
     Ok(cli)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
-pub(crate) fn print_error(error: clap::Error) -> i32 {
-    // If not even this can be written, there is still the exit code.
-    drop(error.print());
-    error.exit_code()
 }

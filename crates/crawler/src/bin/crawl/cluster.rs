@@ -118,7 +118,7 @@ pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
 fn read_error(error: &ReadError) -> anyhow::Error {
     match error {
         ReadError::Cluster(error) => database_error(error),
-        ReadError::View(error) => crate::show::view_error(error),
+        ReadError::View(error) => exit::view_error(error),
         error => Stop::new(exit::STORAGE, with_causes(error)).into(),
     }
 }

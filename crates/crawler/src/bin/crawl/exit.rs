@@ -9,6 +9,7 @@ use anyhow::Context;
 use crawler::config::ConfigError;
 use crawler::job::DirError;
 use crawler::seeds::SeedError;
+use crawler::view::ViewError;
 
 use crate::terminal::Console;
 
@@ -56,6 +57,23 @@ impl fmt::Display for Stop {
 }
 
 impl std::error::Error for Stop {}
+
+/// Prints what is wrong with an argument, and gives the exit code.
+#[expect(clippy::needless_pass_by_value, reason = "it ends here")]
+pub(crate) fn print_argument_error(error: clap::Error) -> i32 {
+    // If not even this can be written, there is still the exit code.
+    drop(error.print());
+    error.exit_code()
+}
+
+/// An error with its causes. A directory without a crawl is a usage error, everything else a storage error.
+pub(crate) fn view_error(error: &ViewError) -> anyhow::Error {
+    let code = match error {
+        ViewError::Dir(DirError::NoCrawl(_)) => USAGE,
+        _ => STORAGE,
+    };
+    Stop::new(code, error.message()).into()
+}
 
 /// The error of every command that is given a directory without a crawl.
 pub(crate) fn no_crawl(dir: &Path) -> anyhow::Error {

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
-use crawler::job::{CrawlDir, DirError};
+use crawler::job::CrawlDir;
 use crawler::live::Holder;
 use crawler::tables::filter::Filter;
 use crawler::tables::sort::{parse_sort, sort_rows};
@@ -20,6 +20,7 @@ use crawler::view::{
 };
 
 pub(crate) use self::pager::Pager;
+pub(crate) use crate::exit::view_error;
 use crate::exit::{self, Stop};
 use crate::options::path_text;
 use crate::table_name::value;
@@ -156,8 +157,7 @@ impl Shown {
 
     /// What has this name; a usage error as that of any other wrong value.
     fn named(name: &str) -> anyhow::Result<Self> {
-        let command = <crate::cli::Cli as clap::CommandFactory>::command();
-        let command = command.find_subcommand("show").cloned().unwrap_or_default();
+        let command = ShowArgs::augment_args(clap::Command::new("crawl show"));
         let arg = command.get_arguments().find(|arg| arg.get_id() == "table");
         Ok(Self::parser().parse_ref(&command, arg, name.as_ref())?)
     }
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &ShowArgs, console: Console) -> anyhow::Result<i32> {
     let asked = match args.asked() {
         Ok(asked) => asked,
         // Reported as that of any argument.
-        Err(error) => return error.downcast().map(crate::cli::print_error),
+        Err(error) => return error.downcast().map(exit::print_argument_error),
     };
     check_noindex(args.include_noindex, asked.shown.map(Shown::table))?;
     check(args, &asked)?;
@@ -421,13 +421,4 @@ pub(crate) fn finish(result: Result<(), ViewError>) -> anyhow::Result<i32> {
         Err(ViewError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::COMPLETE),
         Err(error) => Err(view_error(&error)),
     }
-}
-
-/// An error with its causes. A directory without a crawl is a usage error, everything else a storage error.
-pub(crate) fn view_error(error: &ViewError) -> anyhow::Error {
-    let code = match error {
-        ViewError::Dir(DirError::NoCrawl(_)) => exit::USAGE,
-        _ => exit::STORAGE,
-    };
-    Stop::new(code, error.message()).into()
 }
