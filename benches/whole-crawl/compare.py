@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
+
+from web import Web, get
 
 parser = argparse.ArgumentParser(description="the whole crawler beside the least work that its parts need, and other crawlers")
 parser.add_argument("--hosts", type=int, default=100)
@@ -30,41 +31,6 @@ parser.add_argument("--only", action="append", metavar="NAME", help="name of a p
 parser.add_argument("--readers", type=int, default=0, metavar="N", help="measure a crawl with a delay beside N readers instead")
 parser.add_argument("--json", help="file for the figures")
 options = parser.parse_args()
-
-
-def get(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
-        return answer.read().decode()
-
-
-class Web:
-    """The server, on a free port."""
-
-    def __enter__(self):
-        import socket
-
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        words = [os.path.join(options.bin, "web"), str(self.port), str(options.hosts), str(options.pages)]
-        self.process = subprocess.Popen(words)
-        for _ in range(100):
-            try:
-                self.seeds = get(self.port, "/__seeds")
-                return self
-            except OSError:
-                time.sleep(0.1)
-        raise SystemExit("the generated web didn't start")
-
-    def stats(self):
-        return json.loads(get(self.port, "/__stats"))
-
-    def __exit__(self, *_):
-        try:
-            get(self.port, "/__quit")
-            self.process.wait(5)
-        except (OSError, subprocess.TimeoutExpired):
-            self.process.kill()
 
 
 def measured(words, beside=None):
@@ -115,7 +81,7 @@ def one(name, words, codes, work, beside=None):
     for name_there in os.listdir(work):
         path = os.path.join(work, name_there)
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-    with Web() as web:
+    with Web(options.bin, options.hosts, options.pages) as web:
         seeds = os.path.join(work, "seeds.txt")
         with open(seeds, "w") as file:
             file.write(web.seeds)
