@@ -409,13 +409,13 @@ fn judge_part(
     checks.push(none::judge(store, rules, repair)?);
     checks.push(forgotten::judge(store)?);
     step("the archive");
-    let mut archive = match files {
-        Some(files) => archive::judge(store, files, runs, rules, &mut captures, &mut sealed)?,
-        None => vec![archive::not_given()],
-    };
-    if archive.len() > 1 {
+    let mut archive = if let Some(files) = files {
+        let checks = archive::judge(store, files, runs, rules, &mut captures, &mut sealed)?;
         captures.judge(&mut sealed)?;
-    }
+        checks
+    } else {
+        vec![archive::not_given()]
+    };
     archive.push(sealed);
     Ok(PartReport { records: checks, archive })
 }
