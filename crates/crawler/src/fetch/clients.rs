@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::connections::Connections;
 use super::connector::Connector;
-use super::dial::{Aim, WatchedConnector};
+use super::dial::Aim;
 use super::guard::AddressGuard;
 use super::names::{DnsAnswer, Names};
 use super::resolver::{GuardedResolver, Rules};
@@ -40,7 +40,7 @@ const HTTP2_WINDOW: u32 = 128 << 10;
 const MEMORY: usize = 48 << 10;
 
 /// A client of HTTP; requests have no body.
-pub(super) type Client = legacy::Client<WatchedConnector<Connector>, Empty<Bytes>>;
+pub(super) type Client = legacy::Client<Connector, Empty<Bytes>>;
 
 /// The clients in use.
 #[derive(Debug)]
@@ -176,6 +176,6 @@ impl Recipe {
             // The client's own limit is the same and costs no allocation.
             builder.http1_max_headers(s.max_header_count);
         }
-        builder.build(WatchedConnector::new(connector))
+        builder.build(connector)
     }
 }

@@ -23,6 +23,9 @@ struct State {
     open: watch::Sender<usize>,
 }
 
+/// How long a new connection waits for the end of the one before it, which takes as little.
+const TURN: Duration = Duration::from_secs(10);
+
 /// One open connection; it is closed when this is dropped.
 #[derive(Debug)]
 pub(super) struct OpenConnection(Connections);
@@ -32,6 +35,19 @@ impl Connections {
     pub(super) fn open(&self) -> OpenConnection {
         self.0.open.send_modify(|open| *open += 1);
         OpenConnection(self.clone())
+    }
+
+    /// Waits until there is none, 10 s at most.
+    ///
+    /// A connection comes back to the client in a task of its own, after the answer that came over it. A request that is made
+    /// before makes the client connect a second time, and keep both.
+    pub(super) async fn closed(&self) {
+        let mut open = self.0.open.subscribe();
+        if timeout(TURN, open.wait_for(|open| *open == 0)).await.is_err() {
+            tracing::warn!(
+                "a second connection is opened: the first was neither used nor closed in {TURN:?}"
+            );
+        }
     }
 
     /// Ends every connection at its next read or write, and waits until all are closed: 30 s at most.

@@ -1,4 +1,4 @@
-//! Makes the connections: a name, TCP, TLS, and the record of what passes over them.
+//! Makes the connections: a name, TCP, TLS, and the record of what passes over them. One at a time for each client.
 
 use std::future::Future;
 use std::io;
@@ -71,23 +71,37 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        let (connecting, timeout, max_head) = (self.inner.call(target), self.timeout, self.max_head);
-        let connections = self.connections.clone();
-        let deadline = self.deadline.clone();
+        let connector = self.clone();
+        let dial = Dial::current();
         Box::pin(async move {
-            if let Some(deadline) = &deadline {
-                check_lease(deadline)?;
+            let dial = dial.ok_or("a connection that no request asked for")?;
+            // The client may continue this in another task, while the request goes over a connection that came back.
+            tokio::select! {
+                biased;
+                () = dial.over() => Err("the request went over another connection".into()),
+                connected = dial.scope(connector.connect(target, &dial)) => connected,
             }
-            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "operation timed out");
-            let stream = tokio::time::timeout(timeout, connecting).await.map_err(late)??;
-            let is_http2 = stream.connected().is_negotiated_h2();
-            let tls = match &stream {
-                MaybeHttpsStream::Http(_) => None,
-                MaybeHttpsStream::Https(stream) => TlsUsed::of(stream.inner().get_ref().1),
-            };
-            let max_head = (!is_http2).then_some(max_head);
-            Ok(TokioIo::new(Recorded::new(stream, tls, max_head, connections.open(), deadline)))
         })
+    }
+}
+
+impl Connector {
+    async fn connect(mut self, target: Uri, dial: &Dial) -> Result<TokioIo<Recorded>, Error> {
+        self.connections.closed().await;
+        if let Some(deadline) = &self.deadline {
+            check_lease(deadline)?;
+        }
+        dial.start();
+        let late = |_| io::Error::new(io::ErrorKind::TimedOut, "operation timed out");
+        let stream = tokio::time::timeout(self.timeout, self.inner.call(target)).await.map_err(late)??;
+        let is_http2 = stream.connected().is_negotiated_h2();
+        let tls = match &stream {
+            MaybeHttpsStream::Http(_) => None,
+            MaybeHttpsStream::Https(stream) => TlsUsed::of(stream.inner().get_ref().1),
+        };
+        dial.establish();
+        let max_head = (!is_http2).then_some(self.max_head);
+        Ok(TokioIo::new(Recorded::new(stream, tls, max_head, self.connections.open(), self.deadline)))
     }
 }
 
@@ -109,7 +123,7 @@ impl Service<Name> for GuardedResolver {
         let resolver = self.clone();
         let aim = Dial::aim();
         Box::pin(async move {
-            let aim = aim.ok_or_else(|| NameError("a connection that no request asked for".into()))?;
+            let aim = aim.ok_or_else(|| NameError("a lookup that no request asked for".into()))?;
             Ok(resolver.look_up(name.as_str(), &aim).await.map_err(NameError)?.into_iter())
         })
     }

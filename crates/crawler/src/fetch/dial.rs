@@ -1,13 +1,11 @@
-//! Observes the connections of the client, which doesn't report them, and informs the resolver what they are for.
+//! What a request does to get a connection, which the client doesn't report, and what the resolver is to know of it.
 
 use std::future::Future;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
-use tower_service::Service;
+use tokio::sync::Notify;
 use url::Url;
 
 use super::{AddressClass, Booked, FetchRequest};
@@ -53,11 +51,24 @@ pub(super) struct Dial {
     aim: Aim,
     started: AtomicBool,
     established: AtomicBool,
+    over: AtomicBool,
+    end: Notify,
 }
 
 impl Dial {
     pub(super) fn new(aim: Aim) -> Self {
-        Self { aim, started: AtomicBool::new(false), established: AtomicBool::new(false) }
+        Self {
+            aim,
+            started: AtomicBool::new(false),
+            established: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            end: Notify::new(),
+        }
+    }
+
+    /// The dial of the request in this task.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        DIAL.try_with(Arc::clone).ok()
     }
 
     /// What the request in this task is for.
@@ -65,9 +76,38 @@ impl Dial {
         DIAL.try_with(|dial| dial.aim.clone()).ok()
     }
 
-    /// Runs the request `work`, noting here which connections it makes.
+    /// Runs the request `work`, which wants a connection for as long as it runs.
     pub(super) fn watch<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> {
+        let wanted = Wanted(Arc::clone(self));
+        self.scope(async move {
+            let _wanted = wanted;
+            work.await
+        })
+    }
+
+    /// Runs a part of the request that the client may continue in another task.
+    pub(super) fn scope<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> {
         DIAL.scope(Arc::clone(self), work)
+    }
+
+    /// Notes that a connection is being made.
+    pub(super) fn start(&self) {
+        self.started.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that a connection was made, TLS included.
+    pub(super) fn establish(&self) {
+        self.established.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns when the request has its answer, or was given up: from then on it needs no connection.
+    pub(super) async fn over(&self) {
+        let mut end = std::pin::pin!(self.end.notified());
+        // Before the flag is read, so that no notice is missed.
+        end.as_mut().enable();
+        if !self.over.load(Ordering::SeqCst) {
+            end.await;
+        }
     }
 
     /// Whether the request reused a connection of an earlier one.
@@ -81,46 +121,12 @@ impl Dial {
     }
 }
 
-/// A connector that notes what it does.
-#[derive(Debug, Clone)]
-pub(super) struct WatchedConnector<S> {
-    inner: S,
-}
+/// Ends what a request wants when it is dropped.
+struct Wanted(Arc<Dial>);
 
-impl<S> WatchedConnector<S> {
-    /// Puts the watch around a connector.
-    pub(super) fn new(inner: S) -> Self {
-        Self { inner }
-    }
-}
-
-impl<S, R> Service<R> for WatchedConnector<S>
-where
-    S: Service<R>,
-    S::Future: Send + 'static,
-{
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, target: R) -> Self::Future {
-        let dial = DIAL.try_with(Arc::clone).ok();
-        if let Some(dial) = &dial {
-            dial.started.store(true, Ordering::Relaxed);
-        }
-        let connecting = self.inner.call(target);
-        Box::pin(async move {
-            // The client may continue it in another task.
-            let Some(dial) = dial else { return connecting.await };
-            let connected = dial.watch(connecting).await;
-            if connected.is_ok() {
-                dial.established.store(true, Ordering::Relaxed);
-            }
-            connected
-        })
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::SeqCst);
+        self.0.end.notify_waiters();
     }
 }

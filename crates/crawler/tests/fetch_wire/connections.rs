@@ -16,6 +16,17 @@ async fn a_connection_is_kept_for_the_next_request() {
     assert_eq!(server.connections(), 1);
 }
 
+/// The task of a connection may not have given it back when the next request is made: it waits for that, and opens no second one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_request_that_follows_at_once_opens_no_second_connection() {
+    let server = Server::saying(answer("", b"ok")).await;
+    let http = HttpFetch::new(settings()).unwrap();
+    for _ in 0..2000 {
+        bounded(&http, server.request("/", RequestKind::Page)).await.unwrap();
+    }
+    assert_eq!(server.connections(), 1);
+}
+
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the end of a connection takes a moment to be seen")]
 async fn a_kept_connection_that_the_server_closed_is_replaced() {
