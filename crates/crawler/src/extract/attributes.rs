@@ -10,14 +10,18 @@ use super::element::{Element, Kind};
 pub(super) enum Attr {
     Action,
     Alt,
+    Background,
     Class,
     Content,
     Data,
+    DataSrc,
+    DataSrcset,
     Encoding,
     FontLook,
     Href,
     Hreflang,
     HttpEquiv,
+    ImageSrcset,
     Lang,
     Method,
     Name,
@@ -35,7 +39,7 @@ pub(super) enum Attr {
     XmlLang,
 }
 
-const ATTRS: usize = 25;
+const ATTRS: usize = 29;
 const NAME_BYTES: usize = 16;
 
 /// Names a set of attributes.
@@ -73,15 +77,19 @@ impl Attr {
         Some(match name {
             b"action" => Attr::Action,
             b"alt" => Attr::Alt,
+            b"background" => Attr::Background,
             b"class" => Attr::Class,
             b"color" | b"face" | b"size" => Attr::FontLook,
             b"content" => Attr::Content,
             b"data" => Attr::Data,
+            b"data-src" => Attr::DataSrc,
+            b"data-srcset" => Attr::DataSrcset,
             b"data-nosnippet" => Attr::NoSnippet,
             b"encoding" => Attr::Encoding,
             b"href" => Attr::Href,
             b"hreflang" => Attr::Hreflang,
             b"http-equiv" => Attr::HttpEquiv,
+            b"imagesrcset" => Attr::ImageSrcset,
             b"lang" => Attr::Lang,
             b"method" => Attr::Method,
             b"name" => Attr::Name,
@@ -105,7 +113,9 @@ impl Attr {
         match element.kind {
             Kind::A => const { AttrSet::of(&[Attr::Href, Attr::XlinkHref, Attr::Rel, Attr::Hreflang]) },
             Kind::Area => const { AttrSet::of(&[Attr::Href, Attr::Rel, Attr::Hreflang, Attr::Alt]) },
-            Kind::Link => const { AttrSet::of(&[Attr::Href, Attr::Rel, Attr::Hreflang, Attr::Title]) },
+            Kind::Link => {
+                const { AttrSet::of(&[Attr::Href, Attr::Rel, Attr::Hreflang, Attr::Title, Attr::ImageSrcset]) }
+            }
             Kind::Base => const { AttrSet::of(&[Attr::Href]) },
             Kind::Meta => {
                 const { AttrSet::of(&[Attr::Name, Attr::HttpEquiv, Attr::Property, Attr::Content]) }
@@ -115,9 +125,24 @@ impl Attr {
                 const { AttrSet::of(&[Attr::Src, Attr::Title]) }
             }
             Kind::Image => {
-                const { AttrSet::of(&[Attr::Href, Attr::XlinkHref, Attr::Src, Attr::Srcset, Attr::Alt]) }
+                const {
+                    AttrSet::of(&[
+                        Attr::Href,
+                        Attr::XlinkHref,
+                        Attr::Src,
+                        Attr::Srcset,
+                        Attr::Alt,
+                        Attr::DataSrc,
+                        Attr::DataSrcset,
+                    ])
+                }
             }
-            Kind::Img | Kind::Source => const { AttrSet::of(&[Attr::Src, Attr::Srcset, Attr::Alt]) },
+            Kind::Img | Kind::Source => {
+                const { AttrSet::of(&[Attr::Src, Attr::Srcset, Attr::Alt, Attr::DataSrc, Attr::DataSrcset]) }
+            }
+            Kind::Body | Kind::Table | Kind::TBody | Kind::Tr | Kind::Td => {
+                const { AttrSet::of(&[Attr::Background]) }
+            }
             Kind::Script => const { AttrSet::of(&[Attr::Src, Attr::Type]) },
             Kind::Video => const { AttrSet::of(&[Attr::Src, Attr::Poster]) },
             Kind::Object => const { AttrSet::of(&[Attr::Data]) },

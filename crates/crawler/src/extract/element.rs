@@ -47,6 +47,7 @@ pub(super) enum Kind {
     Area,
     Audio,
     Base,
+    Body,
     Caption,
     Dd,
     Desc,
@@ -190,7 +191,8 @@ impl Element {
             | b"search" | b"summary" => (Kind::Other, P_BLOCK),
             b"blockquote" | b"center" | b"div" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6"
             | b"listing" | b"pre" => (Kind::Other, P_BLOCK | BREAKOUT),
-            b"body" | b"head" => (Kind::Other, BLOCK | SPECIAL | BREAKOUT),
+            b"body" => (Kind::Body, BLOCK | SPECIAL | BREAKOUT),
+            b"head" => (Kind::Other, BLOCK | SPECIAL | BREAKOUT),
             b"hr" => (Kind::Other, VOID | P_BLOCK | BREAKOUT),
             b"br" => (Kind::Other, VOID | BLOCK | SPECIAL | BREAKOUT),
             b"frameset" => (Kind::Other, BLOCK | SPECIAL),

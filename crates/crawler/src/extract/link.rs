@@ -18,11 +18,12 @@ pub enum LinkKind {
     Link,
     /// `<meta http-equiv=refresh>`.
     Refresh,
-    /// `<img src>` and `srcset`, `<input type=image src>`, svg `<image href>`.
+    /// `<img src>` and `srcset`, also as `data-src` and `data-srcset`, `<input type=image src>`, svg `<image href>`, `<link imagesrcset>`,
+    /// `background` of the body and of parts of tables.
     Img,
     /// `<script src>`.
     Script,
-    /// `<source src>` and `srcset`, `<track src>`.
+    /// `<source src>` and `srcset`, also as `data-src` and `data-srcset`, `<track src>`.
     Source,
     /// `<audio src>`, `<video src>` and `poster`, `<embed src>`, `<object data>`.
     Media,
@@ -101,9 +102,7 @@ impl LinkKind {
             | LinkKind::CssImport
             | LinkKind::CssFont
             | LinkKind::CssImage => true,
-            LinkKind::Link => {
-                rel.words().any(|word| SHOWN_RELS.iter().any(|known| word.eq_ignore_ascii_case(known)))
-            }
+            LinkKind::Link => rel.words().filter_map(resource_rel).any(|(_, is_shown)| is_shown),
             _ => false,
         }
     }
@@ -141,46 +140,38 @@ impl Position {
     }
 }
 
-/// `rel` values that make a `<link>` a resource of the page or a hint to the browser, not a way to another page.
-const RESOURCE_RELS: [&str; 23] = [
-    "stylesheet",
-    "icon",
-    "apple-touch-icon",
-    "apple-touch-icon-precomposed",
-    "apple-touch-startup-image",
-    "fluid-icon",
-    "image_src",
-    "mask-icon",
-    "preload",
-    "modulepreload",
-    "prefetch",
-    "prerender",
-    "preconnect",
-    "dns-prefetch",
-    "manifest",
-    "pingback",
-    "webmention",
-    "edituri",
-    "wlwmanifest",
-    "expect",
-    "compression-dictionary",
-    "openid.server",
-    "openid.delegate",
+/// `rel` values that make a `<link>` a resource of the page or a hint to the browser, not a way to another page; true where the page isn't
+/// shown as it should be without it. The others are hints, or addresses of services.
+const RESOURCE_RELS: [(&str, bool); 23] = [
+    ("stylesheet", true),
+    ("icon", true),
+    ("apple-touch-icon", true),
+    ("apple-touch-icon-precomposed", true),
+    ("apple-touch-startup-image", true),
+    ("fluid-icon", true),
+    ("image_src", false),
+    ("mask-icon", true),
+    ("preload", true),
+    ("modulepreload", true),
+    ("prefetch", false),
+    ("prerender", false),
+    ("preconnect", false),
+    ("dns-prefetch", false),
+    ("manifest", true),
+    ("pingback", false),
+    ("webmention", false),
+    ("edituri", false),
+    ("wlwmanifest", false),
+    ("expect", false),
+    ("compression-dictionary", false),
+    ("openid.server", false),
+    ("openid.delegate", false),
 ];
 
-/// Those of them without which the page isn't shown as it should be. The others are hints, or addresses of services.
-const SHOWN_RELS: [&str; 10] = [
-    "stylesheet",
-    "icon",
-    "apple-touch-icon",
-    "apple-touch-icon-precomposed",
-    "apple-touch-startup-image",
-    "fluid-icon",
-    "mask-icon",
-    "preload",
-    "modulepreload",
-    "manifest",
-];
+/// The entry of a word in [`RESOURCE_RELS`].
+fn resource_rel(word: &str) -> Option<(&'static str, bool)> {
+    RESOURCE_RELS.into_iter().find(|(known, _)| word.eq_ignore_ascii_case(known))
+}
 
 /// As [`LinkKind::is_resource`], for a link as it was stored.
 pub fn is_resource(kind: &str, rel: &str) -> bool {
@@ -227,13 +218,13 @@ impl Rel {
     /// those that name a resource. All of them come from a fixed list.
     pub fn deciding_words(&self) -> Vec<&'static str> {
         let nofollow = meta::link_rel(&self.raw).nofollow.map(meta::NoFollow::word);
-        let resource = |word: &str| RESOURCE_RELS.into_iter().find(|known| word.eq_ignore_ascii_case(known));
-        nofollow.into_iter().chain(self.words().filter_map(resource)).collect()
+        let resources = self.words().filter_map(resource_rel).map(|(word, _)| word);
+        nofollow.into_iter().chain(resources).collect()
     }
 
     /// Returns whether a word marks a `<link>` as a resource of the page or a hint to browsers.
     pub fn names_resource(&self) -> bool {
-        self.words().any(|w| RESOURCE_RELS.iter().any(|x| w.eq_ignore_ascii_case(x)))
+        self.words().any(|word| resource_rel(word).is_some())
     }
 }
 
@@ -258,7 +249,7 @@ pub struct Link {
     /// The language that `hreflang` announces.
     pub hreflang: Option<String>,
     /// Whether it is an image of the page: `<img>`, `<source srcset>` of a picture, `<input type=image>`, `poster` of a
-    /// video, svg `<image>`.
+    /// video, svg `<image>`, `<link imagesrcset>`, `background`.
     pub is_image: bool,
     /// Its part of the page; `None` if the page doesn't say, and for `Link` headers.
     pub position: Option<Position>,

@@ -53,17 +53,31 @@ impl PageSink<'_> {
 
     fn add_images(&mut self, kind: LinkKind, attributes: &Attributes) {
         self.note_link(kind, attributes, Attr::Src, Attr::Alt);
-        if let Some(set) = attributes.get(Attr::Srcset) {
-            for address in srcset::addresses(&set) {
-                self.add_link(kind, address, About { is_image: true, ..About::default() });
-            }
-        }
+        self.add_set(kind, attributes, Attr::Srcset);
+        self.add_image(kind, attributes, Attr::DataSrc);
+        self.add_set(kind, attributes, Attr::DataSrcset);
         if self.open_anchor.is_some()
             && let Some(alt) = attributes.bytes(Attr::Alt)
         {
             self.anchor.part();
             self.anchor.push(alt);
             self.anchor.part();
+        }
+    }
+
+    /// Takes in the address of an image. What a script has to fill in first is none.
+    fn add_image(&mut self, kind: LinkKind, attributes: &Attributes, address: Attr) {
+        if let Some(address) = attributes.get(address).filter(|address| !address.contains(['{', '<'])) {
+            self.add_link(kind, &address, About { is_image: true, ..About::default() });
+        }
+    }
+
+    /// Takes in the addresses of a `srcset`, as [`PageSink::add_image`] does.
+    fn add_set(&mut self, kind: LinkKind, attributes: &Attributes, set: Attr) {
+        if let Some(set) = attributes.get(set).filter(|set| !set.contains(['{', '<'])) {
+            for address in srcset::addresses(&set) {
+                self.add_link(kind, address, About { is_image: true, ..About::default() });
+            }
         }
     }
 
@@ -131,7 +145,14 @@ impl PageSink<'_> {
         let attributes = tag.attributes;
         match tag.element.kind {
             Kind::A => self.open_anchor(attributes),
-            Kind::Link => self.note_link(LinkKind::Link, attributes, Attr::Href, Attr::Title),
+            Kind::Link => {
+                self.note_link(LinkKind::Link, attributes, Attr::Href, Attr::Title);
+                self.add_set(LinkKind::Img, attributes, Attr::ImageSrcset);
+            }
+            // HTML standard 15.3.2 and 15.3.8: as good as an image in a style.
+            Kind::Body | Kind::Table | Kind::TBody | Kind::Tr | Kind::Td => {
+                self.add_image(LinkKind::Img, attributes, Attr::Background);
+            }
             Kind::Meta => self.add_meta(tag),
             Kind::Img | Kind::Image => self.add_images(LinkKind::Img, attributes),
             Kind::Script => {
