@@ -17,6 +17,10 @@ use crate::clock;
 /// The first pause before a lost connection is opened again, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
+/// A commit is answered when it is on disk, and on that of a synchronous standby where there is one, whatever a role or a database is set
+/// to (PostgreSQL manual, `synchronous_commit`). A stronger setting stays.
+const CONFIRMED: &str = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')";
+
 /// Values of a statement's parameters.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -44,6 +48,7 @@ impl Connection {
                 }
             }
         }));
+        client.batch_execute(CONFIRMED).await?;
         Ok(Self { client, warned, statements: HashMap::new() })
     }
 

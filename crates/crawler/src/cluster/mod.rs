@@ -82,7 +82,7 @@ pub enum ClusterError {
     },
     /// The database has no standby server that confirms commits.
     #[error(
-        "the database {address} confirms commits without a standby server (synchronous_standby_names is empty, or synchronous_commit is off or local): what was acknowledged is lost with its disk. Set up a synchronous standby, or add --single-server to accept that"
+        "the database {address} confirms commits without a standby server (synchronous_standby_names is empty): what was acknowledged is lost with its disk. Set up a synchronous standby, or add --single-server to accept that"
     )]
     NoStandby {
         /// Where.

@@ -82,7 +82,7 @@ pub(super) async fn create(
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
     let failed = |error| ClusterError::server("make the tables", address, error);
     if !single_server {
-        let sql = "select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local')";
+        let sql = "select current_setting('synchronous_standby_names') <> ''";
         let rows = connection.query(sql, &[]).await.map_err(failed)?;
         if !rows.first().is_some_and(|row| row.get(0)) {
             return Err(ClusterError::NoStandby { address: address.to_string() });

@@ -324,6 +324,8 @@ fn nothing_that_was_acknowledged_is_lost_when_the_primary_fails() {
     until(|| follows(&primary));
     let (judge, dir) = (Judge::start(), TempDir::new().unwrap());
     init_with(&url, &judge, &[]);
+    // What somebody sets for other programs doesn't weaken it.
+    primary.sql(&name, "alter role crawl set synchronous_commit = off");
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 2 && judge.count() > 10);
     standby.kill();

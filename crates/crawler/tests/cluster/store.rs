@@ -112,9 +112,6 @@ fn a_database_without_a_synchronous_standby_is_refused_unless_that_is_accepted()
     let terms = Terms { lease: Duration::from_secs(3), partitions: 4 };
     let error = cluster::make_tables(&address, terms, &plan, false).unwrap_err();
     assert!(matches!(error, cluster::ClusterError::NoStandby { .. }), "{error}");
-    let with = format!("{}&options=-c%20synchronous_commit%3Doff", server.database());
-    let error = cluster::make_tables(&with.parse().unwrap(), terms, &plan, false).unwrap_err();
-    assert!(matches!(error, cluster::ClusterError::NoStandby { .. }), "{error}");
     cluster::make_tables(&address, terms, &plan, true).unwrap();
 }
 
