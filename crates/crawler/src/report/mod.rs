@@ -13,6 +13,8 @@ use serde::Serialize;
 
 pub use self::provenance::{About, Provenance, ProvenanceError, write_provenance};
 use crate::config::{Settings, changed_values};
+#[cfg(feature = "cluster")]
+use crate::view::summary_of;
 use crate::view::{Activity, Contents, HostLinks, Moment, Summary, View, ViewError, write_json_line};
 
 /// Connections between hosts that the graph shows.
@@ -54,17 +56,28 @@ pub struct ChangedSetting {
 impl Report {
     /// Computes the figures: reads pages, links and ledger several times, one after the other. Memory as [`View::skipped`].
     pub fn of(view: &View) -> Result<Self, ViewError> {
-        let in_force = view.crawl_settings().unwrap_or_default();
+        Self::with_summary(view.summary()?, &[view])
+    }
+
+    /// The same of a crawl on many machines, with the names of its partitions. `is_running`: workers crawl it.
+    #[cfg(feature = "cluster")]
+    pub fn of_parts(parts: &[(String, View)], is_running: bool) -> Result<Self, ViewError> {
+        let views: Vec<&View> = parts.iter().map(|(_, view)| view).collect();
+        Self::with_summary(summary_of(parts, is_running)?, &views)
+    }
+
+    fn with_summary(summary: Summary, parts: &[&View]) -> Result<Self, ViewError> {
+        let in_force = parts.first().and_then(|view| view.crawl_settings()).unwrap_or_default();
         Ok(Self {
             v: 1,
-            generated: view.looked_at(),
-            program: view.program(),
+            generated: parts.first().map_or_else(|| Moment(crate::clock::wall()), |view| view.looked_at()),
+            program: parts.first().and_then(|view| view.program()),
             settings: changed(&in_force),
             in_force,
-            summary: view.summary()?,
-            activity: view.activity()?,
-            contents: view.contents()?,
-            host_links: view.host_links(CONNECTIONS)?,
+            summary,
+            activity: Activity::of_parts(parts)?,
+            contents: Contents::of_parts(parts)?,
+            host_links: HostLinks::of_parts(parts, CONNECTIONS)?,
         })
     }
 

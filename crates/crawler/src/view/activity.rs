@@ -11,13 +11,13 @@ use super::moment::Moment;
 use super::open::{View, ViewError};
 use super::tally::Tally;
 use crate::record::{Decided, RequestMade};
-use crate::sorter;
+use crate::sorter::{self, Sorter};
 
 /// Most steps of a time line. Its steps double until they are no more.
 const MOST_STEPS: i64 = 240;
 
 /// The requests of a crawl, from its ledger.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Activity {
     /// Requests of which the ledger has the times; all other figures are about these.
     pub requests: u64,
@@ -120,38 +120,89 @@ impl View {
         host: Option<&str>,
         goes_on: &dyn Fn() -> Result<(), ViewError>,
     ) -> Result<Activity, ViewError> {
-        let mut times = RequestTimes::new(self.sorter());
-        let (mut delays, mut pauses) = (Tally::default(), Tally::default());
-        let (mut first, mut last): (Option<Moment>, Option<Moment>) = (None, None);
-        let (mut run, mut requests, mut steps) = (0, 0, Steps::default());
-        for block in self.decision_blocks() {
+        let mut requests = Requests::new(self.sorter());
+        requests.read(self, host, goes_on)?;
+        requests.figures()
+    }
+}
+
+impl Activity {
+    /// As [`View::activity`], of a crawl whose hosts are divided among several stores.
+    pub fn of_parts(parts: &[&View]) -> Result<Self, ViewError> {
+        let Some(first) = parts.first() else { return Ok(Self::default()) };
+        let mut requests = Requests::new(first.sorter());
+        for part in parts {
+            requests.read(part, None, &|| Ok(()))?;
+        }
+        requests.figures()
+    }
+}
+
+/// The requests that were read so far.
+struct Requests {
+    times: RequestTimes,
+    delays: Tally,
+    pauses: Tally,
+    first: Option<Moment>,
+    last: Option<Moment>,
+    run: u64,
+    count: u64,
+    steps: Steps,
+}
+
+impl Requests {
+    fn new(sorter: Sorter) -> Self {
+        Self {
+            times: RequestTimes::new(sorter),
+            delays: Tally::default(),
+            pauses: Tally::default(),
+            first: None,
+            last: None,
+            run: 0,
+            count: 0,
+            steps: Steps::default(),
+        }
+    }
+
+    /// Takes in the ledger of a store whose hosts are in no other one.
+    fn read(
+        &mut self,
+        view: &View,
+        host: Option<&str>,
+        goes_on: &dyn Fn() -> Result<(), ViewError>,
+    ) -> Result<(), ViewError> {
+        for block in view.decision_blocks() {
             goes_on()?;
             for decision in block?.1 {
-                run += u64::from(decision.begins_a_run());
+                self.run += u64::from(decision.begins_a_run());
                 if host.is_some_and(|host| decision.host != host) {
                     continue;
                 }
                 if decision.decision == Decided::Paused {
-                    pauses.add(&decision.reason.as_str());
+                    self.pauses.add(&decision.reason.as_str());
                 }
                 let Some(made) = &decision.evidence.request else { continue };
-                requests += 1;
+                self.count += 1;
                 let at = Moment(made.started);
-                first = first.map(|first| first.min(at)).or(Some(at));
-                last = last.map(|last| last.max(at)).or(Some(at));
-                delays.add(&made.gap_reason);
-                steps.add(made);
-                times.push(host_mark(&decision.host), run, made)?;
+                self.first = self.first.map(|first| first.min(at)).or(Some(at));
+                self.last = self.last.map(|last| last.max(at)).or(Some(at));
+                self.delays.add(&made.gap_reason);
+                self.steps.add(made);
+                self.times.push(host_mark(&decision.host), self.run, made)?;
             }
         }
+        Ok(())
+    }
+
+    fn figures(self) -> Result<Activity, ViewError> {
         Ok(Activity {
-            requests,
-            first_request: first,
-            last_request: last,
-            timeline: steps.into_timeline(),
-            gaps: gap_figures(times)?,
-            delays: delays.into_counts(),
-            pauses: pauses.into_counts(),
+            requests: self.count,
+            first_request: self.first,
+            last_request: self.last,
+            timeline: self.steps.into_timeline(),
+            gaps: gap_figures(self.times)?,
+            delays: self.delays.into_counts(),
+            pauses: self.pauses.into_counts(),
         })
     }
 }

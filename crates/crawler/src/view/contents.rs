@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::coverage::Counted;
 use super::errors::ErrorRow;
 use super::open::{View, ViewError};
+use super::pages::PageRow;
 use super::tally::Tally;
 
 /// Failed URLs that are named.
@@ -39,39 +40,25 @@ pub struct Contents {
 impl View {
     /// Reads all pages once. Memory: less than a megabyte.
     pub fn contents(&self) -> Result<Contents, ViewError> {
-        let mut contents = Contents::default();
-        let (mut types, mut languages) = (Tally::default(), Tally::default());
-        let (mut directives, mut consent) = (Tally::default(), Tally::default());
-        for page in self.pages() {
-            let page = page?;
-            if !StatusClass::of(page.status).is_success() {
-                continue;
-            }
-            contents.pages += 1;
-            let declared = page.mime_type.as_deref().or(page.content_type.as_deref());
-            types.add(&essence(declared));
-            languages.add(&primary(page.language.as_deref()));
-            *contents.depths.entry(page.depth).or_default() += 1;
-            *contents.sizes.entry(size_class(page.bytes)).or_default() += 1;
-            let names: BTreeSet<&str> =
-                page.directives.iter().map(|entry| name_of(&entry.directive)).collect();
-            for name in names {
-                directives.add(name);
-            }
-            let statements: BTreeSet<String> = page
-                .consent
-                .iter()
-                .map(|entry| format!("{} {} ({})", entry.purpose, entry.verdict, entry.signal))
-                .collect();
-            for statement in &statements {
-                consent.add(statement);
+        Contents::of_parts(&[self])
+    }
+}
+
+impl Contents {
+    /// As [`View::contents`], of a crawl whose hosts are divided among several stores; failures in their order.
+    pub fn of_parts(parts: &[&View]) -> Result<Self, ViewError> {
+        let mut contents = Self::default();
+        let mut texts = Texts::default();
+        for part in parts {
+            for page in part.pages() {
+                contents.enter(&page?, &mut texts);
             }
         }
-        contents.types = types.into_counts();
-        contents.languages = languages.into_counts();
-        contents.directives = directives.into_counts();
-        contents.consent = consent.into_counts();
-        for failure in self.errors() {
+        contents.types = texts.types.into_counts();
+        contents.languages = texts.languages.into_counts();
+        contents.directives = texts.directives.into_counts();
+        contents.consent = texts.consent.into_counts();
+        for failure in parts.iter().flat_map(|part| part.errors()) {
             let failure = failure?;
             contents.failure_count += 1;
             if contents.failures.len() < FAILURES_NAMED {
@@ -80,6 +67,39 @@ impl View {
         }
         Ok(contents)
     }
+
+    fn enter(&mut self, page: &PageRow, texts: &mut Texts) {
+        if !StatusClass::of(page.status).is_success() {
+            return;
+        }
+        self.pages += 1;
+        let declared = page.mime_type.as_deref().or(page.content_type.as_deref());
+        texts.types.add(&essence(declared));
+        texts.languages.add(&primary(page.language.as_deref()));
+        *self.depths.entry(page.depth).or_default() += 1;
+        *self.sizes.entry(size_class(page.bytes)).or_default() += 1;
+        let names: BTreeSet<&str> = page.directives.iter().map(|entry| name_of(&entry.directive)).collect();
+        for name in names {
+            texts.directives.add(name);
+        }
+        let statements: BTreeSet<String> = page
+            .consent
+            .iter()
+            .map(|entry| format!("{} {} ({})", entry.purpose, entry.verdict, entry.signal))
+            .collect();
+        for statement in &statements {
+            texts.consent.add(statement);
+        }
+    }
+}
+
+/// Texts that sites choose.
+#[derive(Default)]
+struct Texts {
+    types: Tally,
+    languages: Tally,
+    directives: Tally,
+    consent: Tally,
 }
 
 /// A media type without its parameters.

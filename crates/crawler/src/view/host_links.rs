@@ -32,8 +32,17 @@ impl View {
     /// The `most` strongest connections between different hosts. Links of pages under noindex and references that are no URL of a page don't
     /// count, as in the graph that `crawl export --format edges` writes. Reads all links once. Memory: some megabytes; pairs are sorted in temporary files.
     pub fn host_links(&self, most: usize) -> Result<HostLinks, ViewError> {
-        let mut pairs = self.sorter();
-        for link in self.links() {
+        HostLinks::of_parts(&[self], most)
+    }
+}
+
+impl HostLinks {
+    /// As [`View::host_links`], of a crawl whose hosts are divided among several stores.
+    pub fn of_parts(parts: &[&View], most: usize) -> Result<Self, ViewError> {
+        let mut all = Self::default();
+        let Some(first) = parts.first() else { return Ok(all) };
+        let mut pairs = first.sorter();
+        for link in parts.iter().flat_map(|part| part.links()) {
             let link = link?;
             let from = link.from.as_deref().map(host_of).unwrap_or_default();
             let to = host_of(&link.to);
@@ -42,7 +51,6 @@ impl View {
                 pairs.push_parts(&[from.as_bytes(), b"\0", to.as_bytes()])?;
             }
         }
-        let mut all = HostLinks::default();
         let mut last: Option<(Vec<u8>, u64)> = None;
         for pair in pairs.sorted()? {
             let pair = pair?;
@@ -58,9 +66,7 @@ impl View {
         all.enter(last, most);
         Ok(all)
     }
-}
 
-impl HostLinks {
     /// Enters a pair, which is dropped if there are `most` stronger ones.
     fn enter(&mut self, pair: Option<(Vec<u8>, u64)>, most: usize) {
         let Some((pair, links)) = pair else { return };

@@ -199,6 +199,40 @@ fn expect_whole_in_show(url: &str) {
     }
 }
 
+/// `crawl report` reads all partitions as one crawl, in which each page and each robots.txt was asked for once.
+fn expect_whole_in_report(url: &str) {
+    let truth = Judge::truth();
+    let pages = truth.len() as u64;
+    let hosts: std::collections::BTreeSet<_> = truth.iter().map(|page| page.split('/').next()).collect();
+    let report = run(&["report", "--cluster", url, "--json"]);
+    let report: serde_json::Value =
+        serde_json::from_slice(&report.stdout).unwrap_or_else(|_| panic!("{}", text(&report)));
+    assert_eq!(report["summary"]["status"], "complete", "{report}");
+    assert_eq!(report["contents"]["pages"].as_u64(), Some(pages), "{report}");
+    assert_eq!(report["activity"]["requests"].as_u64(), Some(pages + hosts.len() as u64), "{report}");
+    let gaps = &report["activity"]["gaps"];
+    assert!(gaps["count"].as_u64() > Some(0), "{gaps}");
+    assert_eq!((gaps["short"].as_u64(), gaps["overlaps"].as_u64()), (Some(0), Some(0)), "{gaps}");
+    let html = run(&["report", "--cluster", url]);
+    assert!(text(&html).to_ascii_lowercase().starts_with("<!doctype html>"), "{}", text(&html));
+    let owner = run(&["report", "--cluster", url, "--host", "S0.test", "--json"]);
+    let owner: serde_json::Value =
+        serde_json::from_slice(&owner.stdout).unwrap_or_else(|_| panic!("{}", text(&owner)));
+    let of_host = truth.iter().filter(|page| page.starts_with("s0.test/")).count() as u64;
+    assert_eq!(
+        (owner["host"].as_str(), owner["pages"].as_u64()),
+        (Some("s0.test"), Some(of_host)),
+        "{owner}"
+    );
+    let unknown = run(&["report", "--cluster", url, "--host", "other.test"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown));
+    assert!(
+        text(&unknown).contains("the crawl has no host other.test; `crawl show --cluster"),
+        "{}",
+        text(&unknown)
+    );
+}
+
 /// An archive that isn't there, a host that is in another partition, and a page whose record is gone are found.
 fn expect_faults_in_audit(server: &Server, url: &str, dir: &Path) {
     let (code, report) = audit(url, dir, &["one"]);
@@ -248,6 +282,7 @@ fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     assert_eq!(late.status.code(), Some(0), "{}", text(&late));
     expect_clean_audit(&url, dir.path(), &["one", "two"]);
     expect_whole_in_show(&url);
+    expect_whole_in_report(&url);
     expect_faults_in_audit(&server, &url, dir.path());
 }
 

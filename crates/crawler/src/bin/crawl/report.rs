@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
+use crawler::view::View;
 
 use crate::exit::{self, Stop};
 use crate::show::{open, view_error};
@@ -22,10 +25,17 @@ Examples:
   crawl report crawl-data -o report.html
   crawl report crawl-data --json | jq .activity.gaps
   crawl report crawl-data --provenance deposit --author 'Ann Example' --license https://spdx.org/licenses/CC0-1.0
-  crawl report crawl-data --host www.example.org -o for-the-owner.md")]
+  crawl report crawl-data --host www.example.org -o for-the-owner.md
+  crawl report --cluster postgres://crawl@db.example.org/study -o report.html")]
 pub(crate) struct ReportArgs {
     /// Directory of the crawl
-    dir: PathBuf,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    dir: Option<PathBuf>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dir")]
+    cluster: Option<Address>,
     /// Write the report for the owner of this host instead: its requests, and its broken links
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
@@ -46,6 +56,47 @@ pub(crate) struct ReportArgs {
     output: Option<PathBuf>,
 }
 
+impl ReportArgs {
+    /// What is read, as other commands name it.
+    fn place(&self) -> String {
+        #[cfg(feature = "cluster")]
+        if let Some(database) = &self.cluster {
+            return format!("--cluster '{database}'");
+        }
+        crate::options::path_text(self.dir())
+    }
+
+    fn dir(&self) -> &Path {
+        self.dir.as_deref().unwrap_or_else(|| Path::new(""))
+    }
+
+    /// The store that has a host.
+    #[cfg_attr(not(feature = "cluster"), expect(unused_variables, reason = "there is one store"))]
+    fn view_with(&self, host: &str) -> anyhow::Result<View> {
+        #[cfg(feature = "cluster")]
+        if let Some(database) = &self.cluster {
+            return crate::cluster::view_of(
+                database,
+                &host.trim().trim_end_matches('.').to_ascii_lowercase(),
+            );
+        }
+        open(self.dir())
+    }
+
+    #[cfg(feature = "report")]
+    fn report(&self) -> anyhow::Result<crawler::report::Report> {
+        use crawler::report::Report;
+
+        #[cfg(feature = "cluster")]
+        if let Some(database) = &self.cluster {
+            let is_running = crate::cluster::is_running(database)?;
+            let parts = crate::cluster::views(database)?;
+            return Report::of_parts(&parts, is_running).map_err(|error| view_error(&error));
+        }
+        Report::of(&open(self.dir())?).map_err(|error| view_error(&error))
+    }
+}
+
 /// Writes the report.
 pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
@@ -56,11 +107,11 @@ pub(crate) fn run(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
 }
 
 fn owner_report(args: &ReportArgs, host: &str, console: Console) -> anyhow::Result<i32> {
-    let view = open(&args.dir)?;
-    let report = view.owner_report(host).map_err(|error| view_error(&error))?;
+    let report = args.view_with(host)?.owner_report(host).map_err(|error| view_error(&error))?;
     let report = report.ok_or_else(|| {
         let host = crawler::clean::clean(host);
-        Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show DIR hosts` lists them"))
+        let place = args.place();
+        Stop::new(exit::USAGE, format!("the crawl has no host {host}; `crawl show {place} hosts` lists them"))
     })?;
     write_to(args.output.as_deref(), |mut out| {
         if console.json { report.write_json(&mut out) } else { report.write_text(&mut out) }
@@ -76,7 +127,7 @@ fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
         let words = "the report is an HTML file; name it: `crawl report DIR -o report.html` (or give --json)";
         return Err(Stop::new(exit::USAGE, words).into());
     }
-    let report = crawler::report::Report::of(&open(&args.dir)?).map_err(|error| view_error(&error))?;
+    let report = args.report()?;
     write_to(args.output.as_deref(), |mut out| {
         if console.json { report.write_json(&mut out) } else { report.write_html(&mut out) }
     })
@@ -85,7 +136,7 @@ fn whole_report(args: &ReportArgs, console: Console) -> anyhow::Result<i32> {
 /// Writes the metadata of a deposit, and says which files.
 #[cfg(feature = "report")]
 fn provenance(args: &ReportArgs, dir: &Path, console: Console) -> anyhow::Result<i32> {
-    use crawler::report::{About, Report, write_provenance};
+    use crawler::report::{About, write_provenance};
 
     if let Some(license) = &args.license
         && url::Url::parse(license).is_err()
@@ -96,7 +147,7 @@ fn provenance(args: &ReportArgs, dir: &Path, console: Console) -> anyhow::Result
         );
         return Err(Stop::new(exit::USAGE, words).into());
     }
-    let report = Report::of(&open(&args.dir)?).map_err(|error| view_error(&error))?;
+    let report = args.report()?;
     let about =
         About { title: args.title.clone(), authors: args.author.clone(), license: args.license.clone() };
     let done = write_provenance(&report, &about, dir)?;
