@@ -35,6 +35,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -277,6 +278,9 @@ pub enum AuditError {
         /// What is wrong.
         source: Cause,
     },
+    /// The system starts no thread.
+    #[error("a part of the audit can't be started")]
+    Thread(#[source] std::io::Error),
 }
 
 impl AuditError {
@@ -285,7 +289,7 @@ impl AuditError {
     }
 }
 
-/// Judges a crawl. Cost: some passes over every tree and one over every archive file. Memory: some tens of megabytes, whatever the
+/// Judges a crawl. Cost: some passes over every tree and one over every archive file, by up to five threads. Memory: some tens of megabytes a thread, whatever the
 /// crawl's size; requests, links and places of the archive are sorted in temporary files, about 300 bytes a request and 30 a link.
 pub fn audit<S: Store>(
     store: &Arc<S>,
@@ -337,6 +341,15 @@ struct Part<'a> {
     repair: Option<RepairRecord>,
 }
 
+impl<'a> Part<'a> {
+    fn read(store: &'a AnyStore) -> Result<Self, AuditError> {
+        let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
+        let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
+        let repair = repair.map_err(AuditError::record(Tree::Meta))?;
+        Ok(Self { store, runs: settings::runs(store)?, repair })
+    }
+}
+
 /// Judges each store by itself, and then what may lead from one to another. `files` are the archive files of a store.
 fn judge(
     parts: &[AnyStore],
@@ -345,31 +358,27 @@ fn judge(
     files: &dyn Fn(usize) -> Option<Files>,
     step: &mut dyn FnMut(&'static str),
 ) -> Result<Report, AuditError> {
-    let (mut checks, mut archive): (Vec<Check>, Vec<Check>) = (Vec::new(), Vec::new());
-    let mut admitted = rules.sorter();
-    let mut read = Vec::with_capacity(parts.len());
-    step("the ledger's chain");
-    let roots = Roots::of(parts, rules)?;
-    for (number, store) in parts.iter().enumerate() {
-        let repair = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())?;
-        let repair = repair.map(|value| RepairRecord::read(&value)).transpose();
-        let repair = repair.map_err(AuditError::record(Tree::Meta))?;
-        let part = Part { store, runs: settings::runs(store)?, repair };
-        let files = files(number);
-        let of_part = judge_part(&part, files, rules, roots.clone(), &mut admitted, step)?;
-        Check::merge(&mut checks, of_part.records);
-        Check::merge(&mut archive, of_part.archive);
-        read.push(part);
-    }
-    if let Some(check) = judge_head(head, rules) {
-        checks.insert(1.min(checks.len()), check);
-    }
-    step("links");
-    checks.push(links::judge(&read, rules, admitted)?);
-    checks.extend(archive);
-    step("accounting of URLs");
-    checks.push(accounts::judge(&read, rules)?);
-    Ok(Report { checks })
+    let read = parts.iter().map(Part::read).collect::<Result<Vec<_>, _>>()?;
+    thread::scope(|scope| {
+        let accounts = beside(scope, || accounts::judge(&read, rules))?;
+        let (mut checks, mut archive): (Vec<Check>, Vec<Check>) = (Vec::new(), Vec::new());
+        let mut admitted = rules.sorter();
+        let roots = Roots::of(parts, rules)?;
+        for (number, part) in read.iter().enumerate() {
+            let of_part = judge_part(part, files(number), rules, roots.clone(), &mut admitted, step)?;
+            Check::merge(&mut checks, of_part.records);
+            Check::merge(&mut archive, of_part.archive);
+        }
+        if let Some(check) = judge_head(head, rules) {
+            checks.insert(1.min(checks.len()), check);
+        }
+        step("links");
+        checks.push(links::judge(&read, rules, admitted)?);
+        checks.extend(archive);
+        step("accounting of URLs");
+        checks.push(joined(accounts)?);
+        Ok(Report { checks })
+    })
 }
 
 /// What was found in one store.
@@ -378,6 +387,7 @@ struct PartReport {
     archive: Vec<Check>,
 }
 
+/// Judges one store: its chain, its requests, its page records and its archive each in a thread of its own.
 fn judge_part(
     part: &Part<'_>,
     files: Option<Files>,
@@ -388,36 +398,66 @@ fn judge_part(
 ) -> Result<PartReport, AuditError> {
     let Part { store, runs, repair } = part;
     let (store, repair) = (*store, repair.as_ref());
-    let mut checks = vec![chain(store)?];
-    step("requests");
-    let read = requests::read(store, rules)?;
-    checks.push(settings::judge(store, runs, rules, repair)?);
-    checks.push(requests::complete(store, &read.log, repair)?);
-    checks.push(addresses::judge(store, runs, rules)?);
-    step("scope and limits");
-    let judged = scope::judge(store, runs, rules, repair, (read.log.silent.as_ref(), roots))?;
-    checks.extend(judged.checks);
-    admitted.take_all(judged.admitted)?;
-    step("pace and robots.txt");
-    checks.extend(hosts::judge(store, read, rules, repair)?);
-    checks.push(access::judge(store, rules)?);
-    step("digests of records");
-    let (mut sealed, mut captures) = seals::Seals::read(store, rules)?.judge(store, rules, repair)?;
-    step("page records");
-    let pages = content::judge(store, rules)?;
-    checks.extend(pages.checks);
-    checks.push(none::judge(store, rules, repair)?);
-    checks.push(forgotten::judge(store)?);
-    step("the archive");
+    thread::scope(|scope| {
+        let chain = beside(scope, || chain(store))?;
+        let archive = beside(scope, move || judge_archive(part, files, rules))?;
+        let pages = beside(scope, || {
+            let mut checks = content::judge(store, rules)?.checks;
+            checks.push(none::judge(store, rules, repair)?);
+            checks.push(forgotten::judge(store)?);
+            Ok(checks)
+        })?;
+        step("requests");
+        let read = requests::read(store, rules)?;
+        let mut checks = vec![settings::judge(store, runs, rules, repair)?];
+        checks.push(requests::complete(store, &read.log, repair)?);
+        checks.push(addresses::judge(store, runs, rules)?);
+        step("scope and limits");
+        let judged = scope::judge(store, runs, rules, repair, (read.log.silent.as_ref(), roots))?;
+        checks.extend(judged.checks);
+        admitted.take_all(judged.admitted)?;
+        step("pace and robots.txt");
+        checks.extend(hosts::judge(store, read, rules, repair)?);
+        checks.push(access::judge(store, rules)?);
+        step("the ledger's chain");
+        checks.insert(0, joined(chain)?);
+        step("page records");
+        checks.extend(joined(pages)?);
+        step("digests of records and the archive");
+        Ok(PartReport { records: checks, archive: joined(archive)? })
+    })
+}
+
+fn judge_archive(
+    part: &Part<'_>,
+    files: Option<Files>,
+    rules: &AuditRules,
+) -> Result<Vec<Check>, AuditError> {
+    let Part { store, runs, repair } = part;
+    let (mut sealed, mut captures) =
+        seals::Seals::read(*store, rules)?.judge(*store, rules, repair.as_ref())?;
     let mut archive = if let Some(files) = files {
-        let checks = archive::judge(store, files, runs, rules, &mut captures, &mut sealed)?;
+        let checks = archive::judge(*store, files, runs, rules, &mut captures, &mut sealed)?;
         captures.judge(&mut sealed)?;
         checks
     } else {
         vec![archive::not_given()]
     };
     archive.push(sealed);
-    Ok(PartReport { records: checks, archive })
+    Ok(archive)
+}
+
+/// Begins a part of the audit in a thread of its own.
+fn beside<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> Result<T, AuditError> + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, Result<T, AuditError>>, AuditError> {
+    thread::Builder::new().name("audit".to_owned()).spawn_scoped(scope, work).map_err(AuditError::Thread)
+}
+
+/// Waits for a part of the audit.
+fn joined<T>(part: ScopedJoinHandle<'_, Result<T, AuditError>>) -> Result<T, AuditError> {
+    part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Compares the head of the chain with the one that was written down.
