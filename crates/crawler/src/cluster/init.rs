@@ -72,12 +72,8 @@ pub enum InitError {
 
 /// The first setting that only a crawl on one machine keeps.
 fn unsupported(settings: &Settings) -> Option<&'static str> {
-    let Settings { limits, pace, warc, .. } = settings;
+    let Settings { pace, warc, .. } = settings;
     [
-        ("--max-pages (limits.max_pages)", limits.max_pages.is_some()),
-        ("--max-resources (limits.max_resources)", limits.max_resources.is_some()),
-        ("--max-bytes (limits.max_bytes)", limits.max_bytes.is_some()),
-        ("--max-time (limits.max_time)", limits.max_time.is_some()),
         ("--max-rate (pace.max_rate)", pace.max_rate.is_some()),
         ("--max-bandwidth (pace.max_bandwidth)", pace.max_bandwidth.is_some()),
         ("--per-ip (pace.per_ip)", pace.per_ip),

@@ -12,7 +12,7 @@ use super::connection::Link;
 use super::schema::MAIL_TREE;
 use super::state::State;
 use super::{Address, PgStore};
-use crate::engine::{Standing, Stored};
+use crate::engine::{Allowance, Standing, Stored};
 use crate::post::MAIL;
 
 /// Letters that are read at once.
@@ -27,7 +27,7 @@ where old.fence <= excluded.fence";
 /// The crawl is over when each partition has said so after its last commit, and no letter is under way. One statement sees all of that at
 /// one moment.
 const COMPLETE: &str = "
-update crawl set state = 'complete' where state = 'running'
+update crawl set state = 'complete', limit_reached = $2 where state = 'running'
 and not exists (
     select from part where not exists (
         select from standing where standing.part = part.id and standing.fence = part.fence and standing.idle = part.commits
@@ -41,6 +41,7 @@ const STATE: &str = "select state from crawl";
 pub(super) struct Box {
     pub(super) store: Arc<PgStore>,
     pub(super) standing: Arc<Standing>,
+    pub(super) allowance: Arc<Allowance>,
     pub(super) letters: UnboundedSender<Vec<Stored>>,
 }
 
@@ -90,8 +91,12 @@ impl Carrier {
         read.map(drop)
     }
 
-    /// Says how far the partitions are, and returns what the workers are to do.
-    pub(super) async fn say(&mut self, boxes: &HashMap<i32, Box>) -> Result<Option<State>, Error> {
+    /// Says how far the partitions are, and returns what the workers are to do. `limit` is the one that has ended the crawl.
+    pub(super) async fn say(
+        &mut self,
+        boxes: &HashMap<i32, Box>,
+        limit: Option<&str>,
+    ) -> Result<Option<State>, Error> {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let mut rows: Vec<_> = boxes.iter().map(|(part, of)| (*part, of, of.idle())).collect();
         rows.sort_by_key(|(part, ..)| *part);
@@ -102,7 +107,7 @@ impl Carrier {
         let in_flight: Vec<i64> = rows.iter().map(|(_, of, _)| number(of.standing.in_flight())).collect();
         self.link.read(SAY, &[&parts, &fences, &idle, &queued, &in_flight]).await?;
         if !idle.is_empty() && idle.iter().all(Option::is_some) {
-            self.link.read(COMPLETE, &[&MAIL_TREE]).await?;
+            self.link.read(COMPLETE, &[&MAIL_TREE, &limit]).await?;
         }
         let rows = self.link.read(STATE, &[]).await?;
         Ok(rows.first().and_then(|row| State::of(row.get(0))))

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
-use crate::engine::{Engine, EngineSettings, Post, Standing, Stop, Stored, Summary};
+use crate::engine::{Allowance, Engine, EngineSettings, Post, Standing, Stop, Stored, Summary};
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
@@ -61,7 +61,7 @@ type Letters = UnboundedReceiver<Vec<Stored>>;
 pub(super) async fn crawl(
     shared: Arc<Shared>,
     store: Arc<PgStore>,
-    standing: Arc<Standing>,
+    (standing, allowance): (Arc<Standing>, Option<Arc<Allowance>>),
     letters: Letters,
     stop: watch::Receiver<Stop>,
     totals: Arc<Mutex<Totals>>,
@@ -70,7 +70,7 @@ pub(super) async fn crawl(
     // Reads what the partition has: the database may take its time.
     let opening = tokio::task::spawn_blocking(move || {
         let _in_runtime = runtime.enter();
-        open(&shared, &store, standing, letters, totals)
+        open(&shared, &store, (standing, allowance), letters, totals)
     });
     let opened = opening.await.map_err(|_| CommitError::Store(crate::store::StoreError::Stopped))?;
     opened?.run(stop).await
@@ -79,7 +79,7 @@ pub(super) async fn crawl(
 fn open(
     shared: &Shared,
     store: &Arc<PgStore>,
-    standing: Arc<Standing>,
+    (standing, allowance): (Arc<Standing>, Option<Arc<Allowance>>),
     letters: Letters,
     totals: Arc<Mutex<Totals>>,
 ) -> Result<Engine<Network<HttpFetch>, AnyStore>, CommitError> {
@@ -120,6 +120,9 @@ fn open(
     let fence = u64::try_from(claim.fence).unwrap_or_default();
     engine.take_post(Post::new(place, fence, letters, standing));
     engine.keep_to(shared.deadline.clone());
+    if let Some(allowance) = allowance {
+        engine.keep_within(allowance);
+    }
     engine.take_up_pauses(Arc::clone(&shared.pauses))?;
     Ok(engine)
 }

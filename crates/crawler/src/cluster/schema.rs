@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::{Address, ClusterError};
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 2;
+const FORMAT: i32 = 3;
 
 /// The number under which letters are kept, beside those of the trees.
 pub(super) const MAIL_TREE: i16 = 16;
@@ -21,12 +21,17 @@ pub(super) const MAKER: i64 = 0;
 /// after which nothing remained to be done. `kv`: the trees of the store of each partition; `tree` is the ordinal of `Tree`, or 16 for letters
 /// from other partitions.
 ///
+/// `share`: how many pages and resources each partition may store, where the crawl has a limit; all of them together are no more than that.
+/// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes.
+/// `crawl.run` counts how often the crawl was begun or resumed, `worked_ms` is the time of this run, and `limit_reached` the limit that ended it.
+///
 /// No column that changes is indexed and pages have free space, so that `worker` and `part` are updated in place. The trees of the
 /// frontier, which change all the time, and those of records, which grow, lie apart: vacuuming the one doesn't read the other.
 const TABLES: &str = "
 create table crawl(
     format int not null, lease_ms bigint not null, state text not null, program text not null,
-    fingerprint_key bytea not null, settings text not null, started timestamptz not null default now()
+    fingerprint_key bytea not null, settings text not null, started timestamptz not null default now(),
+    run bigint not null default 1, worked_ms bigint not null default 0, limit_reached text
 );
 create table worker(
     id bigint generated always as identity primary key, name text not null,
@@ -39,6 +44,12 @@ create table standing(
     part int primary key, fence bigint not null, idle bigint,
     queued bigint not null, in_flight bigint not null
 ) with (fillfactor = 30);
+create table share(
+    part int primary key, fence bigint not null default 0, pages bigint not null default 0,
+    resources bigint not null default 0
+) with (fillfactor = 30);
+create table quota(changes bigint not null default 0) with (fillfactor = 30);
+insert into quota default values;
 create table kv(
     part int not null, tree smallint not null, key bytea not null, value bytea not null,
     primary key (part, tree, key)
@@ -49,7 +60,7 @@ create table kv_mail partition of kv for values in (16);
 create table kv_records partition of kv default;
 ";
 
-const DROP: &str = "drop table if exists crawl, worker, part, standing, kv";
+const DROP: &str = "drop table if exists crawl, worker, part, standing, share, quota, kv";
 
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +101,7 @@ pub(super) async fn create(
     }
     let Terms { lease, partitions } = terms;
     let parts = format!(
-        "insert into part(id, owner, fence) select id, {MAKER}, 1 from generate_series(0, {partitions} - 1) as ids(id);"
+        "insert into part(id, owner, fence) select id, {MAKER}, 1 from generate_series(0, {partitions} - 1) as ids(id); insert into share(part) select id from part;"
     );
     connection.execute(&format!("begin; {TABLES} {parts} commit")).await.map_err(|error| {
         if error.code() == Some(&SqlState::DUPLICATE_TABLE) {

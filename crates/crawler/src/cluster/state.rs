@@ -11,6 +11,7 @@ use super::schema::{self, MAIL_TREE, Plan, Terms};
 use super::{Address, ClusterError};
 use crate::clock;
 use crate::commit::Totals;
+use crate::config;
 
 /// What the workers of a crawl are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct WorkerStatus {
 pub struct Status {
     /// What the workers are to do.
     pub state: State,
+    /// The limit at which it ended, with its value.
+    pub limit: Option<String>,
     /// Program and version that made it.
     pub program: String,
     /// When it was made.
@@ -83,7 +86,7 @@ pub struct Status {
 
 const CRAWL: &str = "
 select state, program, (extract(epoch from started) * 1000000)::bigint,
-    (extract(epoch from clock_timestamp()) * 1000000)::bigint, fingerprint_key, settings
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint, fingerprint_key, settings, limit_reached, run, worked_ms
 from crawl";
 
 /// What a worker begins with.
@@ -92,6 +95,8 @@ pub(super) struct Begun {
     pub(super) plan: Plan,
     pub(super) started: Timestamp,
     pub(super) terms: Terms,
+    /// The number of this run, and how long it has worked.
+    pub(super) worked: (i64, Duration),
 }
 
 /// Makes the tables of a crawl that nobody has seeded: all partitions belong to owner 0 under fence 1. [`init`](super::init()) does the rest.
@@ -127,7 +132,8 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
             <[u8; 32]>::try_from(row.get::<_, Vec<u8>>(4)).map_err(|_| damaged("its fingerprint key"))?;
         let plan = Plan { program: row.get(1), key, settings: row.get(5) };
         let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
-        Ok(Begun { state, plan, started: time(2)?, terms })
+        let worked = Duration::from_millis(u64::try_from(row.get::<_, i64>(8)).unwrap_or_default());
+        Ok(Begun { state, plan, started: time(2)?, terms, worked: (row.get(7), worked) })
     })
 }
 
@@ -155,6 +161,89 @@ pub fn set_state(address: &Address, state: State) -> Result<State, ClusterError>
     })
 }
 
+/// Limits that a crawl continues with; none leaves one as it is, and some of none removes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NewLimits {
+    /// Pages of the crawl.
+    pub pages: Option<Option<u64>>,
+    /// Resources of the crawl.
+    pub resources: Option<Option<u64>>,
+    /// Bytes received by the crawl.
+    pub bytes: Option<Option<u64>>,
+    /// Time of a run.
+    pub time: Option<Option<Duration>>,
+}
+
+/// Why a crawl can't be continued.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// The database.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The crawl isn't whole.
+    #[error(
+        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
+    )]
+    Making,
+    /// Its limits are in use.
+    #[error("the limits of a crawl can't change while it runs: `crawl cluster stop DATABASE` first")]
+    Running,
+    /// The settings in the database.
+    #[error("the crawl's settings in the database can't be read")]
+    Settings(#[source] toml::de::Error),
+    /// The settings can't be written as TOML.
+    #[error("the settings can't be written as TOML")]
+    Toml(#[from] toml::ser::Error),
+}
+
+const RESUME: &str = "
+update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null
+where state in ('stopped', 'complete')";
+
+/// As above, with other settings. Shares that were given for other limits go.
+const RESUME_WITH: &str = "
+with resumed as (
+    update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null, settings = $1
+    where state in ('stopped', 'complete') and not exists (select from part where owner is not null)
+    returning run
+), counted as (
+    select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals'
+), emptied as (
+    update share set pages = coalesce((totals ->> 'pages')::int8, 0), resources = coalesce((totals ->> 'resources')::int8, 0)
+    from counted where counted.part = share.part and exists (select from resumed)
+)
+select run from resumed";
+
+/// Lets workers continue a crawl that is stopped or complete, with other limits where some are given. A new run begins: its time counts from
+/// then on. Returns the state before. Changes nothing where the crawl runs.
+pub fn resume(address: &Address, new: NewLimits) -> Result<State, ResumeError> {
+    runtime()?.block_on(async {
+        let (mut connection, _) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("continue the crawl", address, error);
+        let rows = connection.query("select state, settings from crawl", &[]).await.map_err(failed)?;
+        let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
+        let damaged = || ClusterError::Damaged { address: address.to_string(), what: "its state".to_owned() };
+        let before = State::of(row.get(0)).ok_or_else(damaged)?;
+        if before == State::Making {
+            return Err(ResumeError::Making);
+        }
+        if new == NewLimits::default() {
+            connection.query(RESUME, &[]).await.map_err(failed)?;
+            return Ok(before);
+        }
+        let (mut settings, record) = config::read_record_text(row.get(1)).map_err(ResumeError::Settings)?;
+        let limits = &mut settings.limits;
+        limits.max_pages = new.pages.unwrap_or(limits.max_pages);
+        limits.max_resources = new.resources.unwrap_or(limits.max_resources);
+        limits.max_bytes = new.bytes.unwrap_or(limits.max_bytes);
+        limits.max_time = new.time.unwrap_or(limits.max_time);
+        let text = config::to_toml(&settings, &record)?;
+        let resumed = connection.query(RESUME_WITH, &[&text]).await.map_err(failed)?;
+        if resumed.is_empty() { Err(ResumeError::Running) } else { Ok(before) }
+    })
+}
+
 /// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
 pub fn status(address: &Address) -> Result<Status, ClusterError> {
     runtime()?.block_on(read_status(address))
@@ -169,6 +258,7 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
     let started = Timestamp::from_microsecond(row.get(2)).map_err(|_| damaged("its time"))?;
     let program: String = row.get(1);
+    let limit = row.get::<_, Option<String>>(6).filter(|_| state == State::Complete);
     let mut workers: BTreeMap<i64, WorkerStatus> = BTreeMap::new();
     for row in connection.query("select id, name from worker where alive", &[]).await.map_err(failed)? {
         let (id, name) = (row.get(0), row.get(1));
@@ -198,7 +288,7 @@ from standing right join part on standing.part = part.id group by part.owner";
         totals.add(&serde_json::from_slice(&value).map_err(|error| damaged(&error.to_string()))?);
     }
     let workers = workers.into_values().collect();
-    Ok(Status { state, program, started, terms, free, queued, letters, totals, workers })
+    Ok(Status { state, limit, program, started, terms, free, queued, letters, totals, workers })
 }
 
 async fn letters(connection: &mut Connection) -> Result<u64, tokio_postgres::Error> {

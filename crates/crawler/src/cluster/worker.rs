@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::limits::{Keeper, Limits};
 use super::mail::{self, Carrier};
 use super::partition::{self, Shared};
 use super::state::{self, Begun, State};
@@ -19,7 +20,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Totals, read_warc_end, warc_end_key};
 use crate::config::{self, ConfigError, Settings};
 use crate::crawl_dir::CrawlDir;
-use crate::engine::{Standing, Stop, Summary};
+use crate::engine::{Allowance, Standing, Stop, Summary};
 use crate::job::{JobError, Prepared, page_rules};
 use crate::pauses::PauseLog;
 use crate::post;
@@ -181,7 +182,7 @@ fn session(
     stop: &watch::Receiver<Stop>,
     tell: &mut dyn FnMut(Figures),
 ) -> Result<Session, WorkError> {
-    let Begun { state, plan, started, terms } = state::begin(&options.address)?;
+    let Begun { state, plan, started, terms, worked } = state::begin(&options.address)?;
     match state {
         State::Making => return Err(WorkError::Making),
         State::Stopped => return Err(WorkError::CrawlStopped),
@@ -207,6 +208,12 @@ fn session(
         seed_hosts.entry(post::partition(&host, terms.partitions)).or_default().insert(host);
     }
     let key = FingerprintKey(plan.key);
+    let address = Arc::new(address);
+    let mut keeper = Limits::of(&settings).map(|limits| Keeper::new(Arc::clone(&address), limits, worked));
+    if let Some(keeper) = &mut keeper {
+        let looked = crawling.block_on(keeper.look(&HashMap::new()));
+        looked.map_err(|error| ClusterError::server("read what the crawl counted", &address, error))?;
+    }
     // One for all partitions: it bounds the memory of what is read.
     let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
     let shared = Arc::new(Shared {
@@ -226,7 +233,8 @@ fn session(
     let mut owner = Owner {
         shared,
         database,
-        carrier: Carrier::new(Arc::new(address)),
+        carrier: Carrier::new(address),
+        keeper,
         member,
         partitions: HashMap::new(),
         boxes: HashMap::new(),
@@ -297,6 +305,8 @@ struct Owner {
     shared: Arc<Shared>,
     database: Arc<Database>,
     carrier: Carrier,
+    /// Where the whole crawl has limits.
+    keeper: Option<Keeper>,
     member: Member,
     partitions: HashMap<i32, Partition>,
     boxes: HashMap<i32, mail::Box>,
@@ -339,9 +349,12 @@ impl Owner {
                     if let Err(error) = self.carrier.carry(&self.boxes).await {
                         tracing::debug!("no letters could be read: {}", with_causes(&error));
                     }
-                    if reported.elapsed() >= REPORT {
+                    let is_due = reported.elapsed() >= REPORT;
+                    self.keep_limits(is_due).await;
+                    if is_due {
                         reported = crate::clock::instant();
-                        match self.carrier.say(&self.boxes).await {
+                        let limit = self.keeper.as_ref().and_then(Keeper::limit);
+                        match self.carrier.say(&self.boxes, limit).await {
                             Ok(Some(State::Complete)) => self.complete(),
                             Ok(Some(State::Stopped)) => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
                             Ok(_) => {}
@@ -351,6 +364,18 @@ impl Owner {
                     }
                 }
             }
+        }
+    }
+
+    /// Shares the limits of the whole crawl, and looks whether one is reached where that `is_due`.
+    async fn keep_limits(&mut self, is_due: bool) {
+        let Some(keeper) = &mut self.keeper else { return };
+        let mut kept = if is_due { keeper.look(&self.boxes).await } else { Ok(()) };
+        if kept.is_ok() {
+            kept = keeper.divide(&self.boxes).await;
+        }
+        if let Err(error) = kept {
+            tracing::debug!("the limits can't be read: {}", with_causes(&error));
         }
     }
 
@@ -385,14 +410,31 @@ impl Owner {
     fn take(&mut self, claim: Claim) {
         let store = Arc::new(PgStore::new(Arc::clone(&self.database), claim));
         let standing = Arc::new(Standing::default());
+        let allowance = Arc::new(Allowance::default());
+        if let Some(keeper) = &self.keeper {
+            keeper.tell(&allowance);
+        }
         let (letters, received) = unbounded_channel();
         let (stop, stopped) = watch::channel(Stop::No);
         let totals = Arc::new(Mutex::new(Totals::default()));
         let part = claim.part;
-        self.boxes
-            .insert(part, mail::Box { store: Arc::clone(&store), standing: Arc::clone(&standing), letters });
+        let of = mail::Box {
+            store: Arc::clone(&store),
+            standing: Arc::clone(&standing),
+            allowance: Arc::clone(&allowance),
+            letters,
+        };
+        self.boxes.insert(part, of);
+        let allowance = self.keeper.is_some().then_some(allowance);
         self.partitions.insert(part, Partition { stop, totals: Arc::clone(&totals) });
-        let crawl = partition::crawl(Arc::clone(&self.shared), store, standing, received, stopped, totals);
+        let crawl = partition::crawl(
+            Arc::clone(&self.shared),
+            store,
+            (standing, allowance),
+            received,
+            stopped,
+            totals,
+        );
         self.running.spawn(async move { (part, crawl.await) });
     }
 

@@ -1,6 +1,7 @@
 //! The loop: leases, visits, settles, commits, and sleeps. The only place that sleeps.
 
 mod address;
+mod allowance;
 mod aside;
 mod duplicate;
 mod entries;
@@ -33,6 +34,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
+pub use self::allowance::{Allowance, Share};
 use self::gates::Gates;
 use self::group::{Committing, GROUP_TIME, Group};
 use self::links::Bounds;
@@ -47,7 +49,7 @@ use crate::commit::{CommitError, Committer, Totals};
 use crate::deadline::Deadline;
 use crate::event::CrawlEvent;
 use crate::fetch::Fetch;
-use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, OpenQueues, Opening, Permit, Via, Work};
+use crate::frontier::{FingerprintSet, Frontier, HostId, Lease, OpenQueues, Opening, Permit, Via};
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::pauses::PauseLog;
 use crate::scope::Scope;
@@ -105,6 +107,8 @@ pub struct Engine<F, S> {
     post: Option<Post>,
     /// Until when hosts may be asked, where somebody else may ask them afterwards.
     deadline: Option<Deadline>,
+    /// The partition's part of the limits, where this is one of a cluster's crawl.
+    allowance: Option<Arc<Allowance>>,
 }
 
 impl<F, S: std::fmt::Debug> std::fmt::Debug for Engine<F, S> {
@@ -250,6 +254,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             steers,
             post: None,
             deadline: None,
+            allowance: None,
         })
     }
 
@@ -290,7 +295,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     None => continue,
                 }
             }
-            self.tell_standing(run.visits.len(), run.is_quiet() && run.stopping.is_none(), now);
+            self.tell_standing(&run.leases, run.is_quiet() && run.stopping.is_none(), now);
             let wake = self.wake(run);
             self.report_step(now, wake, run.committing.is_some());
             tokio::select! {
@@ -308,6 +313,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 Ok(()) = stop.changed() => {}
                 order = self.steers.next() => self.steer(order)?,
                 letters = post::arrive(&mut self.post) => self.read_letters(letters)?,
+                () = allowance::changed(self.allowance.as_ref()) => {}
             }
         }
     }
@@ -431,8 +437,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         // What is paused goes on once the user says so.
         let is_paused = self.steers.now.paused && self.frontier.counts().queued > 0;
         !is_paused
-            && self.frontier.next_ready().is_none_or(|at| at > now.mono)
-            && !self.frontier.has_prospect(now, self.settings.max_wait)
+            && (self.whole_limit().is_some()
+                || self.frontier.next_ready().is_none_or(|at| at > now.mono)
+                    && !self.frontier.has_prospect(now, self.settings.max_wait))
     }
 
     /// Whether one more visit may start now, as far as that doesn't hang on its host.
@@ -457,6 +464,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     fn has_capacity(&self, in_flight: &Leases) -> bool {
         let EngineSettings { concurrency, max_pages, max_resources, .. } = self.settings;
         !self.steers.now.paused
+            && self.whole_limit().is_none()
             && in_flight.len() < concurrency
             && self.group.bytes < PENDING_BYTES
             && self.context.pages.read_pool.has_capacity()
@@ -465,19 +473,17 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Whether the limits hold, whatever those in flight and one more bring. Once one is reached, its queues are closed instead.
     fn keeps_limits(&self, in_flight: &Leases) -> bool {
-        let EngineSettings { max_pages, max_resources, .. } = self.settings;
-        let is_resource = |lease: &&Lease| matches!(&lease.work, Work::Visit(item) if item.is_resource());
-        let resources = in_flight.values().filter(is_resource).count();
-        let pages = in_flight.len() - resources;
-        let keeps = |most: Option<u64>, have: u64, coming: usize| {
-            most.is_none_or(|most| have >= most || have + (coming as u64) < most)
+        let (max_pages, max_resources) = self.most();
+        let (pages, resources) = Self::coming(in_flight);
+        let keeps = |most: Option<u64>, have: u64, coming: u64| {
+            most.is_none_or(|most| have >= most || have + coming < most)
         };
         keeps(max_pages, self.totals.pages, pages) && keeps(max_resources, self.totals.resources, resources)
     }
 
     /// Closes the queues for which a limit is reached.
     fn close_queues(&mut self) {
-        let EngineSettings { max_pages, max_resources, .. } = self.settings;
+        let (max_pages, max_resources) = self.most();
         let is_below = |most: Option<u64>, have: u64| most.is_none_or(|most| have < most);
         let pages = is_below(max_pages, self.totals.pages);
         let resources = is_below(max_resources, self.totals.resources);
@@ -522,7 +528,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     fn limit_reached(&self, now: Now) -> Option<String> {
-        let EngineSettings { max_pages, max_bytes, max_time, .. } = self.settings;
+        let EngineSettings { mut max_pages, mut max_bytes, mut max_time, .. } = self.settings;
+        if self.allowance.is_some() {
+            // They are the whole crawl's: one partition doesn't judge them.
+            (max_pages, max_bytes, max_time) = (None, None, None);
+        }
         let over = |name: &str, most: Option<u64>, have: u64| {
             most.filter(|most| have >= *most).map(|most| format!("{name} {most}"))
         };
@@ -544,7 +554,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// The limit because of which pages, hosts or resources were skipped, if any were.
     fn parked(&mut self) -> Result<Option<End>, StoreError> {
         let EngineSettings { max_pages, max_resources, .. } = self.settings;
-        let open = self.frontier.open_queues();
+        if let Some(limit) = self.whole_limit() {
+            return Ok(Some(End::Limit(limit)));
+        }
+        let open = self.open_within_limits();
         let limit = match (max_pages, max_resources) {
             (Some(most), _) if !open.pages => Some(format!("max-pages {most}")),
             (_, Some(most)) if !open.resources && self.frontier.has_closed() => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::{Engine, SKIPS_REMEMBERED};
+use super::{Engine, Leases, SKIPS_REMEMBERED};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
@@ -220,11 +220,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     }
 
     /// Tells what others may know. `is_quiet`: nothing is under way.
-    pub(super) fn tell_standing(&mut self, in_flight: usize, is_quiet: bool, now: Now) {
+    pub(super) fn tell_standing(&mut self, in_flight: &Leases, is_quiet: bool, now: Now) {
         if self.post.is_none() {
             return;
         }
-        let is_idle = is_quiet && self.group.since.is_none() && self.nothing_to_do(now);
+        let may_do = (is_quiet || self.allowance.is_some()) && !self.nothing_to_do(now);
+        let waits = self.tell_taken(in_flight, may_do, now);
+        let is_idle = is_quiet && self.group.since.is_none() && !may_do && !waits;
         let queued = self.frontier.counts().queued;
         let Some(Post { standing, reading, .. }) = &self.post else { return };
         let is_idle = is_idle && *reading == Reading::Nothing;
@@ -234,7 +236,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         standing.is_idle.store(is_idle, Ordering::Release);
         standing.queued.store(queued, Ordering::Relaxed);
-        standing.in_flight.store(in_flight as u64, Ordering::Relaxed);
+        standing.in_flight.store(in_flight.len() as u64, Ordering::Relaxed);
     }
 
     /// Does what letters say. They are removed with the commit of that.

@@ -38,7 +38,7 @@ pub(super) struct Slot {
     /// It has brought enough pages, and may have resources; of an idle host.
     pub(super) full: bool,
     /// Nothing of what waits may be asked for: those queues are closed; of an idle host.
-    pub(super) closed: bool,
+    pub(super) closed: Closed,
 }
 
 impl Slot {
@@ -51,12 +51,17 @@ impl Slot {
         why: DelayReason::Configured,
         parked: false,
         full: false,
-        closed: false,
+        closed: Closed::No,
     };
 
     /// The host, if it is in memory.
     pub(super) fn host(&self) -> Option<&Host> {
         self.host.as_deref()
+    }
+
+    /// True for an idle host with something to do once these queues are open.
+    pub(super) fn has_idle_work_with(&self, open: OpenQueues) -> bool {
+        self.host.is_none() && self.queued > 0 && !self.parked && self.closed.opens(open)
     }
 
     /// Takes the host out of memory; what has to be known of it stays.
@@ -67,13 +72,51 @@ impl Slot {
         self.why = host.wait.why;
         self.full = host.is_full();
         self.parked = host.parked.is_some() && !(self.full && host.may_hold_resources());
-        self.closed = !host.has_work(open);
+        self.closed = Closed::of(&host, open);
         Some(host)
     }
 
     /// True for an idle host with something to do.
     pub(super) fn has_idle_work(&self) -> bool {
-        self.host.is_none() && self.queued > 0 && !self.parked && !self.closed
+        self.host.is_none() && self.queued > 0 && !self.parked && self.closed == Closed::No
+    }
+}
+
+/// Whether queues that are closed keep a host from being asked, and which of them have something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    No,
+    Pages,
+    Resources,
+    /// Either would do.
+    Both,
+    /// Nothing would be asked for if all were open.
+    Nothing,
+}
+
+impl Closed {
+    fn of(host: &Host, open: OpenQueues) -> Self {
+        if host.has_work(open) {
+            return Self::No;
+        }
+        let pages = host.has_work(OpenQueues { pages: true, resources: false });
+        match (pages, host.has_work(OpenQueues { pages: false, resources: true })) {
+            (true, true) => Self::Both,
+            (true, false) => Self::Pages,
+            (false, true) => Self::Resources,
+            (false, false) => Self::Nothing,
+        }
+    }
+
+    /// Whether the host may be asked where these queues are open.
+    fn opens(self, open: OpenQueues) -> bool {
+        match self {
+            Self::No => true,
+            Self::Pages => open.pages,
+            Self::Resources => open.resources,
+            Self::Both => open.pages || open.resources,
+            Self::Nothing => false,
+        }
     }
 }
 
@@ -146,6 +189,18 @@ impl Hosts {
 
     pub(super) fn slots(&self) -> impl Iterator<Item = (HostId, &Slot)> {
         (0_u32..).map(HostId).zip(&self.slots)
+    }
+
+    /// Opens queues of the hosts that are put away: number, time and stamp of each that may be asked now and couldn't before.
+    pub(super) fn reopen(&mut self, open: OpenQueues) -> impl Iterator<Item = (HostId, u32, u32)> {
+        (0_u32..).map(HostId).zip(&mut self.slots).filter_map(move |(id, slot)| {
+            if slot.closed == Closed::No || !slot.has_idle_work_with(open) {
+                return None;
+            }
+            slot.closed = Closed::No;
+            slot.stamp = slot.stamp.wrapping_add(1);
+            Some((id, slot.at, slot.stamp))
+        })
     }
 
     /// True if the host is known, and not in memory.

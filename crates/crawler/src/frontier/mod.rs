@@ -263,14 +263,19 @@ impl<S: Store> Frontier<S> {
         self.ready.extend(ready.map(|(id, slot)| Reverse((ReadyAt::seconds(slot.at), slot.stamp, id))));
     }
 
-    /// Opens and closes queues: what waits in one that is closed stays there.
+    /// Opens and closes queues: what waits in one that is closed stays there. Costs a look at each host.
     pub fn set_open(&mut self, open: OpenQueues) {
         if self.open == open {
             return;
         }
+        let opens = open.pages && !self.open.pages || open.resources && !self.open.resources;
         self.open = open;
         for id in self.hosts.ids() {
             self.schedule_if_idle(id);
+        }
+        if opens {
+            let reopened = self.hosts.reopen(open);
+            self.ready.extend(reopened.map(|(id, at, stamp)| Reverse((ReadyAt::seconds(at), stamp, id))));
         }
     }
 

@@ -697,6 +697,34 @@ fn what_waits_in_a_closed_queue_stays_there_in_memory_or_not() {
 }
 
 #[test]
+fn a_queue_that_opens_again_gives_what_waited_in_it_in_memory_or_not() {
+    const BOTH: OpenQueues = OpenQueues { pages: true, resources: true };
+    for (open, first, then) in [
+        (OpenQueues { pages: true, resources: false }, "/page-1", "/page-2"),
+        (OpenQueues { pages: false, resources: true }, "/page-2", "/page-1"),
+    ] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = few(&store, 1);
+        for host in 1..4 {
+            offer(&mut frontier, &url(host, 1), true);
+            let resource = url(host, 2);
+            offer_item(&mut frontier, &resource, item(&resource, true), true);
+            commit(&mut frontier);
+        }
+        frontier.set_open(open);
+        assert_eq!(drain(&mut frontier), [first; 3]);
+        commit(&mut frontier);
+        assert!(!frontier.has_prospect(now(9_000), Duration::MAX));
+        assert!(frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
+        assert!(!frontier.has_prospect_with(open, now(9_000), Duration::MAX));
+        frontier.set_open(BOTH);
+        assert!(frontier.has_prospect(now(9_000), Duration::MAX));
+        assert_eq!(drain(&mut frontier), [then; 3]);
+        assert!(!frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
+    }
+}
+
+#[test]
 fn a_host_with_enough_pages_still_gives_its_resources() {
     for most in [8, 1] {
         let store = Arc::new(MemoryStore::default());

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use super::Frontier;
 use super::host::FULL;
+use super::hosts::Closed;
 use super::lease::Waiting;
+use super::priority::OpenQueues;
 #[cfg(test)]
 use super::state::HostCounts;
 use super::state::HostState;
@@ -205,7 +207,18 @@ impl<S: Store> Frontier<S> {
     pub fn has_closed(&self) -> bool {
         self.hosts.slots().any(|(_, slot)| match slot.host() {
             Some(host) => host.queued() > 0 && !host.has_work(self.open),
-            None => slot.queued > 0 && slot.closed,
+            None => slot.queued > 0 && slot.closed != Closed::No,
+        })
+    }
+
+    /// True if a host would be ready within `most`, or waits for an ordinary gap, were these queues open.
+    pub fn has_prospect_with(&self, open: OpenQueues, now: Now, most: Duration) -> bool {
+        let soon = |why: DelayReason, at: Duration| !why.is_pause() || at.saturating_sub(now.mono) <= most;
+        self.hosts.slots().any(|(_, slot)| match slot.host() {
+            Some(host) => {
+                host.leased.is_some() || host.has_work(open) && soon(host.wait.why, host.not_before)
+            }
+            None => slot.has_idle_work_with(open) && soon(slot.why, Duration::from_secs(u64::from(slot.at))),
         })
     }
 

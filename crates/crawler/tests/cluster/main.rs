@@ -5,6 +5,7 @@
 mod address;
 mod commits;
 mod judge;
+mod limits;
 mod member;
 mod partitions;
 mod program;

@@ -19,11 +19,11 @@ fn crawl(args: &[&str]) -> Command {
     command
 }
 
-fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[&str]) -> Output {
     crawl(args).output().unwrap()
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -32,7 +32,7 @@ fn init(url: &str, judge: &Judge) {
     init_with(url, judge, &["--single-server"]);
 }
 
-fn init_with(url: &str, judge: &Judge, options: &[&str]) {
+pub(crate) fn init_with(url: &str, judge: &Judge, options: &[&str]) {
     let gap = format!("{}ms", GAP.as_millis());
     let lease = format!("{}s", LEASE.as_secs());
     let resolve = judge.resolve();
@@ -59,22 +59,22 @@ fn init_with(url: &str, judge: &Judge, options: &[&str]) {
 }
 
 /// A worker as a process.
-struct Worker(Child);
+pub(crate) struct Worker(Child);
 
 impl Worker {
-    fn start(url: &str, dir: &Path, name: &str) -> Self {
+    pub(crate) fn start(url: &str, dir: &Path, name: &str) -> Self {
         let out = dir.join(name);
         let mut command = crawl(&["worker", "--cluster", url, "--name", name, "--out"]);
         let log = std::fs::File::create(dir.join(format!("{name}.log"))).unwrap();
         Self(command.arg(out).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
     /// The exit code, once it has ended.
-    fn code(&mut self) -> Option<i32> {
+    pub(crate) fn code(&mut self) -> Option<i32> {
         let mut status = None;
         for _ in 0..240 {
             status = self.0.try_wait().unwrap();
@@ -94,21 +94,21 @@ impl Drop for Worker {
     }
 }
 
-fn status(url: &str) -> serde_json::Value {
+pub(crate) fn status(url: &str) -> serde_json::Value {
     let status = run(&["cluster", "status", url, "--json"]);
     assert!(status.status.success(), "{}", text(&status));
     serde_json::from_slice(&status.stdout).unwrap()
 }
 
 /// How many workers own partitions.
-fn at_work(url: &str) -> usize {
+pub(crate) fn at_work(url: &str) -> usize {
     let status = status(url);
     let workers = status["workers"].as_array().unwrap();
     workers.iter().filter(|worker| worker["partitions"].as_u64() > Some(0)).count()
 }
 
 /// What the judge says of a crawl that is complete. `repeats` is how many requests for pages may have been made again.
-fn expect_polite_and_whole(judge: &Judge, repeats: u32) {
+pub(crate) fn expect_polite_and_whole(judge: &Judge, repeats: u32) {
     let seen = judge.seen();
     assert!(seen.overlaps.is_empty(), "overlaps: {:?}", seen.overlaps);
     assert!(seen.short.is_empty(), "short gaps: {:?}", seen.short);
@@ -122,7 +122,7 @@ fn expect_polite_and_whole(judge: &Judge, repeats: u32) {
 }
 
 /// The report of `crawl audit` over the whole crawl, with the exit code.
-fn audit(url: &str, dir: &Path, workers: &[&str]) -> (Option<i32>, serde_json::Value) {
+pub(crate) fn audit(url: &str, dir: &Path, workers: &[&str]) -> (Option<i32>, serde_json::Value) {
     let archives: Vec<String> =
         workers.iter().map(|name| dir.join(name).join("warc").display().to_string()).collect();
     let mut args = vec!["audit", "--cluster", url, "--json"];
@@ -140,7 +140,7 @@ fn check(report: &serde_json::Value, name: &str) -> (u64, u64) {
     (check["judged"].as_u64().unwrap(), check["violations"].as_u64().unwrap())
 }
 
-fn expect_clean_audit(url: &str, dir: &Path, workers: &[&str]) {
+pub(crate) fn expect_clean_audit(url: &str, dir: &Path, workers: &[&str]) {
     let (code, report) = audit(url, dir, workers);
     let broken: Vec<_> =
         report["checks"].as_array().unwrap().iter().filter(|check| check["violations"] != 0).collect();
@@ -385,8 +385,7 @@ fn what_a_cluster_cannot_keep_is_refused_and_nothing_is_made() {
     let Some(server) = Server::start(&[]) else { return };
     let url = server.database();
     for (options, words) in [
-        (&["--max-pages", "5", "--single-server"][..], "--max-pages (limits.max_pages) isn't supported"),
-        (&["--per-ip", "--single-server"], "--per-ip"),
+        (&["--per-ip", "--single-server"][..], "--per-ip (pace.per_ip) isn't supported"),
         (&["--partitions", "0", "--single-server"], "between 1 and 4096"),
         (&["--lease", "1s", "--single-server"], "between 2 s and 10 min"),
         (&["--out", "x", "--single-server"], "--out"),

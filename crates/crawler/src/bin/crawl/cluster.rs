@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
-use crawler::cluster::{self, Address, ClusterError, InitError, NewCrawl, ReadError, State, Status, Terms};
-use crawler::config::units;
+use crawler::cluster::{
+    self, Address, ClusterError, InitError, NewCrawl, NewLimits, ReadError, ResumeError, State, Status, Terms,
+};
+use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
 use crawler::view::View;
 use serde_json::json;
@@ -35,6 +37,30 @@ pub(crate) enum ClusterCommand {
 /// The address of a cluster's database.
 pub(crate) fn address(url: &str) -> Result<Address, String> {
     url.parse().map_err(|error: cluster::AddressError| with_causes(&error))
+}
+
+/// A limit that is given; none for `none`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit<T>(Option<T>);
+
+fn limit<T: Default + PartialEq>(read: Result<Option<T>, UnitError>) -> Result<Limit<T>, String> {
+    match read {
+        Ok(Some(most)) if most == T::default() => Err("must be greater than 0".to_owned()),
+        Ok(most) => Ok(Limit(most)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn number(text: &str) -> Result<Limit<u64>, String> {
+    limit(units::parse_limit(text))
+}
+
+fn bytes(text: &str) -> Result<Limit<u64>, String> {
+    limit(units::parse_size_limit(text))
+}
+
+fn duration(text: &str) -> Result<Limit<Duration>, String> {
+    limit(units::parse_duration_limit(text))
 }
 
 /// Options of `cluster init`.
@@ -89,10 +115,28 @@ pub(crate) struct StopArgs {
 
 /// Options of `cluster resume`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Limits that aren't given stay as they are. They can change while no worker owns a part of the crawl.
+
+Examples:
+  crawl cluster resume postgres://crawl@db.example.org/study
+  crawl cluster resume postgres://crawl@db.example.org/study --max-pages 20000")]
 pub(crate) struct ResumeArgs {
     /// URL of the crawl's database
     #[arg(value_name = "DATABASE", value_parser = address)]
     database: Address,
+    /// Maximum pages of the crawl, over all runs; none = no limit
+    #[arg(long, value_name = "N", value_parser = number, help_heading = "Limits")]
+    max_pages: Option<Limit<u64>>,
+    /// Maximum images, scripts and other resources of the crawl, over all runs; none = no limit
+    #[arg(long, value_name = "N", value_parser = number, help_heading = "Limits")]
+    max_resources: Option<Limit<u64>>,
+    /// Maximum time of this run; none = no limit
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Limits")]
+    max_time: Option<Limit<Duration>>,
+    /// Maximum bytes received by the crawl, over all runs; none = no limit
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
+    max_bytes: Option<Limit<u64>>,
 }
 
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
@@ -100,7 +144,7 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Init(args) => init(args, console),
         ClusterCommand::Status(args) => status(&args.database, console),
         ClusterCommand::Stop(args) => stop(&args.database, console),
-        ClusterCommand::Resume(args) => resume(&args.database, console),
+        ClusterCommand::Resume(args) => resume(args, console),
     }
 }
 
@@ -194,6 +238,11 @@ fn status(database: &Address, console: Console) -> anyhow::Result<i32> {
     exit::print(text.as_bytes())
 }
 
+/// The state of the crawl, in a word.
+fn state(status: &Status) -> &'static str {
+    if status.limit.is_some() { "complete_within_limits" } else { status.state.as_str() }
+}
+
 fn object(status: &Status) -> serde_json::Value {
     let workers = status.workers.iter().map(|worker| {
         json!({
@@ -202,7 +251,7 @@ fn object(status: &Status) -> serde_json::Value {
         })
     });
     json!({
-        "v": 1, "event": "cluster_status", "state": status.state.as_str(), "program": status.program,
+        "v": 1, "event": "cluster_status", "state": state(status), "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
@@ -212,7 +261,14 @@ fn object(status: &Status) -> serde_json::Value {
 fn text(status: &Status) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     let Status { totals, terms, .. } = status;
-    writeln!(text, "{}, made {:.0} by {}", status.state.as_str(), status.started, status.program)?;
+    let limit = status.limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
+    writeln!(
+        text,
+        "{}{limit}, made {:.0} by {}",
+        state(status).replace('_', " "),
+        status.started,
+        status.program
+    )?;
     writeln!(
         text,
         "{}, {}, {} failed; {}, {}",
@@ -295,11 +351,18 @@ fn making() -> anyhow::Error {
     Stop::new(exit::USAGE, what).into()
 }
 
-fn resume(database: &Address, console: Console) -> anyhow::Result<i32> {
-    let before = cluster::set_state(database, State::Running).map_err(|error| database_error(&error))?;
-    if before == State::Making {
-        return Err(making());
-    }
+fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
+    let new = NewLimits {
+        pages: args.max_pages.map(|limit| limit.0),
+        resources: args.max_resources.map(|limit| limit.0),
+        bytes: args.max_bytes.map(|limit| limit.0),
+        time: args.max_time.map(|limit| limit.0),
+    };
+    let before = cluster::resume(&args.database, new).map_err(|error| match &error {
+        ResumeError::Cluster(error) => database_error(error),
+        ResumeError::Making | ResumeError::Running => Stop::new(exit::USAGE, with_causes(&error)).into(),
+        _ => Stop::new(exit::CONFIG, with_causes(&error)).into(),
+    })?;
     let text = if console.json {
         format!("{}\n", json!({"v": 1, "event": "cluster_resume", "before": before.as_str()}))
     } else {

@@ -65,9 +65,9 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     let ended = ended.map_err(|error| with_exit_code(&error))?;
     let (code, words) = match ended {
         Ended::Complete => complete(&args.cluster)?,
-        Ended::CrawlStopped => (exit::INTERRUPTED, "the crawl was stopped"),
-        Ended::Stopped => (exit::INTERRUPTED, "this worker was stopped"),
-        Ended::Forced => (exit::FORCED, "this worker was stopped at once"),
+        Ended::CrawlStopped => (exit::INTERRUPTED, "the crawl was stopped".to_owned()),
+        Ended::Stopped => (exit::INTERRUPTED, "this worker was stopped".to_owned()),
+        Ended::Forced => (exit::FORCED, "this worker was stopped at once".to_owned()),
     };
     let text = if console.json {
         let totals = last.totals;
@@ -83,17 +83,17 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
 }
 
 /// The end of a crawl of which nothing remains to be done.
-fn complete(database: &Address) -> anyhow::Result<(i32, &'static str)> {
+fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
     let status = cluster::status(database).map_err(|error| database_error(&error))?;
-    Ok(if status.totals.pages == 0 {
-        (exit::NO_SEED, "no seed could be crawled")
+    let remain = "the crawl has ended, with URLs that remain; `crawl cluster resume DATABASE` continues it";
+    Ok(if let Some(limit) = &status.limit {
+        (exit::LIMIT, format!("limit reached: {limit}"))
+    } else if status.totals.pages == 0 {
+        (exit::NO_SEED, "no seed could be crawled".to_owned())
     } else if status.queued > 0 {
-        (
-            exit::REMAINING,
-            "the crawl has ended, with URLs that remain; `crawl cluster resume DATABASE` continues it",
-        )
+        (exit::REMAINING, remain.to_owned())
     } else {
-        (exit::COMPLETE, "the crawl is complete")
+        (exit::COMPLETE, "the crawl is complete".to_owned())
     })
 }
 
