@@ -73,14 +73,9 @@ pub enum InitError {
 /// The first setting that only a crawl on one machine keeps.
 fn unsupported(settings: &Settings) -> Option<&'static str> {
     let Settings { pace, warc, .. } = settings;
-    [
-        ("--max-rate (pace.max_rate)", pace.max_rate.is_some()),
-        ("--max-bandwidth (pace.max_bandwidth)", pace.max_bandwidth.is_some()),
-        ("--per-ip (pace.per_ip)", pace.per_ip),
-        ("--warc-dedup (warc.dedup)", warc.dedup != WarcDedup::Off),
-    ]
-    .into_iter()
-    .find_map(|(name, is_set)| is_set.then_some(name))
+    [("--per-ip (pace.per_ip)", pace.per_ip), ("--warc-dedup (warc.dedup)", warc.dedup != WarcDedup::Off)]
+        .into_iter()
+        .find_map(|(name, is_set)| is_set.then_some(name))
 }
 
 /// Makes a crawl, and says what became of its seeds. Everything that can be wrong with the settings is found before anything is made; a

@@ -20,6 +20,7 @@ mod member;
 mod network;
 mod observer;
 mod partition;
+mod rate;
 mod reading;
 mod schema;
 mod share;

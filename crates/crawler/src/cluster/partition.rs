@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
-use crate::engine::{Allowance, Engine, EngineSettings, Post, Standing, Stop, Stored, Summary};
+use crate::engine::{Allowance, Engine, EngineSettings, Pool, Post, Standing, Stop, Stored, Summary};
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     pub(super) network: Network<HttpFetch>,
     pub(super) pauses: Arc<PauseLog>,
     pub(super) deadline: Deadline,
+    /// This worker's part of a rate and a bandwidth.
+    pub(super) pool: Option<Arc<Pool>>,
     /// The directory of the archive.
     pub(super) warc: PathBuf,
     pub(super) started: Timestamp,
@@ -120,6 +122,9 @@ fn open(
     let fence = u64::try_from(claim.fence).unwrap_or_default();
     engine.take_post(Post::new(place, fence, letters, standing));
     engine.keep_to(shared.deadline.clone());
+    if let Some(pool) = &shared.pool {
+        engine.keep_pace(Arc::clone(pool));
+    }
     if let Some(allowance) = allowance {
         engine.keep_within(allowance);
     }

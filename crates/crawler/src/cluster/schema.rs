@@ -22,7 +22,8 @@ pub(super) const MAKER: i64 = 0;
 /// from other partitions.
 ///
 /// `share`: how many pages and resources each partition may store, where the crawl has a limit; all of them together are no more than that.
-/// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes.
+/// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes; when the next request may
+/// be made where the crawl has a rate; until when the bytes received are made up for where it has a bandwidth.
 /// `crawl.run` counts how often the crawl was begun or resumed, `worked_ms` is the time of this run, and `limit_reached` the limit that ended it.
 ///
 /// No column that changes is indexed and pages have free space, so that `worker` and `part` are updated in place. The trees of the
@@ -48,7 +49,9 @@ create table share(
     part int primary key, fence bigint not null default 0, pages bigint not null default 0,
     resources bigint not null default 0
 ) with (fillfactor = 30);
-create table quota(changes bigint not null default 0) with (fillfactor = 30);
+create table quota(
+    changes bigint not null default 0, slot timestamptz not null default 'epoch', paid timestamptz not null default 'epoch'
+) with (fillfactor = 30);
 insert into quota default values;
 create table kv(
     part int not null, tree smallint not null, key bytea not null, value bytea not null,

@@ -162,7 +162,7 @@ pub fn set_state(address: &Address, state: State) -> Result<State, ClusterError>
 }
 
 /// Limits that a crawl continues with; none leaves one as it is, and some of none removes it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct NewLimits {
     /// Pages of the crawl.
     pub pages: Option<Option<u64>>,
@@ -172,6 +172,10 @@ pub struct NewLimits {
     pub bytes: Option<Option<u64>>,
     /// Time of a run.
     pub time: Option<Option<Duration>>,
+    /// Requests a second.
+    pub rate: Option<Option<f64>>,
+    /// Bytes a second.
+    pub bandwidth: Option<Option<u64>>,
 }
 
 /// Why a crawl can't be continued.
@@ -238,6 +242,9 @@ pub fn resume(address: &Address, new: NewLimits) -> Result<State, ResumeError> {
         limits.max_resources = new.resources.unwrap_or(limits.max_resources);
         limits.max_bytes = new.bytes.unwrap_or(limits.max_bytes);
         limits.max_time = new.time.unwrap_or(limits.max_time);
+        let pace = &mut settings.pace;
+        pace.max_rate = new.rate.unwrap_or(pace.max_rate);
+        pace.max_bandwidth = new.bandwidth.unwrap_or(pace.max_bandwidth);
         let text = config::to_toml(&settings, &record)?;
         let resumed = connection.query(RESUME_WITH, &[&text]).await.map_err(failed)?;
         if resumed.is_empty() { Err(ResumeError::Running) } else { Ok(before) }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::limits::{Keeper, Limits};
 use super::mail::{self, Carrier};
 use super::partition::{self, Shared};
+use super::rate::Pacer;
 use super::state::{self, Begun, State};
 use super::{Address, Claim, ClusterError, Database, Member, Network, Order, PgStore};
 use crate::causes::with_causes;
@@ -214,6 +215,8 @@ fn session(
         let looked = crawling.block_on(keeper.look(&HashMap::new()));
         looked.map_err(|error| ClusterError::server("read what the crawl counted", &address, error))?;
     }
+    let (pacer, pool) = Pacer::of(&settings, Arc::clone(&address)).unzip();
+    let pacing = pacer.map(|pacer| crawling.spawn(pacer.run()));
     // One for all partitions: it bounds the memory of what is read.
     let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
     let shared = Arc::new(Shared {
@@ -225,6 +228,7 @@ fn session(
         network: Network::new(fetch, network.handle().clone()),
         pauses,
         deadline: member.deadline(),
+        pool,
         warc: dir.warc(),
         started,
         partitions: terms.partitions,
@@ -244,6 +248,9 @@ fn session(
         failed: None,
     };
     let ended = crawling.block_on(owner.run(orders, stop.clone(), tell));
+    if let Some(pacing) = pacing {
+        pacing.abort();
+    }
     let Owner { member, database, failed, .. } = owner;
     if matches!(ended, Session::Ended(Ended::Forced)) {
         // A database that doesn't answer keeps nobody: what is committed is known there.

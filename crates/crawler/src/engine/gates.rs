@@ -1,10 +1,12 @@
 //! What delays a ready host besides its own delay: quotas over all hosts, and other hosts on its address.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Engine;
 use super::address::{Addresses, Turn};
+use super::pool::{Pool, Pooled};
 use super::quota::Quotas;
 use super::shortage::Shortage;
 use crate::clock::Now;
@@ -33,6 +35,11 @@ impl Gates {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Has the engine keep to its worker's part of the rate and the bandwidth, instead of the whole of both.
+    pub fn keep_pace(&mut self, pool: Arc<Pool>) {
+        self.gates.quotas = Quotas::pooled(Pooled::new(pool), self.clock.now());
+    }
+
     /// Whether the quotas let one more request start now.
     pub(super) fn quota_lets(&mut self, now: Now) -> bool {
         let lets = self.gates.quotas.admit(now);

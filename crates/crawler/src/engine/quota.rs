@@ -12,6 +12,7 @@ use governor::{Quota, RateLimiter};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::pool::Pooled;
 use crate::clock::{Boot, Now};
 use crate::frontier::HostId;
 use crate::pace::DelayReason;
@@ -77,6 +78,8 @@ pub(super) struct Quotas {
     spacing: Duration,
     /// Nothing is asked before this, for this reason.
     until: Option<(Duration, DelayReason)>,
+    /// What counts instead, where several engines keep quotas together.
+    pooled: Option<Pooled>,
 }
 
 impl Quotas {
@@ -105,7 +108,13 @@ impl Quotas {
             before: None,
             spacing: spacing.unwrap_or_default(),
             until: None,
+            pooled: None,
         }
+    }
+
+    /// Quotas that this engine keeps together with others.
+    pub(super) fn pooled(pooled: Pooled, now: Now) -> Self {
+        Self { pooled: Some(pooled), ..Self::new(None, None, now) }
     }
 
     /// Restores the state of the previous process. It may have made a request at its very end: the first one of this
@@ -141,6 +150,9 @@ impl Quotas {
 
     /// Whether a request may be made now; where not, [`Quotas::until`] says when.
     pub(super) fn admit(&mut self, now: Now) -> bool {
+        if let Some(pooled) = &mut self.pooled {
+            return pooled.admit(now);
+        }
         self.clock.set(now.mono);
         self.until = None;
         if let Some(bytes) = &self.bytes {
@@ -181,6 +193,9 @@ impl Quotas {
 
     /// The request that was let through is made, by this lease.
     pub(super) fn used(&mut self, host: HostId, token: u64, now: Now) {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.used(host, token);
+        }
         self.ticket = false;
         if self.requests.is_some() {
             self.before = self.last.map(|(_, _, at)| at).or(self.before);
@@ -190,6 +205,9 @@ impl Quotas {
 
     /// A lease made no request: if nobody was let through after it, its ticket is used again.
     pub(super) fn unused(&mut self, host: HostId, token: u64) {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.unused(host, token);
+        }
         if self.last.is_some_and(|last| (last.0, last.1) == (host, token)) {
             self.last = None;
             self.ticket = true;
@@ -198,6 +216,9 @@ impl Quotas {
 
     /// Counts what came in.
     pub(super) fn received(&mut self, bytes: u64, now: Now) {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.received(bytes);
+        }
         if self.bytes.is_some() {
             self.pay(now.mono);
             self.debt.0 += bytes as f64;
@@ -207,7 +228,10 @@ impl Quotas {
 
     /// Before when nothing is asked, and why.
     pub(super) fn until(&self) -> Option<(Duration, DelayReason)> {
-        self.until
+        match &self.pooled {
+            Some(pooled) => pooled.until(),
+            None => self.until,
+        }
     }
 }
 

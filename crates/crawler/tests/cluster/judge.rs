@@ -27,6 +27,10 @@ pub(crate) struct Seen {
     pub(crate) overlaps: Vec<String>,
     /// Requests before the gap was over, with the time since the last answer.
     pub(crate) short: Vec<(String, Duration)>,
+    /// When each request came, those for robots.txt too.
+    pub(crate) times: Vec<Instant>,
+    /// Bytes of the bodies that were sent.
+    pub(crate) bytes: usize,
     hosts: HashMap<String, (u32, Option<Instant>)>,
 }
 
@@ -110,6 +114,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
         let url = format!("{host}{path}");
         {
             let mut seen = seen.lock().unwrap();
+            seen.times.push(Instant::now());
             let (busy, last) = *seen.hosts.entry(host.clone()).or_default();
             if busy > 0 {
                 seen.overlaps.push(url.clone());
@@ -137,6 +142,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
             _ => ("404 Not Found", "text/html", "no".to_owned()),
         };
         let length = body.len();
+        seen.lock().unwrap().bytes += length;
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
         let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
         let mut seen = seen.lock().unwrap();

@@ -149,3 +149,69 @@ fn bytes_and_time_end_the_whole_crawl() {
     expect_polite(&judge);
     expect_clean_audit(&url, dir.path(), &["one", "two"]);
 }
+
+/// Requests a second that the sites would see without a limit: ten of them, with a gap of 300 ms after each answer.
+const UNLIMITED: f64 = 1.0 / 0.33 * 10.0;
+
+/// How many more requests came in any time than a rate allows in it, and how long all of them took.
+fn excess(judge: &Judge, rate: f64) -> (f64, f64) {
+    let times = judge.seen().times.clone();
+    let since = |from: Instant, to: Instant| to.duration_since(from).as_secs_f64();
+    let mut most = 0.0_f64;
+    for (from, first) in times.iter().enumerate() {
+        for (to, last) in times.iter().enumerate().skip(from) {
+            most = most.max((to - from) as f64 - rate * since(*first, *last));
+        }
+    }
+    (most, since(times[0], times[times.len() - 1]))
+}
+
+#[test]
+fn a_rate_is_kept_by_all_workers_together_and_by_those_that_remain() {
+    const RATE: f64 = 10.0;
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge, &["--max-rate", "10"]);
+    let [killed, mut two, mut three] =
+        ["killed", "two", "three"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3 && judge.count() > 30);
+    drop(killed);
+    assert_eq!([two.code(), three.code()], [Some(0); 2]);
+    let (excess, took) = excess(&judge, RATE);
+    let count = judge.seen().times.len() as f64;
+    // A time may be used 100 ms late, and a worker doesn't know how long an answer of the database was on the way; nor do the sites how
+    // long a request was.
+    assert!(excess <= 5.0, "{excess} more than {RATE} a second");
+    // They ask in turn, and the partitions of the one that was killed rest for a lease.
+    assert!(took < 3.0 * count / RATE && RATE < UNLIMITED, "{count} requests in {took} s");
+    expect_polite(&judge);
+    expect_clean_audit(&url, dir.path(), &["killed", "two", "three"]);
+}
+
+#[test]
+fn a_bandwidth_is_kept_by_all_workers_together() {
+    const BANDWIDTH: f64 = 1_000.0;
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge, &["--max-bandwidth", "1KB"]);
+    assert_eq!(work(&url, dir.path(), &["one", "two", "three"]), [Some(0); 3]);
+    let (_, took) = excess(&judge, 1.0);
+    let bytes = judge.seen().bytes as f64;
+    let (rate, page) = (bytes / took, bytes / judge.seen().times.len() as f64);
+    // One second's worth may run ahead, and what comes until all workers have reported: ten answers and more.
+    assert!(bytes <= BANDWIDTH * (took + 1.0) + 20.0 * page, "{bytes} bytes in {took} s");
+    assert!(rate >= BANDWIDTH / 3.0 && BANDWIDTH < page * UNLIMITED * 0.8, "{rate} a second; {page} a page");
+    expect_polite(&judge);
+    expect_clean_audit(&url, dir.path(), &["one", "two", "three"]);
+    for (option, most, words) in
+        [("--max-rate", "0", "between 0.001"), ("--max-bandwidth", "0B", "greater than 0")]
+    {
+        let refused = run(&["cluster", "resume", &url, option, most]);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+        assert!(text(&refused).contains(words), "{}", text(&refused));
+    }
+    let other = ["cluster", "resume", &url, "--max-rate", "2.5", "--max-bandwidth", "none"];
+    assert!(run(&other).status.success());
+    let settings = server.sql(&url, "select settings from crawl");
+    assert!(settings.contains("max_rate = 2.5") && !settings.contains("max_bandwidth = \"1"), "{settings}");
+}

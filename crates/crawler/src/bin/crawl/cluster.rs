@@ -59,6 +59,16 @@ fn bytes(text: &str) -> Result<Limit<u64>, String> {
     limit(units::parse_size_limit(text))
 }
 
+fn rate(text: &str) -> Result<Limit<f64>, String> {
+    match units::parse_limit(text) {
+        Ok(Some(most)) if !(0.001..=1e6).contains(&most) => {
+            Err("must be between 0.001 and 1000000".to_owned())
+        }
+        Ok(most) => Ok(Limit(most)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn duration(text: &str) -> Result<Limit<Duration>, String> {
     limit(units::parse_duration_limit(text))
 }
@@ -137,6 +147,12 @@ pub(crate) struct ResumeArgs {
     /// Maximum bytes received by the crawl, over all runs; none = no limit
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Limits")]
     max_bytes: Option<Limit<u64>>,
+    /// Maximum requests per second over all hosts and workers; none = no limit
+    #[arg(long, value_name = "N", value_parser = rate, help_heading = "Pace")]
+    max_rate: Option<Limit<f64>>,
+    /// Maximum bytes per second over all hosts and workers; none = no limit
+    #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Pace")]
+    max_bandwidth: Option<Limit<u64>>,
 }
 
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
@@ -357,6 +373,8 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
         resources: args.max_resources.map(|limit| limit.0),
         bytes: args.max_bytes.map(|limit| limit.0),
         time: args.max_time.map(|limit| limit.0),
+        rate: args.max_rate.map(|limit| limit.0),
+        bandwidth: args.max_bandwidth.map(|limit| limit.0),
     };
     let before = cluster::resume(&args.database, new).map_err(|error| match &error {
         ResumeError::Cluster(error) => database_error(error),
