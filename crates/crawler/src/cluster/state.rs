@@ -59,6 +59,24 @@ pub struct WorkerStatus {
     pub in_flight: u64,
 }
 
+/// A partition that has much to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartStatus {
+    /// Its number.
+    pub part: u32,
+    /// The worker that owns it.
+    pub owner: Option<i64>,
+    /// URLs queued, as an owner said last.
+    pub queued: u64,
+    /// Requests in flight.
+    pub in_flight: u64,
+    /// Letters that it hasn't dealt with.
+    pub letters: u64,
+}
+
+/// Partitions that a status names.
+const LONGEST: i64 = 5;
+
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone)]
 pub struct Status {
@@ -82,6 +100,8 @@ pub struct Status {
     pub totals: Totals,
     /// Its workers.
     pub workers: Vec<WorkerStatus>,
+    /// The partitions with most to do: URLs queued, and letters that aren't dealt with. Five at most.
+    pub longest: Vec<PartStatus>,
 }
 
 const CRAWL: &str = "
@@ -295,7 +315,27 @@ from standing right join part on standing.part = part.id group by part.owner";
         totals.add(&serde_json::from_slice(&value).map_err(|error| damaged(&error.to_string()))?);
     }
     let workers = workers.into_values().collect();
-    Ok(Status { state, limit, program, started, terms, free, queued, letters, totals, workers })
+    let longest = longest(&mut connection).await.map_err(failed)?;
+    Ok(Status { state, limit, program, started, terms, free, queued, letters, totals, workers, longest })
+}
+
+async fn longest(connection: &mut Connection) -> Result<Vec<PartStatus>, tokio_postgres::Error> {
+    let sql = "
+with mail as (select part, count(*) as letters from kv where tree = $1 group by part)
+select part.id, owner, coalesce(queued, 0), case when standing.fence = part.fence then in_flight else 0 end, coalesce(letters, 0)
+from mail right join (standing right join part on standing.part = part.id) on mail.part = part.id
+where coalesce(queued, 0) + coalesce(letters, 0) > 0
+order by coalesce(queued, 0) + coalesce(letters, 0) desc, part.id limit $2";
+    let rows = connection.query(sql, &[&MAIL_TREE, &LONGEST]).await?;
+    let number = |row: &tokio_postgres::Row, at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
+    let read = rows.iter().map(|row| PartStatus {
+        part: u32::try_from(row.get::<_, i32>(0)).unwrap_or_default(),
+        owner: row.get(1),
+        queued: number(row, 2),
+        in_flight: number(row, 3),
+        letters: number(row, 4),
+    });
+    Ok(read.collect())
 }
 
 async fn letters(connection: &mut Connection) -> Result<u64, tokio_postgres::Error> {

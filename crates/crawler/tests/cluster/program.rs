@@ -250,6 +250,25 @@ fn expect_faults_in_audit(server: &Server, url: &str, dir: &Path) {
     expect_clean_audit(url, dir, &["one", "two"]);
 }
 
+/// While a crawl runs its status names partitions with URLs queued: the longest queue first, and who owns it.
+fn expect_longest_in_status(url: &str) {
+    let mut found = serde_json::Value::Null;
+    until(|| {
+        found = status(url);
+        found["longest"].as_array().is_some_and(|parts| parts.len() > 2)
+    });
+    let parts = found["longest"].as_array().unwrap();
+    let number = |part: &serde_json::Value, key: &str| part[key].as_u64().unwrap();
+    let load: Vec<u64> = parts.iter().map(|part| number(part, "queued") + number(part, "letters")).collect();
+    assert!(parts.len() <= 5 && load.is_sorted_by(|more, less| more >= less), "{found}");
+    let workers: Vec<&serde_json::Value> =
+        found["workers"].as_array().unwrap().iter().map(|worker| &worker["id"]).collect();
+    assert!(parts.iter().all(|part| number(part, "partition") < 16), "{found}");
+    assert!(parts.iter().all(|part| workers.contains(&&part["worker"])), "{found}");
+    let shown = text(&run(&["cluster", "status", url]));
+    assert!(shown.contains("(worker ") && shown.contains("to read"), "{shown}");
+}
+
 #[test]
 fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     let Some(server) = Server::start(&[]) else { return };
@@ -257,8 +276,10 @@ fn workers_share_a_crawl_ask_each_page_once_and_end_when_it_is_complete() {
     init(&url, &judge);
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 2);
+    expect_longest_in_status(&url);
     assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
     expect_polite_and_whole(&judge, 0);
+    assert_eq!(status(&url)["longest"], serde_json::json!([]), "nothing remains");
     let status = status(&url);
     let pages = Judge::truth().len() as u64;
     assert_eq!(

@@ -266,11 +266,18 @@ fn object(status: &Status) -> serde_json::Value {
             "in_flight": worker.in_flight,
         })
     });
+    let longest = status.longest.iter().map(|part| {
+        json!({
+            "partition": part.part, "worker": part.owner, "queued": part.queued, "in_flight": part.in_flight,
+            "letters": part.letters,
+        })
+    });
     json!({
         "v": 1, "event": "cluster_status", "state": state(status), "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
+        "longest": longest.collect::<Vec<_>>(),
     })
 }
 
@@ -320,6 +327,17 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
     }
     if status.workers.is_empty() {
         writeln!(text, "no worker is running")?;
+    }
+    for part in &status.longest {
+        let owner = part.owner.map_or_else(|| "no worker".to_owned(), |owner| format!("worker {owner}"));
+        writeln!(
+            text,
+            "partition {} ({owner}): {} queued, {} in flight, {} to read",
+            part.part,
+            part.queued,
+            part.in_flight,
+            count(part.letters, "letter")
+        )?;
     }
     Ok(text)
 }
