@@ -227,7 +227,7 @@ fn expect_whole_in_report(url: &str) {
     let unknown = run(&["report", "--cluster", url, "--host", "other.test"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown));
     assert!(
-        text(&unknown).contains("the crawl has no host other.test; `crawl show --cluster"),
+        text(&unknown).contains("the crawl has no host other.test; `crawl show --cluster DATABASE hosts`"),
         "{}",
         text(&unknown)
     );

@@ -60,8 +60,8 @@ impl ReportArgs {
     /// What is read, as other commands name it.
     fn place(&self) -> String {
         #[cfg(feature = "cluster")]
-        if let Some(database) = &self.cluster {
-            return format!("--cluster '{database}'");
+        if self.cluster.is_some() {
+            return "--cluster DATABASE".to_owned();
         }
         crate::options::path_text(self.dir())
     }
