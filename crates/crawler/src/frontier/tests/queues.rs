@@ -1,0 +1,168 @@
+//! Queues of pages and of resources: their order, which of them are open, and how they are stored.
+
+use super::*;
+
+const ONLY_PAGES: OpenQueues = OpenQueues { pages: true, resources: false };
+const ONLY_RESOURCES: OpenQueues = OpenQueues { pages: false, resources: true };
+
+/// Leases and settles what is ready, and gives the paths.
+fn drain(frontier: &mut Frontier<MemoryStore>) -> Vec<String> {
+    let mut paths = Vec::new();
+    while let Some(permit) = frontier.lease(now(9_000)).unwrap() {
+        paths.push(permit.lease().url.path_and_query().split('?').next().unwrap().to_owned());
+        settle(frontier, permit, true, None);
+    }
+    paths
+}
+
+/// Three hosts with a page and a resource each, of which only those queues are open. Two hosts are put away, one is in memory.
+fn with_closed_queues(store: &Arc<MemoryStore>, open: OpenQueues) -> Frontier<MemoryStore> {
+    let mut frontier = few(store, 1);
+    for host in 1..4 {
+        offer(&mut frontier, &url(host, 1), true);
+        let resource = url(host, 2);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        commit(&mut frontier);
+    }
+    frontier.set_open(open);
+    frontier
+}
+
+#[test]
+fn resources_are_leased_after_pages_and_their_repeated_tries_too() {
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 8);
+    let id = frontier.host_id("h1.example").unwrap();
+    for (n, is_resource) in [(1, true), (2, false), (3, true), (4, false)] {
+        let url = url(1, n);
+        offer_item(&mut frontier, &url, item(&url, is_resource), true);
+    }
+    // What waits untested may be either.
+    frontier.host_mut(id).push(Priority::Untested, item(&url(1, 5), true));
+    frontier.host_mut(id).push(Priority::Untested, item(&url(1, 6), false));
+    frontier.queued += 2;
+    commit(&mut frontier);
+    assert_eq!(drain(&mut frontier), ["/page-2", "/page-4", "/page-6", "/page-1", "/page-3", "/page-5"]);
+    assert_eq!(frontier.counts().queued, 0);
+
+    for (n, is_resource) in [(11, true), (12, true)] {
+        let url = url(1, n);
+        offer_item(&mut frontier, &url, item(&url, is_resource), true);
+    }
+    let permit = frontier.lease(now(9_000)).unwrap().unwrap();
+    settle(&mut frontier, permit, true, Some(QueuedUrl { tries: 1, ..item(&url(1, 11), true) }));
+    offer(&mut frontier, &url(1, 13), true);
+    assert_eq!(drain(&mut frontier), ["/page-13", "/page-12", "/page-11"]);
+}
+
+#[test]
+fn what_waits_in_a_closed_queue_stays_there_in_memory_or_not() {
+    for (open, first, then) in [(ONLY_PAGES, "/page-1", "/page-2"), (ONLY_RESOURCES, "/page-2", "/page-1")] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = with_closed_queues(&store, open);
+        assert_eq!(drain(&mut frontier), [first; 3]);
+        assert!(!frontier.has_prospect(now(9_000), Duration::MAX) && frontier.has_closed());
+        assert_eq!(frontier.next_ready(), None);
+        assert_eq!(frontier.counts().queued, 3);
+        commit(&mut frontier);
+        // The next process finds them.
+        let mut again = few(&store, 1);
+        assert_eq!(drain(&mut again), [then; 3]);
+    }
+}
+
+#[test]
+fn a_queue_that_opens_again_gives_what_waited_in_it_in_memory_or_not() {
+    const BOTH: OpenQueues = OpenQueues { pages: true, resources: true };
+    for (open, first, then) in [(ONLY_PAGES, "/page-1", "/page-2"), (ONLY_RESOURCES, "/page-2", "/page-1")] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = with_closed_queues(&store, open);
+        assert_eq!(drain(&mut frontier), [first; 3]);
+        commit(&mut frontier);
+        assert!(!frontier.has_prospect(now(9_000), Duration::MAX));
+        assert!(frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
+        assert!(!frontier.has_prospect_with(open, now(9_000), Duration::MAX));
+        frontier.set_open(BOTH);
+        assert!(frontier.has_prospect(now(9_000), Duration::MAX));
+        assert_eq!(drain(&mut frontier), [then; 3]);
+        assert!(!frontier.has_prospect_with(BOTH, now(9_000), Duration::MAX));
+    }
+}
+
+#[test]
+fn a_host_with_enough_pages_still_gives_its_resources() {
+    for most in [8, 1] {
+        let store = Arc::new(MemoryStore::default());
+        let mut frontier = few(&store, most);
+        offer(&mut frontier, &url(1, 1), true);
+        let resource = url(1, 2);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        let id = frontier.host_id("h1.example").unwrap();
+        frontier.counts_mut(id).pages = 9;
+        frontier.park(id, "max-pages-per-host 9");
+        for n in 0..4 {
+            offer(&mut frontier, &host_url(n), false);
+            commit(&mut frontier);
+        }
+        assert_eq!(frontier.hosts.is_idle(id), most == 1);
+        assert!(drain(&mut frontier).contains(&"/page-2".to_owned()));
+        assert_eq!(frontier.parked_for().unwrap().as_deref(), Some("max-pages-per-host 9"));
+        assert_eq!(frontier.counts().queued, 1);
+        // The same from the start of the next process on.
+        let resource = url(1, 3);
+        offer_item(&mut frontier, &resource, item(&resource, true), true);
+        commit(&mut frontier);
+        let mut again = few(&store, most);
+        again.park_full(9).unwrap();
+        assert_eq!(drain(&mut again), ["/page-3"]);
+        assert_eq!(again.counts().queued, 1);
+    }
+}
+
+#[test]
+fn queues_of_format_2_are_read() {
+    // A queued URL, whose fifth field from the end was a boolean: seed.
+    #[derive(serde::Serialize)]
+    struct Former<'a> {
+        scheme: crate::url::Scheme,
+        port: Option<u16>,
+        path: &'a str,
+        depth: u32,
+        tries: u8,
+        redirects: u8,
+        seed: bool,
+        via: Option<Via>,
+    }
+    for seed in [false, true] {
+        let former = Former {
+            scheme: crate::url::Scheme::Http,
+            port: None,
+            path: "/x",
+            depth: 1,
+            tries: 2,
+            redirects: 0,
+            seed,
+            via: None,
+        };
+        let read: QueuedUrl = postcard::from_bytes(&postcard::to_stdvec(&former).unwrap()).unwrap();
+        assert_eq!((read.is_seed(), read.is_resource(), read.tries, read.via), (seed, false, 2, None));
+    }
+    // A host's record, which has three queues, and a block, which ends with its hosts.
+    let store = Arc::new(MemoryStore::default());
+    let mut frontier = few(&store, 1);
+    offer(&mut frontier, &url(1, 1), true);
+    offer(&mut frontier, &url(2, 1), true);
+    let mut record = frontier.hosts.iter().next().unwrap().1.record(now(1_000), None);
+    commit(&mut frontier);
+    record.resources = QueueEnds { head: 1, sealed: 1, tail: 3 };
+    let written = record.write().unwrap();
+    assert_eq!(HostRecord::read(&written).unwrap(), record);
+    let mut value: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    value.as_object_mut().unwrap().remove("resources").unwrap();
+    let former = HostRecord::read(&serde_json::to_vec(&value).unwrap()).unwrap();
+    assert_eq!((former.queues, former.resources), (record.queues, QueueEnds::default()));
+    let (_, block) = store.scan(Tree::IdleHosts, &[]).next().unwrap().unwrap();
+    let hosts = super::super::idle_host::read_block(&block).unwrap();
+    let plain = postcard::to_stdvec(&hosts).unwrap();
+    assert_eq!(crate::packed::unpack(&block).unwrap(), plain, "a block without resources is as it was");
+}
