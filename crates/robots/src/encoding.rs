@@ -55,13 +55,10 @@ impl<'a> Body<'a> {
         Some(text)
     }
 
-    /// Returns the bytes without NUL, where there is any: the ASCII of a file in UTF-16 or UTF-32, wherever in the file that is.
+    /// Returns the bytes without NUL, where a whole line has any: the ASCII of a file in UTF-16 or UTF-32, wherever that is.
     pub(crate) fn without_nul(&self) -> Option<Vec<u8>> {
-        memchr::memchr(0, self.read)?;
-        let mut text: Vec<u8> = self.read.iter().copied().filter(|&b| b != 0).collect();
-        if self.truncated {
-            text.truncate(whole_lines(&text).len());
-        }
+        memchr::memchr(0, self.lines)?;
+        let mut text: Vec<u8> = self.lines.iter().copied().filter(|&b| b != 0).collect();
         if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = text[..] {
             text.drain(..2);
         }
@@ -209,6 +206,15 @@ mod tests {
         ] {
             assert_eq!(Body::open(other, 99).wide, None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn nul_bytes_of_a_line_that_is_cut_off_are_not_seen() {
+        let without = |max| Body::open(b"a\nb\0c\nd", max).without_nul();
+        assert_eq!((without(3), without(4)), (None, None));
+        assert_eq!(without(5).as_deref(), Some(&b"a\nbc"[..]), "the limit is the end of the line");
+        assert_eq!(without(6).as_deref(), Some(&b"a\nbc\n"[..]));
+        assert_eq!(without(7).as_deref(), Some(&b"a\nbc\nd"[..]));
     }
 
     #[test]
