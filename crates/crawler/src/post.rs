@@ -2,7 +2,9 @@
 //!
 //! All hosts of one registrable domain are in one partition, so that budgets per domain stay exact. A letter is a key of the tree `meta` that begins
 //! with [`MAIL`]: the writer puts it there with its own commit, and the reader removes it with the commit of what it did about it. The
-//! store of a partition ([`PgStore`](crate::cluster)) keeps such keys with the partition that they are for.
+//! store of a partition ([`PgStore`](crate::cluster)) has them brought to the partition that they are for, several of them under one key.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +47,32 @@ impl Place {
     }
 }
 
+/// The name of a partition's archive files, of one owner: `w3p017f5`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Series {
+    /// The number of the worker.
+    pub worker: i64,
+    /// The number of the partition.
+    pub part: u32,
+    /// The partition's fence since the worker owns it.
+    pub fence: i64,
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "w{}p{:03}f{}", self.worker, self.part, self.fence)
+    }
+}
+
+impl Series {
+    /// Reads a name; none for what isn't one.
+    pub fn read(name: &str) -> Option<Self> {
+        let (worker, rest) = name.strip_prefix('w')?.split_once('p')?;
+        let (part, fence) = rest.split_once('f')?;
+        Some(Self { worker: worker.parse().ok()?, part: part.parse().ok()?, fence: fence.parse().ok()? })
+    }
+}
+
 /// The partition of a host, of so many: by BLAKE3 of its registrable domain.
 pub fn partition(host: &str, of: u32) -> u32 {
     let hash = blake3::hash(domain(host).as_bytes());
@@ -69,16 +97,32 @@ pub(crate) fn links_under_way<S: Store>(
                 tree: Tree::Meta.name(),
                 source: error.into(),
             };
-            match postcard::from_bytes(&text).map_err(unreadable)? {
-                Letter::Links { links, .. } => Ok(links.into_iter().map(|link| link.url).collect()),
-                Letter::Scope(_) | Letter::Sitemap(_) => Ok(Vec::new()),
+            let mut urls = Vec::new();
+            for letter in letters(&text) {
+                match letter.map_err(unreadable)? {
+                    Letter::Links { links, .. } => urls.extend(links.into_iter().map(|link| link.url)),
+                    Letter::Scope(_) | Letter::Sitemap(_) => {}
+                }
             }
+            Ok(urls)
         });
         let (urls, error) = match read {
             Ok(urls) => (urls, None),
             Err(error) => (Vec::new(), Some(error)),
         };
         urls.into_iter().map(Ok).chain(error.map(Err))
+    })
+}
+
+/// Reads the letters of one key, which follow one another. Ends with the first that can't be read.
+pub(crate) fn letters(mut text: &[u8]) -> impl Iterator<Item = Result<Letter, postcard::Error>> {
+    std::iter::from_fn(move || {
+        if text.is_empty() {
+            return None;
+        }
+        let read = postcard::take_from_bytes(text);
+        text = read.as_ref().map_or(&[], |(_, rest)| *rest);
+        Some(read.map(|(letter, _)| letter))
     })
 }
 
@@ -131,6 +175,33 @@ mod tests {
         let place = Place { part: partition("example.org", 16), of: 16 };
         assert_eq!(place.elsewhere("www.example.org"), None);
         assert_eq!(place.others().count(), 15);
+    }
+
+    #[test]
+    fn the_name_of_a_series_says_whose_files_these_are() {
+        let series = Series { worker: 3, part: 17, fence: 5 };
+        assert_eq!(series.to_string(), "w3p017f5");
+        assert_eq!(Series::read("w3p017f5"), Some(series));
+        assert_eq!(Series::read("w30p1024f12"), Some(Series { worker: 30, part: 1024, fence: 12 }));
+        for other in ["", "w3", "w3p017", "3p017f5", "wxp017f5", "w3p017f5x"] {
+            assert_eq!(Series::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn letters_that_follow_one_another_are_read_in_order() {
+        let all = [
+            Letter::Scope(vec!["http://a.example/".to_owned()]),
+            Letter::Sitemap(vec![1, 2, 3]),
+            Letter::Links { from: "http://b.example/".to_owned(), links: Vec::new() },
+        ];
+        let text: Vec<u8> = all.iter().flat_map(|letter| postcard::to_allocvec(letter).unwrap()).collect();
+        let read: Result<Vec<Letter>, _> = letters(&text).collect();
+        assert_eq!(read.unwrap(), all);
+        assert_eq!(letters(&[]).count(), 0);
+        // One that ends early is an error, and ends them.
+        let cut: Vec<_> = letters(&text[..text.len() - 1]).collect();
+        assert_eq!((cut.len(), cut.iter().filter(|letter| letter.is_err()).count()), (3, 1));
     }
 
     #[test]

@@ -48,6 +48,8 @@ use crate::causes::Cause;
 use crate::config::Settings;
 use crate::extract::ExtractLimits;
 use crate::ledger::{self, Head};
+#[cfg(feature = "cluster")]
+use crate::post::Series;
 use crate::record::RepairRecord;
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
@@ -323,9 +325,8 @@ pub fn audit_cluster(
     step: &mut dyn FnMut(&'static str),
 ) -> Result<Report, AuditError> {
     let of_part = |part: usize| {
-        let is_of_part = |name: &str| {
-            warc::series(name).and_then(crate::cluster::part_of_series).is_some_and(|of| of as usize == part)
-        };
+        let is_of_part =
+            |name: &str| warc::series(name).and_then(Series::read).is_some_and(|of| of.part as usize == part);
         (!archive.is_empty()).then(|| Files::of(archive, is_of_part))
     };
     let head = ledger::joint_head(parts)?;

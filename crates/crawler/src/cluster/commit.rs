@@ -9,7 +9,6 @@ use tokio_postgres::Error;
 
 use super::Claim;
 use super::connection::{Link, Pauses, may_pass};
-use super::schema::MAIL_TREE;
 use crate::causes::{Cause, with_causes};
 use crate::store::StoreError;
 
@@ -17,7 +16,7 @@ use crate::store::StoreError;
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
 
 /// `held` are the partitions that are still owned under this fence and have made all commits before this one; nothing else is
-/// written. No key may occur twice in one commit. What a partition writes is its own (`place`), but for letters, which are their reader's.
+/// written. No key may occur twice in one commit.
 const COMMIT: &str = "
 with held as (
     update part set commits = asked.number
@@ -31,8 +30,8 @@ with held as (
         and gone.part in (select id from held)
 ), kept as (
     insert into kv(part, tree, key, value)
-    select new.place, new.tree, new.key, new.value
-    from unnest($8::int4[], $9::int4[], $10::int2[], $11::bytea[], $12::bytea[]) as new(part, place, tree, key, value)
+    select new.part, new.tree, new.key, new.value
+    from unnest($8::int4[], $9::int2[], $10::bytea[], $11::bytea[]) as new(part, tree, key, value)
     where new.part in (select id from held)
     on conflict (part, tree, key) do update set value = excluded.value
 )
@@ -50,8 +49,6 @@ pub(super) struct PartCommit {
     pub(super) claim: Claim,
     pub(super) removes: Vec<(i16, Vec<u8>)>,
     pub(super) puts: Vec<(i16, Vec<u8>, Vec<u8>)>,
-    /// Letters: for which partition, key and text.
-    pub(super) letters: Vec<(i32, Vec<u8>, Vec<u8>)>,
     pub(super) reply: SyncSender<Result<(), StoreError>>,
 }
 
@@ -59,7 +56,7 @@ impl PartCommit {
     fn bytes(&self) -> usize {
         let removes: usize = self.removes.iter().map(|(_, key)| key.len()).sum();
         let puts: usize = self.puts.iter().map(|(_, key, value)| key.len() + value.len()).sum();
-        removes + puts + self.letters.iter().map(|(_, key, text)| key.len() + text.len()).sum::<usize>()
+        removes + puts
     }
 
     fn reply(self, result: Result<(), StoreError>) {
@@ -203,8 +200,8 @@ impl Writer {
         let fences: Vec<i64> = claims().map(|claim| claim.fence).collect();
         let numbers: Vec<i64> = claims().map(|claim| claim.commits).collect();
         let mut gone = (Vec::new(), Vec::new(), Vec::new());
-        let mut kept = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for PartCommit { claim, removes, puts, letters, .. } in group {
+        let mut kept = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for PartCommit { claim, removes, puts, .. } in group {
             for (tree, key) in removes {
                 gone.0.push(claim.part);
                 gone.1.push(*tree);
@@ -212,17 +209,9 @@ impl Writer {
             }
             for (tree, key, value) in puts {
                 kept.0.push(claim.part);
-                kept.1.push(claim.part);
-                kept.2.push(*tree);
-                kept.3.push(&key[..]);
-                kept.4.push(&value[..]);
-            }
-            for (reader, key, text) in letters {
-                kept.0.push(claim.part);
-                kept.1.push(*reader);
-                kept.2.push(MAIL_TREE);
-                kept.3.push(&key[..]);
-                kept.4.push(&text[..]);
+                kept.1.push(*tree);
+                kept.2.push(&key[..]);
+                kept.3.push(&value[..]);
             }
         }
         let connection = self.link.connection().await?;
@@ -232,7 +221,7 @@ impl Writer {
                 COMMIT,
                 &[
                     &parts, &owners, &fences, &numbers, &gone.0, &gone.1, &gone.2, &kept.0, &kept.1, &kept.2,
-                    &kept.3, &kept.4,
+                    &kept.3,
                 ],
             )
             .await?;

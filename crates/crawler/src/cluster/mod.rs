@@ -23,6 +23,7 @@ mod partition;
 mod rate;
 mod reading;
 mod schema;
+mod sent;
 mod share;
 mod state;
 mod store;
@@ -33,7 +34,6 @@ pub use self::database::Database;
 pub use self::init::{InitError, NewCrawl, init};
 pub use self::member::{Member, Order};
 pub use self::network::Network;
-pub(crate) use self::partition::part_of_series;
 pub use self::reading::{ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{

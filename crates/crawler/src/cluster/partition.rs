@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
-use super::{Claim, Network, PgStore};
+use super::{Network, PgStore};
 use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
@@ -20,7 +20,7 @@ use crate::fetch::HttpFetch;
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
 use crate::origin_cache::OriginCache;
 use crate::pauses::PauseLog;
-use crate::post::Place;
+use crate::post::{Place, Series};
 use crate::record::RunSettings;
 use crate::scope::Scope;
 use crate::store::{self, AnyStore};
@@ -45,16 +45,6 @@ pub(super) struct Shared {
     pub(super) warc: PathBuf,
     pub(super) started: Timestamp,
     pub(super) partitions: u32,
-}
-
-/// The name of a partition's archive files, of one owner.
-pub(super) fn series(claim: Claim) -> String {
-    format!("w{}p{:03}f{}", claim.owner, claim.part, claim.fence)
-}
-
-/// The partition in the name of a series.
-pub(crate) fn part_of_series(series: &str) -> Option<i32> {
-    series.split_once('p')?.1.split_once('f')?.0.parse().ok()
 }
 
 type Letters = UnboundedReceiver<Vec<Stored>>;
@@ -93,7 +83,8 @@ fn open(
     if settings.warc.enabled {
         let name = format!("partition {part} of {}", shared.partitions);
         let info = job::warc_info(settings, &shared.run.0, name, shared.started);
-        let (size, series) = (settings.warc.max_file_size, series(claim));
+        let size = settings.warc.max_file_size;
+        let series = Series { worker: claim.owner, part, fence: claim.fence }.to_string();
         committer = committer.archiving_series(&shared.warc, &info, size, &series)?;
     }
     // One for each partition: when it comes back from another owner, nothing here is older than what that one stored.

@@ -8,18 +8,21 @@ use super::connection::Connection;
 use super::{Address, ClusterError};
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 3;
+const FORMAT: i32 = 4;
 
-/// The number under which letters are kept, beside those of the trees.
+/// The number under which a partition has the letters that it is to read, beside those of the trees.
 pub(super) const MAIL_TREE: i16 = 16;
+
+/// The number under which a partition has the letters that it wrote, until its worker takes them to their readers.
+pub(super) const SENT_TREE: i16 = 17;
 
 /// The owner of all partitions while a crawl is being made. Workers are numbered from 1.
 pub(super) const MAKER: i64 = 0;
 
 /// `worker`: who works, and a count that it raises while it does. `part`: the partitions, each with its owner, a number that changes with
 /// each change of the owner (the fence), and its number of commits. `standing`: what its owner said of a partition last; `idle` is the number of commits
-/// after which nothing remained to be done. `kv`: the trees of the store of each partition; `tree` is the ordinal of `Tree`, or 16 for letters
-/// from other partitions.
+/// after which nothing remained to be done. `kv`: the trees of the store of each partition; `tree` is the ordinal of `Tree`, 16 for letters
+/// from other partitions, or 17 for letters to them.
 ///
 /// `share`: how many pages and resources each partition may store, where the crawl has a limit; all of them together are no more than that.
 /// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes; when the next request may
@@ -59,7 +62,7 @@ create table kv(
 ) partition by list (tree);
 create table kv_state partition of kv for values in (0, 1, 2, 4, 5);
 create table kv_queue partition of kv for values in (3);
-create table kv_mail partition of kv for values in (16);
+create table kv_mail partition of kv for values in (16, 17);
 create table kv_records partition of kv default;
 ";
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::connection::Connection;
 use super::database::runtime;
-use super::schema::{self, MAIL_TREE, Plan, Terms};
+use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::{Address, ClusterError};
 use crate::clock;
 use crate::commit::Totals;
@@ -70,7 +70,7 @@ pub struct PartStatus {
     pub queued: u64,
     /// Requests in flight.
     pub in_flight: u64,
-    /// Letters that it hasn't dealt with.
+    /// Rows of letters that it hasn't dealt with.
     pub letters: u64,
 }
 
@@ -94,7 +94,7 @@ pub struct Status {
     pub free: u64,
     /// URLs queued, as the owners of the partitions said last.
     pub queued: u64,
-    /// Letters between partitions that aren't dealt with.
+    /// Rows of letters between partitions that aren't dealt with; a row has all letters that were on their way to a partition at once.
     pub letters: u64,
     /// What the crawl counted.
     pub totals: Totals,
@@ -339,7 +339,8 @@ order by coalesce(queued, 0) + coalesce(letters, 0) desc, part.id limit $2";
 }
 
 async fn letters(connection: &mut Connection) -> Result<u64, tokio_postgres::Error> {
-    let rows = connection.query("select count(*) from kv where tree = $1", &[&MAIL_TREE]).await?;
+    let rows =
+        connection.query("select count(*) from kv where tree in ($1, $2)", &[&MAIL_TREE, &SENT_TREE]).await?;
     Ok(rows.first().map_or(0, |row| u64::try_from(row.get::<_, i64>(0)).unwrap_or_default()))
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::commit::PartCommit;
-use super::schema::MAIL_TREE;
+use super::schema::{MAIL_TREE, SENT_TREE};
+use super::sent::Sent;
 use super::{Claim, Database};
 use crate::post::{MAIL, addressee};
 use crate::store::{Batch, Batches, Pair, Store, StoreError, Tree, Write};
@@ -31,8 +32,9 @@ select key, value from (
 const BATCH: (usize, usize) = (1024, 1_048_576);
 
 /// The store of a partition that this worker owns. What it reads is what was committed last, by whomever; what it commits is refused
-/// with [`StoreError::Fenced`] where the partition has another owner. Keys of letters ([`MAIL`](crate::post::MAIL)) are written to the
-/// partition that they are for, and can't be read here: the owner is handed them.
+/// with [`StoreError::Fenced`] where the partition has another owner. Keys of letters ([`MAIL`](crate::post::MAIL)) are apart from
+/// its trees: those that it wrote until their worker takes them to the partition that they are for, and there until they are dealt with.
+/// A scan of them alone finds both.
 ///
 /// A call waits for the database: about a round trip of the network for a read, and a write to the disks of the server, and of its
 /// standby, for a commit.
@@ -67,6 +69,55 @@ impl PgStore {
     fn read_tree(&self, sql: &'static str, tree: i16, keys: Vec<Vec<u8>>) -> Result<Vec<Pair>, StoreError> {
         self.database.read(sql, (self.claim.part, tree), keys)
     }
+
+    /// Reads the entries of one number. `tree` is what errors name.
+    fn scan_tree(
+        &self,
+        tree: Tree,
+        number: i16,
+        prefix: &[u8],
+    ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
+        let (prefix, end) = (prefix.to_vec(), behind(prefix));
+        Box::new(Batches::new(tree, None, move |after: Option<&[u8]>| {
+            let from = match after {
+                // The least key behind it.
+                Some(after) => [after, &[0]].concat(),
+                None => prefix.clone(),
+            };
+            let sql = if end.is_some() { FROM_TO } else { FROM };
+            let keys = std::iter::once(from).chain(end.clone()).collect();
+            let pairs = self.read_tree(sql, number, keys)?;
+            let bytes: usize = pairs.iter().map(|(_, value)| value.len()).sum();
+            let is_last = pairs.len() < BATCH.0 && bytes < BATCH.1;
+            let next = pairs.last().filter(|_| !is_last).map(|(key, _)| key.clone());
+            Ok(Batch { pairs, next })
+        }))
+    }
+
+    /// Reads the letters that this partition hasn't dealt with.
+    fn letters(&self) -> impl Iterator<Item = Result<Pair, StoreError>> + Send + '_ {
+        let head = [MAIL, &self.claim.part.to_be_bytes()].concat();
+        self.scan_tree(Tree::Meta, MAIL_TREE, &[])
+            .map(move |pair| pair.map(|(key, text)| ([&head[..], &key].concat(), text)))
+    }
+
+    /// Reads the letters that this partition wrote, and that aren't with their readers yet.
+    fn sent(&self) -> impl Iterator<Item = Result<Pair, StoreError>> + Send + '_ {
+        self.scan_tree(Tree::Meta, SENT_TREE, &[]).flat_map(|pair| {
+            let read = pair.and_then(|(_, bundle)| {
+                Sent::read(&bundle)
+                    .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })
+            });
+            let (letters, error) = match read {
+                Ok(letters) => (letters, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
+            let letters = letters
+                .into_iter()
+                .map(|Sent { to, key, text }| Ok(([MAIL, &to.to_be_bytes(), &key[..]].concat(), text)));
+            letters.chain(error.map(Err))
+        })
+    }
 }
 
 /// The first key behind all that begin with this prefix; none if there is none.
@@ -93,32 +144,10 @@ impl Store for PgStore {
         tree: Tree,
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
-        // Letters for this partition are apart from what else is in the tree, under shorter keys.
-        let are_letters = tree == Tree::Meta && prefix == MAIL;
-        let (number, prefix) = if are_letters { (MAIL_TREE, &[][..]) } else { (tree as i16, prefix) };
-        let (prefix, end) = (prefix.to_vec(), behind(prefix));
-        let head = [MAIL, &self.claim.part.to_be_bytes()].concat();
-        Box::new(Batches::new(tree, None, move |after: Option<&[u8]>| {
-            let after =
-                if are_letters { after.and_then(|after| after.strip_prefix(&head[..])) } else { after };
-            let from = match after {
-                // The least key behind it.
-                Some(after) => [after, &[0]].concat(),
-                None => prefix.clone(),
-            };
-            let sql = if end.is_some() { FROM_TO } else { FROM };
-            let keys = std::iter::once(from).chain(end.clone()).collect();
-            let mut pairs = self.read_tree(sql, number, keys)?;
-            if are_letters {
-                for (key, _) in &mut pairs {
-                    *key = [&head[..], key].concat();
-                }
-            }
-            let bytes: usize = pairs.iter().map(|(_, value)| value.len()).sum();
-            let is_last = pairs.len() < BATCH.0 && bytes < BATCH.1;
-            let next = pairs.last().filter(|_| !is_last).map(|(key, _)| key.clone());
-            Ok(Batch { pairs, next })
-        }))
+        if tree == Tree::Meta && prefix == MAIL {
+            return Box::new(self.letters().chain(self.sent()));
+        }
+        self.scan_tree(tree, tree as i16, prefix)
     }
 
     fn floor(&self, tree: Tree, key: &[u8]) -> Result<Option<Pair>, StoreError> {
@@ -139,15 +168,20 @@ impl Store for PgStore {
             match (letter, value) {
                 (None, Some(value)) => puts.push((tree, key, value)),
                 (None, None) => removes.push((tree, key)),
-                (Some((reader, rest)), Some(text)) => {
-                    letters.push((i32::try_from(reader).unwrap_or(-1), rest.to_vec(), text));
-                }
+                (Some((to, key)), Some(text)) => letters.push(Sent { to, key: key.to_vec(), text }),
                 // One that this partition has read.
-                (Some((_, rest)), None) => removes.push((MAIL_TREE, rest.to_vec())),
+                (Some((_, key)), None) => removes.push((MAIL_TREE, key.to_vec())),
             }
         }
+        if let Some(first) = letters.first() {
+            // All in one row: a page may have links to many partitions.
+            let key = first.key.clone();
+            let bundle = Sent::write(&letters)
+                .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })?;
+            puts.push((SENT_TREE, key, bundle));
+        }
         let claim = Claim { commits: number, ..self.claim };
-        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, letters, reply });
+        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, reply });
         *commits = result.is_ok().then_some(number);
         result
     }

@@ -24,7 +24,7 @@ use crate::crawl_dir::CrawlDir;
 use crate::engine::{Allowance, Standing, Stop, Summary};
 use crate::job::{JobError, Prepared, page_rules};
 use crate::pauses::PauseLog;
-use crate::post;
+use crate::post::{self, Series};
 use crate::store::{Store as _, StoreError, Tree};
 use crate::url::FingerprintKey;
 use crate::visit::PageRules;
@@ -290,7 +290,8 @@ fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
 /// Cuts the tails off the archive that earlier owners wrote here and didn't commit.
 fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
     for series in warc::series_in(dir)? {
-        let Some(part) = partition::part_of_series(&series) else { continue };
+        let Some(Series { part, .. }) = Series::read(&series) else { continue };
+        let part = i32::try_from(part).unwrap_or(-1);
         // Read only: the partition may be anybody's.
         let claim = Claim { part, owner: 0, fence: 0, commits: 0 };
         let store = PgStore::new(Arc::clone(database), claim);
@@ -353,6 +354,9 @@ impl Owner {
                 }
                 Ok(()) = stop.changed() => { let asked = *stop.borrow_and_update(); self.heed(asked); }
                 () = tokio::time::sleep(LETTERS) => {
+                    if let Err(error) = self.carrier.deliver(&self.boxes).await {
+                        tracing::debug!("no letters could be delivered: {}", with_causes(&error));
+                    }
                     if let Err(error) = self.carrier.carry(&self.boxes).await {
                         tracing::debug!("no letters could be read: {}", with_causes(&error));
                     }

@@ -12,7 +12,7 @@ use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, FingerprintSet, HostId, QueuedUrl, Via};
 use crate::ids::elsewhere_key;
-use crate::post::{Letter, Place, SentLink};
+use crate::post::{self, Letter, Place, SentLink};
 use crate::record::{Decided, Decision, Layer, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::trap::BudgetExceeded;
@@ -21,7 +21,7 @@ use crate::url::{CrawlUrl, Fingerprint};
 /// Bytes of links in a letter, at most; one page may have more.
 const LETTER_BYTES: usize = 64 << 10;
 
-/// A letter as it is stored: its key, and its text.
+/// Letters as they are stored: their key, and their texts one after the other.
 pub type Stored = (Vec<u8>, Vec<u8>);
 
 /// What others may know of a partition while it is crawled.
@@ -246,27 +246,36 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let now = self.clock.now();
         for (key, text) in letters {
-            let letter = postcard::from_bytes(&text)
-                .map_err(|error| StoreError::Unreadable { tree: Tree::Meta.name(), source: error.into() })?;
-            match letter {
-                Letter::Links { from, links } => self.admit_sent(&from, links, now)?,
-                Letter::Scope(urls) => {
-                    for url in urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
-                        self.add_to_scope(&url)?;
-                    }
-                }
-                Letter::Sitemap(record) => {
-                    let record = SitemapRecord::read(&record)?;
-                    if let Ok(url) = CrawlUrl::parse(&record.url) {
-                        self.queue_sitemap(&url, record)?;
-                    }
-                }
+            for letter in post::letters(&text) {
+                let unreadable = |error: postcard::Error| StoreError::Unreadable {
+                    tree: Tree::Meta.name(),
+                    source: error.into(),
+                };
+                self.read_letter(letter.map_err(unreadable)?, now)?;
             }
             self.group.batch.removes.push(Write::remove(Tree::Meta, key));
         }
         self.touch(64);
         if let Some(post) = &mut self.post {
             post.reading = Reading::Read;
+        }
+        Ok(())
+    }
+
+    fn read_letter(&mut self, letter: Letter, now: Now) -> Result<(), CommitError> {
+        match letter {
+            Letter::Links { from, links } => self.admit_sent(&from, links, now)?,
+            Letter::Scope(urls) => {
+                for url in urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
+                    self.add_to_scope(&url)?;
+                }
+            }
+            Letter::Sitemap(record) => {
+                let record = SitemapRecord::read(&record)?;
+                if let Ok(url) = CrawlUrl::parse(&record.url) {
+                    self.queue_sitemap(&url, record)?;
+                }
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::cluster::{self, Address, Claim, Database, PgStore, Plan, Terms};
-use crawler::post::Place;
+use crawler::post::{MAIL, Place};
 use crawler::store::{MemoryStore, Store as _, StoreError, Tree, Write, conformance};
 
 use crate::server::Server;
@@ -78,30 +78,39 @@ fn partitions_are_apart() {
     assert_eq!(stores[1].last(Tree::Pages, b"").unwrap().map(|pair| pair.0).as_deref(), Some(&b"three"[..]));
 }
 
-/// A letter is its reader's from the commit of its writer on, and its reader removes it.
+/// The letters of a commit are one row of their writer until its worker delivers them; a reader removes what it has dealt with.
 #[test]
-fn a_letter_is_stored_with_the_partition_that_it_is_for() {
+fn letters_wait_with_their_writer_and_are_removed_by_their_reader() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, address) = new_crawl(&server);
     let database = open(&address);
     let [writer, reader] =
         [0, 3].map(|part| PgStore::new(Arc::clone(&database), claim(&server, &url, part, 1)));
-    let key = Place { part: 0, of: 4 }.letter_key(3, 9, 1);
-    writer
-        .commit(vec![Write::put(Tree::Meta, key.clone(), "text"), Write::put(Tree::Meta, "own", "1")])
-        .unwrap();
-    let letters = "select part, encode(key, 'hex'), convert_from(value, 'UTF8') from kv where tree = 16";
-    assert_eq!(server.sql(&url, letters), "3|0000000000000000000000090000000000000001|text");
-    assert_eq!(writer.scan(Tree::Meta, b"").count(), 1, "it is none of the writer's entries");
-    reader.commit(vec![Write::remove(Tree::Meta, key.clone())]).unwrap();
-    assert_eq!(server.sql(&url, letters), "");
-    // Of a writer whose partition is another's, none arrives.
+    let place = Place { part: 0, of: 4 };
+    let [to_3, to_2] = [(3, 1), (2, 2)].map(|(to, number)| place.letter_key(to, 9, number));
+    let letters =
+        [Write::put(Tree::Meta, to_3.clone(), "text"), Write::put(Tree::Meta, to_2.clone(), "other")];
+    writer.commit([&letters[..], &[Write::put(Tree::Meta, "own", "1")]].concat()).unwrap();
+    let rows = "select part, tree, encode(key, 'hex') from kv where tree >= 16";
+    assert_eq!(server.sql(&url, rows), "0|17|0000000000000000000000090000000000000002");
+    assert_eq!(writer.scan(Tree::Meta, b"").count(), 1, "they are none of the writer's entries");
+    let mut found: Vec<_> = writer.scan(Tree::Meta, MAIL).map(Result::unwrap).collect();
+    found.sort();
+    assert_eq!(found, [(to_2, b"other".to_vec()), (to_3.clone(), b"text".to_vec())]);
+    // As its worker delivers it.
+    server.sql(&url, "update kv set part = 3, tree = 16, value = 'text' where tree = 17");
+    let key = place.letter_key(3, 9, 2);
+    let found: Vec<_> = reader.scan(Tree::Meta, MAIL).map(Result::unwrap).collect();
+    assert_eq!(found, [(key.clone(), b"text".to_vec())]);
+    reader.commit(vec![Write::remove(Tree::Meta, key)]).unwrap();
+    assert_eq!(server.sql(&url, rows), "");
+    // Of a writer whose partition is another's, none is taken.
     claim(&server, &url, 0, 2);
     assert!(matches!(
-        writer.commit(vec![Write::put(Tree::Meta, key, "late")]),
+        writer.commit(vec![Write::put(Tree::Meta, to_3, "late")]),
         Err(StoreError::Fenced { part: 0 })
     ));
-    assert_eq!(server.sql(&url, letters), "");
+    assert_eq!(server.sql(&url, rows), "");
 }
 
 #[test]
