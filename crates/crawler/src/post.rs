@@ -101,7 +101,7 @@ pub(crate) fn links_under_way<S: Store>(
             for letter in letters(&text) {
                 match letter.map_err(unreadable)? {
                     Letter::Links { links, .. } => urls.extend(links.into_iter().map(|link| link.url)),
-                    Letter::Scope(_) | Letter::Sitemap(_) => {}
+                    Letter::Scope(_) | Letter::Sitemap(_) | Letter::Lost { .. } => {}
                 }
             }
             Ok(urls)
@@ -140,6 +140,13 @@ pub enum Letter {
     Scope(Vec<String>),
     /// A sitemap on a host of the partition: its record, as stored.
     Sitemap(Vec<u8>),
+    /// The archives of these workers are lost.
+    Lost {
+        /// Their numbers.
+        workers: Vec<i64>,
+        /// The number of the first page that hasn't been looked at.
+        next: u64,
+    },
 }
 
 /// A link to a host of another partition.

@@ -19,7 +19,7 @@ use crawler::post::Place;
 use crawler::record::{Decided, Decision, Layer, PlainReason, Reason, RobotsEvidence};
 use crawler::store::{Store, Tree, Write};
 use crawler::url::{CrawlUrl, FingerprintKey};
-use crawler::visit::VisitContext;
+use crawler::visit::{Revisiting, VisitContext};
 use crawler::warc::WarcInfo;
 use jiff::Timestamp;
 use meta::consent::Purpose;
@@ -176,7 +176,7 @@ impl<S: Store> Crawl<S> {
             caches: Arc::clone(&caches),
             robots: job::robots_cache(&settings, Arc::clone(&self.store), &caches).with_clock(clock),
             consent: job::consent_cache(&settings, Arc::clone(&self.store), &caches),
-            revisiting: None,
+            revisiting: Revisiting::never(),
             pages: Arc::new(rules),
             clock,
             seed_hosts: seeds.iter().map(|seed| seed.host().into()).collect(),

@@ -16,6 +16,8 @@ const PURPOSES: &str = "purposes";
 const UNREAD: &str = "unread";
 /// It was kept, and had to be taken out again.
 const WITHDRAWN: &str = "withdrawn";
+/// It was lost with the disk of a worker, as `crawl cluster lost` said.
+const LOST: &str = "lost";
 /// Another page has the same body, which is kept there.
 const DUPLICATE: &str = "duplicate";
 /// The archive was off in a run.
@@ -56,6 +58,8 @@ pub(super) fn why_not(record: &PageRecord, rules: &AuditRules, is_off: bool) -> 
     };
     if record.withdrawn.is_some() {
         WITHDRAWN
+    } else if record.lost_at.is_some() {
+        LOST
     } else if !words.text && !record.unread.is_empty() && !record.directives.iter().any(is_word) {
         UNREAD
     } else if !words.text {

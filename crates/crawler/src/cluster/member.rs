@@ -25,7 +25,8 @@ const LOOK: &str = "
 with owned as (select owner, count(*) as parts from part where owner is not null group by owner)
 select id, beat, alive, coalesce((select parts from owned where owner = id), 0) from worker
 where alive or id in (select owner from owned)";
-const DECLARE: &str = "update worker set alive = false where id = $1 and beat = $2 and alive returning id";
+pub(super) const DECLARE: &str =
+    "update worker set alive = false where id = $1 and beat = $2 and alive returning id";
 const FREE: &str = "
 update part set owner = null, fence = fence + 1 where owner in (select id from worker where not alive) returning id";
 /// The worker's row is locked for the time being: nobody declares it dead in between.

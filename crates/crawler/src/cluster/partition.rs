@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
-use crate::engine::{Allowance, Engine, EngineSettings, Pool, Post, Standing, Stop, Stored, Summary};
+use crate::engine::{Allowance, Engine, EngineSettings, LOST, Pool, Post, Standing, Stop, Stored, Summary};
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
@@ -23,9 +23,9 @@ use crate::pauses::PauseLog;
 use crate::post::{Place, Series};
 use crate::record::RunSettings;
 use crate::scope::Scope;
-use crate::store::{self, AnyStore};
+use crate::store::{self, AnyStore, Store as _, Tree};
 use crate::url::FingerprintKey;
-use crate::visit::{PageRules, VisitContext};
+use crate::visit::{PageRules, Revisiting, VisitContext};
 
 /// What all partitions of a worker share.
 pub(super) struct Shared {
@@ -95,7 +95,7 @@ fn open(
         caches: Arc::clone(&caches),
         robots: robots_cache(settings, Arc::clone(&store), &caches).with_clock(clock),
         consent: consent_cache(settings, Arc::clone(&store), &caches),
-        revisiting: None,
+        revisiting: Revisiting::of(Arc::clone(&store), store.get(Tree::Meta, LOST)?.is_some()),
         pages: Arc::clone(&shared.pages),
         clock,
         seed_hosts: shared.seed_hosts.get(&part).cloned().unwrap_or_default(),

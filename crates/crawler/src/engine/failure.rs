@@ -22,7 +22,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// that it failed.
     pub(super) fn store_failure(&mut self, lease: &Lease, record: PageRecord) {
         let fingerprint = lease.url.fingerprint(&self.key);
-        if self.context.revisiting.is_some() && self.stored_page(lease.host, fingerprint).is_some() {
+        if self.context.revisiting.is_on() && self.stored_page(lease.host, fingerprint).is_some() {
             if let Some(discovery) = self.discovery(lease, None) {
                 let failure = Encoded::of_metadata(&failure_metadata(&record, &discovery));
                 self.touch(failure.bytes.len());

@@ -13,7 +13,7 @@ use crate::fetch::Fetch;
 use crate::frontier::{Admitted, FingerprintSet, HostId, QueuedUrl, Via};
 use crate::ids::elsewhere_key;
 use crate::post::{self, Letter, Place, SentLink};
-use crate::record::{Decided, Decision, Layer, SitemapRecord};
+use crate::record::{Archived, Decided, Decision, Layer, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
 use crate::trap::BudgetExceeded;
 use crate::url::{CrawlUrl, Fingerprint};
@@ -89,6 +89,8 @@ pub struct Post {
     others: Vec<(u32, Letter)>,
     /// URLs that were sent, as far as memory reaches.
     sent: FingerprintSet,
+    /// Bodies that were found to be lost, by page and place: what is stored of a page may still say that it has one.
+    lost: FingerprintSet,
 }
 
 impl Post {
@@ -109,7 +111,20 @@ impl Post {
             links: BTreeMap::new(),
             others: Vec::new(),
             sent: FingerprintSet::default(),
+            lost: FingerprintSet::default(),
         }
+    }
+
+    /// The number of the partition.
+    pub(super) fn part(&self) -> u32 {
+        self.place.part
+    }
+
+    /// True the first time that this body of a page is found to be lost.
+    pub(super) fn is_new_loss(&mut self, page: Fingerprint, body: &Archived) -> bool {
+        let hash = blake3::hash(format!("{} {}", body.offset, body.file).as_bytes());
+        let place = hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        self.lost.insert(Fingerprint(page.0 ^ place))
     }
 
     /// Takes what waits to be sent, as changes of the store.
@@ -192,7 +207,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
-    fn send_letter(&mut self, to: u32, letter: Letter) {
+    pub(super) fn send_letter(&mut self, to: u32, letter: Letter) {
         if let Some(post) = &mut self.post {
             post.others.push((to, letter));
             self.touch(256);
@@ -276,6 +291,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.queue_sitemap(&url, record)?;
                 }
             }
+            Letter::Lost { workers, next } => self.queue_lost(workers, next, now)?,
         }
         Ok(())
     }

@@ -88,7 +88,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// robots.txt forbids a page that is stored: where the operator wants it so, its content goes.
     pub(super) fn denied_later(&mut self, lease: &Lease, now: Now, line: &str) {
-        if !self.settings.withdraw_when_denied || self.context.revisiting.is_none() {
+        if !self.settings.withdraw_when_denied || !self.context.revisiting.is_on() {
             return;
         }
         let page = lease.url.fingerprint(&self.key);

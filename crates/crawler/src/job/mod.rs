@@ -50,7 +50,7 @@ use crate::seeds::SeedList;
 use crate::store::{SledStore, Store, StoreError, Tree, Write, shared};
 use crate::url::{CrawlUrl, FingerprintKey};
 use crate::view::{self, View};
-use crate::visit::{PageRules, VisitContext};
+use crate::visit::{PageRules, Revisiting, VisitContext};
 use crate::warc::WarcInfo;
 
 /// Why a crawl couldn't start, go on or end well.
@@ -317,7 +317,7 @@ impl Job {
             caches: Arc::clone(&self.caches),
             robots: robots_cache(settings, Arc::clone(&store), &self.caches).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&store), &self.caches),
-            revisiting: self.revisiting.then(|| Arc::clone(&store)),
+            revisiting: Revisiting::of(Arc::clone(&store), self.revisiting),
             pages: Arc::new(PageRules {
                 index: keeps_index,
                 ..page_rules(settings, self.selectors, self.key)

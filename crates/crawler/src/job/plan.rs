@@ -24,7 +24,7 @@ use crate::record::PlainReason;
 use crate::store::{MemoryStore, SledStore, Store, shared};
 use crate::url::CrawlUrl;
 use crate::view::{SitemapSummary, View, ViewError};
-use crate::visit::VisitContext;
+use crate::visit::{Revisiting, VisitContext};
 
 /// Plans a crawl of `seeds`. Nothing is written anywhere.
 pub fn plan<'a>(
@@ -44,7 +44,7 @@ async fn plan_here(settings: &Settings, seeds: &[CrawlUrl]) -> Result<Plan, JobE
         caches: Arc::clone(&caches),
         robots: robots_cache(settings, Arc::clone(&store), &caches),
         consent: consent_cache(settings, Arc::clone(&store), &caches),
-        revisiting: None,
+        revisiting: Revisiting::never(),
         pages: Arc::new(page_rules(settings, selectors, key)),
         clock: Clock::system(),
         seed_hosts,

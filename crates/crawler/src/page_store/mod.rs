@@ -16,7 +16,7 @@ mod write;
 pub(crate) use self::read::{
     entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
 };
-pub(crate) use self::scan::{PageBlock, scan_blocks};
+pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};
 pub use self::write::PageWriter;
 pub(crate) use self::write::{Change, NewLinks};

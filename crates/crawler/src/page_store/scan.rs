@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::block::{self, Links};
-use super::{State, lost, number_of_key, unreadable};
+use super::{State, lost, number_key, number_of_key, unreadable};
 use crate::frontier::HostId;
 use crate::record::{LinkRecord, PageRecord, decode_links};
 use crate::store::{Pair, Store, StoreError, Tree};
@@ -54,6 +54,20 @@ pub fn scan<S: Store>(store: &S) -> PageScan<'_> {
 /// The records with their links.
 pub fn scan_with_links<S: Store>(store: &S) -> PageScan<'_> {
     PageScan::new(store, Some(store.scan(Tree::Links, &[])))
+}
+
+/// The records of the values whose first one has a number in the range of this number: 256 numbers, up to [`range_end`]. What is missing isn't
+/// noticed.
+pub(crate) fn scan_range<S: Store>(store: &S, number: u64) -> PageScan<'_> {
+    let key = number_key(number);
+    let range = key.split_last().map_or(&key[..], |(_, range)| range);
+    let blocks = BlockScan { values: store.scan(Tree::Pages, range), state: None, next: 0, missing: 0 };
+    PageScan { blocks, links: None, ready: VecDeque::new() }
+}
+
+/// The first number behind the range of this one.
+pub(crate) fn range_end(number: u64) -> u64 {
+    (number | 0xff).saturating_add(1)
 }
 
 /// The values that hold the records, in the order in which these were stored.

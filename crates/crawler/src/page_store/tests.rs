@@ -183,6 +183,25 @@ fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
 }
 
 #[test]
+fn ranges_have_every_page_once() {
+    let store = MemoryStore::default();
+    let mut writer = PageWriter::open(&store).unwrap();
+    let mut next = 0_u64;
+    for many in [1, 300, 17, 250, 3] {
+        let pages = (next..next + many).map(|page| change(page, "a title", are(&[link("x")])));
+        next += many;
+        store.commit(writer.store(&store, pages.collect()).unwrap()).unwrap();
+    }
+    let (mut from, mut found, mut ranges) = (0, Vec::new(), 0);
+    while from < next {
+        found.extend(scan_range(&store, from).map(|page| page.unwrap().number));
+        from = range_end(from);
+        ranges += 1;
+    }
+    assert_eq!((found, ranges), ((0..next).collect(), 3), "571 pages");
+}
+
+#[test]
 fn what_was_replaced_is_in_no_value_any_more() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();

@@ -215,6 +215,9 @@ pub struct PageRecord {
     /// It was fetched as a resource of a page (image, script, style sheet), and doesn't count as a page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resource: bool,
+    /// When its body was found to be lost with the disk of a worker: it was queued again then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_at: Option<Timestamp>,
     /// It was removed by `crawl forget`: this is what remains, and it isn't fetched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
@@ -235,6 +238,20 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl PageRecord {
+    /// Takes out the captures in archive files that are lost, by their names; true if that of the last response was in one.
+    pub(crate) fn lose(&mut self, at: Timestamp, is_lost: impl Fn(&str) -> bool) -> bool {
+        let is_there = |capture: &Archived| !is_lost(&capture.file);
+        self.earlier.retain(is_there);
+        self.unchanged.retain(is_there);
+        if self.warc.as_ref().is_none_or(is_there) {
+            return false;
+        }
+        self.warc = None;
+        self.archived = false;
+        self.lost_at = Some(at);
+        true
+    }
+
     /// When the page was last known to be as recorded.
     pub fn last_seen(&self) -> Timestamp {
         self.checked_at.map_or(self.fetched_at, |checked| checked.max(self.fetched_at))

@@ -39,6 +39,7 @@ pub use self::visited::Visited;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -54,6 +55,39 @@ use crate::robots_cache::{Known, RobotsCache};
 use crate::store::{Store, StoreError};
 use crate::url::CrawlUrl;
 
+/// The records of earlier visits, where URLs are visited again.
+#[derive(Debug)]
+pub struct Revisiting<S> {
+    store: Option<Arc<S>>,
+    is_on: AtomicBool,
+}
+
+impl<S> Revisiting<S> {
+    /// Those of a store; compared with from now on, or only once they [begin](Self::begin).
+    pub fn of(store: Arc<S>, is_on: bool) -> Self {
+        Self { store: Some(store), is_on: AtomicBool::new(is_on) }
+    }
+
+    /// No URL is visited again.
+    pub fn never() -> Self {
+        Self { store: None, is_on: AtomicBool::new(false) }
+    }
+
+    /// Has visits compare a page with its record from now on, where there is a store.
+    pub fn begin(&self) {
+        self.is_on.store(true, Ordering::Release);
+    }
+
+    /// Whether they do.
+    pub fn is_on(&self) -> bool {
+        self.store().is_some()
+    }
+
+    fn store(&self) -> Option<&Arc<S>> {
+        self.store.as_ref().filter(|_| self.is_on.load(Ordering::Acquire))
+    }
+}
+
 /// What every visit of a crawl shares.
 #[derive(Debug)]
 pub struct VisitContext<F, S> {
@@ -66,7 +100,7 @@ pub struct VisitContext<F, S> {
     /// What sites say to the uses of their pages.
     pub consent: ConsentCache<S>,
     /// The records of earlier visits, where URLs are visited again.
-    pub revisiting: Option<Arc<S>>,
+    pub revisiting: Revisiting<S>,
     /// How pages are read.
     pub pages: Arc<PageRules>,
     /// The clock.
@@ -230,7 +264,7 @@ fn previous<F, S: Store>(
     context: &VisitContext<F, S>,
     lease: &Lease,
 ) -> Result<Option<Box<PageRecord>>, StoreError> {
-    let Some(store) = &context.revisiting else { return Ok(None) };
+    let Some(store) = context.revisiting.store() else { return Ok(None) };
     let page = lease.url.fingerprint(&context.pages.key);
     Ok(page_store::record_of(store, lease.host, page)?.map(Box::new))
 }

@@ -208,6 +208,7 @@ pub(super) fn read(
         unchanged: Vec::new(),
         resource: item.is_resource(),
         forgotten: false,
+        lost_at: None,
     };
     let mut hits: Vec<LimitHit> = html.iter().flat_map(|page| &page.limits_hit).copied().collect();
     hits.extend(sheet_limits);

@@ -11,10 +11,10 @@ use crate::warc::Location;
 ///
 /// A page that is withheld by a tag of its own goes by its date: while it is unchanged, it says so still. Any other one that
 /// is withheld is asked for in full: the header, the line of robots.txt or the statement may be gone, and nothing is there that an
-/// answer "unchanged" could leave as it is.
+/// answer "unchanged" could leave as it is. So is one whose body was lost.
 pub(super) fn conditions(previous: &PageRecord) -> Vec<(String, String)> {
     let may_ask = previous.indexed || previous.is_withheld() && previous.says_noindex_itself();
-    if !may_ask || previous.status != Some(200) {
+    if !may_ask || previous.status != Some(200) || previous.lost_at.is_some() {
         return Vec::new();
     }
     let field = |name: &str| previous.validators.get(name).cloned();

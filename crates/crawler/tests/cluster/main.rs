@@ -6,6 +6,7 @@ mod address;
 mod commits;
 mod judge;
 mod limits;
+mod lost;
 mod member;
 mod partitions;
 mod program;

@@ -1,4 +1,4 @@
-//! `crawl cluster init`, `status`, `stop` and `resume`: a crawl on many machines, through its database.
+//! `crawl cluster init`, `status`, `stop`, `resume` and `lost`: a crawl on many machines, through its database.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
-    self, Address, ClusterError, InitError, NewCrawl, NewLimits, ReadError, ResumeError, State, Status, Terms,
+    self, Address, ClusterError, InitError, LostError, NewCrawl, NewLimits, ReadError, ResumeError, State,
+    Status, Terms,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -32,6 +33,8 @@ pub(crate) enum ClusterCommand {
     Stop(StopArgs),
     /// Let workers continue a cluster's crawl that was stopped
     Resume(ResumeArgs),
+    /// Queue the pages again whose bodies were lost with the disk of a worker
+    Lost(LostArgs),
 }
 
 /// The address of a cluster's database.
@@ -155,12 +158,31 @@ pub(crate) struct ResumeArgs {
     max_bandwidth: Option<Limit<u64>>,
 }
 
+/// Options of `cluster lost`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+The records of these pages stay until they are fetched again; the ledger has an entry `body_lost` for
+each. A worker that doesn't answer is watched for its lease first. A crawl that was complete goes on.
+
+Examples:
+  crawl cluster lost postgres://crawl@db.example.org/study worker-2.example.org
+  crawl cluster lost postgres://crawl@db.example.org/study 3 5")]
+pub(crate) struct LostArgs {
+    /// URL of the crawl's database
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+    /// Names (`--name` of the worker) or numbers (`w3` in the name of an archive file is worker 3)
+    #[arg(value_name = "WORKER", required = true)]
+    workers: Vec<String>,
+}
+
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
     match command {
         ClusterCommand::Init(args) => init(args, console),
         ClusterCommand::Status(args) => status(&args.database, console),
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
+        ClusterCommand::Lost(args) => lost(args, console),
     }
 }
 
@@ -403,6 +425,43 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
         format!("{}\n", json!({"v": 1, "event": "cluster_resume", "before": before.as_str()}))
     } else {
         "workers may continue the crawl: crawl worker --cluster DATABASE --out DIR\n".to_owned()
+    };
+    exit::print(text.as_bytes())
+}
+
+fn lost(args: &LostArgs, console: Console) -> anyhow::Result<i32> {
+    let (before, workers) = cluster::lose(&args.database, &args.workers).map_err(|error| match &error {
+        LostError::Cluster(error) => database_error(error),
+        LostError::Making | LostError::Unknown { .. } | LostError::Running { .. } => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
+        _ => Stop::new(exit::UNEXPECTED, with_causes(&error)).into(),
+    })?;
+    let text = if console.json {
+        let workers: Vec<_> =
+            workers.iter().map(|worker| json!({"id": worker.id, "name": worker.name})).collect();
+        format!(
+            "{}\n",
+            json!({"v": 1, "event": "cluster_lost", "before": before.as_str(), "workers": workers})
+        )
+    } else {
+        let names: Vec<String> = workers
+            .iter()
+            .map(|worker| format!("{} ({})", worker.id, crawler::clean::clean(&worker.name)))
+            .collect();
+        let next = match before {
+            State::Stopped => {
+                "the crawl is stopped: continue it with `crawl cluster resume DATABASE`, and start workers"
+            }
+            State::Complete => {
+                "the crawl goes on: start workers with `crawl worker --cluster DATABASE --out DIR`"
+            }
+            _ => "the workers fetch them",
+        };
+        format!(
+            "queueing the pages again whose bodies were in the archives of {}; {next}\n",
+            names.join(", ")
+        )
     };
     exit::print(text.as_bytes())
 }
