@@ -88,6 +88,24 @@ impl Totals {
         self.archived += archived;
         self.runs += runs;
     }
+
+    /// What was counted since these.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(before.requests),
+            pages: self.pages.saturating_sub(before.pages),
+            resources: self.resources.saturating_sub(before.resources),
+            redirects: self.redirects.saturating_sub(before.redirects),
+            unchanged: self.unchanged.saturating_sub(before.unchanged),
+            failed: self.failed.saturating_sub(before.failed),
+            skipped: self.skipped.saturating_sub(before.skipped),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            indexed: self.indexed.saturating_sub(before.indexed),
+            archived: self.archived.saturating_sub(before.archived),
+            runs: self.runs.saturating_sub(before.runs),
+        }
+    }
 }
 
 /// A settled visit with its page.

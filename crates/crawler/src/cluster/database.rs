@@ -3,6 +3,7 @@
 //! The interface is synchronous, as that of [`Store`](crate::store::Store): who asks waits for the answer, inside a runtime or not.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use super::commit::{PartCommit, Writer};
 use super::connection::Link;
 use super::schema::{self, Terms};
 use super::{Address, ClusterError};
+use crate::clock;
 use crate::store::{Pair, StoreError};
 
 /// Connections that read. A worker's partitions share them.
@@ -34,6 +36,8 @@ pub(super) struct Read {
 pub struct Database {
     address: Arc<Address>,
     terms: Terms,
+    /// Commits that were confirmed, and the microseconds that they took.
+    confirmed: (AtomicU64, AtomicU64),
     readers: Vec<UnboundedSender<Read>>,
     writer: Option<UnboundedSender<PartCommit>>,
     thread: Option<JoinHandle<()>>,
@@ -69,7 +73,8 @@ impl Database {
             .name("database".to_owned())
             .spawn(move || runtime.block_on(work))
             .map_err(ClusterError::Thread)?;
-        Ok(Self { address, terms, readers, writer: Some(writer), thread: Some(thread) })
+        let confirmed = <(AtomicU64, AtomicU64)>::default();
+        Ok(Self { address, terms, confirmed, readers, writer: Some(writer), thread: Some(thread) })
     }
 
     /// The terms of the crawl.
@@ -103,8 +108,19 @@ impl Database {
     ) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
         let writer = self.writer.as_ref().ok_or(StoreError::Stopped)?;
+        let began = clock::instant();
         writer.send(make(reply)).map_err(|_| StoreError::Stopped)?;
-        answer.recv().map_err(|_| StoreError::Stopped)?
+        answer.recv().map_err(|_| StoreError::Stopped)??;
+        self.confirmed.0.fetch_add(1, Ordering::Relaxed);
+        let took = u64::try_from(clock::instant().duration_since(began).as_micros()).unwrap_or(u64::MAX);
+        self.confirmed.1.fetch_add(took, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many commits of partitions were confirmed, and the time that they took, each counted.
+    pub(super) fn confirmed(&self) -> (u64, Duration) {
+        let (commits, took) = &self.confirmed;
+        (commits.load(Ordering::Relaxed), Duration::from_micros(took.load(Ordering::Relaxed)))
     }
 }
 

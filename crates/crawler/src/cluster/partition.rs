@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use tokio::runtime::Handle;
@@ -47,6 +47,25 @@ pub(super) struct Shared {
     pub(super) partitions: u32,
 }
 
+/// What was counted of a partition: so far, and of that what its worker has taken into its own figures.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) now: Totals,
+    taken: Totals,
+}
+
+impl Counted {
+    /// Those of a partition as it is when it is taken over.
+    fn of(totals: Totals) -> Self {
+        Self { now: totals, taken: totals }
+    }
+
+    /// What is new since this was called last.
+    pub(super) fn take(&mut self) -> Totals {
+        self.now.since(&std::mem::replace(&mut self.taken, self.now))
+    }
+}
+
 type Letters = UnboundedReceiver<Vec<Stored>>;
 
 /// Crawls a partition until no more letters come and nothing remains, or until `stop` says so.
@@ -56,13 +75,13 @@ pub(super) async fn crawl(
     (standing, allowance): (Arc<Standing>, Option<Arc<Allowance>>),
     letters: Letters,
     stop: watch::Receiver<Stop>,
-    totals: Arc<Mutex<Totals>>,
+    counted: Arc<Mutex<Counted>>,
 ) -> Result<Summary, CommitError> {
     let runtime = Handle::current();
     // Reads what the partition has: the database may take its time.
     let opening = tokio::task::spawn_blocking(move || {
         let _in_runtime = runtime.enter();
-        open(&shared, &store, (standing, allowance), letters, totals)
+        open(&shared, &store, (standing, allowance), letters, counted)
     });
     let opened = opening.await.map_err(|_| CommitError::Store(crate::store::StoreError::Stopped))?;
     opened?.run(stop).await
@@ -73,7 +92,7 @@ fn open(
     store: &Arc<PgStore>,
     (standing, allowance): (Arc<Standing>, Option<Arc<Allowance>>),
     letters: Letters,
-    totals: Arc<Mutex<Totals>>,
+    counted: Arc<Mutex<Counted>>,
 ) -> Result<Engine<Network<HttpFetch>, AnyStore>, CommitError> {
     let Shared { settings, key, .. } = shared;
     let (claim, clock) = (store.claim(), Clock::system());
@@ -102,9 +121,14 @@ fn open(
         max_crawl_delay: settings.pace.max_crawl_delay,
     });
     let engine = EngineSettings { run: Some(shared.run.clone()), ..engine_settings(settings, *key) };
+    let totals = match store.get(Tree::Meta, b"totals")? {
+        Some(value) => serde_json::from_slice(&value)?,
+        None => Totals::default(),
+    };
+    *counted.lock().unwrap_or_else(PoisonError::into_inner) = Counted::of(totals);
     let listener = move |event| {
         if let CrawlEvent::Committed(now) = event {
-            *totals.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = now;
+            counted.lock().unwrap_or_else(PoisonError::into_inner).now = now;
         }
     };
     let scope = shared.scope.clone();
@@ -121,4 +145,18 @@ fn open(
     }
     engine.take_up_pauses(Arc::clone(&shared.pauses))?;
     Ok(engine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_worker_counted_before_is_not_new() {
+        let pages = |pages| Totals { pages, ..Totals::default() };
+        let mut counted = Counted::of(pages(100));
+        assert_eq!(counted.take(), pages(0));
+        counted.now = pages(107);
+        assert_eq!((counted.take(), counted.take()), (pages(7), pages(0)));
+    }
 }

@@ -74,6 +74,19 @@ pub struct PartStatus {
     pub letters: u64,
 }
 
+/// A server that follows the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standby {
+    /// Its `application_name`.
+    pub name: String,
+    /// `streaming`, `catchup` ...; none where this role may not see that (`pg_read_all_stats`).
+    pub state: Option<String>,
+    /// `sync`, `quorum`, `potential` or `async`.
+    pub sync: Option<String>,
+    /// Bytes of the log that aren't on its disk yet.
+    pub behind: Option<u64>,
+}
+
 /// Partitions that a status names.
 const LONGEST: i64 = 5;
 
@@ -102,6 +115,8 @@ pub struct Status {
     pub workers: Vec<WorkerStatus>,
     /// The partitions with most to do: URLs queued, and letters that aren't dealt with. Five at most.
     pub longest: Vec<PartStatus>,
+    /// The servers that follow the database, as far as it says so: managed services replicate in ways of their own.
+    pub standbys: Vec<Standby>,
 }
 
 const CRAWL: &str = "
@@ -316,7 +331,36 @@ from standing right join part on standing.part = part.id group by part.owner";
     }
     let workers = workers.into_values().collect();
     let longest = longest(&mut connection).await.map_err(failed)?;
-    Ok(Status { state, limit, program, started, terms, free, queued, letters, totals, workers, longest })
+    let standbys = standbys(&mut connection).await;
+    Ok(Status {
+        state,
+        limit,
+        program,
+        started,
+        terms,
+        free,
+        queued,
+        letters,
+        totals,
+        workers,
+        longest,
+        standbys,
+    })
+}
+
+async fn standbys(connection: &mut Connection) -> Vec<Standby> {
+    let sql = "
+select coalesce(application_name, ''), state, sync_state, pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::int8
+from pg_stat_replication order by 1";
+    // A service that doesn't offer this has its own way to say so.
+    let rows = connection.query(sql, &[]).await.unwrap_or_default();
+    let read = rows.iter().map(|row| Standby {
+        name: row.get(0),
+        state: row.get(1),
+        sync: row.get(2),
+        behind: row.get::<_, Option<i64>>(3).map(|behind| u64::try_from(behind).unwrap_or_default()),
+    });
+    read.collect()
 }
 
 async fn longest(connection: &mut Connection) -> Result<Vec<PartStatus>, tokio_postgres::Error> {

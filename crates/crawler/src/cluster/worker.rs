@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::limits::{Keeper, Limits};
 use super::mail::{self, Carrier};
-use super::partition::{self, Shared};
+use super::partition::{self, Counted, Shared};
 use super::rate::Pacer;
 use super::state::{self, Begun, State};
 use super::{Address, Claim, ClusterError, Database, Member, Network, Order, PgStore};
@@ -83,8 +83,14 @@ pub struct Figures {
     pub in_flight: u64,
     /// What was counted in these partitions, by this worker and those before.
     pub totals: Totals,
-    /// Whether it may ask hosts now; not while the database is out of reach.
-    pub may_ask: bool,
+    /// What was counted since the process began, by this worker alone.
+    pub done: Totals,
+    /// How long it may ask hosts without an answer of the database; none while it may not.
+    pub lease: Option<Duration>,
+    /// Commits of partitions that the database has confirmed since the process began.
+    pub commits: u64,
+    /// The time that they took, each counted.
+    pub commit_time: Duration,
 }
 
 /// Why a worker can't work, or failed.
@@ -159,8 +165,9 @@ pub fn work(
     };
     let network = runtime(2, "network").map_err(WorkError::Threads)?;
     let crawling = runtime(THREADS, "crawl").map_err(WorkError::Threads)?;
+    let mut tally = Tally::default();
     let ended = loop {
-        let worked = session(options, dir, (&crawling, &network), stop, tell);
+        let worked = session(options, dir, (&crawling, &network), stop, (&mut tally, tell));
         match worked {
             Ok(Session::Ended(ended)) => break Ok(ended),
             Ok(Session::Gone) => {
@@ -181,7 +188,7 @@ fn session(
     dir: &CrawlDir,
     (crawling, network): (&Runtime, &Runtime),
     stop: &watch::Receiver<Stop>,
-    tell: &mut dyn FnMut(Figures),
+    (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
     let Begun { state, plan, started, terms, worked } = state::begin(&options.address)?;
     match state {
@@ -239,6 +246,7 @@ fn session(
         database,
         carrier: Carrier::new(address),
         keeper,
+        tally: std::mem::take(tally),
         member,
         partitions: HashMap::new(),
         boxes: HashMap::new(),
@@ -251,7 +259,13 @@ fn session(
     if let Some(pacing) = pacing {
         pacing.abort();
     }
-    let Owner { member, database, failed, .. } = owner;
+    let Owner { member, database, failed, tally: mut counted, partitions, .. } = owner;
+    for partition in partitions.values() {
+        counted.done.add(&lock(&partition.counted).take());
+    }
+    let (commits, commit_time) = database.confirmed();
+    (counted.commits, counted.commit_time) = (counted.commits + commits, counted.commit_time + commit_time);
+    *tally = counted;
     if matches!(ended, Session::Ended(Ended::Forced)) {
         // A database that doesn't answer keeps nobody: what is committed is known there.
         std::mem::forget(database);
@@ -305,7 +319,20 @@ fn cut_archive(dir: &Path, database: &Arc<Database>) -> Result<(), WorkError> {
 /// A partition that is crawled.
 struct Partition {
     stop: watch::Sender<Stop>,
-    totals: Arc<Mutex<Totals>>,
+    counted: Arc<Mutex<Counted>>,
+}
+
+/// What this process did, also under earlier numbers.
+#[derive(Debug, Default)]
+struct Tally {
+    done: Totals,
+    /// In earlier sessions.
+    commits: u64,
+    commit_time: Duration,
+}
+
+fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
+    counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A worker with its partitions.
@@ -315,6 +342,7 @@ struct Owner {
     carrier: Carrier,
     /// Where the whole crawl has limits.
     keeper: Option<Keeper>,
+    tally: Tally,
     member: Member,
     partitions: HashMap<i32, Partition>,
     boxes: HashMap<i32, mail::Box>,
@@ -427,7 +455,7 @@ impl Owner {
         }
         let (letters, received) = unbounded_channel();
         let (stop, stopped) = watch::channel(Stop::No);
-        let totals = Arc::new(Mutex::new(Totals::default()));
+        let counted = Arc::new(Mutex::new(Counted::default()));
         let part = claim.part;
         let of = mail::Box {
             store: Arc::clone(&store),
@@ -437,14 +465,14 @@ impl Owner {
         };
         self.boxes.insert(part, of);
         let allowance = self.keeper.is_some().then_some(allowance);
-        self.partitions.insert(part, Partition { stop, totals: Arc::clone(&totals) });
+        self.partitions.insert(part, Partition { stop, counted: Arc::clone(&counted) });
         let crawl = partition::crawl(
             Arc::clone(&self.shared),
             store,
             (standing, allowance),
             received,
             stopped,
-            totals,
+            counted,
         );
         self.running.spawn(async move { (part, crawl.await) });
     }
@@ -452,7 +480,9 @@ impl Owner {
     /// A partition isn't crawled any more.
     fn ended(&mut self, part: i32, result: Result<Summary, CommitError>) {
         self.boxes.remove(&part);
-        self.partitions.remove(&part);
+        if let Some(partition) = self.partitions.remove(&part) {
+            self.tally.done.add(&lock(&partition.counted).take());
+        }
         match result {
             Ok(_) if self.ending.is_none() => self.member.give_back(part),
             Ok(_) => {}
@@ -489,18 +519,24 @@ impl Owner {
         }
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&mut self) -> Figures {
         let mut totals = Totals::default();
         for partition in self.partitions.values() {
-            totals.add(&partition.totals.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut counted = lock(&partition.counted);
+            totals.add(&counted.now);
+            self.tally.done.add(&counted.take());
         }
+        let (commits, commit_time) = self.database.confirmed();
         Figures {
             worker: self.member.id(),
             partitions: self.partitions.len() as u64,
             queued: self.boxes.values().map(|of| of.standing.queued()).sum(),
             in_flight: self.boxes.values().map(|of| of.standing.in_flight()).sum(),
             totals,
-            may_ask: self.member.deadline().remaining().is_some(),
+            done: self.tally.done,
+            lease: self.member.deadline().remaining(),
+            commits: self.tally.commits + commits,
+            commit_time: self.tally.commit_time + commit_time,
         }
     }
 }

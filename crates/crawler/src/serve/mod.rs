@@ -29,6 +29,8 @@ mod stream;
 mod table_query;
 mod tables_page;
 mod url_page;
+#[cfg(feature = "cluster")]
+mod worker;
 
 use std::io;
 use std::net::SocketAddr;
@@ -43,6 +45,8 @@ use self::access::{Access, TOKEN_CHARACTERS};
 use self::listen::CONNECTIONS;
 use self::reading::Reading;
 use self::state::App;
+#[cfg(feature = "cluster")]
+pub use self::worker::{Board, serve_worker};
 
 /// The port unless another one is asked for.
 pub const PORT: u16 = 8470;
@@ -126,11 +130,7 @@ impl Bound {
     /// Checks the options and takes the addresses.
     pub fn new(options: ServeOptions) -> Result<Self, ServeError> {
         let listen = options.listen;
-        match &options.token {
-            None if !listen.ip().is_loopback() => return Err(ServeError::NoToken(listen)),
-            Some(token) if token.chars().count() < TOKEN_CHARACTERS => return Err(ServeError::ShortToken),
-            _ => {}
-        }
+        check(listen, options.token.as_deref())?;
         let (main, address) = bind(listen)?;
         // The next port; any other if somebody has that one.
         let beside = |port| bind(SocketAddr::new(address.ip(), port));
@@ -144,12 +144,6 @@ impl Bound {
     pub fn start(self) -> Result<Server, ServeError> {
         let Self { options, address, main, copies: (copies, copies_port) } = self;
         let ServeOptions { dir, names, token, allow_control, .. } = options;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(THREADS)
-            .on_thread_start(crate::live::yield_to_the_crawl)
-            .build()
-            .map_err(ServeError::Start)?;
         let access = Access::new(address, &names, token.as_deref());
         let reading = Arc::new(Reading::new(&dir));
         let app =
@@ -163,8 +157,25 @@ impl Bound {
                 listen::serve(main, router::router(&app), Arc::clone(&turns), stopped.clone()),
                 listen::serve(copies, router::copies_router(&app), turns, stopped),
             );
-            io::Result::Ok(())
+            Ok(())
         };
+        Server::start(address, stop, work)
+    }
+}
+
+impl Server {
+    /// Runs on a thread of its own, at low priority, until `stop` says so.
+    fn start(
+        address: SocketAddr,
+        stop: watch::Sender<bool>,
+        work: impl Future<Output = io::Result<()>> + Send + 'static,
+    ) -> Result<Self, ServeError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(THREADS)
+            .on_thread_start(crate::live::yield_to_the_crawl)
+            .build()
+            .map_err(ServeError::Start)?;
         let serve = move || {
             crate::live::yield_to_the_crawl();
             if let Err(error) = runtime.block_on(work) {
@@ -175,11 +186,9 @@ impl Bound {
         };
         let thread =
             std::thread::Builder::new().name("serve".to_owned()).spawn(serve).map_err(ServeError::Start)?;
-        Ok(Server { address, stop, thread: Some(thread) })
+        Ok(Self { address, stop, thread: Some(thread) })
     }
-}
 
-impl Server {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -203,6 +212,15 @@ async fn tidy(reading: Arc<Reading>) {
         let reading = Arc::clone(&reading);
         // Closing a database takes its time.
         drop(tokio::task::spawn_blocking(move || reading.tidy()).await);
+    }
+}
+
+/// Whether those who may connect are kept out where they have to be.
+fn check(listen: SocketAddr, token: Option<&str>) -> Result<(), ServeError> {
+    match token {
+        None if !listen.ip().is_loopback() => Err(ServeError::NoToken(listen)),
+        Some(token) if token.chars().count() < TOKEN_CHARACTERS => Err(ServeError::ShortToken),
+        _ => Ok(()),
     }
 }
 

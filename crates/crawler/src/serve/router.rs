@@ -33,7 +33,7 @@ const FORM_BYTES: usize = 16 * 1024;
 /// What the signature of a copy's address is for.
 const COPY: &str = "copy";
 
-type Answer = Response<Body>;
+pub(super) type Answer = Response<Body>;
 type Shared = State<Arc<App>>;
 
 /// The app.
@@ -151,7 +151,7 @@ fn without_fetch_site(headers: &HeaderMap) -> HeaderMap {
     headers
 }
 
-fn harden(headers: &mut HeaderMap) {
+pub(super) fn harden(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(
@@ -161,7 +161,7 @@ fn harden(headers: &mut HeaderMap) {
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Answer {
+pub(super) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Answer {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -176,7 +176,7 @@ fn json(status: StatusCode, value: &Value) -> Answer {
     answer(status, "application/json", value.to_string())
 }
 
-fn plain(failure: &Failure) -> Answer {
+pub(super) fn plain(failure: &Failure) -> Answer {
     answer(failure.status, "text/plain; charset=utf-8", format!("{}\n", failure.what))
 }
 

@@ -8,6 +8,7 @@ mod judge;
 mod limits;
 mod lost;
 mod member;
+mod metrics;
 mod partitions;
 mod program;
 mod proxy;

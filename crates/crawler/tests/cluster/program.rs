@@ -63,8 +63,13 @@ pub(crate) struct Worker(Child);
 
 impl Worker {
     pub(crate) fn start(url: &str, dir: &Path, name: &str) -> Self {
+        Self::start_with(url, dir, name, &[])
+    }
+
+    pub(crate) fn start_with(url: &str, dir: &Path, name: &str, options: &[&str]) -> Self {
         let out = dir.join(name);
-        let mut command = crawl(&["worker", "--cluster", url, "--name", name, "--out"]);
+        let mut command = crawl(&["worker", "--cluster", url, "--name", name]);
+        command.args(options).arg("--out");
         let log = std::fs::File::create(dir.join(format!("{name}.log"))).unwrap();
         Self(command.arg(out).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
@@ -384,6 +389,12 @@ fn nothing_that_was_acknowledged_is_lost_when_the_primary_fails() {
     primary.sql(&name, "alter role crawl set synchronous_commit = off");
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 2 && judge.count() > 10);
+    let shown = status(&url);
+    let [follower] = &shown["standbys"].as_array().unwrap()[..] else { panic!("one standby: {shown}") };
+    assert_eq!((follower["state"].as_str(), follower["sync"].as_str()), (Some("streaming"), Some("sync")));
+    assert!(follower["behind_bytes"].is_u64(), "{shown}");
+    let shown = text(&run(&["cluster", "status", &url]));
+    assert!(shown.contains(": streaming, sync, ") && shown.contains(" behind"), "{shown}");
     standby.kill();
     wait(LEASE * 2);
     let unconfirmed = judge.count();

@@ -294,12 +294,17 @@ fn object(status: &Status) -> serde_json::Value {
             "letters": part.letters,
         })
     });
+    let standbys = status.standbys.iter().map(|standby| {
+        json!({
+            "name": standby.name, "state": standby.state, "sync": standby.sync, "behind_bytes": standby.behind,
+        })
+    });
     json!({
         "v": 1, "event": "cluster_status", "state": state(status), "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
-        "longest": longest.collect::<Vec<_>>(),
+        "longest": longest.collect::<Vec<_>>(), "standbys": standbys.collect::<Vec<_>>(),
     })
 }
 
@@ -349,6 +354,11 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
     }
     if status.workers.is_empty() {
         writeln!(text, "no worker is running")?;
+    }
+    for standby in &status.standbys {
+        let words = [&standby.state, &standby.sync].map(|word| word.as_deref().unwrap_or("unknown"));
+        let behind = standby.behind.map(|behind| format!(", {} behind", size(behind))).unwrap_or_default();
+        writeln!(text, "standby {}: {}{behind}", crawler::clean::clean(&standby.name), words.join(", "))?;
     }
     for part in &status.longest {
         let owner = part.owner.map_or_else(|| "no worker".to_owned(), |owner| format!("worker {owner}"));

@@ -1,11 +1,15 @@
-//! `crawl serve`, and `--serve` of `run` and `resume`: a crawl in a browser.
+//! `crawl serve`, and `--serve` of `run` and `resume`: a crawl in a browser. `--serve` of `worker`: its metrics.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+#[cfg(feature = "cluster")]
+use crawler::serve::{Board, serve_worker};
 use crawler::serve::{Bound, PORT, ServeError, ServeOptions, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -63,6 +67,38 @@ pub(crate) struct ServeWhileArgs {
     /// File with a token that a visitor of --serve must give, at least 16 characters
     #[arg(long, value_name = "FILE", requires = "serve", help_heading = "Messages")]
     token_file: Option<PathBuf>,
+}
+
+/// Options of `worker`.
+#[cfg(feature = "cluster")]
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServeWorkerArgs {
+    /// Serve /metrics and /healthz of this worker while it runs [default address: 127.0.0.1:8470]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = LISTEN,
+        value_parser = address,
+        help_heading = "Messages"
+    )]
+    serve: Option<SocketAddr>,
+    /// File with a token that whoever reads them must give, at least 16 characters
+    #[arg(long, value_name = "FILE", requires = "serve", help_heading = "Messages")]
+    token_file: Option<PathBuf>,
+}
+
+#[cfg(feature = "cluster")]
+impl ServeWorkerArgs {
+    /// Starts to answer, where that was asked for.
+    pub(crate) fn start(&self, board: &Arc<Board>, console: Console) -> anyhow::Result<Option<Server>> {
+        let Some(listen) = self.serve else { return Ok(None) };
+        let token = self.token_file.as_deref().map(token).transpose()?;
+        let server = serve_worker(listen, token.as_deref(), Arc::clone(board)).map_err(with_exit_code)?;
+        console.note(&format!("serving http://{}/metrics", server.address()));
+        Ok(Some(server))
+    }
 }
 
 /// Reads `ADDRESS:PORT`, `ADDRESS` or `:PORT`.

@@ -39,6 +39,9 @@ pub(crate) struct WorkerArgs {
     /// Name of this worker in `crawl cluster status` [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    #[cfg(feature = "serve")]
+    #[command(flatten)]
+    serve: crate::serve::ServeWorkerArgs,
 }
 
 pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
@@ -51,6 +54,10 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     signals.block_on(async { listen(ask, console) })?;
     let name = args.name.clone().unwrap_or_else(machine);
     let options = WorkerOptions { address: args.cluster.clone(), name, program: PROGRAM.to_owned() };
+    #[cfg(feature = "serve")]
+    let board = std::sync::Arc::default();
+    #[cfg(feature = "serve")]
+    let _server = args.serve.start(&board, console)?;
     let mut calls = 0;
     let mut last = Figures::default();
     let mut tell = |figures: Figures| {
@@ -58,6 +65,8 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
             console.note(&progress(&figures));
         }
         calls += 1;
+        #[cfg(feature = "serve")]
+        board.show(figures);
         last = figures;
     };
     let ended = cluster::work(&options, &dir, &asked, &mut tell);
@@ -98,8 +107,8 @@ fn complete(database: &Address) -> anyhow::Result<(i32, String)> {
 }
 
 fn progress(figures: &Figures) -> String {
-    let Figures { worker, partitions, queued, in_flight, totals, may_ask } = figures;
-    let waits = if *may_ask { "" } else { "; waits for the database, and asks no host meanwhile" };
+    let Figures { worker, partitions, queued, in_flight, totals, lease, .. } = figures;
+    let waits = if lease.is_some() { "" } else { "; waits for the database, and asks no host meanwhile" };
     format!(
         "worker {worker}: {}, {}, {queued} queued, {in_flight} in flight, {}{waits}",
         count(*partitions, "partition"),
