@@ -1,5 +1,7 @@
 //! The engine's entries in the ledger: each request once, the results of robots.txt and directives, starts and ends.
 
+use std::num::NonZeroUsize;
+
 use super::settlement::{Entered, about, whose};
 use super::{End, Engine, Summary};
 use crate::clock::Now;
@@ -18,8 +20,10 @@ use crate::robots_history;
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
-/// URLs of pages that others were found on, remembered.
-const URLS_REMEMBERED: usize = 512;
+/// URLs of pages that others were found on, remembered: of a whole crawl, and of one of many partitions in a process. The least recently used one
+/// goes; it is looked up in the store when it is needed.
+pub(super) const URLS_REMEMBERED: [NonZeroUsize; 2] =
+    [NonZeroUsize::new(4096).expect("more than none"), NonZeroUsize::new(512).expect("more than none")];
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Enters a decision.
@@ -72,12 +76,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
             SitemapRecord::read(&value).ok()?.url
         };
-        // The URLs that a page brought are visited one after the other.
-        if self.urls.len() >= URLS_REMEMBERED {
-            self.urls.clear();
-        }
-        self.urls.insert(via, url.as_str().into());
+        self.urls.put(via, url.as_str().into());
         Some(url)
+    }
+
+    /// Remembers the URL of a page whose links are queued: their entries name it, one after the other.
+    pub(super) fn remember_url(&mut self, via: Via, url: &str) {
+        self.urls.put(via, url.into());
     }
 
     /// Enters the outcome of a link that isn't skipped; only with `full`.

@@ -31,12 +31,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use self::address::Addresses;
 pub use self::allowance::{Allowance, Share};
+use self::entries::URLS_REMEMBERED;
 use self::gates::Gates;
 use self::group::{Committing, GROUP_TIME, Group};
 use self::links::Bounds;
@@ -102,7 +104,7 @@ pub struct Engine<F, S> {
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
     /// The pages that URLs were found on lately.
-    urls: HashMap<Via, Box<str>>,
+    urls: LruCache<Via, Box<str>>,
     /// What is judged again at the start of the run, where settings are different.
     skipped_urls: Option<View>,
     /// What the user changes meanwhile.
@@ -253,7 +255,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             end_entered: false,
             asides: aside::Asides::default(),
             pauses: None,
-            urls: HashMap::new(),
+            urls: LruCache::new(URLS_REMEMBERED[0]),
             skipped_urls: None,
             steers,
             post: None,

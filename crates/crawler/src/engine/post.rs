@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use super::entries::URLS_REMEMBERED;
 use super::{Engine, Leases, SKIPS_REMEMBERED};
 use crate::clock::Now;
 use crate::commit::CommitError;
@@ -162,6 +163,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// when nothing else is to be done.
     pub fn take_post(&mut self, post: Post) {
         self.post = Some(post);
+        self.urls.resize(URLS_REMEMBERED[1]);
     }
 
     /// The partition of a host, where that is another one.

@@ -10,7 +10,7 @@ use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::{DnsAnswer, Fetch};
-use crate::frontier::{HostId, Lease, Permit, RobotsFetch, Work};
+use crate::frontier::{HostId, Lease, Permit, RobotsFetch, Via, Work};
 use crate::pace::Delay;
 use crate::page_store;
 use crate::record::{LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvidence};
@@ -244,6 +244,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             && let Some(date) = record.unavailable_after
         {
             self.enter_due(date, lease.host, page);
+        }
+        if !links.is_empty() {
+            self.remember_url(Via { host: lease.host, page }, &record.url);
         }
         (self.reports.listener)(CrawlEvent::Page {
             url: record.url.clone(),

@@ -166,6 +166,10 @@ impl PageWriter {
         if let Some(number) = self.known.get(&(host, page)) {
             return Ok(Some(*number));
         }
+        // The first pages of a store are all in `known`.
+        if self.state.runs == 0 {
+            return Ok(None);
+        }
         for number in index::look_up(store, self.state.levels, page)? {
             let (first, entries) = read::block_at(store, number)?;
             if entries[(number - first) as usize].host == host {
