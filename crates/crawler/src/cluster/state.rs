@@ -228,6 +228,16 @@ pub enum ResumeError {
     /// Its limits are in use.
     #[error("the limits of a crawl can't change while it runs: `crawl cluster stop DATABASE` first")]
     Running,
+    /// Workers of another version are at work.
+    #[error(
+        "workers of `{theirs}` own parts of the crawl, and this is `{ours}`: run `crawl cluster stop DATABASE` first, then upgrade them"
+    )]
+    Version {
+        /// The program that the crawl is of.
+        theirs: String,
+        /// This one.
+        ours: String,
+    },
     /// The settings in the database.
     #[error("the crawl's settings in the database can't be read")]
     Settings(#[source] toml::de::Error),
@@ -240,10 +250,10 @@ const RESUME: &str = "
 update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null
 where state in ('stopped', 'complete')";
 
-/// As above, with other settings. Shares that were given for other limits go.
+/// As above, with other settings, or by another version of the program. Shares that were given for other limits go.
 const RESUME_WITH: &str = "
 with resumed as (
-    update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null, settings = $1
+    update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null, settings = $1, program = $2
     where state in ('stopped', 'complete') and not exists (select from part where owner is not null)
     returning run
 ), counted as (
@@ -254,20 +264,22 @@ with resumed as (
 )
 select run from resumed";
 
-/// Lets workers continue a crawl that is stopped or complete, with other limits where some are given. A new run begins: its time counts from
-/// then on. Returns the state before. Changes nothing where the crawl runs.
-pub fn resume(address: &Address, new: NewLimits) -> Result<State, ResumeError> {
+/// Lets workers of this program (name and version) continue a crawl that is stopped or complete, with other limits where some are given. A new
+/// run begins: its time counts from then on. Returns the state before. Changes nothing where the crawl runs.
+pub fn resume(address: &Address, program: &str, new: NewLimits) -> Result<State, ResumeError> {
     runtime()?.block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("continue the crawl", address, error);
-        let rows = connection.query("select state, settings from crawl", &[]).await.map_err(failed)?;
+        let rows =
+            connection.query("select state, settings, program from crawl", &[]).await.map_err(failed)?;
         let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
         let damaged = || ClusterError::Damaged { address: address.to_string(), what: "its state".to_owned() };
         let before = State::of(row.get(0)).ok_or_else(damaged)?;
         if before == State::Making {
             return Err(ResumeError::Making);
         }
-        if new == NewLimits::default() {
+        let theirs: String = row.get(2);
+        if new == NewLimits::default() && theirs == program {
             connection.query(RESUME, &[]).await.map_err(failed)?;
             return Ok(before);
         }
@@ -281,8 +293,12 @@ pub fn resume(address: &Address, new: NewLimits) -> Result<State, ResumeError> {
         pace.max_rate = new.rate.unwrap_or(pace.max_rate);
         pace.max_bandwidth = new.bandwidth.unwrap_or(pace.max_bandwidth);
         let text = config::to_toml(&settings, &record)?;
-        let resumed = connection.query(RESUME_WITH, &[&text]).await.map_err(failed)?;
-        if resumed.is_empty() { Err(ResumeError::Running) } else { Ok(before) }
+        let resumed = connection.query(RESUME_WITH, &[&text, &program]).await.map_err(failed)?;
+        match resumed.first() {
+            Some(_) => Ok(before),
+            None if theirs == program => Err(ResumeError::Running),
+            None => Err(ResumeError::Version { theirs, ours: program.to_owned() }),
+        }
     })
 }
 

@@ -102,7 +102,7 @@ pub enum WorkError {
     Cluster(#[from] ClusterError),
     /// The crawl is of another version.
     #[error(
-        "the crawl was made by `{theirs}`, and this is `{ours}`: all workers of a crawl need the same version"
+        "the crawl is of `{theirs}`, and this is `{ours}`: all workers of a crawl need the same version. To upgrade them, run `crawl cluster stop DATABASE`, and `crawl cluster resume DATABASE` with the new one"
     )]
     Version {
         /// The program that made the crawl.

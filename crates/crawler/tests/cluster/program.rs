@@ -437,5 +437,33 @@ fn what_a_cluster_cannot_keep_is_refused_and_nothing_is_made() {
     let dir = TempDir::new().unwrap();
     let other = run(&["worker", "--cluster", &url, "--out", &dir.path().display().to_string()]);
     assert_eq!(other.status.code(), Some(2));
-    assert!(text(&other).contains("the crawl was made by `crawl 0.0.0`"), "{}", text(&other));
+    assert!(text(&other).contains("the crawl is of `crawl 0.0.0`"), "{}", text(&other));
+}
+
+/// Workers of another version refuse until the crawl is stopped and resumed with it.
+#[test]
+fn a_crawl_is_upgraded_while_it_is_stopped() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge);
+    let mut old = Worker::start(&url, dir.path(), "one");
+    until(|| at_work(&url) == 1 && judge.count() > 10);
+    // As if they were of another version.
+    server.sql(&url, "update crawl set program = 'crawl 0.0.0'");
+    assert_eq!(Worker::start(&url, dir.path(), "two").code(), Some(2));
+    old.signal(Signal::STOP);
+    server.sql(&url, "update crawl set state = 'stopped'");
+    let refused = run(&["cluster", "resume", &url]);
+    let said = text(&refused);
+    assert!(
+        refused.status.code() == Some(2) && said.contains("workers of `crawl 0.0.0` own parts"),
+        "{said}"
+    );
+    old.signal(Signal::CONT);
+    assert!(run(&["cluster", "stop", &url]).status.success());
+    assert_eq!(old.code(), Some(11));
+    assert!(run(&["cluster", "resume", &url]).status.success());
+    assert_eq!(Worker::start(&url, dir.path(), "two").code(), Some(0));
+    expect_polite_and_whole(&judge, 0);
+    expect_clean_audit(&url, dir.path(), &["one", "two"]);
 }

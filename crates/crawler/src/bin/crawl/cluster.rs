@@ -129,7 +129,8 @@ pub(crate) struct StopArgs {
 /// Options of `cluster resume`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Limits that aren't given stay as they are. They can change while no worker owns a part of the crawl.
+Limits that aren't given stay as they are. They can change while no worker owns a part of the crawl. So
+can the version: from then on the crawl is of the version of this program.
 
 Examples:
   crawl cluster resume postgres://crawl@db.example.org/study
@@ -426,9 +427,11 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
         rate: args.max_rate.map(|limit| limit.0),
         bandwidth: args.max_bandwidth.map(|limit| limit.0),
     };
-    let before = cluster::resume(&args.database, new).map_err(|error| match &error {
+    let before = cluster::resume(&args.database, PROGRAM, new).map_err(|error| match &error {
         ResumeError::Cluster(error) => database_error(error),
-        ResumeError::Making | ResumeError::Running => Stop::new(exit::USAGE, with_causes(&error)).into(),
+        ResumeError::Making | ResumeError::Running | ResumeError::Version { .. } => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
         _ => Stop::new(exit::CONFIG, with_causes(&error)).into(),
     })?;
     let text = if console.json {
