@@ -226,6 +226,22 @@ fn documented() -> BTreeMap<String, BTreeMap<String, String>> {
     sections
 }
 
+/// The commands of `crawl` in the compose file, one to a line as JSON.
+#[cfg(feature = "cluster")]
+#[test]
+fn the_compose_file_gives_commands_that_are_accepted() {
+    let file = include_str!("../../../../../packaging/compose.yaml");
+    let lines = file.lines().filter_map(|line| line.trim().strip_prefix("command: "));
+    let commands: Vec<Vec<String>> = lines.map(|line| serde_json::from_str(line).expect("a list")).collect();
+    let ours: Vec<_> = commands.iter().filter(|words| words[0] != "postgres").collect();
+    assert_eq!(ours.len(), 4, "init, status and two workers");
+    for words in ours {
+        let given = std::iter::once("crawl").chain(words.iter().map(String::as_str));
+        let read = built().try_get_matches_from(given);
+        assert!(read.is_ok(), "{words:?}: {:?}", read.err());
+    }
+}
+
 #[test]
 fn the_document_holds_every_command_and_option_and_no_other() {
     let documented = documented();
