@@ -145,7 +145,7 @@ impl Store for PgStore {
         prefix: &[u8],
     ) -> Box<dyn Iterator<Item = Result<Pair, StoreError>> + Send + '_> {
         if tree == Tree::Meta && prefix == MAIL {
-            return Box::new(self.letters().chain(self.sent()));
+            return Box::new(self.sent().chain(self.letters()));
         }
         self.scan_tree(tree, tree as i16, prefix)
     }
