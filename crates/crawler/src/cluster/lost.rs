@@ -14,14 +14,18 @@ use crate::post::Letter;
 const STATE: &str = "select state from crawl";
 const WORKERS: &str = "select id, name, beat, alive from worker order by id";
 
-/// A letter to each partition, under a key that no partition gives; and a crawl that is complete goes on.
+/// A letter to each partition, under a key that no partition gives.
 const QUEUE: &str = "
-with resumed as (
-    update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null where state = 'complete'
-)
 insert into kv(part, tree, key, value)
 select id, 16, decode('ffffffff', 'hex') || int8send(0) || int8send((extract(epoch from clock_timestamp()) * 1000000)::int8), $1
 from part returning part";
+
+/// A crawl that is complete continues.
+const RESUME: &str = "
+update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null where state = 'complete'";
+
+/// A worker that looked whether the crawl is complete before the letters were there has said so by then.
+const SETTLED: Duration = Duration::from_secs(2);
 
 /// A worker whose archive is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +102,11 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
         let workers = lost.iter().map(|worker| worker.id).collect();
         let letter = postcard::to_allocvec(&Letter::Lost { workers, next: 0 })?;
         connection.query(QUEUE, &[&letter]).await.map_err(failed)?;
+        connection.query(RESUME, &[]).await.map_err(failed)?;
+        if state == State::Running {
+            wait(SETTLED).await;
+            connection.query(RESUME, &[]).await.map_err(failed)?;
+        }
         let named = |worker: &&Known| LostWorker { id: worker.id, name: worker.name.clone() };
         Ok((state, lost.iter().map(named).collect()))
     })
@@ -129,7 +138,6 @@ fn chosen<'a>(known: &'a [Known], which: &[String]) -> Result<Vec<&'a Known>, Lo
 }
 
 /// Declares a worker dead that raises its count no longer.
-#[expect(clippy::disallowed_methods, reason = "waits for another process")]
 async fn bury(
     connection: &mut Connection,
     address: &Address,
@@ -153,8 +161,13 @@ async fn bury(
             connection.query(DECLARE, &[&seen.id, &seen.beat]).await.map_err(failed)?;
             return Ok(());
         }
-        tokio::time::sleep(lease / 10).await;
+        wait(lease / 10).await;
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "waits for another process")]
+async fn wait(time: Duration) {
+    tokio::time::sleep(time).await;
 }
 
 #[cfg(test)]
