@@ -27,11 +27,15 @@ pub(crate) struct Seen {
     pub(crate) overlaps: Vec<String>,
     /// Requests before the gap was over, with the time since the last answer.
     pub(crate) short: Vec<(String, Duration)>,
+    /// Requests within a pause that the site had asked for, with the rest of it.
+    pub(crate) paused: Vec<(String, Duration)>,
     /// When each request came, those for robots.txt too.
     pub(crate) times: Vec<Instant>,
     /// Bytes of the bodies that were sent.
     pub(crate) bytes: usize,
     hosts: HashMap<String, (u32, Option<Instant>)>,
+    /// Until when sites want no request, and how many pages they were asked for before.
+    rests: HashMap<String, (Option<Instant>, u32)>,
 }
 
 /// The sites.
@@ -58,6 +62,15 @@ fn page(path: &str) -> Option<usize> {
 
 impl Judge {
     pub(crate) fn start() -> Self {
+        Self::start_with(None)
+    }
+
+    /// Sites each of which adds this Retry-After to its answer to the third request for a page.
+    pub(crate) fn asking_for(pause: Duration) -> Self {
+        Self::start_with(Some(pause))
+    }
+
+    fn start_with(pause: Option<Duration>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Seen::default()));
@@ -66,7 +79,7 @@ impl Judge {
             for client in listener.incoming().flatten() {
                 let seen = Arc::clone(&judging);
                 // Ends with its connection.
-                drop(std::thread::spawn(move || serve(&client, &seen)));
+                drop(std::thread::spawn(move || serve(&client, &seen, pause)));
             }
         });
         Self { port, seen }
@@ -103,7 +116,7 @@ impl Judge {
 pub(crate) const SEED: &str = "http://s0.test/";
 
 #[expect(clippy::disallowed_methods, reason = "a site's own clock")]
-fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
+fn serve(client: &TcpStream, seen: &Mutex<Seen>, pause: Option<Duration>) {
     let mut received = BufReader::new(client).lines().map_while(Result::ok);
     while let Some(first) = received.next() {
         let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -112,6 +125,7 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
             head.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("host:").map(str::to_owned));
         let Some(host) = host.map(|host| host.trim().to_owned()) else { return };
         let url = format!("{host}{path}");
+        let mut asks_for_pause = false;
         {
             let mut seen = seen.lock().unwrap();
             seen.times.push(Instant::now());
@@ -125,6 +139,13 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
                 seen.short.push((url.clone(), rested));
             }
             seen.hosts.insert(host.clone(), (busy + 1, last));
+            let rest = seen.rests.entry(host.clone()).or_default();
+            let remaining = rest.0.map(|until| until.saturating_duration_since(Instant::now()));
+            rest.1 += u32::from(path != "/robots.txt");
+            asks_for_pause |= pause.is_some() && rest.1 == 3 && path != "/robots.txt";
+            if let Some(remaining) = remaining.filter(|remaining| !remaining.is_zero()) {
+                seen.paused.push((url.clone(), remaining));
+            }
             if path != "/robots.txt" {
                 *seen.pages.entry(url).or_default() += 1;
             }
@@ -143,11 +164,18 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>) {
         };
         let length = body.len();
         seen.lock().unwrap().bytes += length;
-        let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
+        let later =
+            pause.filter(|_| asks_for_pause).map(|pause| format!("retry-after: {}\r\n", pause.as_secs()));
+        let later = later.unwrap_or_default();
+        let head =
+            format!("HTTP/1.1 {status}\r\n{later}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
         let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
         let mut seen = seen.lock().unwrap();
         if let Some(of) = seen.hosts.get_mut(&host) {
             *of = (of.0 - 1, Some(Instant::now()));
+        }
+        if let Some((until, _)) = seen.rests.get_mut(&host).filter(|_| asks_for_pause) {
+            *until = pause.map(|pause| Instant::now() + pause);
         }
         drop(seen);
         if sent.is_err() {

@@ -4,6 +4,7 @@
 
 mod address;
 mod commits;
+mod faults;
 mod judge;
 mod limits;
 mod lost;

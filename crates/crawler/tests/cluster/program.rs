@@ -11,7 +11,7 @@ use crate::judge::{GAP, Judge, SEED};
 use crate::server::{Server, until, wait};
 
 /// Of the crawls here.
-const LEASE: Duration = Duration::from_secs(3);
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 fn crawl(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
@@ -67,11 +67,19 @@ impl Worker {
     }
 
     pub(crate) fn start_with(url: &str, dir: &Path, name: &str, options: &[&str]) -> Self {
-        let out = dir.join(name);
-        let mut command = crawl(&["worker", "--cluster", url, "--name", name]);
-        command.args(options).arg("--out");
+        Self::run(Self::command(url, dir, name).args(options), dir, name)
+    }
+
+    /// The command of a worker, to be changed before it is run.
+    pub(crate) fn command(url: &str, dir: &Path, name: &str) -> Command {
+        let mut command = crawl(&["worker", "--cluster", url, "--name", name, "--out"]);
+        command.arg(dir.join(name));
+        command
+    }
+
+    pub(crate) fn run(command: &mut Command, dir: &Path, name: &str) -> Self {
         let log = std::fs::File::create(dir.join(format!("{name}.log"))).unwrap();
-        Self(command.arg(out).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+        Self(command.stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
