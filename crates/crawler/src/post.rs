@@ -101,7 +101,7 @@ pub(crate) fn links_under_way<S: Store>(
             for letter in letters(&text) {
                 match letter.map_err(unreadable)? {
                     Letter::Links { links, .. } => urls.extend(links.into_iter().map(|link| link.url)),
-                    Letter::Scope(_) | Letter::Sitemap(_) | Letter::Lost { .. } => {}
+                    Letter::Scope(_) | Letter::Sitemap(_) | Letter::Lost { .. } | Letter::Again(_) => {}
                 }
             }
             Ok(urls)
@@ -147,6 +147,8 @@ pub enum Letter {
         /// The number of the first page that hasn't been looked at.
         next: u64,
     },
+    /// Pages of the partition whose bodies were found to be lost, to be queued again.
+    Again(Vec<String>),
 }
 
 /// A link to a host of another partition.

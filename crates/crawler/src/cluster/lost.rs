@@ -57,15 +57,13 @@ pub enum LostError {
         known: String,
     },
     /// One of them is at work.
-    #[error(
-        "worker {id} ({name}) is running, so its archive isn't lost. If it was started again on another disk, give the numbers of the workers before it: {before}"
-    )]
+    #[error("worker {id} ({name}) is running, so its archive isn't lost{before}")]
     Running {
         /// Its number.
         id: i64,
         /// Its name.
         name: String,
-        /// The numbers of others of this name.
+        /// The numbers of others of this name, in words; empty if there are none.
         before: String,
     },
     /// The letter can't be written.
@@ -154,7 +152,14 @@ async fn bury(
             let of_name = |other: &&Known| other.name == worker.name && other.id != worker.id;
             let before: Vec<String> =
                 known.iter().filter(of_name).map(|other| other.id.to_string()).collect();
-            let before = if before.is_empty() { "there are none".to_owned() } else { before.join(", ") };
+            let before = if before.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    ". If it was started again on another disk, give the numbers of those before it: {}",
+                    before.join(", ")
+                )
+            };
             return Err(LostError::Running { id: worker.id, name: worker.name.clone(), before });
         }
         if !observer.see(&[(seen.id, seen.beat)], at).is_empty() {

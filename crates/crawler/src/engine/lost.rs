@@ -15,35 +15,41 @@ use crate::warc;
 /// The key of `meta` that says that pages of the partition were queued again.
 pub const LOST: &[u8] = b"lost";
 
-/// Pages that one letter has queued, about, and values that it has read: the rest follows with a letter to the partition itself.
+/// Pages that one letter finds, about, and values that it has read: the rest follows with a letter to the partition itself.
 const AT_ONCE: (usize, usize) = (1_000, 64);
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Queues the pages again whose bodies these workers had in their archives, from a page on. Until then the records of these pages stay, without
-    /// their places in the archive.
-    pub(super) fn queue_lost(&mut self, workers: Vec<i64>, next: u64, now: Now) -> Result<(), CommitError> {
-        // Its records are compared with what is fetched now, by this owner and those behind it.
-        self.context.revisiting.begin();
-        self.frontier.put(Tree::Meta, LOST.to_vec(), Vec::new());
+    /// Finds the pages whose bodies these workers had in their archives, from a page on. Their records lose their places in the archive, and a letter
+    /// to the partition itself has them queued: only when the records are stored, so that no visit is compared with one as it was before.
+    pub(super) fn find_lost(&mut self, workers: Vec<i64>, next: u64, now: Now) -> Result<(), CommitError> {
+        let Some(part) = self.post.as_ref().map(Post::part) else { return Ok(()) };
         let count = page_store::State::read(self.frontier.store())?.count;
-        let (mut next, mut queued, mut values) = (next, 0, 0);
-        while next < count && queued < AT_ONCE.0 && values < AT_ONCE.1 {
+        let (mut next, mut urls, mut values) = (next, Vec::new(), 0);
+        while next < count && urls.len() < AT_ONCE.0 && values < AT_ONCE.1 {
             let pages: Vec<StoredPage> =
                 page_store::scan_range(self.frontier.store(), next).collect::<Result<_, _>>()?;
             for page in pages {
-                queued += usize::from(self.queue_if_lost(&page, &workers, now)?);
+                urls.extend(self.lose_body(&page, &workers, now)?);
             }
             next = page_store::range_end(next);
             values += 1;
         }
-        let part = self.post.as_ref().map(Post::part);
-        if let Some(part) = part.filter(|_| next < count) {
+        if !urls.is_empty() {
+            self.send_letter(part, Letter::Again(urls));
+        }
+        if next < count {
             self.send_letter(part, Letter::Lost { workers, next });
         }
         Ok(())
     }
 
-    fn queue_if_lost(&mut self, page: &StoredPage, workers: &[i64], now: Now) -> Result<bool, CommitError> {
+    /// Takes the places in these archives out of the record of a page. Returns its URL if its body is lost.
+    fn lose_body(
+        &mut self,
+        page: &StoredPage,
+        workers: &[i64],
+        now: Now,
+    ) -> Result<Option<String>, CommitError> {
         let mut record = page.record()?;
         let before = record.warc.clone();
         let is_lost = |file: &str| {
@@ -55,32 +61,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             || record.is_unavailable(now.wall)
             || !record.captures().any(|of| is_lost(&of.file))
         {
-            return Ok(false);
+            return Ok(None);
         }
-        let is_due = record.lose(now.wall, is_lost);
+        let body = before.filter(|_| record.lose(now.wall, is_lost));
         // An order that was given twice finds the same, until what the first one changed is stored.
-        if let (Some(post), Some(body)) = (&mut self.post, before.as_ref().filter(|_| is_due))
+        if let (Some(post), Some(body)) = (&mut self.post, &body)
             && !post.is_new_loss(page.page, body)
         {
-            return Ok(false);
+            return Ok(None);
         }
-        let url = CrawlUrl::parse(&record.url).ok().filter(|_| is_due);
-        if let Some(url) = &url {
-            let item = QueuedUrl::link(url, record.depth, record.via);
-            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
-            self.frontier.load(page.host)?;
-            self.frontier.requeue(page.host, item);
+        let url = record.url.clone();
+        if let Some(body) = &body {
             self.decide(Decision {
                 at: now.wall,
-                url: record.url.clone(),
-                host: url.host().to_owned(),
+                url: url.clone(),
+                host: self.frontier.name(page.host).to_owned(),
                 decision: Decided::BodyLost,
                 layer: Layer::Fetch,
                 reason: PlainReason::Body.into(),
-                evidence: before
-                    .map(|before| format!("archive file {} is lost", before.file))
-                    .unwrap_or_default()
-                    .into(),
+                evidence: format!("archive file {} is lost", body.file).into(),
                 via: None,
             });
         }
@@ -95,6 +94,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             discovery: None,
             text: None,
         });
-        Ok(url.is_some())
+        Ok(body.map(|_| url))
+    }
+
+    /// Queues pages again whose records say that their bodies are lost.
+    pub(super) fn queue_lost(&mut self, urls: &[String]) -> Result<(), CommitError> {
+        // What is fetched now is compared with them, by this owner and those behind it.
+        self.context.revisiting.begin();
+        self.frontier.put(Tree::Meta, LOST.to_vec(), Vec::new());
+        for url in urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
+            let host = self.frontier.host_id(url.host())?;
+            let Some(record) = self.stored_page(host, url.fingerprint(&self.key)) else { continue };
+            if record.lost_at.is_none() || record.warc.is_some() {
+                continue;
+            }
+            let item = QueuedUrl::link(&url, record.depth, record.via);
+            let item = if record.resource { item.marked(Marks::RESOURCE) } else { item };
+            self.frontier.load(host)?;
+            self.frontier.requeue(host, item);
+        }
+        Ok(())
     }
 }

@@ -293,7 +293,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                     self.queue_sitemap(&url, record)?;
                 }
             }
-            Letter::Lost { workers, next } => self.queue_lost(workers, next, now)?,
+            Letter::Lost { workers, next } => self.find_lost(workers, next, now)?,
+            Letter::Again(urls) => self.queue_lost(&urls)?,
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use crawler::warc::Reader;
 use rustix::process::Signal;
@@ -9,7 +10,8 @@ use tempfile::TempDir;
 
 use crate::judge::Judge;
 use crate::program::{
-    Worker, at_work, audit, expect_clean_audit, expect_polite_and_whole, init_with, run, status, text,
+    Worker, at_work, audit, expect_clean_audit, expect_polite_and_whole, init_at, init_with, run, status,
+    text,
 };
 use crate::server::{Server, until};
 
@@ -37,7 +39,8 @@ fn lost(url: &str, worker: &str) -> (Option<i32>, String) {
 fn pages_of_a_lost_archive_are_fetched_again_once_and_no_others() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
-    init_with(&url, &judge, &["--single-server"]);
+    // So short that hosts are ready when the order is read: nothing may be asked for before the records are stored.
+    init_at(&url, &judge, Duration::from_millis(20), &["--single-server"]);
     let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
     let (gone, kept) = (archived(dir.path(), "one"), archived(dir.path(), "two"));
@@ -55,7 +58,8 @@ fn pages_of_a_lost_archive_are_fetched_again_once_and_no_others() {
     assert_eq!(Worker::start(&url, dir.path(), "three").code(), Some(0));
 
     assert_eq!(asked_again(&judge), gone);
-    expect_polite_and_whole(&judge, u32::try_from(gone.len()).unwrap());
+    assert!(judge.seen().overlaps.is_empty());
+    assert!(judge.seen().pages.keys().eq(Judge::truth().iter()));
     assert_eq!(archived(dir.path(), "three"), gone);
     expect_clean_audit(&url, dir.path(), &["two", "three"]);
     let page = gone.first().unwrap();

@@ -33,7 +33,12 @@ fn init(url: &str, judge: &Judge) {
 }
 
 pub(crate) fn init_with(url: &str, judge: &Judge, options: &[&str]) {
-    let gap = format!("{}ms", GAP.as_millis());
+    init_at(url, judge, GAP, options);
+}
+
+/// As [`init_with`], with another delay than the sites want.
+pub(crate) fn init_at(url: &str, judge: &Judge, delay: Duration, options: &[&str]) {
+    let gap = format!("{}ms", delay.as_millis());
     let lease = format!("{}s", LEASE.as_secs());
     let resolve = judge.resolve();
     let args = [
