@@ -39,13 +39,13 @@ pub(super) fn text(status: &Value) -> Result<String, fmt::Error> {
         ("requests", "Requests sent, robots.txt included"),
     ];
     for (name, help) in counts {
-        registry.register(name, help, counter(&totals[name]));
+        registry.register(name, help, counter(count(&totals[name])));
     }
     registry.register_with_unit(
         "received",
         "Bodies received, as transferred",
         Unit::Bytes,
-        counter(&totals["bytes"]),
+        counter(count(&totals["bytes"])),
     );
     for (name, key, help) in [
         ("queued", "queued", "URLs queued"),
@@ -78,9 +78,14 @@ pub(super) fn text(status: &Value) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-fn counter(value: &Value) -> Counter {
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+/// A counter that has come so far.
+pub(super) fn counter(value: u64) -> Counter {
     let counter: Counter = Counter::default();
-    counter.inc_by(value.as_u64().unwrap_or_default());
+    counter.inc_by(value);
     counter
 }
 

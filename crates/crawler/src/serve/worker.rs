@@ -132,13 +132,13 @@ fn text(figures: &Figures) -> Result<String, fmt::Error> {
         ("requests", done.requests, "Requests sent, robots.txt included, since then"),
         ("worker_commits", *commits, "Commits of partitions that the database has confirmed, since then"),
     ] {
-        registry.register(name, help, counter(value));
+        registry.register(name, help, metrics::counter(value));
     }
     registry.register_with_unit(
         "received",
         "Bodies received, as transferred, since then",
         Unit::Bytes,
-        counter(done.bytes),
+        metrics::counter(done.bytes),
     );
     let waited = Counter::<f64, AtomicU64>::default();
     waited.inc_by(commit_time.as_secs_f64());
@@ -169,12 +169,6 @@ fn text(figures: &Figures) -> Result<String, fmt::Error> {
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
-}
-
-fn counter(value: u64) -> Counter {
-    let counter: Counter = Counter::default();
-    counter.inc_by(value);
-    counter
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ pub(crate) struct ServeArgs {
     allow_control: bool,
 }
 
-/// Options of `run`, `resume` and `recrawl`.
+/// Options of `run`, `resume` and `recrawl`, and of `worker`, which has help of its own.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeWhileArgs {
     /// Serve the crawl to browsers while it runs [default address: 127.0.0.1:8470]; `crawl serve --help` says more
@@ -67,38 +67,6 @@ pub(crate) struct ServeWhileArgs {
     /// File with a token that a visitor of --serve must give, at least 16 characters
     #[arg(long, value_name = "FILE", requires = "serve", help_heading = "Messages")]
     token_file: Option<PathBuf>,
-}
-
-/// Options of `worker`.
-#[cfg(feature = "cluster")]
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct ServeWorkerArgs {
-    /// Serve /metrics and /healthz of this worker while it runs [default address: 127.0.0.1:8470]
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = LISTEN,
-        value_parser = address,
-        help_heading = "Messages"
-    )]
-    serve: Option<SocketAddr>,
-    /// File with a token that whoever reads them must give, at least 16 characters
-    #[arg(long, value_name = "FILE", requires = "serve", help_heading = "Messages")]
-    token_file: Option<PathBuf>,
-}
-
-#[cfg(feature = "cluster")]
-impl ServeWorkerArgs {
-    /// Starts to answer, where that was asked for.
-    pub(crate) fn start(&self, board: &Arc<Board>, console: Console) -> anyhow::Result<Option<Server>> {
-        let Some(listen) = self.serve else { return Ok(None) };
-        let token = self.token_file.as_deref().map(token).transpose()?;
-        let server = serve_worker(listen, token.as_deref(), Arc::clone(board)).map_err(with_exit_code)?;
-        console.note(&format!("serving http://{}/metrics", server.address()));
-        Ok(Some(server))
-    }
 }
 
 /// Reads `ADDRESS:PORT`, `ADDRESS` or `:PORT`.
@@ -176,6 +144,20 @@ impl ServeWhileArgs {
     /// Whether nothing was asked for.
     pub(crate) fn is_empty(&self) -> bool {
         self.serve.is_none() && self.token_file.is_none()
+    }
+
+    /// Starts to serve the figures of a worker, where that was asked for.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn serve_worker(
+        &self,
+        board: &Arc<Board>,
+        console: Console,
+    ) -> anyhow::Result<Option<Server>> {
+        let Some(listen) = self.serve else { return Ok(None) };
+        let token = self.token_file.as_deref().map(token).transpose()?;
+        let server = serve_worker(listen, token.as_deref(), Arc::clone(board)).map_err(with_exit_code)?;
+        console.note(&format!("serving http://{}/metrics", server.address()));
+        Ok(Some(server))
     }
 
     /// Takes the addresses, where a server was asked for: before anything of the crawl is begun.

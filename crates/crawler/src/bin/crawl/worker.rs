@@ -20,8 +20,15 @@ use crate::terminal::Console;
 /// Calls of `tell`, one a second, from one line of progress to the next.
 const EVERY: u32 = 10;
 
+#[cfg(feature = "serve")]
+const SERVE: &str =
+    "Serve /metrics and /healthz of this worker while it runs [default address: 127.0.0.1:8470]";
+#[cfg(feature = "serve")]
+const TOKEN_FILE: &str = "File with a token that whoever reads them must give, at least 16 characters";
+
 /// Options of `worker`.
 #[derive(Clone, Debug, Args)]
+#[cfg_attr(feature = "serve", command(mut_arg("serve", |arg| arg.help(SERVE)), mut_arg("token_file", |arg| arg.help(TOKEN_FILE))))]
 #[command(after_help = "\
 Settings and seeds are those of `crawl cluster init`; --concurrency holds for each worker. Ends when
 the crawl is complete or stopped. Ctrl-C finishes the requests in flight and gives the worker's part
@@ -41,7 +48,7 @@ pub(crate) struct WorkerArgs {
     name: Option<String>,
     #[cfg(feature = "serve")]
     #[command(flatten)]
-    serve: crate::serve::ServeWorkerArgs,
+    serve: crate::serve::ServeWhileArgs,
 }
 
 pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
@@ -57,7 +64,7 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     #[cfg(feature = "serve")]
     let board = std::sync::Arc::default();
     #[cfg(feature = "serve")]
-    let _server = args.serve.start(&board, console)?;
+    let _server = args.serve.serve_worker(&board, console)?;
     let mut calls = 0;
     let mut last = Figures::default();
     let mut tell = |figures: Figures| {
