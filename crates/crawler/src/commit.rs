@@ -219,6 +219,8 @@ pub struct Committer<S> {
     store: Arc<S>,
     warc: Option<WarcWriter>,
     warc_dir: Option<PathBuf>,
+    /// Files of the archive are elsewhere too, and who has them removes what has to go from them.
+    shares_archive: bool,
     /// Key of `meta` for the end of the archive.
     warc_end_key: String,
     stores_bodies_once: bool,
@@ -252,6 +254,7 @@ impl<S: Store> Committer<S> {
             store,
             warc,
             warc_dir: None,
+            shares_archive: false,
             warc_end_key: "warc_end".to_owned(),
             stores_bodies_once: false,
             earlier: None,
@@ -262,7 +265,8 @@ impl<S: Store> Committer<S> {
         })
     }
 
-    /// Has bodies archived in a directory that others add to as well, in files of a series that this committer alone writes.
+    /// Has bodies archived in a directory that others add to as well, in files of a series that this committer alone writes. Captures that
+    /// have to leave files in other directories are entered as not done.
     pub fn archiving_series(
         self,
         dir: &Path,
@@ -272,7 +276,13 @@ impl<S: Store> Committer<S> {
     ) -> Result<Self, CommitError> {
         let warc = WarcWriter::open(dir, info, max_file_size)?.in_series(series.to_owned());
         let warc_end_key = warc_end_key(series);
-        Ok(Self { warc: Some(warc), warc_dir: Some(dir.to_owned()), warc_end_key, ..self })
+        Ok(Self {
+            warc: Some(warc),
+            warc_dir: Some(dir.to_owned()),
+            shares_archive: true,
+            warc_end_key,
+            ..self
+        })
     }
 
     /// Makes a batch durable.
@@ -398,6 +408,9 @@ impl<S: Store> Committer<S> {
             let Archived { file, offset, length } = withdrawal.place.clone();
             let place = Location { file, offset, length };
             let path = dir.join(&place.file);
+            if self.shares_archive && !path.exists() {
+                continue;
+            }
             let _withdrawing = self.rotation.as_ref().map(|rotation| rotation.withdrawing(&path));
             warc::write_tombstone(dir, &place, &withdrawal.url, withdrawal.at, &withdrawal.because)?;
             let withdrawal = Withdrawal { done: true, ..withdrawal };

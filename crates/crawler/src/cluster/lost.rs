@@ -7,7 +7,7 @@ use super::database::runtime;
 use super::member::DECLARE;
 use super::observer::Observer;
 use super::schema;
-use super::{Address, ClusterError, State};
+use super::{Address, ClusterError, State, withdrawals};
 use crate::clock;
 use crate::post::Letter;
 
@@ -97,7 +97,8 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
         for worker in lost.iter().filter(|worker| worker.is_alive) {
             bury(&mut connection, address, (worker, &known), terms.lease).await?;
         }
-        let workers = lost.iter().map(|worker| worker.id).collect();
+        let workers: Vec<i64> = lost.iter().map(|worker| worker.id).collect();
+        withdrawals::give_up(&mut connection, &workers).await.map_err(failed)?;
         let letter = postcard::to_allocvec(&Letter::Lost { workers, next: 0 })?;
         connection.query(QUEUE, &[&letter]).await.map_err(failed)?;
         connection.query(RESUME, &[]).await.map_err(failed)?;

@@ -28,6 +28,7 @@ mod sent;
 mod share;
 mod state;
 mod store;
+mod withdrawals;
 mod worker;
 
 pub use self::address::{Address, AddressError};
@@ -39,8 +40,8 @@ pub use self::network::Network;
 pub use self::reading::{ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{
-    NewLimits, PartStatus, ResumeError, Standby, State, Status, WorkerStatus, free_partitions, make_tables,
-    resume, set_state, settings, status,
+    NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,
+    free_partitions, make_tables, resume, set_state, settings, status,
 };
 pub use self::store::PgStore;
 pub use self::worker::{Ended, Figures, WorkError, WorkerOptions, work};

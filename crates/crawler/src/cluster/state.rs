@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::connection::Connection;
 use super::database::runtime;
 use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
-use super::{Address, ClusterError};
+use super::{Address, ClusterError, withdrawals};
 use crate::clock;
 use crate::commit::Totals;
 use crate::config;
@@ -87,6 +87,17 @@ pub struct Standby {
     pub behind: Option<u64>,
 }
 
+/// A worker from whose archive captures are still to be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithdrawalsDue {
+    /// Its number.
+    pub id: i64,
+    /// Its name; none where the database doesn't know it.
+    pub name: Option<String>,
+    /// Captures.
+    pub captures: u64,
+}
+
 /// Partitions that a status names.
 const LONGEST: i64 = 5;
 
@@ -117,6 +128,9 @@ pub struct Status {
     pub longest: Vec<PartStatus>,
     /// The servers that follow the database, as far as it says so: managed services replicate in ways of their own.
     pub standbys: Vec<Standby>,
+    /// Where withdrawn captures are still to be removed. A running worker does it within half a minute, one that has ended when it is
+    /// started again with its directory.
+    pub withdrawals: Vec<WithdrawalsDue>,
 }
 
 const CRAWL: &str = "
@@ -348,6 +362,7 @@ from standing right join part on standing.part = part.id group by part.owner";
     let workers = workers.into_values().collect();
     let longest = longest(&mut connection).await.map_err(failed)?;
     let standbys = standbys(&mut connection).await;
+    let withdrawals = withdrawals_due(&mut connection).await.map_err(failed)?;
     Ok(Status {
         state,
         limit,
@@ -361,7 +376,17 @@ from standing right join part on standing.part = part.id group by part.owner";
         workers,
         longest,
         standbys,
+        withdrawals,
     })
+}
+
+async fn withdrawals_due(connection: &mut Connection) -> Result<Vec<WithdrawalsDue>, tokio_postgres::Error> {
+    let mut due = Vec::new();
+    for (id, captures) in withdrawals::due(connection).await? {
+        let rows = connection.query("select name from worker where id = $1", &[&id]).await?;
+        due.push(WithdrawalsDue { id, name: rows.first().map(|row| row.get(0)), captures });
+    }
+    Ok(due)
 }
 
 async fn standbys(connection: &mut Connection) -> Vec<Standby> {

@@ -15,6 +15,7 @@ use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
 use super::rate::Pacer;
 use super::state::{self, Begun, State};
+use super::withdrawals::{self, Withdrawals};
 use super::{Address, Claim, ClusterError, Database, Member, Network, Order, PgStore};
 use crate::causes::with_causes;
 use crate::clock::Clock;
@@ -191,13 +192,19 @@ fn session(
     (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
     let Begun { state, plan, started, terms, worked } = state::begin(&options.address)?;
+    let is_ours = plan.program == options.program;
+    let mut withdrawals = Withdrawals::new(Arc::new(options.address.clone()), &dir.warc());
+    if is_ours && state != State::Making && dir.warc().is_dir() {
+        claim_dir(dir.root(), &plan.key)?;
+        crawling.block_on(withdrawals.carry_out());
+    }
     match state {
         State::Making => return Err(WorkError::Making),
         State::Stopped => return Err(WorkError::CrawlStopped),
         State::Complete => return Ok(Session::Ended(Ended::Complete)),
         State::Running => {}
     }
-    if plan.program != options.program {
+    if !is_ours {
         return Err(WorkError::Version { theirs: plan.program, ours: options.program.clone() });
     }
     let (settings, record) = config::read_record_text(&plan.settings).map_err(WorkError::Settings)?;
@@ -245,6 +252,7 @@ fn session(
         shared,
         database,
         carrier: Carrier::new(address),
+        withdrawals,
         keeper,
         tally: std::mem::take(tally),
         member,
@@ -259,7 +267,7 @@ fn session(
     if let Some(pacing) = pacing {
         pacing.abort();
     }
-    let Owner { member, database, failed, tally: mut counted, partitions, .. } = owner;
+    let Owner { member, database, failed, tally: mut counted, partitions, mut withdrawals, .. } = owner;
     for partition in partitions.values() {
         counted.done.add(&lock(&partition.counted).take());
     }
@@ -272,6 +280,7 @@ fn session(
         member.leave();
         return Ok(ended);
     }
+    crawling.block_on(withdrawals.carry_out());
     match (&ended, failed) {
         (_, Some(error)) => {
             member.leave();
@@ -340,6 +349,7 @@ struct Owner {
     shared: Arc<Shared>,
     database: Arc<Database>,
     carrier: Carrier,
+    withdrawals: Withdrawals,
     /// Where the whole crawl has limits.
     keeper: Option<Keeper>,
     tally: Tally,
@@ -363,6 +373,7 @@ impl Owner {
         tell: &mut dyn FnMut(Figures),
     ) -> Session {
         let mut reported = crate::clock::instant();
+        let mut looked = reported;
         self.heed(*stop.borrow_and_update());
         loop {
             let gives_up = self.give_up_at.is_some_and(|at| crate::clock::instant() >= at);
@@ -390,6 +401,10 @@ impl Owner {
                     }
                     let is_due = reported.elapsed() >= REPORT;
                     self.keep_limits(is_due).await;
+                    if looked.elapsed() >= withdrawals::LOOK {
+                        self.withdrawals.carry_out().await;
+                        looked = crate::clock::instant();
+                    }
                     if is_due {
                         reported = crate::clock::instant();
                         let limit = self.keeper.as_ref().and_then(Keeper::limit);

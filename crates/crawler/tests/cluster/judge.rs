@@ -38,6 +38,18 @@ pub(crate) struct Seen {
     rests: HashMap<String, (Option<Instant>, u32)>,
 }
 
+/// What the sites say beside their pages.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    /// Retry-After of the third answer of each site to a request for a page.
+    pause: Option<Duration>,
+    /// `unavailable_after` of the pages of [`EXPIRING`].
+    expires: Option<String>,
+}
+
+/// The site whose pages expire, where any do.
+pub(crate) const EXPIRING: &str = "s3.test";
+
 /// The sites.
 pub(crate) struct Judge {
     port: u16,
@@ -62,24 +74,29 @@ fn page(path: &str) -> Option<usize> {
 
 impl Judge {
     pub(crate) fn start() -> Self {
-        Self::start_with(None)
+        Self::start_with(&Words::default())
+    }
+
+    /// Sites of which one wants its pages in no archive from this time on (RFC 3339).
+    pub(crate) fn expiring_at(time: &str) -> Self {
+        Self::start_with(&Words { expires: Some(time.to_owned()), ..Words::default() })
     }
 
     /// Sites each of which adds this Retry-After to its answer to the third request for a page.
     pub(crate) fn asking_for(pause: Duration) -> Self {
-        Self::start_with(Some(pause))
+        Self::start_with(&Words { pause: Some(pause), ..Words::default() })
     }
 
-    fn start_with(pause: Option<Duration>) -> Self {
+    fn start_with(words: &Words) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let judging = Arc::clone(&seen);
+        let (judging, words) = (Arc::clone(&seen), words.clone());
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let seen = Arc::clone(&judging);
+                let (seen, words) = (Arc::clone(&judging), words.clone());
                 // Ends with its connection.
-                drop(std::thread::spawn(move || serve(&client, &seen, pause)));
+                drop(std::thread::spawn(move || serve(&client, &seen, &words)));
             }
         });
         Self { port, seen }
@@ -116,7 +133,8 @@ impl Judge {
 pub(crate) const SEED: &str = "http://s0.test/";
 
 #[expect(clippy::disallowed_methods, reason = "a site's own clock")]
-fn serve(client: &TcpStream, seen: &Mutex<Seen>, pause: Option<Duration>) {
+fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
+    let pause = words.pause;
     let mut received = BufReader::new(client).lines().map_while(Result::ok);
     while let Some(first) = received.next() {
         let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
@@ -167,8 +185,12 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, pause: Option<Duration>) {
         let later =
             pause.filter(|_| asks_for_pause).map(|pause| format!("retry-after: {}\r\n", pause.as_secs()));
         let later = later.unwrap_or_default();
-        let head =
-            format!("HTTP/1.1 {status}\r\n{later}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
+        let expires = words.expires.as_ref().filter(|_| host == EXPIRING);
+        let expires =
+            expires.map(|at| format!("x-robots-tag: unavailable_after: {at}\r\n")).unwrap_or_default();
+        let head = format!(
+            "HTTP/1.1 {status}\r\n{later}{expires}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
+        );
         let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
         let mut seen = seen.lock().unwrap();
         if let Some(of) = seen.hosts.get_mut(&host) {

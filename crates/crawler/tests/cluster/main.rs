@@ -15,3 +15,4 @@ mod program;
 mod proxy;
 mod server;
 mod store;
+mod withdrawals;

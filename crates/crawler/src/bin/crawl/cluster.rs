@@ -300,12 +300,17 @@ fn object(status: &Status) -> serde_json::Value {
             "name": standby.name, "state": standby.state, "sync": standby.sync, "behind_bytes": standby.behind,
         })
     });
+    let withdrawals = status
+        .withdrawals
+        .iter()
+        .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures}));
     json!({
         "v": 1, "event": "cluster_status", "state": state(status), "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
         "longest": longest.collect::<Vec<_>>(), "standbys": standbys.collect::<Vec<_>>(),
+        "withdrawals": withdrawals.collect::<Vec<_>>(),
     })
 }
 
@@ -360,6 +365,15 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         let words = [&standby.state, &standby.sync].map(|word| word.as_deref().unwrap_or("unknown"));
         let behind = standby.behind.map(|behind| format!(", {} behind", size(behind))).unwrap_or_default();
         writeln!(text, "standby {}: {}{behind}", crawler::clean::clean(&standby.name), words.join(", "))?;
+    }
+    for due in &status.withdrawals {
+        let name = due.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
+        writeln!(
+            text,
+            "{} to be removed from the archive of worker {} ({name}), when it is running",
+            count(due.captures, "capture"),
+            due.id
+        )?;
     }
     for part in &status.longest {
         let owner = part.owner.map_or_else(|| "no worker".to_owned(), |owner| format!("worker {owner}"));

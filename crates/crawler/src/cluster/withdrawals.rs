@@ -1,0 +1,137 @@
+//! Captures that have to leave the archive of a worker, whoever owns their partition now.
+//!
+//! The owner of a partition enters what has to go, and removes what is in its own files. The rest is entered as not done until the worker
+//! that has the file has removed it: at its start, every half minute, and at its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Error;
+
+use super::Address;
+use super::connection::{Connection, Link};
+use crate::causes::with_causes;
+use crate::post::Series;
+use crate::record::{Archived, Withdrawal};
+use crate::store::Tree;
+use crate::warc::{self, Location};
+
+/// How often a worker looks for them.
+pub(super) const LOOK: Duration = Duration::from_secs(30);
+
+/// How long the database may be out of reach: what isn't found now is found at the next look.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What isn't done yet. By partition, which the primary key begins with.
+const OPEN: &str = "
+select kv.part, kv.key, kv.value from part join kv on kv.part = part.id and kv.tree = $1
+where position('\"done\":false'::bytea in kv.value) > 0";
+
+/// The row changes where it is as it was read. Its partition may be anybody's: nobody else changes it but to the same.
+const DONE: &str = "update kv set value = $5 where part = $1 and tree = $2 and key = $3 and value = $4";
+
+/// A row as it is stored.
+struct Open {
+    part: i32,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    withdrawal: Withdrawal,
+}
+
+impl Open {
+    /// The number of the worker that has the file.
+    fn worker(&self) -> Option<i64> {
+        let series = warc::series(&self.withdrawal.place.file)?;
+        Some(Series::read(series)?.worker)
+    }
+
+    async fn set_done(self, connection: &mut Connection) -> Result<(), Error> {
+        let Self { part, key, value, withdrawal } = self;
+        // What was read as JSON is written as JSON.
+        let Ok(done) = serde_json::to_vec(&Withdrawal { done: true, ..withdrawal }) else { return Ok(()) };
+        let tree = Tree::Withdrawn as i16;
+        connection.query(DONE, &[&part, &tree, &key, &value, &done]).await?;
+        Ok(())
+    }
+}
+
+async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error> {
+    let rows = connection.query(OPEN, &[&(Tree::Withdrawn as i16)]).await?;
+    let read = rows.iter().filter_map(|row| {
+        let value: Vec<u8> = row.get(2);
+        let withdrawal = serde_json::from_slice(&value).ok()?;
+        Some(Open { part: row.get(0), key: row.get(1), value, withdrawal })
+    });
+    Ok(read.collect())
+}
+
+/// The numbers of workers from whose archives captures are still to be removed, with how many.
+pub(super) async fn due(connection: &mut Connection) -> Result<Vec<(i64, u64)>, Error> {
+    let mut counts = std::collections::BTreeMap::<i64, u64>::new();
+    for worker in open(connection).await?.iter().filter_map(Open::worker) {
+        *counts.entry(worker).or_default() += 1;
+    }
+    Ok(counts.into_iter().collect())
+}
+
+/// Nothing has to be removed any more from the archives of these workers: they are lost.
+pub(super) async fn give_up(connection: &mut Connection, workers: &[i64]) -> Result<(), Error> {
+    for row in open(connection).await? {
+        if row.worker().is_some_and(|worker| workers.contains(&worker)) {
+            row.set_done(connection).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes captures from the archive of one worker.
+pub(super) struct Withdrawals {
+    link: Link,
+    dir: PathBuf,
+}
+
+impl Withdrawals {
+    /// Of the archive in this directory.
+    pub(super) fn new(address: Arc<Address>, dir: &Path) -> Self {
+        Self { link: Link::new(address, None, PATIENCE), dir: dir.to_owned() }
+    }
+
+    /// Removes what has to go and is in the files here. What fails is reported, and tried again at the next call.
+    pub(super) async fn carry_out(&mut self) {
+        if !self.dir.is_dir() {
+            return;
+        }
+        if let Err(error) = self.try_to().await {
+            self.link.close();
+            tracing::debug!("withdrawn captures can't be looked for: {}", with_causes(&error));
+        }
+    }
+
+    async fn try_to(&mut self) -> Result<(), Error> {
+        for row in open(self.link.connection().await?).await? {
+            let withdrawal = row.withdrawal.clone();
+            if !self.dir.join(&withdrawal.place.file).is_file() {
+                continue;
+            }
+            let dir = self.dir.clone();
+            match tokio::task::spawn_blocking(move || remove(&dir, &withdrawal)).await {
+                Ok(Ok(())) => row.set_done(self.link.connection().await?).await?,
+                Ok(Err(error)) => tracing::error!(
+                    url = row.withdrawal.url,
+                    "a capture can't be removed from the archive: {}",
+                    with_causes(&error)
+                ),
+                // The process ends.
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn remove(dir: &Path, withdrawal: &Withdrawal) -> warc::Result<()> {
+    let Withdrawal { url, place, at, because, .. } = withdrawal;
+    let Archived { file, offset, length } = place.clone();
+    warc::write_tombstone(dir, &Location { file, offset, length }, url, *at, because)
+}
