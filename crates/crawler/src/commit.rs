@@ -242,7 +242,7 @@ impl<S: Store> Committer<S> {
         let pages = PageWriter::open(&store)?;
         let warc = match archive {
             Some((dir, info, max_file_size)) => {
-                let end = store.get(Tree::Meta, b"warc_end")?;
+                let end = store.get(Tree::Meta, WARC_END.as_bytes())?;
                 let end: Option<End> = end.map(|value| serde_json::from_slice(&value)).transpose()?;
                 let position = end.map(|end| Position { file: end.file, offset: end.offset });
                 warc::repair(dir, position.as_ref())?;
@@ -255,7 +255,7 @@ impl<S: Store> Committer<S> {
             warc,
             warc_dir: None,
             shares_archive: false,
-            warc_end_key: "warc_end".to_owned(),
+            warc_end_key: WARC_END.to_owned(),
             stores_bodies_once: false,
             earlier: None,
             rotation: None,
@@ -502,9 +502,12 @@ fn change(page: &SettledPage) -> Result<Change, CommitError> {
     Ok(Change { host: page.host, page: page.page, record: serde_json::to_vec(&page.record)?, links })
 }
 
+/// Key of `meta` for the end of the archive of a crawl on one machine.
+pub(crate) const WARC_END: &str = "warc_end";
+
 /// Key of `meta` for the end of a series of archive files.
 pub(crate) fn warc_end_key(series: &str) -> String {
-    format!("warc_end/{series}")
+    format!("{WARC_END}/{series}")
 }
 
 /// Reads what is stored there.

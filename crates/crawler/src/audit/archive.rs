@@ -123,21 +123,25 @@ pub(super) fn judge<S: Store>(
     let mut records = Check::new("archive", RECORDS);
     let mut taken = Check::new("withdrawn", "withdrawn content is removed from the archive");
     let forgotten = Forgotten::read(store)?;
-    for (file, path) in files.0 {
-        let end = committed_end(store, &file, rules)?;
+    for (file, path) in files.files {
+        let end = committed_end(store, &file, rules.is_running && !files.are_shared)?;
         let is_committed =
             |offset: u64| end.as_ref().is_none_or(|end| (&file, offset) < (&end.file, end.offset));
         if !is_committed(0) {
             continue;
         }
-        let reader = match Reader::open(&path) {
-            Ok(reader) => reader,
+        let mut reader = match Reader::open(&path) {
+            Ok(reader) if files.are_shared && warc::series(&file).is_none() => {
+                drop(reader);
+                Records::of_places(&path, &file)
+            }
+            Ok(reader) => Records::All(reader),
             Err(error) => {
                 records.broken(&file, None, with_causes(&error));
                 continue;
             }
         };
-        for record in reader {
+        while let Some(record) = reader.next(&mut places) {
             let record = match record {
                 Ok(record) if is_committed(record.offset) => record,
                 Ok(_) => break,
@@ -260,6 +264,60 @@ pub(super) fn judge<S: Store>(
     Ok(vec![records, words, digests, links, taken])
 }
 
+/// Records of a file.
+enum Records<'a> {
+    All(Reader),
+    /// Those that the database names, each with those that name it as concurrent.
+    Named {
+        path: &'a Path,
+        prefix: Vec<u8>,
+        reader: Option<Reader>,
+        is_first: bool,
+    },
+}
+
+impl<'a> Records<'a> {
+    fn of_places(path: &'a Path, file: &str) -> Self {
+        let prefix = [file.as_bytes(), &[0]].concat();
+        Self::Named { path, prefix, reader: None, is_first: false }
+    }
+
+    /// The next one. `places` are those that the records before have not taken.
+    fn next(&mut self, places: &mut Places) -> Option<warc::Result<Record>> {
+        let (path, prefix, reader, is_first) = match self {
+            Self::All(reader) => return reader.next(),
+            Self::Named { path, prefix, reader, is_first } => (path, prefix, reader, is_first),
+        };
+        loop {
+            if let Some(open) = reader {
+                let is_named = std::mem::replace(is_first, false);
+                match open.next() {
+                    Some(Ok(record)) if is_named || record.field("WARC-Concurrent-To").is_some() => {
+                        return Some(Ok(record));
+                    }
+                    Some(Err(error)) if is_named => {
+                        *reader = None;
+                        return Some(Err(error));
+                    }
+                    _ => *reader = None,
+                }
+            }
+            // What lies before this file was reported as missing; an error is when it is taken.
+            let is_before = |entry: &[u8]| entry < prefix.as_slice();
+            let next = places.peek()?.as_ref().ok()?;
+            if is_before(next) || !next.starts_with(prefix) {
+                return None;
+            }
+            let offset = sorter::number(next, prefix.len(), 8);
+            *is_first = true;
+            match Reader::open_at(path, offset) {
+                Ok(open) => *reader = Some(open),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
 /// The end of the archive by the last commit.
 #[derive(Default, Deserialize)]
 struct CommittedEnd {
@@ -268,15 +326,15 @@ struct CommittedEnd {
 }
 
 /// The end of the series that a file belongs to; none where nothing may lie behind it. Of a cluster's archive only what is committed counts: a
-/// worker that lost its partition may have written more.
+/// worker that lost its partition may have written more. `is_written`: the crawl adds to the files of no series.
 fn committed_end<S: Store>(
     store: &S,
     file: &str,
-    rules: &AuditRules,
+    is_written: bool,
 ) -> Result<Option<CommittedEnd>, AuditError> {
     let key = match warc::series(file) {
         Some(series) => warc_end_key(series),
-        None if rules.is_running => "warc_end".to_owned(),
+        None if is_written => "warc_end".to_owned(),
         None => return Ok(None),
     };
     let end = store.get(Tree::Meta, key.as_bytes())?;
@@ -293,11 +351,15 @@ pub(super) fn not_given() -> Check {
 }
 
 /// Archive files by their names.
-pub(super) struct Files(BTreeMap<String, PathBuf>);
+pub(super) struct Files {
+    files: BTreeMap<String, PathBuf>,
+    /// In files of no series only those records are judged that the database names: others are of other stores.
+    are_shared: bool,
+}
 
 impl Files {
-    /// Those of some directories whose names pass.
-    pub(super) fn of<P: AsRef<Path>>(dirs: &[P], is_wanted: impl Fn(&str) -> bool) -> Self {
+    /// Those of some directories whose names pass. `are_shared`: those of no series have records of other stores as well.
+    pub(super) fn of<P: AsRef<Path>>(dirs: &[P], is_wanted: impl Fn(&str) -> bool, are_shared: bool) -> Self {
         let mut files = BTreeMap::new();
         for dir in dirs {
             for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -307,7 +369,7 @@ impl Files {
                 }
             }
         }
-        Self(files)
+        Self { files, are_shared }
     }
 }
 

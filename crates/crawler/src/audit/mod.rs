@@ -311,7 +311,7 @@ pub fn audit_step_by_step(
 ) -> Result<Report, AuditError> {
     let dirs: Vec<&Path> = warc.into_iter().collect();
     let head = ledger::head(store)?;
-    judge(std::slice::from_ref(store), head, rules, &|_| Some(Files::of(&dirs, |_| true)), step)
+    judge(std::slice::from_ref(store), head, rules, &|_| Some(Files::of(&dirs, |_| true, false)), step)
 }
 
 /// Judges a crawl on many machines, as [`audit_step_by_step`] does one on a single machine: `parts` are its partitions by number, `archive` the
@@ -325,9 +325,12 @@ pub fn audit_cluster(
     step: &mut dyn FnMut(&'static str),
 ) -> Result<Report, AuditError> {
     let of_part = |part: usize| {
-        let is_of_part =
-            |name: &str| warc::series(name).and_then(Series::read).is_some_and(|of| of.part as usize == part);
-        (!archive.is_empty()).then(|| Files::of(archive, is_of_part))
+        // A file of no series is of the time before the crawl was a cluster's: pages of all partitions are in it.
+        let is_of_part = |name: &str| match warc::series(name) {
+            Some(series) => Series::read(series).is_some_and(|of| of.part as usize == part),
+            None => true,
+        };
+        (!archive.is_empty()).then(|| Files::of(archive, is_of_part, true))
     };
     let head = ledger::joint_head(parts)?;
     let mut report = judge(parts, Some(head), rules, &of_part, step)?;

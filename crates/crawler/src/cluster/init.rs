@@ -23,7 +23,7 @@ use crate::url::{CrawlUrl, FingerprintKey};
 const THREADS: u32 = 16;
 
 /// How long the database may be out of reach.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A crawl that is to be made.
 #[derive(Debug)]
@@ -71,11 +71,22 @@ pub enum InitError {
 }
 
 /// The first setting that only a crawl on one machine keeps.
-fn unsupported(settings: &Settings) -> Option<&'static str> {
+pub(super) fn unsupported(settings: &Settings) -> Option<&'static str> {
     let Settings { pace, warc, .. } = settings;
     [("--per-ip (pace.per_ip)", pace.per_ip), ("--warc-dedup (warc.dedup)", warc.dedup != WarcDedup::Off)]
         .into_iter()
         .find_map(|(name, is_set)| is_set.then_some(name))
+}
+
+/// Refuses terms that make no sense.
+pub(super) fn check(terms: Terms) -> Result<(), InitError> {
+    if !(1..=4096).contains(&terms.partitions) {
+        return Err(InitError::Partitions);
+    }
+    if terms.lease < super::state::LEASES.0 || terms.lease > super::state::LEASES.1 {
+        return Err(InitError::Lease);
+    }
+    Ok(())
 }
 
 /// Makes a crawl, and says what became of its seeds. Everything that can be wrong with the settings is found before anything is made; a
@@ -85,12 +96,7 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
     if let Some(name) = unsupported(&settings) {
         return Err(InitError::Unsupported(name));
     }
-    if !(1..=4096).contains(&terms.partitions) {
-        return Err(InitError::Partitions);
-    }
-    if terms.lease < super::state::LEASES.0 || terms.lease > super::state::LEASES.1 {
-        return Err(InitError::Lease);
-    }
+    check(terms)?;
     // A worker keeps none.
     settings.index.enabled = false;
     let seeds: Vec<CrawlUrl> = list.seeds.iter().map(|(_, url)| url.clone()).collect();
@@ -105,12 +111,61 @@ pub fn init(address: &Address, new: NewCrawl<'_>, now: Timestamp) -> Result<Queu
         super::free_partitions(address)?;
         Ok(seeds)
     });
-    if finished.is_err()
-        && let Err(error) = super::database::runtime()?.block_on(schema::undo(address))
-    {
-        tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(&error));
+    if finished.is_err() {
+        undo(address)?;
     }
     finished
+}
+
+/// Removes what was made of a crawl that couldn't be.
+pub(super) fn undo(address: &Address) -> Result<(), ClusterError> {
+    if let Err(error) = super::database::runtime()?.block_on(schema::undo(address)) {
+        tracing::warn!("the tables of the crawl that wasn't made remain: {}", with_causes(&error));
+    }
+    Ok(())
+}
+
+/// What a store begins with.
+pub(super) fn beginning(
+    crawl_id: &str,
+    key: FingerprintKey,
+    started: Timestamp,
+    settings: String,
+) -> Vec<Write> {
+    vec![
+        Write::put(Tree::Meta, "format", FORMAT.to_string()),
+        Write::put(Tree::Meta, "crawl_id", crawl_id),
+        Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
+        Write::put(Tree::Meta, "started", started.to_string()),
+        Write::put(Tree::Meta, "settings", settings),
+    ]
+}
+
+/// What is on record of the start, of one partition: the seeds of its hosts, and with the first the lines that are none.
+pub(super) fn record_of(record: &Record, part: u32, seeds: &[CrawlUrl]) -> Record {
+    let is_first = part == 0;
+    Record {
+        seeds: seeds.iter().map(CrawlUrl::to_string).collect(),
+        unusable: if is_first { record.unusable.clone() } else { Vec::new() },
+        unusable_seeds: if is_first { record.unusable_seeds } else { 0 },
+        ..record.clone()
+    }
+}
+
+/// A partition while a crawl is being made.
+pub(super) fn claim_of(part: u32) -> Claim {
+    Claim { part: i32::try_from(part).unwrap_or(i32::MAX), owner: MAKER, fence: 1, commits: 0 }
+}
+
+/// The seeds of each partition.
+pub(super) fn seeds_of(record: &Record, partitions: u32) -> Result<Vec<Vec<CrawlUrl>>, ConfigError> {
+    let mut seeds: Vec<Vec<CrawlUrl>> = (0..partitions).map(|_| Vec::new()).collect();
+    for url in record.seed_urls()? {
+        if let Some(seeds) = seeds.get_mut(post::partition(url.host(), partitions) as usize) {
+            seeds.push(url);
+        }
+    }
+    Ok(seeds)
 }
 
 /// Stores in each partition what its owners read first, with the seeds of its hosts.
@@ -123,12 +178,7 @@ fn fill(
     partitions: u32,
     now: Timestamp,
 ) -> Result<QueuedSeeds, InitError> {
-    let mut seeds: Vec<Vec<CrawlUrl>> = (0..partitions).map(|_| Vec::new()).collect();
-    for url in record.seed_urls()? {
-        if let Some(seeds) = seeds.get_mut(post::partition(url.host(), partitions) as usize) {
-            seeds.push(url);
-        }
-    }
+    let seeds = seeds_of(record, partitions)?;
     let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
     let crawl_id = uuid::Uuid::new_v4().to_string();
     let next = AtomicU32::new(0);
@@ -138,23 +188,12 @@ fn fill(
             let part = next.fetch_add(1, Ordering::Relaxed);
             let Some(seeds) = seeds.get(part as usize) else { return Ok(all) };
             let unusable: &[BadLine] = if part == 0 { &record.unusable } else { &[] };
-            let own = Record {
-                seeds: seeds.iter().map(CrawlUrl::to_string).collect(),
-                unusable: unusable.to_vec(),
-                unusable_seeds: if part == 0 { record.unusable_seeds } else { 0 },
-                ..record.clone()
-            };
-            let claim =
-                Claim { part: i32::try_from(part).unwrap_or(i32::MAX), owner: MAKER, fence: 1, commits: 0 };
+            let own = record_of(record, part, seeds);
+            let claim = claim_of(part);
             let store = Arc::new(PgStore::new(Arc::clone(&database), claim));
-            let about = vec![
-                Write::put(Tree::Meta, "format", FORMAT.to_string()),
-                Write::put(Tree::Meta, "crawl_id", crawl_id.clone()),
-                Write::put(Tree::Meta, "fingerprint_key", key.0.to_vec()),
-                Write::put(Tree::Meta, "started", now.to_string()),
-                Write::put(Tree::Meta, "partition", format!("{part} of {partitions}")),
-                Write::put(Tree::Meta, "settings", config::to_toml(settings, &own)?),
-            ];
+            let text = config::to_toml(settings, &own)?;
+            let mut about = beginning(&crawl_id, key, now, text);
+            about.push(Write::put(Tree::Meta, "partition", format!("{part} of {partitions}")));
             store.commit(about).map_err(|error| InitError::Seeds(error.into()))?;
             if !seeds.is_empty() || !unusable.is_empty() {
                 let queued =

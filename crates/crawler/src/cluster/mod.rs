@@ -13,6 +13,8 @@ mod address;
 mod commit;
 mod connection;
 mod database;
+mod export;
+mod import;
 mod init;
 mod limits;
 mod lost;
@@ -28,11 +30,14 @@ mod sent;
 mod share;
 mod state;
 mod store;
+mod transfer;
 mod withdrawals;
 mod worker;
 
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
+pub use self::export::{ExportError, export};
+pub use self::import::{ImportError, import};
 pub use self::init::{InitError, NewCrawl, init};
 pub use self::lost::{LostError, LostWorker, lose};
 pub use self::member::{Member, Order};
@@ -44,6 +49,7 @@ pub use self::state::{
     free_partitions, make_tables, resume, set_state, settings, status,
 };
 pub use self::store::PgStore;
+pub use self::transfer::{TransferError, Transferred};
 pub use self::worker::{Ended, Figures, WorkError, WorkerOptions, work};
 pub use crate::deadline::Deadline;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Address, Claim, ClusterError, Database, PgStore};
 use crate::post;
+use crate::store::AnyStore;
 use crate::view::{View, ViewError};
 
 /// How long the database may be out of reach.
@@ -26,6 +27,13 @@ pub enum ReadError {
 fn store(database: &Arc<Database>, part: u32) -> PgStore {
     let part = i32::try_from(part).unwrap_or(i32::MAX);
     PgStore::new(Arc::clone(database), Claim { part, owner: -1, fence: -1, commits: 0 })
+}
+
+/// The stores of all partitions, to read.
+pub(super) fn stores(address: &Address) -> Result<Vec<AnyStore>, ClusterError> {
+    let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
+    let parts = 0..database.terms().partitions;
+    Ok(parts.map(|part| Arc::new(store(&database, part)) as AnyStore).collect())
 }
 
 /// All partitions with their numbers. While the crawl runs, each read sees what is committed by then.

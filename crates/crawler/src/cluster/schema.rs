@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio_postgres::error::SqlState;
 
 use super::connection::Connection;
@@ -124,6 +125,30 @@ pub(super) async fn create(
         .await
         .map_err(failed)?;
     Ok(())
+}
+
+/// Takes over a crawl that was begun elsewhere: when that was; what it has stored counts for its limits; `queued` URLs wait in each partition.
+pub(super) async fn take_over(
+    address: &Address,
+    started: Timestamp,
+    queued: &[u64],
+) -> Result<(), ClusterError> {
+    let queued: Vec<String> = queued.iter().map(u64::to_string).collect();
+    let queued = queued.join(", ");
+    let connection =
+        Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
+    let sql = format!(
+        "begin; update crawl set started = '{started}';
+        update share set pages = coalesce((totals ->> 'pages')::int8, 0), resources = coalesce((totals ->> 'resources')::int8, 0)
+        from (select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals') as counted
+        where counted.part = share.part;
+        insert into standing(part, fence, queued, in_flight)
+        select place - 1, 1, queued, 0 from unnest(array[{queued}]::int8[]) with ordinality as waiting(queued, place); commit"
+    );
+    connection
+        .execute(&sql)
+        .await
+        .map_err(|error| ClusterError::server("enter what was crawled", address, error))
 }
 
 /// The crawl is made: its partitions are free.

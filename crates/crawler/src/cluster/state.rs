@@ -110,6 +110,8 @@ pub struct Status {
     pub limit: Option<String>,
     /// Program and version that made it.
     pub program: String,
+    /// Its settings and seeds, as in `crawl.toml`.
+    pub settings: String,
     /// When it was made.
     pub started: Timestamp,
     /// Lease and partitions.
@@ -316,6 +318,17 @@ pub fn resume(address: &Address, program: &str, new: NewLimits) -> Result<State,
     })
 }
 
+/// A number that changes with each commit, and with each change of an owner.
+pub(super) fn commits(address: &Address) -> Result<i64, ClusterError> {
+    runtime()?.block_on(async {
+        let (mut connection, _) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("read the crawl's state", address, error);
+        let sql = "select (sum(commits) + sum(fence))::bigint from part";
+        let rows = connection.query(sql, &[]).await.map_err(failed)?;
+        Ok(rows.first().map(|row| row.get(0)).unwrap_or_default())
+    })
+}
+
 /// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
 pub fn status(address: &Address) -> Result<Status, ClusterError> {
     runtime()?.block_on(read_status(address))
@@ -367,6 +380,7 @@ from standing right join part on standing.part = part.id group by part.owner";
         state,
         limit,
         program,
+        settings: row.get(5),
         started,
         terms,
         free,

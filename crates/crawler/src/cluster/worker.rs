@@ -39,7 +39,7 @@ const LETTERS: Duration = Duration::from_millis(200);
 const REPORT: Duration = Duration::from_secs(1);
 
 /// Name of the file in a worker's directory that says which crawl it is of.
-const CRAWL_FILE: &str = "cluster-crawl";
+pub(super) const CRAWL_FILE: &str = "cluster-crawl";
 
 /// How long requests and commits in flight may take when a worker has to end at once.
 const GRACE: Duration = Duration::from_secs(5);
@@ -294,12 +294,16 @@ fn session(
     }
 }
 
+/// A crawl's name in the directories of its workers. The key itself stays in the database.
+pub(super) fn crawl_name(key: &[u8; 32]) -> String {
+    blake3::hash(key).to_hex().to_string()
+}
+
 /// Binds a worker's directory to its crawl: the archive of another one must not be taken for the tail of this one's.
 fn claim_dir(root: &Path, key: &[u8; 32]) -> Result<(), WorkError> {
     let path = root.join(CRAWL_FILE);
     let failed = |source| StoreError::Io { path: path.clone(), source };
-    // The key itself stays in the database.
-    let id = blake3::hash(key).to_hex();
+    let id = crawl_name(key);
     match std::fs::read_to_string(&path) {
         Ok(found) if found.trim() == id.as_str() => Ok(()),
         Ok(_) => Err(WorkError::OtherCrawl(root.to_owned())),

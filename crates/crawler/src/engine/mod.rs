@@ -135,6 +135,12 @@ pub(crate) fn scope_added(value: &[u8]) -> Vec<CrawlUrl> {
     added.urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()).collect()
 }
 
+/// The value of `scope_added` for these URLs.
+#[cfg(feature = "cluster")]
+pub(crate) fn write_scope_added(urls: Vec<String>) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&ScopeAdded { urls })
+}
+
 type Visit = (Permit, Result<Outcome, StoreError>);
 
 /// The leases of the visits under way.

@@ -28,6 +28,8 @@ mod state;
 mod stored;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "cluster")]
+mod transfer;
 #[cfg(test)]
 mod trap_tests;
 mod traps;

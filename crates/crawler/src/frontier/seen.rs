@@ -65,6 +65,11 @@ impl Packed {
         self.recent.contains(&fingerprint) || self.sorted.binary_search(&fingerprint).is_ok()
     }
 
+    #[cfg(feature = "cluster")]
+    fn iter(&self) -> impl Iterator<Item = Fingerprint> {
+        self.sorted.iter().chain(&self.recent).copied()
+    }
+
     fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         if self.sorted.binary_search(&fingerprint).is_ok() || !self.recent.insert(fingerprint) {
             return false;
@@ -119,6 +124,12 @@ impl Seen {
 
     pub(crate) fn loaded(&self) -> usize {
         self.set.as_ref().map_or(0, Packed::len)
+    }
+
+    /// All fingerprints of a loaded set.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn all(&self) -> impl Iterator<Item = Fingerprint> {
+        self.set.iter().flat_map(Packed::iter)
     }
 
     pub(crate) fn is_loaded(&self) -> bool {

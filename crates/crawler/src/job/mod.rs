@@ -14,6 +14,8 @@ pub use self::forget::{Removed, forget};
 pub use self::plan::{plan, plan_asked, plan_offline, plan_stored};
 pub use self::rejudge::Rejudged;
 pub use self::revisit::Revisit;
+#[cfg(feature = "cluster")]
+pub(crate) use self::revisit::is_open as is_revisiting;
 use self::rules::fetch_settings;
 pub(crate) use self::rules::selectors;
 pub use self::rules::{
@@ -36,7 +38,7 @@ use crate::commit::{CommitError, Committer, EarlierBodies, EarlierError};
 pub use crate::config::scope;
 use crate::config::{self, ConfigError, Record, Settings, WarcDedup};
 pub use crate::crawl_dir::{CrawlDir, DirError};
-use crate::engine::{End, Engine, EngineSettings, Listener, Steer, Steering, Stop, Summary};
+use crate::engine::{End, Engine, EngineSettings, LOST, Listener, Steer, Steering, Stop, Summary};
 use crate::extract::{BadSelector, SelectRule};
 use crate::fetch::{FetchSettings, HttpFetch, OwnSeeds, SetupError};
 use crate::format::{self, new_key};
@@ -312,12 +314,14 @@ impl Job {
         let keeps_index = indexer.is_some();
         let committer = committer.with_index(indexer);
         let pauses = Arc::new(PauseLog::open(dir.root(), clock)?);
+        // Of a crawl that was on many machines: pages are fetched again whose bodies were lost with the disk of a worker.
+        let has_lost = store.get(Tree::Meta, LOST)?.is_some();
         let context = Arc::new(VisitContext {
             fetch: self.fetch.noting(Arc::clone(&pauses)),
             caches: Arc::clone(&self.caches),
             robots: robots_cache(settings, Arc::clone(&store), &self.caches).with_clock(clock),
             consent: consent_cache(settings, Arc::clone(&store), &self.caches),
-            revisiting: Revisiting::of(Arc::clone(&store), self.revisiting),
+            revisiting: Revisiting::of(Arc::clone(&store), self.revisiting || has_lost),
             pages: Arc::new(PageRules {
                 index: keeps_index,
                 ..page_rules(settings, self.selectors, self.key)

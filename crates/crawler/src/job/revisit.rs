@@ -53,7 +53,7 @@ struct Round {
 }
 
 /// True while a round is under way.
-pub(super) fn is_open<S: Store>(store: &S) -> Result<bool, JobError> {
+pub(crate) fn is_open<S: Store>(store: &S) -> Result<bool, JobError> {
     Ok(read(store)?.is_some_and(|round| round.open))
 }
 

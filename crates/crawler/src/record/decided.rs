@@ -90,6 +90,8 @@ words! {
         Forgotten = "forgotten",
         /// The body of a page was lost with the disk of a worker; the page waits to be fetched again.
         BodyLost = "body_lost",
+        /// The crawl was moved to another database.
+        Moved = "moved",
     }
 }
 

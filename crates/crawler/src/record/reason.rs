@@ -96,6 +96,8 @@ words! {
         Repair = "repair",
         /// The head of a URL was asked for before the URL.
         Head = "head",
+        /// A crawl became one on many machines, or the other way round.
+        Move = "move",
     }
 }
 

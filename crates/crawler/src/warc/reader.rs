@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// Opens a file at a place.
-    pub(super) fn open_at(path: &Path, offset: u64) -> Result<Self> {
+    pub(crate) fn open_at(path: &Path, offset: u64) -> Result<Self> {
         let mut file = File::open(path).map_err(Error::io("open", path))?;
         file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
         let source = Counted { inner: BufReader::new(file), offset };

@@ -10,6 +10,7 @@ mod limits;
 mod lost;
 mod member;
 mod metrics;
+mod moves;
 mod partitions;
 mod program;
 mod proxy;

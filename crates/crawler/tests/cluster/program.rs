@@ -170,6 +170,20 @@ pub(crate) fn expect_clean_audit(url: &str, dir: &Path, workers: &[&str]) {
     }
 }
 
+/// Expects an audit that this command makes to find nothing, of a crawl that has requests, pages and an archive.
+pub(crate) fn expect_clean_audit_of(args: &[&str]) {
+    let audit = run(args);
+    let report: serde_json::Value =
+        serde_json::from_slice(&audit.stdout).unwrap_or_else(|_| panic!("{}", text(&audit)));
+    let checks = report["checks"].as_array().unwrap();
+    let broken: Vec<_> =
+        checks.iter().filter(|check| check["violations"] != 0 || check["lost"].is_u64()).collect();
+    assert!(audit.status.code() == Some(0) && broken.is_empty(), "{:?}: {broken:#?}", audit.status.code());
+    for name in ["ledger", "gap", "overlap", "denied", "discovery", "archive", "seals", "accounts"] {
+        assert!(check(&report, name).0 > 0, "{name}: {report}");
+    }
+}
+
 /// `crawl show` reads all partitions as one crawl.
 fn expect_whole_in_show(url: &str) {
     let pages = Judge::truth();

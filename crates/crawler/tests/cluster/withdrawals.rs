@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crawler::clock::wall;
 use crawler::warc::Reader;
-use jiff::Timestamp;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ fn what_expires_in_the_archive_of_another_worker_is_removed_when_that_one_is_bac
     let Some(server) = Server::start(&[]) else { return };
     let dir = TempDir::new().unwrap();
     // Before the crawl can be over, and long after the first worker has ended.
-    let expires = Timestamp::now() + Duration::from_secs(15);
+    let expires = wall() + Duration::from_secs(15);
     let (url, judge) = (server.database(), Judge::expiring_at(&format!("{expires:.0}")));
     init_at(&url, &judge, DELAY, &["--single-server"]);
     let mut first = Worker::start(&url, dir.path(), "one");
@@ -40,7 +40,7 @@ fn what_expires_in_the_archive_of_another_worker_is_removed_when_that_one_is_bac
     first.signal(Signal::INT);
     assert_eq!(first.code(), Some(11));
     let had = captures(dir.path(), "one");
-    assert!(had > 0 && Timestamp::now() < expires, "{had} captures");
+    assert!(had > 0 && wall() < expires, "{had} captures");
 
     let mut second = Worker::start(&url, dir.path(), "two");
     assert_eq!(second.code(), Some(0), "what expires elsewhere doesn't end it");

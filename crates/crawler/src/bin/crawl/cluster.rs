@@ -1,14 +1,15 @@
-//! `crawl cluster init`, `status`, `stop`, `resume` and `lost`: a crawl on many machines, through its database.
+//! `crawl cluster`: a crawl on many machines, through its database.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
-    self, Address, ClusterError, InitError, LostError, NewCrawl, NewLimits, ReadError, ResumeError, State,
-    Status, Terms,
+    self, Address, ClusterError, ExportError, ImportError, InitError, LostError, NewCrawl, NewLimits,
+    ReadError, ResumeError, State, Status, Terms, TransferError, Transferred,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -35,6 +36,10 @@ pub(crate) enum ClusterCommand {
     Resume(ResumeArgs),
     /// Queue the pages again whose bodies were lost with the disk of a worker
     Lost(LostArgs),
+    /// Make a crawl for many machines of one on a single machine
+    Import(ImportArgs),
+    /// Make a crawl on a single machine of one on many machines
+    Export(ExportArgs),
 }
 
 /// The address of a cluster's database.
@@ -76,18 +81,9 @@ fn duration(text: &str) -> Result<Limit<Duration>, String> {
     limit(units::parse_duration_limit(text))
 }
 
-/// Options of `cluster init`.
+/// How a cluster's crawl is divided.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Then start workers, on any number of machines: crawl worker --cluster DATABASE --out DIR
-
-Examples:
-  crawl cluster init postgres://crawl@db.example.org/study --seed urls.txt --agent SuperRobot/1.0
-  crawl cluster init 'postgres:///study?host=/run/postgresql' --seed urls.txt --agent SuperRobot/1.0 --single-server")]
-pub(crate) struct InitArgs {
-    /// URL of an empty database; a password can be in the variable PGPASSWORD
-    #[arg(value_name = "DATABASE", value_parser = address)]
-    database: Address,
+pub(crate) struct TermsArgs {
     /// Number of parts that the hosts are divided into; a worker crawls whole parts [default: 256]
     #[arg(
         long,
@@ -103,6 +99,28 @@ pub(crate) struct InitArgs {
     /// Accept a database without a synchronous standby: what was stored last is lost with its disk
     #[arg(long, help_heading = "Cluster")]
     single_server: bool,
+}
+
+impl TermsArgs {
+    fn terms(&self) -> Terms {
+        Terms { lease: self.lease.unwrap_or(Duration::from_secs(10)), partitions: self.partitions }
+    }
+}
+
+/// Options of `cluster init`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Then start workers, on any number of machines: crawl worker --cluster DATABASE --out DIR
+
+Examples:
+  crawl cluster init postgres://crawl@db.example.org/study --seed urls.txt --agent SuperRobot/1.0
+  crawl cluster init 'postgres:///study?host=/run/postgresql' --seed urls.txt --agent SuperRobot/1.0 --single-server")]
+pub(crate) struct InitArgs {
+    /// URL of an empty database; a password can be in the variable PGPASSWORD
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+    #[command(flatten)]
+    terms: TermsArgs,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -177,6 +195,45 @@ pub(crate) struct LostArgs {
     workers: Vec<String>,
 }
 
+/// Options of `cluster import`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+The directory is only read; its archive stays there. The crawl must be at rest: stopped, or complete.
+
+Examples:
+  crawl cluster import crawl-data postgres://crawl@db.example.org/study
+  crawl audit --cluster postgres://crawl@db.example.org/study --warc crawl-data/warc --warc worker-1/warc")]
+pub(crate) struct ImportArgs {
+    /// Output directory of the crawl
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// URL of an empty database; a password can be in the variable PGPASSWORD
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+    #[command(flatten)]
+    terms: TermsArgs,
+}
+
+/// Options of `cluster export`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+The cluster is only read, and its archive copied. It must be at rest: stopped, or complete. The new
+directory is that of any crawl: `crawl resume` continues it, `crawl index` makes its full-text index.
+
+Examples:
+  crawl cluster export postgres://crawl@db.example.org/study --out crawl-data --warc worker-1/warc --warc worker-2/warc")]
+pub(crate) struct ExportArgs {
+    /// URL of the crawl's database
+    #[arg(value_name = "DATABASE", value_parser = address)]
+    database: Address,
+    /// Directory to make
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Directory `warc` of a worker, or of the crawl that was imported. Repeatable
+    #[arg(long = "warc", value_name = "DIR")]
+    archives: Vec<PathBuf>,
+}
+
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
     match command {
         ClusterCommand::Init(args) => init(args, console),
@@ -184,6 +241,8 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
         ClusterCommand::Lost(args) => lost(args, console),
+        ClusterCommand::Import(args) => import(args, console),
+        ClusterCommand::Export(args) => export(args, console),
     }
 }
 
@@ -233,26 +292,16 @@ fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let job = run::prepare(&args.run, console)?;
-    let terms = Terms { lease: args.lease.unwrap_or(Duration::from_secs(10)), partitions: args.partitions };
+    let terms = args.terms.terms();
     let new = NewCrawl {
         settings: job.settings,
         list: &job.seeds,
         program: PROGRAM,
         terms,
-        single_server: args.single_server,
+        single_server: args.terms.single_server,
     };
-    let queued = cluster::init(&args.database, new, wall()).map_err(|error| match &error {
-        InitError::Cluster(error) => database_error(error),
-        InitError::Unsupported(_) | InitError::Partitions | InitError::Lease => {
-            Stop::new(exit::USAGE, with_causes(&error)).into()
-        }
-        InitError::Settings(error) => crate::crawling::with_exit_code(error),
-        InitError::Config(_) | InitError::Toml(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
-        _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
-    })?;
-    if args.single_server && !console.json {
-        console.note("--single-server: what was stored last is lost if the disk of the database is");
-    }
+    let queued = cluster::init(&args.database, new, wall()).map_err(|error| init_error(&error))?;
+    warn_of_single_server(&args.terms, console);
     let text = if console.json {
         format!(
             "{}\n",
@@ -266,6 +315,83 @@ fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {
             "{} queued in {}; start workers with: crawl worker --cluster DATABASE --out DIR\n",
             count(queued.queued, "seed"),
             count(u64::from(terms.partitions), "partition"),
+        )
+    };
+    exit::print(text.as_bytes())
+}
+
+fn init_error(error: &InitError) -> anyhow::Error {
+    match error {
+        InitError::Cluster(error) => database_error(error),
+        InitError::Unsupported(_) | InitError::Partitions | InitError::Lease => {
+            Stop::new(exit::USAGE, with_causes(error)).into()
+        }
+        InitError::Settings(error) => crate::crawling::with_exit_code(error),
+        InitError::Config(_) | InitError::Toml(_) => Stop::new(exit::CONFIG, with_causes(error)).into(),
+        _ => Stop::new(exit::STORAGE, with_causes(error)).into(),
+    }
+}
+
+fn warn_of_single_server(terms: &TermsArgs, console: Console) {
+    if terms.single_server && !console.json {
+        console.note("--single-server: what was stored last is lost if the disk of the database is");
+    }
+}
+
+fn import(args: &ImportArgs, console: Console) -> anyhow::Result<i32> {
+    let terms = args.terms.terms();
+    let single_server = args.terms.single_server;
+    let moved = cluster::import(&args.dir, &args.database, PROGRAM, terms, single_server, wall());
+    let moved = moved.map_err(|error| match &error {
+        ImportError::Init(error) => init_error(error),
+        ImportError::Dir(error) => exit::dir_error(error),
+        ImportError::Old(_) | ImportError::NotAtRest(_) | ImportError::Unsupported(_) => {
+            Stop::new(exit::USAGE, with_causes(&error)).into()
+        }
+        ImportError::Settings { .. } | ImportError::Config(_) => {
+            Stop::new(exit::CONFIG, with_causes(&error)).into()
+        }
+        _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
+    })?;
+    warn_of_single_server(&args.terms, console);
+    let next = "start workers with: crawl worker --cluster DATABASE --out DIR";
+    print_moved("cluster_import", moved, next, console)
+}
+
+fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
+    let moved = cluster::export(&args.database, &args.out, &args.archives, wall());
+    let moved = moved.map_err(|error| match &error {
+        ExportError::Cluster(error) => database_error(error),
+        ExportError::Dir(error) => exit::dir_error(error),
+        ExportError::Making
+        | ExportError::Running
+        | ExportError::Changed
+        | ExportError::NoArchive { .. }
+        | ExportError::OtherCrawl(_)
+        | ExportError::Transfer(TransferError::Losing) => Stop::new(exit::USAGE, with_causes(&error)).into(),
+        ExportError::Settings(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
+        _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
+    })?;
+    let next = format!("continue it with: crawl resume {}", args.out.display());
+    print_moved("cluster_export", moved, &next, console)
+}
+
+fn print_moved(event: &str, moved: Transferred, next: &str, console: Console) -> anyhow::Result<i32> {
+    let Transferred { hosts, pages, queued, decisions } = moved;
+    let text = if console.json {
+        format!(
+            "{}\n",
+            json!({
+                "v": 1, "event": event, "hosts": hosts, "pages": pages, "queued": queued, "decisions": decisions,
+            })
+        )
+    } else {
+        format!(
+            "{}, {}, {} queued, {}; {next}\n",
+            count(hosts, "host"),
+            count(pages, "page record"),
+            count(queued, "URL"),
+            count(decisions, "decision"),
         )
     };
     exit::print(text.as_bytes())

@@ -66,6 +66,16 @@ pub(crate) fn print_argument_error(error: clap::Error) -> i32 {
     error.exit_code()
 }
 
+/// An error of a directory with its exit code.
+#[cfg(feature = "cluster")]
+pub(crate) fn dir_error(error: &DirError) -> anyhow::Error {
+    let code = match error {
+        DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_) => USAGE,
+        _ => STORAGE,
+    };
+    Stop::new(code, crawler::causes::with_causes(error)).into()
+}
+
 /// An error with its causes. A directory without a crawl is a usage error, everything else a storage error.
 pub(crate) fn view_error(error: &ViewError) -> anyhow::Error {
     let code = match error {

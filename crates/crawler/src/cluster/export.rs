@@ -1,0 +1,230 @@
+//! A crawl on many machines becomes one on a single machine: what its database has goes into a new directory, with its archive.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::init::beginning;
+use super::reading::stores;
+use super::state::{self, State};
+use super::transfer::{About, TransferError, Transferred, transfer};
+use super::worker::{CRAWL_FILE, crawl_name};
+use super::{Address, ClusterError};
+use crate::causes::Cause;
+use crate::commit::{CommitError, WARC_END, read_warc_end, warc_end_key};
+use crate::config;
+use crate::crawl_dir::{CrawlDir, DirError};
+use crate::format::{FormatError, read_key};
+use crate::ledger;
+use crate::page_store;
+use crate::post::Series;
+use crate::record::{EndRecord, RUN_END};
+use crate::store::{AnyStore, SledStore, Store as _, StoreError, Tree, Write};
+use crate::warc;
+
+/// Why a crawl can't be moved from a cluster. The cluster is as it was, and the directory is removed again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The cluster's database.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// Workers are at work, or may be.
+    #[error("the crawl is running: `crawl cluster stop DATABASE` first")]
+    Running,
+    /// The crawl isn't whole.
+    #[error("the crawl isn't made yet, or its making was interrupted")]
+    Making,
+    /// Workers crawled meanwhile.
+    #[error("workers crawled while it was read; stop the crawl, and try again")]
+    Changed,
+    /// Bodies are elsewhere.
+    #[error(
+        "pages have their bodies in archive files that none of the directories given has, such as {example}: give the `warc` directory of each worker with --warc ({workers})"
+    )]
+    NoArchive {
+        /// One of them.
+        example: String,
+        /// Workers that are missing, in words.
+        workers: String,
+    },
+    /// The directory is another crawl's.
+    #[error("{} has the archive of another crawl", .0.display())]
+    OtherCrawl(PathBuf),
+    /// The new directory.
+    #[error(transparent)]
+    Dir(#[from] DirError),
+    /// The new database, or that of the cluster.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The form of the partitions.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// The settings in the database.
+    #[error("the crawl's settings in the database can't be read")]
+    Settings(#[source] toml::de::Error),
+    /// The archive.
+    #[error("the archive can't be copied")]
+    Warc(#[from] warc::Error),
+    /// What is stored of the archive.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// A file of the archive.
+    #[error("{} can't be copied", .path.display())]
+    Copy {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Cause,
+    },
+    /// The move.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+}
+
+type Result<T> = std::result::Result<T, ExportError>;
+
+/// Moves a cluster's crawl, which is only read, into a new directory. `archives` are the `warc` directories of its workers: files are copied.
+pub fn export(address: &Address, out: &Path, archives: &[PathBuf], now: Timestamp) -> Result<Transferred> {
+    let status = state::status(address)?;
+    match status.state {
+        State::Making => return Err(ExportError::Making),
+        State::Running => return Err(ExportError::Running),
+        State::Stopped | State::Complete if status.free < u64::from(status.terms.partitions) => {
+            return Err(ExportError::Running);
+        }
+        State::Stopped | State::Complete => {}
+    }
+    let before = state::commits(address)?;
+    let parts = stores(address)?;
+    let files = Files::find(&parts, archives)?;
+    let dir = CrawlDir::create(out)?;
+    let moved = fill(&dir, &parts, &files, &status, now).and_then(|moved| {
+        if state::commits(address)? == before { Ok(moved) } else { Err(ExportError::Changed) }
+    });
+    match moved.and_then(|moved| Ok(dir.finish_db().map(|()| moved)?)) {
+        Ok(moved) => Ok(moved),
+        Err(error) => {
+            dir.undo();
+            Err(error)
+        }
+    }
+}
+
+fn fill(
+    dir: &CrawlDir,
+    parts: &[AnyStore],
+    files: &Files,
+    status: &state::Status,
+    now: Timestamp,
+) -> Result<Transferred> {
+    let [first, ..] = parts else { return Err(ExportError::Making) };
+    let (settings, _) = config::read_record_text(&status.settings).map_err(ExportError::Settings)?;
+    files.copy(parts, &dir.warc())?;
+    let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
+    let key = read_key(first)?;
+    let crawl_id = first.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
+    let crawl_id = String::from_utf8_lossy(&crawl_id);
+    let mut about = beginning(&crawl_id, key, status.started, status.settings.clone());
+    let end = match (&status.limit, status.state) {
+        (Some(_), _) => "limit",
+        (None, State::Complete) => "complete",
+        _ => "interrupted",
+    };
+    let end = EndRecord { end: end.to_owned(), limit: status.limit.clone(), at: now };
+    about.push(Write::put(Tree::Meta, RUN_END, serde_json::to_vec(&end).map_err(CommitError::from)?));
+    store.commit(about)?;
+    let from = format!("a cluster of {} partitions", parts.len());
+    let head = ledger::joint_head(parts)?.to_string();
+    let about = About { key, delay: settings.pace.delay, from: &from, head: &head, now };
+    let target: AnyStore = Arc::clone(&store) as AnyStore;
+    let (moved, _) = transfer(parts, vec![target], about)?;
+    if !files.has_old {
+        // Without those files their end would be looked for.
+        store.commit(vec![Write::remove(Tree::Meta, WARC_END)])?;
+    }
+    dir.write_settings(&status.settings)?;
+    Ok(moved)
+}
+
+/// The archive's files in the directories of workers.
+struct Files {
+    found: Vec<(String, PathBuf)>,
+    /// Some of them are of the time before the crawl was a cluster's.
+    has_old: bool,
+}
+
+impl Files {
+    /// Finds the files, all that pages refer to. Cost: one pass over the page records.
+    fn find(parts: &[AnyStore], archives: &[PathBuf]) -> Result<Self> {
+        let mut found: Vec<(String, PathBuf)> = Vec::new();
+        let name = parts.first().map(read_key).transpose()?.map(|key| crawl_name(&key.0));
+        for archive in archives {
+            let of = archive.parent().and_then(|dir| fs::read_to_string(dir.join(CRAWL_FILE)).ok());
+            if of.is_some_and(|of| Some(of.trim()) != name.as_deref()) {
+                return Err(ExportError::OtherCrawl(archive.clone()));
+            }
+            for (_, path) in warc::files(archive)? {
+                if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+                    found.push((name.to_owned(), path.clone()));
+                }
+            }
+        }
+        let names: BTreeSet<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let mut missing = BTreeSet::new();
+        for part in parts {
+            for page in page_store::scan(part) {
+                let record = page?.record()?;
+                missing.extend(
+                    record
+                        .captures()
+                        .filter(|of| !names.contains(of.file.as_str()))
+                        .map(|of| of.file.clone()),
+                );
+            }
+        }
+        if let Some(example) = missing.first() {
+            let workers: BTreeSet<String> = missing.iter().map(|file| worker_of(file)).collect();
+            let workers = workers.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(ExportError::NoArchive { example: example.clone(), workers });
+        }
+        let has_old = found.iter().any(|(name, _)| warc::series(name).is_none());
+        Ok(Self { found, has_old })
+    }
+
+    /// Copies them, each up to the end that was committed.
+    fn copy(&self, parts: &[AnyStore], to: &Path) -> Result<()> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source: std::io::Error| ExportError::Copy { path, source: source.into() }
+        };
+        if !self.found.is_empty() {
+            fs::create_dir_all(to).map_err(failed(to))?;
+        }
+        for (name, path) in &self.found {
+            let copy = to.join(name);
+            fs::copy(path, &copy).map_err(failed(path))?;
+            fs::File::open(&copy).and_then(|file| file.sync_all()).map_err(failed(&copy))?;
+        }
+        for series in warc::series_in(to).unwrap_or_default() {
+            let Some(part) = Series::read(&series).and_then(|series| parts.get(series.part as usize)) else {
+                continue;
+            };
+            let end = part.get(Tree::Meta, warc_end_key(&series).as_bytes())?;
+            let end = end.map(|end| read_warc_end(&end)).transpose()?;
+            warc::repair_series(to, Some(&series), end.as_ref())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whose file this is, in words.
+fn worker_of(file: &str) -> String {
+    match warc::series(file).and_then(Series::read) {
+        Some(series) => format!("worker {}", series.worker),
+        None => "the directory that the crawl was imported from".to_owned(),
+    }
+}

@@ -1,0 +1,611 @@
+//! Moves a whole crawl between stores: from one into the partitions of a cluster, or from these into one.
+//!
+//! What is stored of a host goes to the one store that has the host there. Hosts get new numbers, so what refers to them is
+//! written again; records, links, robots.txt files and decisions stay as they are. The ledger's chain starts again: it ends with an entry that
+//! names the head of the one before.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use robots::StatusClass;
+
+use crate::clock::{Clock, Now};
+use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
+use crate::engine::{LOST, scope_added, write_scope_added};
+use crate::frontier::{
+    Frontier, FrontierLimits, HostId, Opening, QueuedUrl, Via, stored_hosts, stored_queue,
+};
+use crate::ids::elsewhere_key;
+use crate::ledger;
+use crate::pace::{Delay, DelayReason};
+use crate::page_store;
+use crate::post::{self, Letter, MAIL, SentLink};
+use crate::record::{
+    Decided, Decision, Evidence, Layer, PageRecord, PlainReason, RepairRecord, RunSettings, SitemapRecord,
+    Withdrawal, link_key, read_due_key,
+};
+use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
+use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
+
+/// Bytes of what waits to be committed, over all stores; rough.
+const AT_ONCE: usize = 16 << 20;
+
+/// Hosts that are copied before those that can be read again leave memory.
+const HOSTS_AT_ONCE: usize = 256;
+
+/// URLs of pages that are remembered.
+const REMEMBERED: usize = 8192;
+
+/// Why a crawl can't be moved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransferError {
+    /// One of the stores.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The writing.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// What is stored can't be read.
+    #[error("what is stored of the crawl can't be read: {0}")]
+    Unreadable(String),
+    /// Pages are being looked for whose bodies are lost.
+    #[error(
+        "pages whose bodies were lost (`crawl cluster lost`) are still being queued again: continue the crawl until `crawl cluster status` shows no letters"
+    )]
+    Losing,
+}
+
+type Result<T> = std::result::Result<T, TransferError>;
+
+fn unreadable(error: impl std::fmt::Display) -> TransferError {
+    TransferError::Unreadable(error.to_string())
+}
+
+/// What was moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Transferred {
+    /// Hosts.
+    pub hosts: u64,
+    /// Page records.
+    pub pages: u64,
+    /// URLs that wait.
+    pub queued: u64,
+    /// Entries of the ledger.
+    pub decisions: u64,
+}
+
+/// What a move has to know of the crawl.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) key: FingerprintKey,
+    pub(super) delay: std::time::Duration,
+    /// Where it was, for the ledger.
+    pub(super) from: &'a str,
+    /// The ledger's head there, in hex.
+    pub(super) head: &'a str,
+    pub(super) now: Timestamp,
+}
+
+/// A store that is filled.
+struct Target {
+    store: Arc<AnyStore>,
+    committer: Committer<AnyStore>,
+    frontier: Frontier<AnyStore>,
+    writes: Vec<Write>,
+    settled: Vec<SettledPage>,
+    decisions: Vec<Decision>,
+    bytes: usize,
+    /// What could be counted of what it has.
+    counted: Totals,
+}
+
+impl Target {
+    fn open(store: AnyStore, about: About<'_>, now: Now, of: usize) -> Result<Self> {
+        let store = Arc::new(store);
+        let gap = Delay { length: about.delay, why: DelayReason::Configured };
+        let limits = FrontierLimits::default();
+        let hosts_in_memory = (limits.hosts_in_memory / of).max(64);
+        let limits = FrontierLimits { hosts_in_memory, seen_in_memory: limits.seen_in_memory / of, ..limits };
+        let frontier = Frontier::open_now(&store, limits, gap, about.key, now)?;
+        Ok(Self {
+            committer: Committer::open(Arc::clone(&store), None)?,
+            store,
+            frontier,
+            writes: Vec::new(),
+            settled: Vec::new(),
+            decisions: Vec::new(),
+            bytes: 0,
+            counted: Totals::default(),
+        })
+    }
+
+    fn put(&mut self, tree: Tree, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        let write = Write::put(tree, key, value);
+        self.bytes += write.key.len() + write.value.as_ref().map_or(0, Vec::len);
+        self.writes.push(write);
+    }
+
+    fn is_full(&self, of: usize) -> bool {
+        self.bytes + self.frontier.pending_bytes() > AT_ONCE / of
+    }
+
+    fn commit(&mut self, now: Now) -> Result<()> {
+        let (generation, mut writes) = self.frontier.cut(now)?;
+        writes.append(&mut self.writes);
+        self.bytes = 0;
+        let decisions = std::mem::take(&mut self.decisions);
+        let pages = std::mem::take(&mut self.settled);
+        let totals = self.counted;
+        self.committer.commit(Batch { generation, writes, pages, decisions, totals, ..Batch::default() })?;
+        self.frontier.committed(generation);
+        Ok(())
+    }
+
+    /// Counts a page that it has.
+    fn count(&mut self, record: &PageRecord) {
+        let counted = &mut self.counted;
+        match record.status.map(StatusClass::of) {
+            Some(StatusClass::Success) if record.resource => counted.resources += 1,
+            Some(StatusClass::Success) => counted.pages += 1,
+            Some(class) if class.leads_elsewhere() => counted.redirects += 1,
+            _ => counted.failed += 1,
+        }
+        counted.indexed += u64::from(record.indexed);
+        counted.archived += u64::from(record.archived);
+        counted.bytes += record.wire_bytes;
+    }
+}
+
+/// The store that is read, with what became of its hosts.
+struct Source<'a> {
+    store: &'a AnyStore,
+    hosts: HashMap<HostId, (usize, HostId)>,
+    urls: lru::LruCache<Via, Option<Box<str>>>,
+}
+
+impl<'a> Source<'a> {
+    fn new(store: &'a AnyStore) -> Self {
+        let most = std::num::NonZeroUsize::new(REMEMBERED).unwrap_or(std::num::NonZeroUsize::MIN);
+        Self { store, hosts: HashMap::new(), urls: lru::LruCache::new(most) }
+    }
+
+    /// The URL of the page or sitemap that a URL was found on.
+    fn url_of(&mut self, via: Via) -> Result<Option<Box<str>>> {
+        if let Some(url) = self.urls.get(&via) {
+            return Ok(url.clone());
+        }
+        let Via { host, page } = via;
+        let url = if host == HostId::ELSEWHERE {
+            let text = self.store.get(Tree::Meta, &elsewhere_key(page))?;
+            text.and_then(|text| String::from_utf8(text).ok())
+        } else if let Some((_, entry)) = page_store::find(self.store, host, page)? {
+            Some(entry.url()?)
+        } else if let Some(value) = self.store.get(Tree::Sitemaps, &link_key(host, page))? {
+            Some(SitemapRecord::read(&value).map_err(unreadable)?.url)
+        } else {
+            None
+        };
+        let url = url.map(Into::into);
+        self.urls.put(via, url.clone());
+        Ok(url)
+    }
+}
+
+/// A move under way.
+struct Transfer<'a> {
+    sources: Vec<Source<'a>>,
+    targets: Vec<Target>,
+    about: About<'a>,
+    now: Now,
+    moved: Transferred,
+    scope_added: BTreeSet<String>,
+}
+
+/// Moves what `sources` have into `targets`, which hold nothing but what says that they are of this crawl. Cost: one pass over the sources for each kind
+/// of record, two over the hosts. Memory: the hosts in use, and 32 bytes for each other one.
+///
+/// Returns what was moved, and the URLs that wait in each target.
+pub(super) fn transfer(
+    sources: &[AnyStore],
+    targets: Vec<AnyStore>,
+    about: About<'_>,
+) -> Result<(Transferred, Vec<u64>)> {
+    let now = Now { mono: std::time::Duration::ZERO, wall: about.now };
+    let of = targets.len().max(1);
+    let targets = targets.into_iter().map(|store| Target::open(store, about, now, of));
+    let mut transfer = Transfer {
+        sources: sources.iter().map(Source::new).collect(),
+        targets: targets.collect::<Result<_>>()?,
+        about,
+        now,
+        moved: Transferred::default(),
+        scope_added: BTreeSet::new(),
+    };
+    for index in 0..sources.len() {
+        transfer.settings_of(index)?;
+        transfer.ledger_of(index)?;
+        transfer.hosts_of(index)?;
+    }
+    // Pages and queues refer to hosts of other stores.
+    for index in 0..sources.len() {
+        transfer.pages_of(index)?;
+        transfer.queues_of(index)?;
+        transfer.files_of(index)?;
+        transfer.letters_of(index)?;
+    }
+    transfer.finish()
+}
+
+impl Transfer<'_> {
+    /// The place of a host's store among those that are filled.
+    fn place(&self, host: &str) -> usize {
+        let of = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+        post::partition(host, of) as usize
+    }
+
+    fn commit_in_time(&mut self, place: usize) -> Result<()> {
+        let of = self.targets.len();
+        let target = &mut self.targets[place];
+        if target.is_full(of) { target.commit(self.now) } else { Ok(()) }
+    }
+
+    fn put_everywhere(&mut self, tree: Tree, key: &[u8], value: &[u8]) {
+        for target in &mut self.targets {
+            target.put(tree, key, value);
+        }
+    }
+
+    /// What holds for every host: settings of runs, by which what was skipped was judged, what a redirect of a seed brought into the scope.
+    fn settings_of(&mut self, index: usize) -> Result<()> {
+        let store = self.sources[index].store;
+        for pair in store.scan(Tree::Meta, RunSettings::PREFIX.as_bytes()) {
+            let (key, value) = pair?;
+            self.put_everywhere(Tree::Meta, &key, &value);
+        }
+        for key in ["judged_by".as_bytes(), LOST] {
+            if let Some(value) = store.get(Tree::Meta, key)? {
+                self.put_everywhere(Tree::Meta, key, &value);
+            }
+        }
+        if let Some(value) = store.get(Tree::Meta, RepairRecord::KEY.as_bytes())? {
+            // What is lost was counted once.
+            self.targets[0].put(Tree::Meta, RepairRecord::KEY, value);
+        }
+        for pair in store.scan(Tree::Meta, WARC_END.as_bytes()) {
+            // The ends of the archive, and of each of its series.
+            let (key, value) = pair?;
+            self.targets[0].put(Tree::Meta, key, value);
+        }
+        if let Some(value) = store.get(Tree::Meta, b"scope_added")? {
+            self.scope_added.extend(scope_added(&value).iter().map(CrawlUrl::to_string));
+        }
+        Ok(())
+    }
+
+    /// The decisions in their order. What is about no host holds for all: the beginning of a run, which what follows refers to.
+    fn ledger_of(&mut self, index: usize) -> Result<()> {
+        let store = self.sources[index].store;
+        for pair in store.scan(Tree::Ledger, &[]) {
+            let block = ledger::read(&pair?.1).map_err(unreadable)?;
+            for entry in block.decisions {
+                self.moved.decisions += 1;
+                let url = CrawlUrl::parse(&entry.url).ok();
+                let host = url.as_ref().map_or(entry.host.as_str(), CrawlUrl::host);
+                let host = if entry.host.is_empty() { host } else { &entry.host };
+                let bytes = 256 + entry.url.len();
+                if host.is_empty() {
+                    for target in &mut self.targets {
+                        target.bytes += bytes;
+                        target.decisions.push(entry.clone());
+                    }
+                    continue;
+                }
+                let place = self.place(host);
+                let target = &mut self.targets[place];
+                target.counted.requests += u64::from(entry.evidence.request.is_some());
+                target.bytes += bytes;
+                target.decisions.push(entry);
+                self.commit_in_time(place)?;
+            }
+        }
+        for place in 0..self.targets.len() {
+            self.targets[place].commit(self.now)?;
+        }
+        Ok(())
+    }
+
+    fn hosts_of(&mut self, index: usize) -> Result<()> {
+        let store = Arc::new(Arc::clone(self.sources[index].store));
+        let gap = Delay { length: self.about.delay, why: DelayReason::Configured };
+        let opening = Opening { now: self.now, clock: Some(Clock::system()), rest: None, names: &mut |_| {} };
+        let mut frontier = Frontier::reopen(&store, FrontierLimits::default(), gap, self.about.key, opening)?;
+        let mut copied = HashSet::new();
+        for host in stored_hosts(&*store)? {
+            let (old, record) = host?;
+            let place = self.place(&record.host);
+            let moved = frontier.copy_host(old, self.now)?;
+            let target = &mut self.targets[place];
+            let new = target.frontier.host_id(&record.host)?;
+            target.frontier.take_in(new, moved, self.now)?;
+            self.sources[index].hosts.insert(old, (place, new));
+            self.moved.hosts += 1;
+            self.commit_in_time(place)?;
+            copied.insert(old);
+            if copied.len() >= HOSTS_AT_ONCE {
+                frontier.forget_copied(&copied);
+                copied.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// The page that something was found on, as its new store has it.
+    fn via(&mut self, index: usize, place: usize, via: Option<Via>) -> Result<Option<Via>> {
+        let Some(via) = via else { return Ok(None) };
+        if let Some((of, host)) = self.sources[index].hosts.get(&via.host)
+            && *of == place
+        {
+            return Ok(Some(Via { host: *host, page: via.page }));
+        }
+        let Some(url) = self.sources[index].url_of(via)? else { return Ok(None) };
+        Ok(Some(self.via_of_url(place, &url, via.page)))
+    }
+
+    fn via_of_url(&mut self, place: usize, url: &str, page: Fingerprint) -> Via {
+        let target = &mut self.targets[place];
+        let host = CrawlUrl::parse(url).ok().and_then(|url| target.frontier.find(url.host()));
+        if let Some(host) = host {
+            return Via { host, page };
+        }
+        target.put(Tree::Meta, elsewhere_key(page), url.as_bytes());
+        Via { host: HostId::ELSEWHERE, page }
+    }
+
+    fn host(&self, index: usize, old: HostId) -> Result<(usize, HostId)> {
+        let known = self.sources[index].hosts.get(&old).copied();
+        known.ok_or_else(|| unreadable(format!("host {} has no name", old.0)))
+    }
+
+    fn pages_of(&mut self, index: usize) -> Result<()> {
+        for page in page_store::scan_with_links(self.sources[index].store) {
+            let page = page?;
+            let (place, host) = self.host(index, page.host)?;
+            let mut record = page.record()?;
+            record.via = self.via(index, place, record.via)?;
+            let links = page.links()?;
+            let target = &mut self.targets[place];
+            target.count(&record);
+            target.bytes +=
+                1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
+            target.settled.push(SettledPage {
+                host,
+                page: page.page,
+                record,
+                links,
+                keeps_links: false,
+                blanks_links: false,
+                warc: None,
+                discovery: None,
+                text: None,
+            });
+            self.moved.pages += 1;
+            self.commit_in_time(place)?;
+        }
+        Ok(())
+    }
+
+    fn queues_of(&mut self, index: usize) -> Result<()> {
+        for queued in stored_queue(self.sources[index].store)? {
+            let queued = queued?;
+            let (place, host) = self.host(index, queued.id)?;
+            let via = self.via(index, place, queued.url.via)?;
+            let item = QueuedUrl { via, ..queued.url };
+            self.targets[place].frontier.take_queued(host, queued.priority, item)?;
+            self.moved.queued += 1;
+            self.commit_in_time(place)?;
+        }
+        Ok(())
+    }
+
+    /// robots.txt versions, files of sites, sitemaps, dates, withdrawals.
+    fn files_of(&mut self, index: usize) -> Result<()> {
+        let store = self.sources[index].store;
+        for tree in [Tree::Robots, Tree::SiteFiles] {
+            for pair in store.scan(tree, &[]) {
+                let (key, value) = pair?;
+                let origin = key.split(|byte| *byte == 0).next().unwrap_or_default();
+                let origin = String::from_utf8_lossy(origin);
+                let url = CrawlUrl::parse(&format!("{origin}/")).map_err(unreadable)?;
+                self.put_at(self.place(url.host()), tree, key, value)?;
+            }
+        }
+        for pair in store.scan(Tree::Withdrawn, &[]) {
+            let (key, value) = pair?;
+            let withdrawal: Withdrawal = serde_json::from_slice(&value).map_err(unreadable)?;
+            let url = CrawlUrl::parse(&withdrawal.url).map_err(unreadable)?;
+            self.put_at(self.place(url.host()), Tree::Withdrawn, key, value)?;
+        }
+        for pair in store.scan(Tree::Sitemaps, &[]) {
+            let (key, value) = pair?;
+            let Some((old, page)) = key.split_first_chunk::<4>() else { continue };
+            let (place, host) = self.host(index, HostId(u32::from_be_bytes(*old)))?;
+            self.put_at(place, Tree::Sitemaps, [&host.key(), page].concat(), value)?;
+        }
+        for pair in store.scan(Tree::Due, &[]) {
+            let (key, value) = pair?;
+            let Some((_, old, _)) = read_due_key(&key) else { continue };
+            let (place, host) = self.host(index, old)?;
+            let key = [&key[..8], &host.key(), &key[12..]].concat();
+            self.put_at(place, Tree::Due, key, value)?;
+        }
+        Ok(())
+    }
+
+    fn put_at(&mut self, place: usize, tree: Tree, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.targets[place].put(tree, key, value);
+        self.commit_in_time(place)
+    }
+
+    /// What partitions wrote to each other and hadn't dealt with.
+    fn letters_of(&mut self, index: usize) -> Result<()> {
+        for pair in self.sources[index].store.scan(Tree::Meta, MAIL) {
+            for letter in post::letters(&pair?.1) {
+                match letter.map_err(unreadable)? {
+                    Letter::Links { from, links } => self.links(&from, links)?,
+                    Letter::Scope(urls) => self.scope_added.extend(urls),
+                    Letter::Sitemap(value) => {
+                        let record = SitemapRecord::read(&value).map_err(unreadable)?;
+                        let url = CrawlUrl::parse(&record.url).map_err(unreadable)?;
+                        let place = self.place(url.host());
+                        let target = &mut self.targets[place];
+                        let host = target.frontier.host_id(url.host())?;
+                        let key = link_key(host, url.fingerprint(&self.about.key));
+                        // One that is there has been read, or waits.
+                        if target.store.get(Tree::Sitemaps, &key)?.is_none() {
+                            self.put_at(place, Tree::Sitemaps, key, value)?;
+                        }
+                    }
+                    Letter::Lost { .. } | Letter::Again(_) => return Err(TransferError::Losing),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn links(&mut self, from: &str, links: Vec<SentLink>) -> Result<()> {
+        let Ok(page) = CrawlUrl::parse(from) else { return Ok(()) };
+        let page = page.fingerprint(&self.about.key);
+        for SentLink { url, depth, redirects, marks } in links {
+            let Ok(url) = CrawlUrl::parse(&url) else { continue };
+            let place = self.place(url.host());
+            let via = Some(self.via_of_url(place, from, page));
+            let item = QueuedUrl { redirects, marks, ..QueuedUrl::link(&url, depth, via) };
+            if item.is_seed() {
+                self.scope_added.insert(url.to_string());
+            }
+            let (priority, fingerprint) = (item.priority(), url.fingerprint(&self.about.key));
+            let target = &mut self.targets[place];
+            let host = target.frontier.host_id(url.host())?;
+            if target.frontier.know(host, fingerprint)? {
+                target.frontier.take_queued(host, priority, item)?;
+                self.moved.queued += 1;
+            }
+            self.commit_in_time(place)?;
+        }
+        Ok(())
+    }
+
+    /// Counts, and closes the ledgers.
+    fn finish(mut self) -> Result<(Transferred, Vec<u64>)> {
+        let mut all = Totals::default();
+        for source in &self.sources {
+            let totals = source.store.get(Tree::Meta, b"totals")?.unwrap_or_default();
+            let totals: Totals = serde_json::from_slice(&totals).unwrap_or_default();
+            // Each partition counts the owners that it had.
+            all = Totals { runs: all.runs.max(totals.runs), ..sum(all, totals) };
+        }
+        let mut counted = Totals::default();
+        for target in &self.targets {
+            counted.add(&target.counted);
+        }
+        // What follows from no record, such as visits that later ones replaced.
+        let rest = Totals { runs: 0, ..all.since(&counted) };
+        self.targets[0].counted.add(&rest);
+        for target in &mut self.targets {
+            // Hosts rest before the first request of a crawl that has run.
+            target.counted.runs = all.runs;
+        }
+        if !self.scope_added.is_empty() {
+            let urls = std::mem::take(&mut self.scope_added).into_iter().collect();
+            let value = write_scope_added(urls).map_err(CommitError::from)?;
+            self.put_everywhere(Tree::Meta, b"scope_added", &value);
+        }
+        let About { from, head, now, .. } = self.about;
+        for target in &mut self.targets {
+            target.decisions.push(Decision {
+                at: now,
+                url: String::new(),
+                host: String::new(),
+                decision: Decided::Moved,
+                layer: Layer::Stop,
+                reason: PlainReason::Move.into(),
+                evidence: Evidence::from(format!("from {from}; the ledger's head was {head}")),
+                via: None,
+            });
+            target.commit(self.now)?;
+        }
+        let queued = self.targets.iter().map(|target| target.frontier.counts().queued).collect();
+        Ok((self.moved, queued))
+    }
+}
+
+fn sum(mut one: Totals, other: Totals) -> Totals {
+    one.add(&other);
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::init::beginning;
+    use crate::frontier::Marks;
+    use crate::post::Place;
+    use crate::store::MemoryStore;
+
+    const KEY: FingerprintKey = FingerprintKey([7; 32]);
+
+    fn store() -> AnyStore {
+        let store = MemoryStore::default();
+        store.commit(beginning("crawl", KEY, Timestamp::UNIX_EPOCH, String::new())).unwrap();
+        Arc::new(store)
+    }
+
+    fn about() -> About<'static> {
+        let delay = std::time::Duration::from_secs(1);
+        About { key: KEY, delay, from: "a test", head: "", now: Timestamp::UNIX_EPOCH }
+    }
+
+    fn send(store: &AnyStore, number: u64, letter: &Letter) {
+        let key = Place { part: 0, of: 2 }.letter_key(1, 1, number);
+        store.commit(vec![Write::put(Tree::Meta, key, postcard::to_allocvec(letter).unwrap())]).unwrap();
+    }
+
+    fn link(url: &str) -> SentLink {
+        SentLink { url: url.to_owned(), depth: 3, redirects: 1, marks: Marks::default() }
+    }
+
+    #[test]
+    fn what_partitions_wrote_to_each_other_is_queued_once() {
+        let (one, other) = (store(), store());
+        let links = vec![link("http://a.test/x"), link("http://b.test/y"), link("http://a.test/x")];
+        send(&one, 0, &Letter::Links { from: "http://c.test/".to_owned(), links });
+        let links = vec![link("http://a.test/x")];
+        send(&other, 1, &Letter::Links { from: "http://d.test/".to_owned(), links });
+        send(&other, 2, &Letter::Scope(vec!["http://a.test/".to_owned()]));
+        let target = store();
+        let (moved, queued) = transfer(&[one, other], vec![Arc::clone(&target)], about()).unwrap();
+        assert_eq!((moved.queued, queued), (2, vec![2]));
+        let waiting: Vec<_> = stored_queue(&target).unwrap().map(|url| url.unwrap()).collect();
+        let urls: Vec<_> =
+            waiting.iter().map(|item| item.url.url(&item.host.host).unwrap().to_string()).collect();
+        assert_eq!(urls, ["http://a.test/x", "http://b.test/y"]);
+        assert!(waiting.iter().all(|item| (item.url.depth, item.url.redirects) == (3, 1)));
+        let from = Source::new(&target).url_of(waiting[0].url.via.unwrap()).unwrap();
+        assert_eq!(from.as_deref(), Some("http://c.test/"));
+        let scope = target.get(Tree::Meta, b"scope_added").unwrap().unwrap();
+        assert_eq!(
+            scope_added(&scope).iter().map(CrawlUrl::to_string).collect::<Vec<_>>(),
+            ["http://a.test/"]
+        );
+    }
+
+    #[test]
+    fn a_crawl_whose_lost_pages_are_being_queued_is_not_moved() {
+        let source = store();
+        send(&source, 0, &Letter::Lost { workers: vec![1], next: 0 });
+        let refused = transfer(&[source], vec![store()], about());
+        assert!(matches!(refused, Err(TransferError::Losing)));
+    }
+}

@@ -1,0 +1,195 @@
+//! A crawl on one machine becomes one on many, and that becomes one on a single machine again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::judge::{GAP, Judge, SEED};
+use crate::program::{Worker, expect_clean_audit_of, expect_polite_and_whole, run, status, text};
+use crate::server::{Server, until, wait};
+
+/// A crawl on one machine, as a process.
+fn start(args: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
+    command.args(args).env_remove("CRAWL_CONFIG").stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Stops a crawl in order once the sites were asked for so many pages.
+fn stop_at(mut crawl: Child, judge: &Judge, count: u32) {
+    until(|| judge.count() >= count);
+    kill_process(Pid::from_child(&crawl), Signal::INT).unwrap();
+    let mut code = None;
+    for _ in 0..120 {
+        code = crawl.try_wait().unwrap();
+        if code.is_some() {
+            break;
+        }
+        wait(Duration::from_millis(250));
+    }
+    assert_eq!(code.expect("it stops within 30 s").code(), Some(11));
+}
+
+fn begin(judge: &Judge, dir: &Path) -> Child {
+    let seeds = dir.with_extension("txt");
+    std::fs::write(&seeds, SEED).unwrap();
+    let gap = format!("{}ms", GAP.as_millis());
+    let (seeds, out, resolve) = (seeds.display().to_string(), dir.display().to_string(), judge.resolve());
+    start(&[
+        "--seed",
+        &seeds,
+        "--agent",
+        "SuperRobot/1.0",
+        "--delay",
+        &gap,
+        "--scope",
+        "any",
+        "--resolve",
+        &resolve,
+        "--out",
+        &out,
+    ])
+}
+
+/// Rows of a table as text, each once: what doesn't depend on the database that they are in.
+fn rows(of: &[&str], table: &str, columns: &[&str]) -> Vec<String> {
+    let columns = columns.join(",");
+    let columns = if columns.is_empty() { Vec::new() } else { vec!["--columns", &columns] };
+    let args = [&["export"], of, &["--table", table, "--format", "jsonl"], &columns].concat();
+    let rows = run(&args);
+    assert!(rows.status.success(), "{table}: {}", text(&rows));
+    let mut rows: Vec<String> = String::from_utf8_lossy(&rows.stdout)
+        .lines()
+        .map(|row| {
+            let row: BTreeMap<String, serde_json::Value> = serde_json::from_str(row).unwrap();
+            let row = row.into_iter().filter(|(name, _)| name != "crawl");
+            serde_json::to_string(&row.collect::<BTreeMap<_, _>>()).unwrap()
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+/// Tables with the columns that a move leaves as they are.
+const TABLES: [(&str, &[&str]); 8] = [
+    ("pages", &[]),
+    ("links", &[]),
+    ("robots", &[]),
+    ("errors", &[]),
+    ("changes", &[]),
+    ("skipped", &[]),
+    (
+        "hosts",
+        &[
+            "host",
+            "requests",
+            "pages",
+            "bytes",
+            "delay",
+            "delay_reason",
+            "robots_status",
+            "errors",
+            "skipped",
+        ],
+    ),
+    ("queue", &["url", "depth", "via", "priority", "tries", "host"]),
+];
+
+fn tables(of: &[&str]) -> Vec<Vec<String>> {
+    TABLES.iter().map(|(table, columns)| rows(of, table, columns)).collect()
+}
+
+/// What `letters` say is in no table before the move, and queued after it.
+fn expect_equal(before: &[Vec<String>], after: &[Vec<String>], letters: u64) {
+    for ((before, after), (table, _)) in before.iter().zip(after).zip(TABLES) {
+        assert!(!before.is_empty() || ["errors", "changes", "skipped"].contains(&table), "{table} has rows");
+        let (gone, new): (Vec<_>, Vec<_>) = (
+            before.iter().filter(|row| !after.contains(row)).collect(),
+            after.iter().filter(|row| !before.contains(row)).collect(),
+        );
+        let may_have_new = table == "queue" && letters > 0;
+        let is_whole = gone.is_empty() && (may_have_new || new.is_empty() && before.len() == after.len());
+        assert!(is_whole, "{table}: {gone:#?} {new:#?}");
+    }
+}
+
+#[test]
+fn a_crawl_moves_to_a_cluster_and_back_with_all_that_it_knows() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (first, back) = (path("first"), path("back"));
+    stop_at(begin(&judge, &dir.path().join("first")), &judge, 30);
+    expect_clean_audit_of(&["audit", &first, "--json"]);
+    let before = tables(&[&first]);
+
+    let imported =
+        run(&["cluster", "import", &first, &url, "--single-server", "--partitions", "16", "--lease", "3s"]);
+    assert!(imported.status.success(), "{}", text(&imported));
+    expect_equal(&before, &tables(&["--cluster", &url]), 0);
+    let shown = status(&url);
+    assert_eq!(shown["totals"]["pages"].as_u64(), Some(before[0].len() as u64), "{shown}");
+    assert_eq!(shown["queued"].as_u64(), Some(before[7].len() as u64), "{shown}");
+    let archive = format!("{first}/warc");
+    expect_clean_audit_of(&["audit", "--cluster", &url, "--json", "--warc", &archive]);
+
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    until(|| judge.count() > 70);
+    let refused = run(&["cluster", "export", &url, "--out", &back]);
+    assert!(
+        refused.status.code() == Some(2) && text(&refused).contains("cluster stop"),
+        "{}",
+        text(&refused)
+    );
+    assert!(run(&["cluster", "stop", &url]).status.success());
+    assert_eq!(worker.code(), Some(11));
+    let (before, letters) = (tables(&["--cluster", &url]), status(&url)["letters"].as_u64().unwrap());
+
+    let refused = run(&["cluster", "export", &url, "--out", &back, "--warc", &archive]);
+    assert!(refused.status.code() == Some(2) && text(&refused).contains("(worker 1)"), "{}", text(&refused));
+    assert!(!dir.path().join("back").exists(), "it is removed again");
+    let archives = ["--warc", &archive, "--warc", &format!("{}/warc", path("one"))];
+    let exported = run(&[&["cluster", "export", &url, "--out", &back][..], &archives].concat());
+    assert!(exported.status.success(), "{}", text(&exported));
+    expect_equal(&before, &tables(&[&back]), letters);
+    expect_clean_audit_of(&["audit", &back, "--json"]);
+
+    let mut resumed = start(&["resume", &back]);
+    until(|| resumed.try_wait().unwrap().is_some());
+    assert_eq!(resumed.wait().unwrap().code(), Some(0));
+    expect_polite_and_whole(&judge, 0);
+    expect_clean_audit_of(&["audit", &back, "--json"]);
+    let pages = rows(&[&back], "pages", &["url"]);
+    assert_eq!(pages.len(), Judge::truth().len());
+    let found = run(&["search", &back, "s3.test"]);
+    assert_ne!(found.status.code(), Some(101), "{}", text(&found));
+}
+
+#[test]
+fn what_is_under_way_or_not_kept_by_a_cluster_is_not_moved_and_nothing_is_made() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    let (root, out) = (dir.path().join("first"), dir.path().join("first").display().to_string());
+    let refused = |words: &str| {
+        let refused = run(&["cluster", "import", &out, &url, "--single-server"]);
+        assert!(refused.status.code() == Some(2) && text(&refused).contains(words), "{}", text(&refused));
+        let none = run(&["cluster", "status", &url]);
+        assert!(text(&none).contains("there is no crawl in the database"), "{}", text(&none));
+    };
+    refused("no crawl");
+    let mut killed = begin(&judge, &root);
+    until(|| judge.count() > 5);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    refused("was killed");
+    stop_at(start(&["resume", &out]), &judge, 10);
+    assert!(run(&["set", &out, "delay", "2s"]).status.code().is_some());
+    let page = format!("{SEED}p1");
+    let forgotten = run(&["forget", &out, &page, "--reason", "asked for by its author"]);
+    assert!(forgotten.status.success(), "{}", text(&forgotten));
+    refused("crawl forget");
+}
