@@ -601,6 +601,83 @@ mod tests {
         );
     }
 
+    /// Hosts, each with a URL that was visited and some that wait.
+    const HOSTS: u32 = 700;
+
+    fn url(host: u32, path: &str) -> CrawlUrl {
+        CrawlUrl::parse(&format!("http://host{host}.test/{path}")).unwrap()
+    }
+
+    /// A crawl with more hosts than are in memory at a time, so that some are in blocks, some in records, and some in the journal.
+    fn many_hosts() -> AnyStore {
+        let store = Arc::new(store());
+        let limits = FrontierLimits { hosts_in_memory: 64, ..FrontierLimits::default() };
+        let now = Now { mono: std::time::Duration::ZERO, wall: Timestamp::UNIX_EPOCH };
+        let gap = Delay { length: std::time::Duration::from_secs(1), why: DelayReason::Configured };
+        let mut frontier = Frontier::open(&store, limits, gap, KEY, now).unwrap();
+        for host in 0..HOSTS {
+            let id = frontier.host_id(&format!("host{host}.test")).unwrap();
+            let visited = url(host, "visited").fingerprint(&KEY);
+            assert!(frontier.know(id, visited).unwrap());
+            let via = Some(Via { host: id, page: visited });
+            for path in 0..70 {
+                let waits = url(host, &path.to_string());
+                let item = QueuedUrl::link(&waits, path, via);
+                let priority = item.priority();
+                frontier.admit(id, waits.fingerprint(&KEY), item, priority, true).unwrap();
+            }
+            if host.is_multiple_of(50) {
+                let (generation, writes) = frontier.cut(now).unwrap();
+                store.commit(writes).unwrap();
+                frontier.committed(generation);
+            }
+        }
+        let (_, writes) = frontier.cut(now).unwrap();
+        store.commit(writes).unwrap();
+        Arc::clone(&*store)
+    }
+
+    /// URLs that wait, with their depths and the hosts of the pages that they were found on.
+    fn waiting(store: &AnyStore) -> Vec<(String, u32, Option<String>)> {
+        let names: HashMap<_, _> = stored_hosts(store)
+            .unwrap()
+            .map(|host| host.map(|(id, record)| (id, record.host)).unwrap())
+            .collect();
+        let read = stored_queue(store).unwrap().map(|item| {
+            let item = item.unwrap();
+            let via = item.url.via.and_then(|via| names.get(&via.host).cloned());
+            (item.url.url(&item.host.host).unwrap().to_string(), item.url.depth, via)
+        });
+        let mut all: Vec<_> = read.collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn hosts_that_are_not_in_memory_are_moved_with_queues_and_what_was_seen() {
+        let source = many_hosts();
+        let before = waiting(&source);
+        assert_eq!(before.len(), HOSTS as usize * 70);
+        let parts: Vec<AnyStore> = (0..4).map(|_| store()).collect();
+        let (moved, queued) = transfer(&[source], parts.clone(), about()).unwrap();
+        assert_eq!((moved.hosts, moved.queued), (u64::from(HOSTS), before.len() as u64));
+        assert!(queued.iter().sum::<u64>() == moved.queued && queued.iter().all(|part| *part > 0));
+        let back = store();
+        let (moved, _) = transfer(&parts, vec![Arc::clone(&back)], about()).unwrap();
+        assert_eq!((moved.hosts, moved.queued), (u64::from(HOSTS), before.len() as u64));
+        assert_eq!(before, waiting(&back));
+        let now = Now { mono: std::time::Duration::ZERO, wall: Timestamp::UNIX_EPOCH };
+        let gap = Delay { length: std::time::Duration::from_secs(1), why: DelayReason::Configured };
+        let back = Arc::new(back);
+        let mut frontier = Frontier::open(&back, FrontierLimits::default(), gap, KEY, now).unwrap();
+        for host in 0..HOSTS {
+            let id = frontier.find(&format!("host{host}.test")).unwrap();
+            for path in ["visited", "0", "69"] {
+                assert!(frontier.is_seen(id, url(host, path).fingerprint(&KEY)).unwrap(), "{host} {path}");
+            }
+        }
+    }
+
     #[test]
     fn a_crawl_whose_lost_pages_are_being_queued_is_not_moved() {
         let source = store();

@@ -13,7 +13,7 @@ use crate::program::{Worker, expect_clean_audit, init_at, run, status, text};
 use crate::server::{Server, until};
 
 /// The gap of the crawl: each site takes at least twelve of them.
-const DELAY: Duration = Duration::from_millis(1_500);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// Captures of pages that expire, in the archive of a worker.
 fn captures(dir: &Path, name: &str) -> usize {
@@ -32,7 +32,7 @@ fn what_expires_in_the_archive_of_another_worker_is_removed_when_that_one_is_bac
     let Some(server) = Server::start(&[]) else { return };
     let dir = TempDir::new().unwrap();
     // Before the crawl can be over, and long after the first worker has ended.
-    let expires = wall() + Duration::from_secs(15);
+    let expires = wall() + Duration::from_secs(11);
     let (url, judge) = (server.database(), Judge::expiring_at(&format!("{expires:.0}")));
     init_at(&url, &judge, DELAY, &["--single-server"]);
     let mut first = Worker::start(&url, dir.path(), "one");
