@@ -51,6 +51,9 @@ pub enum ExportError {
         /// Workers that are missing, in words.
         workers: String,
     },
+    /// There is no such directory.
+    #[error("{} isn't a directory: --warc names the `warc` directory of a worker", .0.display())]
+    NoDir(PathBuf),
     /// The directory is another crawl's.
     #[error("{} has the archive of another crawl", .0.display())]
     OtherCrawl(PathBuf),
@@ -163,6 +166,9 @@ impl Files {
         let mut found: Vec<(String, PathBuf)> = Vec::new();
         let name = parts.first().map(read_key).transpose()?.map(|key| crawl_name(&key.0));
         for archive in archives {
+            if !archive.is_dir() {
+                return Err(ExportError::NoDir(archive.clone()));
+            }
             let of = archive.parent().and_then(|dir| fs::read_to_string(dir.join(CRAWL_FILE)).ok());
             if of.is_some_and(|of| Some(of.trim()) != name.as_deref()) {
                 return Err(ExportError::OtherCrawl(archive.clone()));

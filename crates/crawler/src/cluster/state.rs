@@ -90,8 +90,8 @@ pub struct Standby {
 /// A worker from whose archive captures are still to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithdrawalsDue {
-    /// Its number.
-    pub id: i64,
+    /// Its number; none for the archive that the crawl was imported with.
+    pub id: Option<i64>,
     /// Its name; none where the database doesn't know it.
     pub name: Option<String>,
     /// Captures.

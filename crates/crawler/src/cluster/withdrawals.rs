@@ -23,10 +23,11 @@ pub(super) const LOOK: Duration = Duration::from_secs(30);
 /// How long the database may be out of reach: what isn't found now is found at the next look.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What isn't done yet. By partition, which the primary key begins with.
+/// What isn't done yet. Partition by partition, since the primary key begins with it: the tree has few rows among those of all records.
 const OPEN: &str = "
-select kv.part, kv.key, kv.value from part join kv on kv.part = part.id and kv.tree = $1
-where position('\"done\":false'::bytea in kv.value) > 0";
+select part.id, of_part.key, of_part.value
+from part cross join lateral (select key, value from kv where kv.part = part.id and kv.tree = $1 offset 0) as of_part
+where position('\"done\":false'::bytea in of_part.value) > 0";
 
 /// The row changes where it is as it was read. Its partition may be anybody's: nobody else changes it but to the same.
 const DONE: &str = "update kv set value = $5 where part = $1 and tree = $2 and key = $3 and value = $4";
@@ -66,10 +67,11 @@ async fn open(connection: &mut Connection) -> Result<Vec<Open>, Error> {
     Ok(read.collect())
 }
 
-/// The numbers of workers from whose archives captures are still to be removed, with how many.
-pub(super) async fn due(connection: &mut Connection) -> Result<Vec<(i64, u64)>, Error> {
-    let mut counts = std::collections::BTreeMap::<i64, u64>::new();
-    for worker in open(connection).await?.iter().filter_map(Open::worker) {
+/// The numbers of workers from whose archives captures are still to be removed, with how many; none for files of the time before the crawl was
+/// a cluster's.
+pub(super) async fn due(connection: &mut Connection) -> Result<Vec<(Option<i64>, u64)>, Error> {
+    let mut counts = std::collections::BTreeMap::<Option<i64>, u64>::new();
+    for worker in open(connection).await?.iter().map(Open::worker) {
         *counts.entry(worker).or_default() += 1;
     }
     Ok(counts.into_iter().collect())

@@ -367,6 +367,7 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         | ExportError::Running
         | ExportError::Changed
         | ExportError::NoArchive { .. }
+        | ExportError::NoDir(_)
         | ExportError::OtherCrawl(_)
         | ExportError::Transfer(TransferError::Losing) => Stop::new(exit::USAGE, with_causes(&error)).into(),
         ExportError::Settings(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
@@ -493,13 +494,19 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         writeln!(text, "standby {}: {}{behind}", crawler::clean::clean(&standby.name), words.join(", "))?;
     }
     for due in &status.withdrawals {
-        let name = due.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
-        writeln!(
-            text,
-            "{} to be removed from the archive of worker {} ({name}), when it is running",
-            count(due.captures, "capture"),
-            due.id
-        )?;
+        let captures = count(due.captures, "capture");
+        if let Some(id) = due.id {
+            let name = due.name.as_deref().map(crawler::clean::clean).unwrap_or_default();
+            writeln!(
+                text,
+                "{captures} to be removed from the archive of worker {id} ({name}), when it is running"
+            )?;
+        } else {
+            writeln!(
+                text,
+                "{captures} to be removed from the archive that was imported: link its files into `warc` of a worker"
+            )?;
+        }
     }
     for part in &status.longest {
         let owner = part.owner.map_or_else(|| "no worker".to_owned(), |owner| format!("worker {owner}"));
