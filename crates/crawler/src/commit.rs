@@ -11,6 +11,7 @@ mod seals;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use robots::StatusClass;
 use serde::{Deserialize, Serialize};
 
 use self::bodies::Bodies;
@@ -87,6 +88,19 @@ impl Totals {
         self.indexed += indexed;
         self.archived += archived;
         self.runs += runs;
+    }
+
+    /// Counts a page that is stored.
+    pub(crate) fn add_page(&mut self, record: &PageRecord) {
+        match record.status.map(StatusClass::of) {
+            Some(StatusClass::Success) if record.resource => self.resources += 1,
+            Some(StatusClass::Success) => self.pages += 1,
+            Some(class) if class.leads_elsewhere() => self.redirects += 1,
+            _ => self.failed += 1,
+        }
+        self.indexed += u64::from(record.indexed);
+        self.archived += u64::from(record.archived);
+        self.bytes += record.wire_bytes;
     }
 
     /// What was counted since these.

@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use robots::StatusClass;
 
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
@@ -22,8 +21,8 @@ use crate::pace::{Delay, DelayReason};
 use crate::page_store;
 use crate::post::{self, Letter, MAIL, SentLink};
 use crate::record::{
-    Decided, Decision, Evidence, Layer, PageRecord, PlainReason, RepairRecord, RunSettings, SitemapRecord,
-    Withdrawal, link_key, read_due_key,
+    Decided, Decision, Evidence, Layer, PlainReason, RepairRecord, RunSettings, SitemapRecord, Withdrawal,
+    link_key, read_due_key,
 };
 use crate::store::{AnyStore, Store as _, StoreError, Tree, Write};
 use crate::url::{CrawlUrl, Fingerprint, FingerprintKey};
@@ -141,20 +140,6 @@ impl Target {
         self.committer.commit(Batch { generation, writes, pages, decisions, totals, ..Batch::default() })?;
         self.frontier.committed(generation);
         Ok(())
-    }
-
-    /// Counts a page that it has.
-    fn count(&mut self, record: &PageRecord) {
-        let counted = &mut self.counted;
-        match record.status.map(StatusClass::of) {
-            Some(StatusClass::Success) if record.resource => counted.resources += 1,
-            Some(StatusClass::Success) => counted.pages += 1,
-            Some(class) if class.leads_elsewhere() => counted.redirects += 1,
-            _ => counted.failed += 1,
-        }
-        counted.indexed += u64::from(record.indexed);
-        counted.archived += u64::from(record.archived);
-        counted.bytes += record.wire_bytes;
     }
 }
 
@@ -376,7 +361,7 @@ impl Transfer<'_> {
             record.via = self.via(index, place, record.via)?;
             let links = page.links()?;
             let target = &mut self.targets[place];
-            target.count(&record);
+            target.counted.add_page(&record);
             target.bytes +=
                 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
             target.settled.push(SettledPage {

@@ -1,7 +1,5 @@
 //! Pages with their links: from their records, or read again from the archive.
 
-use robots::StatusClass;
-
 use super::{Rebuild, Result};
 use crate::commit::SettledPage;
 use crate::frontier::{Marks, QueuedUrl, Via};
@@ -81,16 +79,8 @@ impl Rebuild<'_> {
         if !self.frontier.know(host, page)? {
             return Ok(());
         }
-        match record.status.map(StatusClass::of) {
-            Some(StatusClass::Success) if record.resource => self.totals.resources += 1,
-            Some(StatusClass::Success) => self.totals.pages += 1,
-            Some(class) if class.leads_elsewhere() => self.totals.redirects += 1,
-            _ => self.totals.failed += 1,
-        }
-        self.totals.indexed += u64::from(record.indexed);
-        self.totals.archived += u64::from(record.archived);
+        self.totals.add_page(&record);
         self.totals.requests += 1;
-        self.totals.bytes += record.wire_bytes;
         if let Some(date) = record.unavailable_after.filter(|_| record.holds_content()) {
             self.put(Write::put(Tree::Due, crate::record::due_key(date, host, page), Vec::new()))?;
         }
