@@ -145,6 +145,28 @@ pub struct SettledPage {
     pub text: Option<Box<MainText>>,
 }
 
+impl SettledPage {
+    /// A page of another database, with its links as they are there: nothing of it goes to the archive or the index.
+    pub(crate) fn taken_over(
+        host: HostId,
+        page: Fingerprint,
+        record: PageRecord,
+        links: Vec<LinkRecord>,
+    ) -> Self {
+        Self {
+            host,
+            page,
+            record,
+            links,
+            keeps_links: false,
+            blanks_links: false,
+            warc: None,
+            discovery: None,
+            text: None,
+        }
+    }
+}
+
 /// How a URL was found, for the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {

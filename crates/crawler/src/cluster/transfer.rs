@@ -364,17 +364,7 @@ impl Transfer<'_> {
             target.counted.add_page(&record);
             target.bytes +=
                 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
-            target.settled.push(SettledPage {
-                host,
-                page: page.page,
-                record,
-                links,
-                keeps_links: false,
-                blanks_links: false,
-                warc: None,
-                discovery: None,
-                text: None,
-            });
+            target.settled.push(SettledPage::taken_over(host, page.page, record, links));
             self.moved.pages += 1;
             self.commit_in_time(place)?;
         }

@@ -85,17 +85,7 @@ impl Rebuild<'_> {
             self.put(Write::put(Tree::Due, crate::record::due_key(date, host, page), Vec::new()))?;
         }
         self.bytes += 1024 + links.iter().map(|link| 64 + link.to.len() + link.text.len()).sum::<usize>();
-        self.settled.push(SettledPage {
-            host,
-            page,
-            record,
-            links,
-            keeps_links: false,
-            blanks_links: false,
-            warc: None,
-            discovery: None,
-            text: None,
-        });
+        self.settled.push(SettledPage::taken_over(host, page, record, links));
         self.commit_in_time()
     }
 
