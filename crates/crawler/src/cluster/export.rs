@@ -12,11 +12,11 @@ use super::reading::stores;
 use super::state::{self, State};
 use super::transfer::{About, TransferError, Transferred, transfer};
 use super::worker::{CRAWL_FILE, crawl_name};
-use super::{Address, ClusterError};
+use super::{Address, ClusterError, machine, moved};
 use crate::causes::Cause;
 use crate::commit::{CommitError, WARC_END, read_warc_end, warc_end_key};
 use crate::config;
-use crate::crawl_dir::{CrawlDir, DirError};
+use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::format::{FormatError, read_key};
 use crate::ledger;
 use crate::page_store;
@@ -38,6 +38,11 @@ pub enum ExportError {
     /// The crawl isn't whole.
     #[error("the crawl isn't made yet, or its making was interrupted")]
     Making,
+    /// A copy of what is continued in a directory.
+    #[error(
+        "the crawl was moved to a directory before: export it without --copy, where that directory is deleted"
+    )]
+    Moved,
     /// Workers crawled meanwhile.
     #[error("workers crawled while it was read; stop the crawl, and try again")]
     Changed,
@@ -90,25 +95,66 @@ pub enum ExportError {
 
 type Result<T> = std::result::Result<T, ExportError>;
 
-/// Moves a cluster's crawl, which is only read, into a new directory. `archives` are the `warc` directories of its workers: files are copied.
-pub fn export(address: &Address, out: &Path, archives: &[PathBuf], now: Timestamp) -> Result<Transferred> {
+/// Which of the two is continued after an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continued {
+    /// The new directory. The cluster is marked, and refuses to go on.
+    Directory,
+    /// The cluster. The new directory is marked: it can be read, not continued.
+    Cluster,
+}
+
+/// Moves a cluster's crawl into a new directory, or copies it. `archives` are the `warc` directories of its workers: files are copied.
+pub fn export(
+    address: &Address,
+    out: &Path,
+    archives: &[PathBuf],
+    continued: Continued,
+    now: Timestamp,
+) -> Result<Transferred> {
     let status = state::status(address)?;
     match status.state {
         State::Making => return Err(ExportError::Making),
         State::Running => return Err(ExportError::Running),
-        State::Stopped | State::Complete if status.free < u64::from(status.terms.partitions) => {
+        State::Moved if continued == Continued::Cluster => return Err(ExportError::Moved),
+        State::Stopped | State::Complete | State::Moved
+            if status.free < u64::from(status.terms.partitions) =>
+        {
             return Err(ExportError::Running);
         }
-        State::Stopped | State::Complete => {}
+        State::Stopped | State::Complete | State::Moved => {}
     }
     let before = state::commits(address)?;
     let parts = stores(address)?;
     let files = Files::find(&parts, archives)?;
     let dir = CrawlDir::create(out)?;
-    let moved = fill(&dir, &parts, &files, &status, now).and_then(|moved| {
+    let filled = fill(&dir, &parts, &files, &status, now).and_then(|moved| {
         if state::commits(address)? == before { Ok(moved) } else { Err(ExportError::Changed) }
     });
-    match moved.and_then(|moved| Ok(dir.finish_db().map(|()| moved)?)) {
+    // The mark comes first: an end between leaves one crawl too few that goes on, and not two.
+    let finished = filled.and_then(|moved| {
+        match continued {
+            Continued::Directory => {
+                let path = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
+                let to = format!("the directory {} on {}", path.display(), machine());
+                if !moved::set(address, (to, status.at_rest.as_str()), before, now)? {
+                    return Err(ExportError::Changed);
+                }
+                if let Err(error) = dir.finish_db() {
+                    if status.state != State::Moved {
+                        moved::unset(address, status.at_rest.as_str())?;
+                    }
+                    return Err(error.into());
+                }
+            }
+            Continued::Cluster => {
+                dir.mark_moved(&Moved::new(format!("the cluster {address}"), now))?;
+                dir.finish_db()?;
+            }
+        }
+        Ok(moved)
+    });
+    match finished {
         Ok(moved) => Ok(moved),
         Err(error) => {
             dir.undo();
@@ -132,7 +178,7 @@ fn fill(
     let crawl_id = first.get(Tree::Meta, b"crawl_id")?.unwrap_or_default();
     let crawl_id = String::from_utf8_lossy(&crawl_id);
     let mut about = beginning(&crawl_id, key, status.started, status.settings.clone());
-    let end = match (&status.limit, status.state) {
+    let end = match (&status.limit, status.at_rest) {
         (Some(_), _) => "limit",
         (None, State::Complete) => "complete",
         _ => "interrupted",

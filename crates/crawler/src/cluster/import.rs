@@ -11,7 +11,7 @@ use super::transfer::{About, TransferError, Transferred, transfer};
 use super::{Address, ClusterError, Database, InitError, PgStore, Plan, Terms};
 use crate::causes::Cause;
 use crate::config::{self, ConfigError, Record, Settings};
-use crate::crawl_dir::{CrawlDir, DirError};
+use crate::crawl_dir::{CrawlDir, DirError, Moved};
 use crate::engine::Steering;
 use crate::format::{FORMAT, FormatError, read_key};
 use crate::job;
@@ -68,8 +68,8 @@ impl From<ClusterError> for ImportError {
     }
 }
 
-/// Moves the crawl in a directory, which is only read, to a cluster. Bodies stay where they are: readers of the cluster are given the
-/// directory's `warc/`.
+/// Moves the crawl in a directory to a cluster. The directory is read, and marked: it isn't continued. Bodies stay where they are: readers of the
+/// cluster are given the directory's `warc/`.
 pub fn import(
     root: &Path,
     address: &Address,
@@ -79,7 +79,7 @@ pub fn import(
     now: Timestamp,
 ) -> Result<Transferred, ImportError> {
     init::check(terms)?;
-    let dir = CrawlDir::open(root)?;
+    let dir = CrawlDir::open_to_continue(root)?;
     if dir.is_unfinished() {
         let what = "the crawl hasn't begun: make it with `crawl cluster init`";
         return Err(ImportError::NotAtRest(what.to_owned()));
@@ -97,6 +97,7 @@ pub fn import(
     let text = config::to_toml(&settings, &record).map_err(InitError::from)?;
     let plan = Plan { program: program.to_owned(), key: key.0, settings: text };
     super::make_tables(address, terms, &plan, single_server)?;
+    let mut is_marked = false;
     let move_all = || -> Result<Transferred, ImportError> {
         let database = Arc::new(Database::open(address.clone(), init::PATIENCE)?);
         let mut targets: Vec<AnyStore> = Vec::new();
@@ -114,12 +115,19 @@ pub fn import(
         let source: AnyStore = store;
         let (moved, queued) = transfer(&[source], targets, about)?;
         super::database::runtime()?.block_on(schema::take_over(address, record.started, &queued))?;
+        // Before workers may crawl: an end between leaves a crawl that goes on nowhere, and not one that goes on twice.
+        dir.mark_moved(&Moved::new(format!("the cluster {address}"), now))?;
+        is_marked = true;
         super::free_partitions(address)?;
         Ok(moved)
     };
     let moved = move_all();
     if moved.is_err() {
+        // Where the tables can't be removed, they may be those of a crawl that goes on: then the mark stays.
         init::undo(address)?;
+        if is_marked {
+            dir.unmark_moved()?;
+        }
     }
     moved
 }

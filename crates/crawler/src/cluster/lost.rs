@@ -7,7 +7,7 @@ use super::database::runtime;
 use super::member::DECLARE;
 use super::observer::Observer;
 use super::schema;
-use super::{Address, ClusterError, State, withdrawals};
+use super::{Address, ClusterError, State, moved, withdrawals};
 use crate::clock;
 use crate::post::Letter;
 
@@ -48,6 +48,9 @@ pub enum LostError {
         "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
     )]
     Making,
+    /// It is continued elsewhere.
+    #[error("the crawl was moved to {0}, and is continued there: nothing is fetched for it here")]
+    Moved(String),
     /// No worker is called so.
     #[error("the crawl had no worker {name}; it had {known}")]
     Unknown {
@@ -91,6 +94,9 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
         let state = rows.first().and_then(|row| State::of(row.get(0))).ok_or_else(damaged)?;
         if state == State::Making {
             return Err(LostError::Making);
+        }
+        if state == State::Moved {
+            return Err(LostError::Moved(moved::words(&mut connection).await.map_err(failed)?));
         }
         let known = workers(&mut connection).await.map_err(failed)?;
         let lost = chosen(&known, which)?;

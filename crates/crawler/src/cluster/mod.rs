@@ -20,6 +20,7 @@ mod limits;
 mod lost;
 mod mail;
 mod member;
+mod moved;
 mod network;
 mod observer;
 mod partition;
@@ -36,7 +37,7 @@ mod worker;
 
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
-pub use self::export::{ExportError, export};
+pub use self::export::{Continued, ExportError, export};
 pub use self::import::{ImportError, import};
 pub use self::init::{InitError, NewCrawl, init};
 pub use self::lost::{LostError, LostWorker, lose};
@@ -46,7 +47,7 @@ pub use self::reading::{ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{
     NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,
-    free_partitions, make_tables, resume, set_state, settings, status,
+    free_partitions, make_tables, resume, settings, status, stop,
 };
 pub use self::store::PgStore;
 pub use self::transfer::{TransferError, Transferred};
@@ -134,6 +135,12 @@ pub enum ClusterError {
     /// The thread of the connections can't be started.
     #[error("no thread can be started for the connections to the database")]
     Thread(#[source] std::io::Error),
+}
+
+/// The name of this machine; `this machine` where the system doesn't say.
+pub fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "this machine".to_owned() } else { name.trim().to_owned() }
 }
 
 impl ClusterError {

@@ -8,10 +8,11 @@ use jiff::Timestamp;
 use super::connection::Connection;
 use super::database::runtime;
 use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
-use super::{Address, ClusterError, withdrawals};
+use super::{Address, ClusterError, moved, withdrawals};
 use crate::clock;
 use crate::commit::Totals;
 use crate::config;
+use crate::crawl_dir::Moved;
 
 /// What the workers of a crawl are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum State {
     Stopped,
     /// Nothing remains to be done.
     Complete,
+    /// It was moved to a directory, and is continued there.
+    Moved,
 }
 
 impl State {
@@ -34,11 +37,12 @@ impl State {
             Self::Running => "running",
             Self::Stopped => "stopped",
             Self::Complete => "complete",
+            Self::Moved => "moved",
         }
     }
 
     pub(super) fn of(name: &str) -> Option<Self> {
-        [Self::Making, Self::Running, Self::Stopped, Self::Complete]
+        [Self::Making, Self::Running, Self::Stopped, Self::Complete, Self::Moved]
             .into_iter()
             .find(|state| state.as_str() == name)
     }
@@ -106,6 +110,10 @@ const LONGEST: i64 = 5;
 pub struct Status {
     /// What the workers are to do.
     pub state: State,
+    /// Where it is continued, and since when, if it was moved.
+    pub moved: Option<Moved>,
+    /// The state before it was moved; otherwise the state.
+    pub at_rest: State,
     /// The limit at which it ended, with its value.
     pub limit: Option<String>,
     /// Program and version that made it.
@@ -200,13 +208,15 @@ pub fn settings(address: &Address) -> Result<String, ClusterError> {
     })
 }
 
-/// Sets what the workers are to do, unless the crawl is still being made. Returns the state before.
-pub fn set_state(address: &Address, state: State) -> Result<State, ClusterError> {
+/// Has the workers of a crawl that is running finish what is in flight, and end. Returns the state before.
+pub fn stop(address: &Address) -> Result<State, ClusterError> {
     runtime()?.block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("change the crawl's state", address, error);
-        let sql = "update crawl set state = case when before.state = 'making' then 'making' else $1 end from crawl before returning before.state";
-        let rows = connection.query(sql, &[&state.as_str()]).await.map_err(failed)?;
+        let sql = "
+with before as (select state from crawl for update), stopped as (update crawl set state = 'stopped' where state = 'running')
+select state from before";
+        let rows = connection.query(sql, &[]).await.map_err(failed)?;
         let before = rows.first().and_then(|row| State::of(row.get(0)));
         before.ok_or_else(|| ClusterError::Missing { address: address.to_string() })
     })
@@ -254,6 +264,11 @@ pub enum ResumeError {
         /// This one.
         ours: String,
     },
+    /// It is continued elsewhere.
+    #[error(
+        "the crawl was moved to {0}, and is continued there. Where that is deleted, or never asks a host again: `crawl cluster resume DATABASE --take-back`"
+    )]
+    Moved(String),
     /// The settings in the database.
     #[error("the crawl's settings in the database can't be read")]
     Settings(#[source] toml::de::Error),
@@ -262,15 +277,16 @@ pub enum ResumeError {
     Toml(#[from] toml::ser::Error),
 }
 
+/// `$1`: one that was moved is taken back.
 const RESUME: &str = "
 update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null
-where state in ('stopped', 'complete')";
+where state in ('stopped', 'complete') or state = 'moved' and $1";
 
 /// As above, with other settings, or by another version of the program. Shares that were given for other limits go.
 const RESUME_WITH: &str = "
 with resumed as (
     update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null, settings = $1, program = $2
-    where state in ('stopped', 'complete') and not exists (select from part where owner is not null)
+    where (state in ('stopped', 'complete') or state = 'moved' and $3) and not exists (select from part where owner is not null)
     returning run
 ), counted as (
     select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals'
@@ -281,8 +297,14 @@ with resumed as (
 select run from resumed";
 
 /// Lets workers of this program (name and version) continue a crawl that is stopped or complete, with other limits where some are given. A new
-/// run begins: its time counts from then on. Returns the state before. Changes nothing where the crawl runs.
-pub fn resume(address: &Address, program: &str, new: NewLimits) -> Result<State, ResumeError> {
+/// run begins: its time counts from then on. Returns the state before. Changes nothing where the crawl runs. One that was moved to a directory is
+/// refused unless it is taken back.
+pub fn resume(
+    address: &Address,
+    program: &str,
+    new: NewLimits,
+    takes_back: bool,
+) -> Result<State, ResumeError> {
     runtime()?.block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let failed = |error| ClusterError::server("continue the crawl", address, error);
@@ -294,9 +316,12 @@ pub fn resume(address: &Address, program: &str, new: NewLimits) -> Result<State,
         if before == State::Making {
             return Err(ResumeError::Making);
         }
+        if before == State::Moved && !takes_back {
+            return Err(ResumeError::Moved(moved::words(&mut connection).await.map_err(failed)?));
+        }
         let theirs: String = row.get(2);
         if new == NewLimits::default() && theirs == program {
-            connection.query(RESUME, &[]).await.map_err(failed)?;
+            connection.query(RESUME, &[&takes_back]).await.map_err(failed)?;
             return Ok(before);
         }
         let (mut settings, record) = config::read_record_text(row.get(1)).map_err(ResumeError::Settings)?;
@@ -309,7 +334,7 @@ pub fn resume(address: &Address, program: &str, new: NewLimits) -> Result<State,
         pace.max_rate = new.rate.unwrap_or(pace.max_rate);
         pace.max_bandwidth = new.bandwidth.unwrap_or(pace.max_bandwidth);
         let text = config::to_toml(&settings, &record)?;
-        let resumed = connection.query(RESUME_WITH, &[&text, &program]).await.map_err(failed)?;
+        let resumed = connection.query(RESUME_WITH, &[&text, &program, &takes_back]).await.map_err(failed)?;
         match resumed.first() {
             Some(_) => Ok(before),
             None if theirs == program => Err(ResumeError::Running),
@@ -329,6 +354,15 @@ pub(super) fn commits(address: &Address) -> Result<i64, ClusterError> {
     })
 }
 
+/// Where a crawl of the state `moved` is continued, and since when, in words.
+pub(super) fn moved_to(address: &Address) -> Result<String, ClusterError> {
+    runtime()?.block_on(async {
+        let (mut connection, _) = schema::open(address).await?;
+        let failed = |error| ClusterError::server("read the crawl's state", address, error);
+        moved::words(&mut connection).await.map_err(failed)
+    })
+}
+
 /// Reads what the database says of the whole crawl. Costs a scan of the partitions, not of the crawl.
 pub fn status(address: &Address) -> Result<Status, ClusterError> {
     runtime()?.block_on(read_status(address))
@@ -343,7 +377,9 @@ async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
     let started = Timestamp::from_microsecond(row.get(2)).map_err(|_| damaged("its time"))?;
     let program: String = row.get(1);
-    let limit = row.get::<_, Option<String>>(6).filter(|_| state == State::Complete);
+    let mark = if state == State::Moved { moved::read(&mut connection).await.map_err(failed)? } else { None };
+    let at_rest = mark.as_ref().and_then(|mark| State::of(&mark.was)).unwrap_or(state);
+    let limit = row.get::<_, Option<String>>(6).filter(|_| at_rest == State::Complete);
     let mut workers: BTreeMap<i64, WorkerStatus> = BTreeMap::new();
     for row in connection.query("select id, name from worker where alive", &[]).await.map_err(failed)? {
         let (id, name) = (row.get(0), row.get(1));
@@ -378,6 +414,8 @@ from standing right join part on standing.part = part.id group by part.owner";
     let withdrawals = withdrawals_due(&mut connection).await.map_err(failed)?;
     Ok(Status {
         state,
+        moved: mark.map(|mark| mark.moved),
+        at_rest,
         limit,
         program,
         settings: row.get(5),

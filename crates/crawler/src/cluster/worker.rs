@@ -119,6 +119,9 @@ pub enum WorkError {
     /// The crawl is stopped.
     #[error("the crawl is stopped; `crawl cluster resume URL` continues it")]
     CrawlStopped,
+    /// It is continued elsewhere.
+    #[error("the crawl was moved to {0}, and is continued there")]
+    Moved(String),
     /// The worker's directory has files of another crawl.
     #[error("{} has the archive of another crawl; give this worker another directory", .0.display())]
     OtherCrawl(PathBuf),
@@ -201,6 +204,7 @@ fn session(
     match state {
         State::Making => return Err(WorkError::Making),
         State::Stopped => return Err(WorkError::CrawlStopped),
+        State::Moved => return Err(WorkError::Moved(state::moved_to(&options.address)?)),
         State::Complete => return Ok(Session::Ended(Ended::Complete)),
         State::Running => {}
     }
@@ -414,7 +418,7 @@ impl Owner {
                         let limit = self.keeper.as_ref().and_then(Keeper::limit);
                         match self.carrier.say(&self.boxes, limit).await {
                             Ok(Some(State::Complete)) => self.complete(),
-                            Ok(Some(State::Stopped)) => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
+                            Ok(Some(State::Stopped | State::Moved)) => self.end(Session::Ended(Ended::CrawlStopped), Stop::Drain),
                             Ok(_) => {}
                             Err(error) => tracing::debug!("the database doesn't answer: {}", with_causes(&error)),
                         }

@@ -19,6 +19,14 @@ pub enum DirError {
     /// Another process works on it.
     #[error("{} is in use by another crawl or a program that reads it; wait for it to end, or stop a crawl with `crawl stop {}`", .0.display(), .0.display())]
     InUse(PathBuf),
+    /// The crawl is continued elsewhere.
+    #[error("{} was moved to {to}, and is continued there: it can be read here, not continued. Where that is gone and asks no host again, remove {}/moved.json and try again", .root.display(), .root.display())]
+    Moved {
+        /// The directory.
+        root: PathBuf,
+        /// Where to, and when.
+        to: String,
+    },
     /// The system refused.
     #[error("can't {action} {}", .path.display())]
     Io {

@@ -5,6 +5,7 @@
 //! `db.new` and without `db` is a start that never fetched anything.
 
 mod error;
+pub(crate) mod moved;
 pub(crate) mod swap;
 
 use std::fs::{self, File, TryLockError};
@@ -12,6 +13,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 pub use self::error::DirError;
+pub use self::moved::Moved;
 pub(crate) use self::swap::whole_database;
 
 /// An output directory that this process holds.
@@ -66,6 +68,13 @@ impl CrawlDir {
         }
         let dir = Self::lock(root)?;
         swap::settle(root)?;
+        Ok(dir)
+    }
+
+    /// As [`CrawlDir::open`], to continue the crawl: one that was moved to a cluster is refused.
+    pub fn open_to_continue(root: &Path) -> Result<Self, DirError> {
+        let dir = Self::open(root)?;
+        moved::refuse(root)?;
         Ok(dir)
     }
 
@@ -181,7 +190,7 @@ impl CrawlDir {
     /// Removes what a start that failed has made: nothing of it was a crawl yet, the database (which [`CrawlDir::create`] found
     /// no other of) holds seeds at the most.
     pub fn undo(self) {
-        let names = ["crawl.toml.part", ".crawl.sock", ".lock"].map(|name| self.root.join(name));
+        let names = ["crawl.toml.part", ".crawl.sock", ".lock", moved::FILE].map(|name| self.root.join(name));
         for path in names.into_iter().chain([self.settings()]) {
             drop(fs::remove_file(path));
         }

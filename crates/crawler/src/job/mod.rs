@@ -201,7 +201,7 @@ impl Job {
 
     /// Takes up the crawl in `settings.out`; `record` is what its `crawl.toml` says of its start.
     pub fn resume(settings: Settings, record: &Record, now: Timestamp) -> Result<Self, JobError> {
-        let dir = CrawlDir::open(&settings.out)?;
+        let dir = CrawlDir::open_to_continue(&settings.out)?;
         let socket = Socket::bind(dir.root());
         let seeds = record.seed_urls()?;
         let prepared = Prepared::new(&settings, &seeds)?;

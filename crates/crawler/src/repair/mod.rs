@@ -146,6 +146,12 @@ fn into(from: &Path, dir: &CrawlDir, now: Timestamp) -> Result<Repaired, RepairE
     }
     // Pauses that may not be in the database yet; as a rule there are none.
     drop(std::fs::copy(from.join(crate::pauses::FILE), dir.root().join(crate::pauses::FILE)));
+    let moved = from.join(crate::crawl_dir::moved::FILE);
+    if moved.exists() {
+        // A crawl that is continued elsewhere isn't continued in its copy either.
+        let to = dir.root().join(crate::crawl_dir::moved::FILE);
+        std::fs::copy(&moved, &to).map_err(|source| RepairError::Copy { from: moved.clone(), to, source })?;
+    }
     dir.write_settings(&text)?;
     dir.finish_db()?;
     Ok(repaired)

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::judge::{GAP, Judge, SEED};
-use crate::program::{Worker, expect_clean_audit_of, expect_polite_and_whole, run, status, text};
+use crate::program::{Worker, expect_clean_audit_of, expect_polite_and_whole, init_with, run, status, text};
 use crate::server::{Server, until, wait};
 
 /// A crawl on one machine, as a process.
@@ -136,6 +136,13 @@ fn a_crawl_moves_to_a_cluster_and_back_with_all_that_it_knows() {
     assert_eq!(shown["queued"].as_u64(), Some(before[7].len() as u64), "{shown}");
     let archive = format!("{first}/warc");
     expect_clean_audit_of(&["audit", "--cluster", &url, "--json", "--warc", &archive]);
+    for (command, rest) in [("resume", &[][..]), ("recrawl", &[]), ("cluster", &["import", &first, &url])] {
+        let args = if rest.is_empty() { vec![command, first.as_str()] } else { [&[command], rest].concat() };
+        let refused = run(&args);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+        assert!(text(&refused).contains("was moved to the cluster"), "{args:?}: {}", text(&refused));
+    }
+    assert_eq!(rows(&[&first], "pages", &[]), before[0], "it can be read");
 
     let mut worker = Worker::start(&url, dir.path(), "one");
     until(|| judge.count() > 70);
@@ -158,6 +165,19 @@ fn a_crawl_moves_to_a_cluster_and_back_with_all_that_it_knows() {
     expect_equal(&before, &tables(&[&back]), letters);
     expect_clean_audit_of(&["audit", &back, "--json"]);
 
+    let moved = status(&url);
+    assert_eq!(moved["state"], "moved", "{moved}");
+    assert!(moved["moved"]["to"].as_str().unwrap().contains(&back), "{moved}");
+    let asked = judge.count();
+    for args in [&["cluster", "resume", &url][..], &["cluster", "lost", &url, "1"]] {
+        let refused = run(args);
+        let words = format!("was moved to the directory {back}");
+        assert!(refused.status.code() == Some(2) && text(&refused).contains(&words), "{}", text(&refused));
+    }
+    assert!(text(&run(&["cluster", "stop", &url])).contains("was moved"), "nothing is to be stopped");
+    assert_eq!(Worker::start(&url, dir.path(), "two").code(), Some(2));
+    assert_eq!(judge.count(), asked, "nobody crawls");
+
     let mut resumed = start(&["resume", &back]);
     until(|| resumed.try_wait().unwrap().is_some());
     assert_eq!(resumed.wait().unwrap().code(), Some(0));
@@ -167,6 +187,43 @@ fn a_crawl_moves_to_a_cluster_and_back_with_all_that_it_knows() {
     assert_eq!(pages.len(), Judge::truth().len());
     let found = run(&["search", &back, "s3.test"]);
     assert_ne!(found.status.code(), Some(101), "{}", text(&found));
+}
+
+#[test]
+fn a_copy_of_a_cluster_is_not_continued_and_a_moved_crawl_can_be_taken_back() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    init_with(&url, &judge, &["--single-server"]);
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    until(|| judge.count() > 30);
+    assert!(run(&["cluster", "stop", &url]).status.success());
+    assert_eq!(worker.code(), Some(11));
+
+    let (copy, archive) = (path("copy"), format!("{}/warc", path("one")));
+    let copied = run(&["cluster", "export", &url, "--out", &copy, "--copy", "--warc", &archive]);
+    assert!(copied.status.success(), "{}", text(&copied));
+    assert_eq!(status(&url)["state"], "stopped");
+    let refused = run(&["resume", &copy]);
+    assert!(refused.status.code() == Some(2) && text(&refused).contains("moved.json"), "{}", text(&refused));
+    expect_clean_audit_of(&["audit", &copy, "--json"]);
+    assert!(!rows(&[&copy], "pages", &["url"]).is_empty());
+
+    let (back, repaired) = (path("back"), path("repaired"));
+    let moved = run(&["cluster", "export", &url, "--out", &back, "--warc", &archive]);
+    assert!(moved.status.success(), "{}", text(&moved));
+    let again = run(&["cluster", "export", &url, "--out", &path("third"), "--copy", "--warc", &archive]);
+    assert!(again.status.code() == Some(2) && text(&again).contains("without --copy"), "{}", text(&again));
+    assert!(run(&["repair", &copy, "--out", &repaired]).status.success());
+    let refused = run(&["resume", &repaired]);
+    assert!(text(&refused).contains("was moved to the cluster"), "{}", text(&refused));
+    std::fs::remove_dir_all(&back).unwrap();
+    assert_eq!(run(&["cluster", "resume", &url]).status.code(), Some(2));
+    assert!(run(&["cluster", "resume", &url, "--take-back"]).status.success());
+    assert_eq!(status(&url)["state"], "running");
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    assert_eq!(worker.code(), Some(0));
+    expect_polite_and_whole(&judge, 0);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
-    self, Address, ClusterError, ExportError, ImportError, InitError, LostError, NewCrawl, NewLimits,
-    ReadError, ResumeError, State, Status, Terms, TransferError, Transferred,
+    self, Address, ClusterError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
+    NewLimits, ReadError, ResumeError, State, Status, Terms, TransferError, Transferred,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
@@ -147,8 +147,11 @@ pub(crate) struct StopArgs {
 /// Options of `cluster resume`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-Limits that aren't given stay as they are. They can change while no worker owns a part of the crawl. So
-can the version: from then on the crawl is of the version of this program.
+Limits that aren't given stay as they are. They can change while no worker owns a part of the crawl.
+So can the version: from then on the crawl is of the version of this program.
+
+A crawl that was moved to a directory by `crawl cluster export` isn't continued here as well, since
+both would ask the same hosts. --take-back does it where that directory is deleted.
 
 Examples:
   crawl cluster resume postgres://crawl@db.example.org/study
@@ -175,6 +178,9 @@ pub(crate) struct ResumeArgs {
     /// Maximum bytes per second over all hosts and workers; none = no limit
     #[arg(long, value_name = "SIZE", value_parser = bytes, help_heading = "Pace")]
     max_bandwidth: Option<Limit<u64>>,
+    /// Continue a crawl that was moved to a directory, which is deleted or never continued
+    #[arg(long, help_heading = "Cluster")]
+    take_back: bool,
 }
 
 /// Options of `cluster lost`.
@@ -198,7 +204,8 @@ pub(crate) struct LostArgs {
 /// Options of `cluster import`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-The directory is only read; its archive stays there. The crawl must be at rest: stopped, or complete.
+The crawl must be at rest: stopped, or complete. Its archive stays in the directory, which can be
+read, but not continued from then on: both would ask the same hosts.
 
 Examples:
   crawl cluster import crawl-data postgres://crawl@db.example.org/study
@@ -217,10 +224,13 @@ pub(crate) struct ImportArgs {
 /// Options of `cluster export`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
-The cluster is only read, and its archive copied. It must be at rest: stopped, or complete. The new
-directory is that of any crawl: `crawl resume` continues it, `crawl index` makes its full-text index.
+The crawl must be at rest: stopped, or complete. Its archive is copied. The new directory is that
+of any crawl: `crawl resume` continues it, `crawl index` makes its full-text index. The cluster
+isn't continued from then on: both would ask the same hosts. With --copy it is, and the directory
+isn't.
 
 Examples:
+  crawl cluster export postgres://crawl@db.example.org/study --out so-far --copy --warc worker-1/warc
   crawl cluster export postgres://crawl@db.example.org/study --out crawl-data --warc worker-1/warc --warc worker-2/warc")]
 pub(crate) struct ExportArgs {
     /// URL of the crawl's database
@@ -232,6 +242,9 @@ pub(crate) struct ExportArgs {
     /// Directory `warc` of a worker, or of the crawl that was imported. Repeatable
     #[arg(long = "warc", value_name = "DIR")]
     archives: Vec<PathBuf>,
+    /// Continue the cluster, and not the new directory, which can be read
+    #[arg(long)]
+    copy: bool,
 }
 
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
@@ -359,13 +372,15 @@ fn import(args: &ImportArgs, console: Console) -> anyhow::Result<i32> {
 }
 
 fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
-    let moved = cluster::export(&args.database, &args.out, &args.archives, wall());
+    let continued = if args.copy { Continued::Cluster } else { Continued::Directory };
+    let moved = cluster::export(&args.database, &args.out, &args.archives, continued, wall());
     let moved = moved.map_err(|error| match &error {
         ExportError::Cluster(error) => database_error(error),
         ExportError::Dir(error) => exit::dir_error(error),
         ExportError::Making
         | ExportError::Running
         | ExportError::Changed
+        | ExportError::Moved
         | ExportError::NoArchive { .. }
         | ExportError::NoDir(_)
         | ExportError::OtherCrawl(_)
@@ -373,7 +388,11 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         ExportError::Settings(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
         _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
     })?;
-    let next = format!("continue it with: crawl resume {}", args.out.display());
+    let next = if args.copy {
+        format!("read it with: crawl show {}", args.out.display())
+    } else {
+        format!("continue it with: crawl resume {}", args.out.display())
+    };
     print_moved("cluster_export", moved, &next, console)
 }
 
@@ -406,7 +425,10 @@ fn status(database: &Address, console: Console) -> anyhow::Result<i32> {
 
 /// The state of the crawl, in a word.
 fn state(status: &Status) -> &'static str {
-    if status.limit.is_some() { "complete_within_limits" } else { status.state.as_str() }
+    match status.state {
+        State::Complete if status.limit.is_some() => "complete_within_limits",
+        state => state.as_str(),
+    }
 }
 
 fn object(status: &Status) -> serde_json::Value {
@@ -432,7 +454,7 @@ fn object(status: &Status) -> serde_json::Value {
         .iter()
         .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures}));
     json!({
-        "v": 1, "event": "cluster_status", "state": state(status), "limit": status.limit, "program": status.program,
+        "v": 1, "event": "cluster_status", "state": state(status), "moved": status.moved, "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
@@ -445,10 +467,19 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     let Status { totals, terms, .. } = status;
     let limit = status.limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
+    let to = status.moved.as_ref().map(|moved| {
+        format!(
+            " to {} at {:.0} (it was {})",
+            crawler::clean::clean(&moved.to),
+            moved.at,
+            status.at_rest.as_str()
+        )
+    });
     writeln!(
         text,
-        "{}{limit}, made {:.0} by {}",
+        "{}{}{limit}, made {:.0} by {}",
         state(status).replace('_', " "),
+        to.unwrap_or_default(),
         status.started,
         status.program
     )?;
@@ -524,13 +555,10 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
 
 #[expect(clippy::disallowed_methods, reason = "waits for other processes")]
 fn stop(database: &Address, console: Console) -> anyhow::Result<i32> {
-    let before = cluster::set_state(database, State::Stopped).map_err(|error| database_error(&error))?;
-    match before {
+    match cluster::stop(database).map_err(|error| database_error(&error))? {
         State::Making => return Err(making()),
-        State::Complete => {
-            cluster::set_state(database, State::Complete).map_err(|error| database_error(&error))?;
-            return exit::print(b"the crawl is complete\n");
-        }
+        State::Complete => return exit::print(b"the crawl is complete\n"),
+        State::Moved => return exit::print(b"the crawl was moved to a directory\n"),
         State::Running | State::Stopped => {}
     }
     let mut waited = Duration::ZERO;
@@ -574,9 +602,10 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
         rate: args.max_rate.map(|limit| limit.0),
         bandwidth: args.max_bandwidth.map(|limit| limit.0),
     };
-    let before = cluster::resume(&args.database, PROGRAM, new).map_err(|error| match &error {
+    let resumed = cluster::resume(&args.database, PROGRAM, new, args.take_back);
+    let before = resumed.map_err(|error| match &error {
         ResumeError::Cluster(error) => database_error(error),
-        ResumeError::Making | ResumeError::Running | ResumeError::Version { .. } => {
+        ResumeError::Making | ResumeError::Running | ResumeError::Moved(_) | ResumeError::Version { .. } => {
             Stop::new(exit::USAGE, with_causes(&error)).into()
         }
         _ => Stop::new(exit::CONFIG, with_causes(&error)).into(),
@@ -592,7 +621,7 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
 fn lost(args: &LostArgs, console: Console) -> anyhow::Result<i32> {
     let (before, workers) = cluster::lose(&args.database, &args.workers).map_err(|error| match &error {
         LostError::Cluster(error) => database_error(error),
-        LostError::Making | LostError::Unknown { .. } | LostError::Running { .. } => {
+        LostError::Making | LostError::Moved(_) | LostError::Unknown { .. } | LostError::Running { .. } => {
             Stop::new(exit::USAGE, with_causes(&error)).into()
         }
         _ => Stop::new(exit::UNEXPECTED, with_causes(&error)).into(),

@@ -60,7 +60,9 @@ pub(crate) fn crawl(job: Job, console: Console) -> anyhow::Result<i32> {
 pub(crate) fn with_exit_code(error: &JobError) -> anyhow::Error {
     use crawler::job::DirError;
     let code = match error {
-        JobError::Dir(DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_))
+        JobError::Dir(
+            DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_) | DirError::Moved { .. },
+        )
         | JobError::Pattern(_) => exit::USAGE,
         JobError::Selector(_) | JobError::Config(_) | JobError::Earlier(_) => exit::CONFIG,
         JobError::Dir(_)

@@ -70,7 +70,9 @@ pub(crate) fn print_argument_error(error: clap::Error) -> i32 {
 #[cfg(feature = "cluster")]
 pub(crate) fn dir_error(error: &DirError) -> anyhow::Error {
     let code = match error {
-        DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_) => USAGE,
+        DirError::HoldsCrawl(_) | DirError::NoSettings(_) | DirError::NoCrawl(_) | DirError::Moved { .. } => {
+            USAGE
+        }
         _ => STORAGE,
     };
     Stop::new(code, crawler::causes::with_causes(error)).into()

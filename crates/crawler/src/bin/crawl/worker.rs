@@ -59,7 +59,7 @@ pub(crate) fn run(args: &WorkerArgs, console: Console) -> anyhow::Result<i32> {
     let (ask, asked) = watch::channel(Request::No);
     let signals = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     signals.block_on(async { listen(ask, console) })?;
-    let name = args.name.clone().unwrap_or_else(machine);
+    let name = args.name.clone().unwrap_or_else(crawler::cluster::machine);
     let options = WorkerOptions { address: args.cluster.clone(), name, program: PROGRAM.to_owned() };
     #[cfg(feature = "serve")]
     let board = std::sync::Arc::default();
@@ -124,12 +124,6 @@ fn progress(figures: &Figures) -> String {
     )
 }
 
-/// The name of this machine.
-fn machine() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "worker".to_owned() } else { name.trim().to_owned() }
-}
-
 /// The first SIGINT or SIGTERM finishes the requests in flight, the second stops at once.
 fn listen(ask: watch::Sender<Request>, console: Console) -> std::io::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -159,6 +153,7 @@ fn with_exit_code(error: &WorkError) -> anyhow::Error {
         WorkError::Version { .. }
         | WorkError::Making
         | WorkError::CrawlStopped
+        | WorkError::Moved(_)
         | WorkError::OtherCrawl(_) => exit::USAGE,
         WorkError::Settings(_) | WorkError::Config(_) => exit::CONFIG,
         WorkError::Warc(_) | WorkError::Commit(_) | WorkError::Store(_) => exit::STORAGE,
