@@ -43,8 +43,7 @@ pub(super) async fn read(connection: &mut Connection) -> Result<Option<Mark>, to
 /// Where it is continued and since when, in words.
 pub(super) async fn words(connection: &mut Connection) -> Result<String, tokio_postgres::Error> {
     let mark = read(connection).await?;
-    let words = |Mark { moved, .. }| format!("{} on {:.0}", crate::clean::clean(&moved.to), moved.at);
-    Ok(mark.map_or_else(|| "another place".to_owned(), words))
+    Ok(mark.map_or_else(|| "another place".to_owned(), |mark| mark.moved.to_string()))
 }
 
 /// Marks a crawl that is at rest as continued elsewhere. False if workers crawled since, or may.

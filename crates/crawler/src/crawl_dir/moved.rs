@@ -1,6 +1,7 @@
 //! A crawl that is continued elsewhere: the file that keeps it from being continued here as well. Two crawls that go on from one state ask each
 //! host twice, each at its own pace.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -9,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{CrawlDir, DirError};
+use crate::clean::clean;
 
 /// The file's name in the output directory.
 pub(crate) const FILE: &str = "moved.json";
@@ -28,6 +30,13 @@ impl Moved {
     /// A crawl that is continued there from now on.
     pub fn new(to: String, now: Timestamp) -> Self {
         Self { v: 1, to, at: now }
+    }
+}
+
+/// Where it is continued and since when, for people.
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {:.0}", clean(&self.to), self.at)
     }
 }
 
@@ -62,7 +71,7 @@ pub(super) fn refuse(root: &Path) -> Result<(), DirError> {
         Err(error) => return Err(DirError::io("read", &path)(error)),
     };
     let to = match serde_json::from_str::<Moved>(&text) {
-        Ok(moved) => format!("{} on {:.0}", crate::clean::clean(&moved.to), moved.at),
+        Ok(moved) => moved.to_string(),
         Err(_) => "another place".to_owned(),
     };
     Err(DirError::Moved { root: root.to_owned(), to })

@@ -467,14 +467,7 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     let Status { totals, terms, .. } = status;
     let limit = status.limit.as_ref().map(|limit| format!(" ({limit})")).unwrap_or_default();
-    let to = status.moved.as_ref().map(|moved| {
-        format!(
-            " to {} at {:.0} (it was {})",
-            crawler::clean::clean(&moved.to),
-            moved.at,
-            status.at_rest.as_str()
-        )
-    });
+    let to = status.moved.as_ref().map(|moved| format!(" to {moved} (it was {})", status.at_rest.as_str()));
     writeln!(
         text,
         "{}{}{limit}, made {:.0} by {}",

@@ -114,17 +114,7 @@ impl Crawl {
         let url = url(&record.url);
         let host = self.frontier.host_id(url.host()).unwrap();
         let page = url.fingerprint(&KEY);
-        self.batch.pages.push(SettledPage {
-            host,
-            page,
-            record,
-            links,
-            keeps_links: false,
-            blanks_links: false,
-            warc: None,
-            discovery: None,
-            text: None,
-        });
+        self.batch.pages.push(SettledPage::taken_over(host, page, record, links));
     }
 
     fn decide(&mut self, url: &str, decision: &str, layer: Layer, reason: &str) {
