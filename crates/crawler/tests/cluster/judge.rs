@@ -191,13 +191,15 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         let head = format!(
             "HTTP/1.1 {status}\r\n{later}{expires}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
         );
+        // Before the answer is sent: the crawler may have it while this thread waits for a processor.
+        let answered = Instant::now();
         let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
         let mut seen = seen.lock().unwrap();
         if let Some(of) = seen.hosts.get_mut(&host) {
-            *of = (of.0 - 1, Some(Instant::now()));
+            *of = (of.0 - 1, Some(answered));
         }
         if let Some((until, _)) = seen.rests.get_mut(&host).filter(|_| asks_for_pause) {
-            *until = pause.map(|pause| Instant::now() + pause);
+            *until = pause.map(|pause| answered + pause);
         }
         drop(seen);
         if sent.is_err() {
