@@ -14,7 +14,8 @@ mod tests;
 mod write;
 
 pub(crate) use self::read::{
-    entries, find, find_with_others, links_at_number, links_of, links_of_number, record_at, record_of,
+    entries, find, find_in_value, find_with_others, links_at_number, links_of, links_of_number, record_at,
+    record_of,
 };
 pub(crate) use self::scan::{PageBlock, range_end, scan_blocks, scan_range};
 pub use self::scan::{PageScan, StoredPage, scan, scan_with_links};

@@ -183,6 +183,35 @@ fn a_page_is_found_among_many_and_few_values_are_read_for_it() {
 }
 
 #[test]
+fn a_value_finds_its_own_pages_and_no_others_without_the_index() {
+    let store = MemoryStore::default();
+    let mut writer = PageWriter::open(&store).unwrap();
+    store
+        .commit(
+            writer.store(&store, (0..150).map(|page| change(page, "a title", are(&[]))).collect()).unwrap(),
+        )
+        .unwrap();
+    let firsts: Vec<u64> = store
+        .scan(Tree::Pages, &[])
+        .map(|pair| u64::from_be_bytes(pair.unwrap().0[..].try_into().unwrap()))
+        .collect();
+    assert!(firsts.len() > 1, "{firsts:?}");
+    for page in 0..150 {
+        for first in 0..150 {
+            let found = find_in_value(&store, first, host(page), print(page)).unwrap();
+            let is_there = firsts.contains(&first)
+                && first <= page
+                && firsts.iter().all(|other| *other <= first || *other > page);
+            assert_eq!(found.is_some(), is_there, "page {page} in the value at {first}");
+            let Some((number, entries, place)) = found else { continue };
+            assert_eq!(number + place as u64, page);
+            assert_eq!(entries[place].page, print(page));
+        }
+    }
+    assert!(find_in_value(&store, 0, host(1), print(0)).unwrap().is_none(), "the host is compared as well");
+}
+
+#[test]
 fn ranges_have_every_page_once() {
     let store = MemoryStore::default();
     let mut writer = PageWriter::open(&store).unwrap();

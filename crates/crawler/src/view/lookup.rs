@@ -1,6 +1,5 @@
 //! Finds a page's URL and a host's name by the numbers in other records. Caches the last ones.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::open::{View, ViewError};
@@ -9,6 +8,7 @@ use crate::page_store;
 use crate::record::{LinkRecord, SitemapRecord, link_key, withhold_links};
 use crate::store::{Store, Tree};
 use crate::url::Fingerprint;
+use hashbrown::HashMap;
 use jiff::Timestamp;
 use robots::StatusClass;
 use serde::Deserialize;
@@ -26,6 +26,8 @@ struct Known {
     new: HashMap<(HostId, Fingerprint), Option<String>>,
     /// Those of before.
     old: HashMap<(HostId, Fingerprint), Option<String>>,
+    /// The number of the page behind the last value that was read.
+    next: u64,
 }
 
 impl PageUrls {
@@ -36,18 +38,24 @@ impl PageUrls {
     /// The URL of the page that a link was found on.
     pub(super) fn of(&self, view: &View, via: Option<Via>) -> Result<Option<String>, ViewError> {
         let Some(Via { host, page }) = via else { return Ok(None) };
-        {
+        let next = {
             let known = self.known();
             if let Some(url) = known.new.get(&(host, page)).or_else(|| known.old.get(&(host, page))) {
                 return Ok(url.clone());
             }
-        }
+            known.next
+        };
         if host == HostId::ELSEWHERE {
             let url = page_elsewhere(view, page)?;
             self.remember([((host, page), url.clone())]);
             return Ok(url);
         }
-        let Some((_, entries, place)) = page_store::find_with_others(view.store(), host, page)? else {
+        // Pages are stored in about the order in which those were that led to them.
+        let found = match page_store::find_in_value(view.store(), next, host, page)? {
+            Some(found) => Some(found),
+            None => page_store::find_with_others(view.store(), host, page)?,
+        };
+        let Some((first, entries, place)) = found else {
             let url = stored_sitemap(view, host, page)?;
             self.remember([((host, page), url.clone())]);
             return Ok(url);
@@ -58,7 +66,11 @@ impl PageUrls {
             urls.push(((entry.host, entry.page), Some(entry.url()?)));
         }
         let url = urls[place].1.clone();
+        let behind = first + urls.len() as u64;
         self.remember(urls);
+        let mut known = self.known();
+        known.next = known.next.max(behind);
+        drop(known);
         Ok(url)
     }
 
