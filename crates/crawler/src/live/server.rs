@@ -34,7 +34,7 @@ pub const IDLE: Duration = Duration::from_mins(10);
 /// How long one more reader waits for another one to end.
 const TURN: Duration = Duration::from_mins(1);
 
-/// How long the end of a crawl waits for its readers.
+/// How long the end of a crawl waits for its readers, and for the answers to orders.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// How often the end looks whether every thread has let go of the database.
@@ -118,6 +118,8 @@ struct Connections {
     open: HashMap<u64, UnixStream>,
     next: u64,
     readers: usize,
+    /// Orders whose answer isn't sent yet.
+    orders: usize,
     closing: bool,
 }
 
@@ -127,7 +129,7 @@ struct Shared {
     owner: u32,
     limits: Limits,
     connections: Mutex<Connections>,
-    /// A reader or a connection ended.
+    /// A reader, an order or a connection ended.
     ended: Condvar,
 }
 
@@ -158,7 +160,8 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Lets nobody else in, and waits up to `grace` for those who read. What they hold of the database is free when it returns.
+    /// Lets nobody else in, waits up to `grace` for those who read, and up to [`GRACE`] for the answers to orders. What
+    /// readers hold of the database is free when it returns.
     pub fn finish(mut self, grace: Duration) {
         self.end(grace);
     }
@@ -172,6 +175,8 @@ impl Server {
         shared.lock().closing = true;
         shared.ended.notify_all();
         drop(shared.wait(grace, |connections| connections.readers > 0));
+        // Who stopped the crawl is to get the answer, although the crawl has ended.
+        drop(shared.wait(GRACE, |connections| connections.orders > 0));
         for stream in shared.lock().open.values() {
             drop(stream.shutdown(std::net::Shutdown::Both));
         }
@@ -281,6 +286,23 @@ impl Drop for Reader<'_> {
     }
 }
 
+/// An order until its answer is sent.
+struct OrderInHand<'a>(&'a Shared);
+
+impl<'a> OrderInHand<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        shared.lock().orders += 1;
+        Self(shared)
+    }
+}
+
+impl Drop for OrderInHand<'_> {
+    fn drop(&mut self) {
+        self.0.lock().orders -= 1;
+        self.0.ended.notify_all();
+    }
+}
+
 fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
     stream.set_read_timeout(Some(shared.limits.idle))?;
     stream.set_write_timeout(Some(shared.limits.idle))?;
@@ -298,7 +320,9 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
     send(&mut stream, &serde_json::to_vec(&greeting)?)?;
     let mut reader = None;
     while greeting.refused.is_none() {
-        let reply = match receive_message(&mut stream, CLIENT_FRAME)? {
+        let question = receive_message(&mut stream, CLIENT_FRAME)?;
+        let in_hand = matches!(question, Question::Order(_)).then(|| OrderInHand::new(shared));
+        let reply = match question {
             Question::Read => {
                 drop(reader.take());
                 reader = begin(shared);
@@ -324,6 +348,7 @@ fn serve(shared: &Shared, mut stream: UnixStream, user: u32) -> io::Result<()> {
             },
         };
         send_message(&mut stream, &reply)?;
+        drop(in_hand);
     }
     Ok(())
 }

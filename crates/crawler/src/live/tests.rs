@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -270,4 +271,29 @@ fn orders_reach_a_crawl_and_nobody_else() {
     drop((server, store, dir));
     let _reader = DirStore::open(&root).unwrap();
     assert_eq!(give(&root, Order::Stop { now: false }, false).unwrap(), None, "a reader isn't a crawl");
+}
+
+/// Says that an order came, and carries it out a moment later.
+struct Slow(Sender<()>);
+
+impl Control for Slow {
+    fn order(&self, _: Order, _: u32) -> Answer {
+        self.0.send(()).unwrap();
+        for _ in 0..4 {
+            super::socket::pause();
+        }
+        Answer::Done("done".to_owned())
+    }
+}
+
+#[test]
+fn who_gave_the_order_that_ends_a_crawl_gets_the_answer() {
+    let Place { root, _top } = place();
+    let (_dir, store) = made(&root);
+    let (send, came) = channel();
+    let server = Socket::bind(&root).unwrap().serve(store, Some(Arc::new(Slow(send)))).unwrap();
+    let given = std::thread::spawn(move || give(&root, Order::Stop { now: true }, false).unwrap());
+    came.recv().unwrap();
+    server.finish(Duration::ZERO);
+    assert_eq!(given.join().unwrap(), Some(Answer::Done("done".to_owned())));
 }
