@@ -54,9 +54,11 @@ mod tests {
             assert_eq!(text.matches("it is sick").count(), 1, "{text}");
             assert!(text.contains("/there") && text.ends_with(": it is sick"), "{text}");
         }
-        let fault = warc::Fault::Length;
-        let record = warc::Error::Record { path: path(), offset: 7, fault: fault.clone() };
-        assert_eq!(with_causes(&record).matches(&fault.to_string()).count(), 1);
+        let record = |fault| warc::Error::Record { path: path(), offset: 7, fault };
+        let length = warc::Fault::Length.to_string();
+        assert_eq!(with_causes(&record(warc::Fault::Length)).matches(&length).count(), 1);
+        let gzip = with_causes(&record(warc::Fault::Gzip(source())));
+        assert_eq!(gzip, "record at byte 7 of /there: damaged gzip member: it is sick");
         let pattern = Scope::new(config::ScopeMode::Any, &["(".to_owned()], &[], None, 9).unwrap_err();
         let text = with_causes(&pattern);
         assert!(text.starts_with("--include: ") && text.matches("unclosed group").count() == 1, "{text}");

@@ -232,7 +232,7 @@ pub enum CommitError {
     Earlier(#[from] EarlierError),
     /// An entry of the ledger can't be written.
     #[error(transparent)]
-    Ledger(#[from] ledger::Bad),
+    Ledger(#[from] ledger::LedgerError),
     /// As above, JSON.
     #[error("a record can't be written")]
     Json(#[from] serde_json::Error),

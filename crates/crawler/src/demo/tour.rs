@@ -39,7 +39,7 @@ pub enum TourError {
     Job(#[from] JobError),
     /// An entry of the ledger could not be read back.
     #[error("the ledger can't be read")]
-    Ledger(#[from] ledger::Bad),
+    Ledger(#[from] ledger::LedgerError),
 }
 
 /// Serves the sites, crawls them with the three robots into sub-directories of `out`, and gives what each could see.

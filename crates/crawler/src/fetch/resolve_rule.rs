@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::parse_with_port;
+use crate::address::{AddressError, parse_with_port};
 
 /// The address of one host. Written `HOST:ADDR[:PORT]`, an IPv6 address in brackets.
 ///
@@ -25,12 +25,25 @@ pub struct ResolveRule {
     pub port: Option<u16>,
 }
 
-/// Why a rule was refused.
+/// Why a rule was refused. The reason is part of the message, since that is printed within others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} isn't HOST:ADDR or HOST:ADDR:PORT ({why})")]
 pub struct ResolveError {
     text: String,
-    why: String,
+    why: BadRule,
+}
+
+/// What is wrong with a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum BadRule {
+    #[error("no colon")]
+    NoColon,
+    #[error("no host name")]
+    NoHost,
+    #[error("the address comes before the port; HOST:PORT:ADDR is curl's order")]
+    CurlsOrder,
+    #[error(transparent)]
+    Address(AddressError),
 }
 
 impl fmt::Display for ResolveRule {
@@ -43,22 +56,20 @@ impl fmt::Display for ResolveRule {
     }
 }
 
-const CURLS_ORDER: &str = "the address comes before the port; HOST:PORT:ADDR is curl's order";
-
 impl FromStr for ResolveRule {
     type Err = ResolveError;
 
     fn from_str(text: &str) -> Result<Self, ResolveError> {
-        let refuse = |why: String| ResolveError { text: text.to_owned(), why };
-        let (host, rest) = text.trim().split_once(':').ok_or_else(|| refuse("no colon".to_owned()))?;
+        let refuse = |why| ResolveError { text: text.to_owned(), why };
+        let (host, rest) = text.trim().split_once(':').ok_or_else(|| refuse(BadRule::NoColon))?;
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let in_name = |c: char| c.is_alphanumeric() || "-._".contains(c);
         if host != "*" && (host.is_empty() || !host.chars().all(in_name)) {
-            return Err(refuse("no host name".to_owned()));
+            return Err(refuse(BadRule::NoHost));
         }
         let (addr, port) = parse_with_port(rest).map_err(|why| {
             let first = rest.split(':').next().unwrap_or_default();
-            refuse(if first.parse::<u16>().is_ok() { CURLS_ORDER.to_owned() } else { why.to_string() })
+            refuse(if first.parse::<u16>().is_ok() { BadRule::CurlsOrder } else { BadRule::Address(why) })
         })?;
         Ok(Self { host, addr, port })
     }

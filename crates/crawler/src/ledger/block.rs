@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::columns::{Column, Reader, Texts, Writer, pull, push};
-use super::{Bad, Head};
+use super::{Head, LedgerError};
 use crate::clock::Boot;
 use crate::record::{
     Decision, DirectiveEvidence, EffectsTaken, Evidence, Layer, LimitReached, PauseSet, RequestMade,
@@ -54,7 +54,7 @@ pub(super) fn write(before: Head, after: Head, decisions: &[Decision]) -> Vec<u8
 }
 
 /// Reads a stored value.
-pub fn read(value: &[u8]) -> Result<Block, Bad> {
+pub fn read(value: &[u8]) -> Result<Block, LedgerError> {
     let (before, after, plain) = open(value)?;
     let mut plain = plain.as_slice();
     let count = pull(&mut plain)?;
@@ -66,14 +66,14 @@ pub fn read(value: &[u8]) -> Result<Block, Bad> {
         decisions.push(get(&mut reader, &mut state, &mut robots)?);
     }
     if !reader.is_at_end() {
-        return Err(Bad::Form);
+        return Err(LedgerError::Form);
     }
     Ok(Block { before, after, decisions })
 }
 
 /// True if an entry of the value may be about `url`, or was found on it, or leads there; false is certain. Costs the
 /// unpacking, but no entry is put together.
-pub fn may_mention(value: &[u8], url: &str) -> Result<bool, Bad> {
+pub fn may_mention(value: &[u8], url: &str) -> Result<bool, LedgerError> {
     let (_, _, plain) = open(value)?;
     let mut plain = plain.as_slice();
     pull(&mut plain)?;
@@ -83,21 +83,21 @@ pub fn may_mention(value: &[u8], url: &str) -> Result<bool, Bad> {
 }
 
 /// True if an entry of the value may hold this word, as its decision or reason say; false is certain. Costs the unpacking.
-pub fn may_say(value: &[u8], word: &str) -> Result<bool, Bad> {
+pub fn may_say(value: &[u8], word: &str) -> Result<bool, LedgerError> {
     let (_, _, plain) = open(value)?;
     let mut plain = plain.as_slice();
     pull(&mut plain)?;
     Ok(Reader::open(plain)?.may_hold(Texts::Words, word))
 }
 
-fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), Bad> {
-    let (header, packed) = value.split_at_checked(HEADER).ok_or(Bad::Form)?;
-    let (form, heads) = header.split_first().ok_or(Bad::Form)?;
+fn open(value: &[u8]) -> Result<(Head, Head, Vec<u8>), LedgerError> {
+    let (header, packed) = value.split_at_checked(HEADER).ok_or(LedgerError::Form)?;
+    let (form, heads) = header.split_first().ok_or(LedgerError::Form)?;
     if !matches!(*form, FORM | OLDER) {
-        return Err(Bad::Form);
+        return Err(LedgerError::Form);
     }
-    let head = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).map(Head).map_err(|_| Bad::Form);
-    let plain = crate::packed::unpack(packed).map_err(|_| Bad::Form)?;
+    let head = |bytes: &[u8]| <[u8; 32]>::try_from(bytes).map(Head).map_err(|_| LedgerError::Form);
+    let plain = crate::packed::unpack(packed)?;
     Ok((head(&heads[..32])?, head(&heads[32..])?, plain))
 }
 
@@ -234,11 +234,11 @@ fn put_stored(to: &mut Writer, stored: &Stored) {
     }
 }
 
-fn get_stored(from: &mut Reader<'_>) -> Result<Stored, Bad> {
+fn get_stored(from: &mut Reader<'_>) -> Result<Stored, LedgerError> {
     let parts = from.number(Column::StoredKind)?;
-    let place = usize::try_from(parts >> 2).map_err(|_| Bad::Form)?;
-    let kind = *StoredKind::ALL.get(place).ok_or(Bad::Form)?;
-    let mut seal = || -> Result<Seal, Bad> {
+    let place = usize::try_from(parts >> 2).map_err(|_| LedgerError::Form)?;
+    let kind = *StoredKind::ALL.get(place).ok_or(LedgerError::Form)?;
+    let mut seal = || -> Result<Seal, LedgerError> {
         let high = u128::from(from.number(Column::SealHigh)?);
         Ok(Seal((high << 64 | u128::from(from.number(Column::SealLow)?)).to_be_bytes()))
     };
@@ -294,18 +294,22 @@ fn put_url(to: &mut Writer, origin: Column, path: Column, url: &str) {
     to.text(path, Texts::Paths, rest);
 }
 
-fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>) -> Result<Decision, Bad> {
+fn get(
+    from: &mut Reader<'_>,
+    state: &mut State,
+    known: &mut Vec<RobotsEvidence>,
+) -> Result<Decision, LedgerError> {
     let parts = from.number(Column::Parts)?;
     let has = |part: u64| parts & part != 0;
-    state.at = state.at.checked_add(from.signed(Column::At)?).ok_or(Bad::Form)?;
-    let at = Timestamp::from_microsecond(state.at).map_err(|_| Bad::Form)?;
+    state.at = state.at.checked_add(from.signed(Column::At)?).ok_or(LedgerError::Form)?;
+    let at = Timestamp::from_microsecond(state.at).map_err(|_| LedgerError::Form)?;
     let url = get_url(from, Column::UrlOrigin, Column::UrlPath)?;
     let host =
         if has(part::HOST) { from.text(Column::Host, Texts::Origins)? } else { host_of(&url) }.to_owned();
     let decision = from.text(Column::Decision, Texts::Words)?.into();
     let layer =
         usize::try_from(from.number(Column::Layer)?).ok().and_then(|place| Layer::ALL.get(place).copied());
-    let layer = layer.ok_or(Bad::Form)?;
+    let layer = layer.ok_or(LedgerError::Form)?;
     let reason = from.text(Column::Reason, Texts::Words)?.into();
     let via = if has(part::VIA) { Some(get_url(from, Column::ViaOrigin, Column::ViaPath)?) } else { None };
     let mut evidence = Evidence::default();
@@ -349,11 +353,11 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     }
     if has(part::CLOCK) {
         state.offset = state.offset.wrapping_add(from.signed(Column::Clock)?);
-        let clock = u64::try_from(state.at.wrapping_sub(state.offset)).map_err(|_| Bad::Form)?;
+        let clock = u64::try_from(state.at.wrapping_sub(state.offset)).map_err(|_| LedgerError::Form)?;
         evidence.clock = Some(Duration::from_micros(clock));
     }
     if has(part::BOOT) {
-        let id = u32::try_from(from.number(Column::BootId)?).map_err(|_| Bad::Form)?;
+        let id = u32::try_from(from.number(Column::BootId)?).map_err(|_| LedgerError::Form)?;
         evidence.boot = Some(Box::new(Boot { id, ms: from.number(Column::BootMs)? }));
     }
     if has(part::RUN) {
@@ -367,14 +371,18 @@ fn get(from: &mut Reader<'_>, state: &mut State, known: &mut Vec<RobotsEvidence>
     Ok(Decision { at, url, host, decision, layer, reason, evidence, via })
 }
 
-fn get_request(from: &mut Reader<'_>, state: &mut State, has_address: bool) -> Result<RequestMade, Bad> {
-    let started = state.at.checked_sub(from.signed(Column::RequestStarted)?).ok_or(Bad::Form)?;
+fn get_request(
+    from: &mut Reader<'_>,
+    state: &mut State,
+    has_address: bool,
+) -> Result<RequestMade, LedgerError> {
+    let started = state.at.checked_sub(from.signed(Column::RequestStarted)?).ok_or(LedgerError::Form)?;
     let took = Duration::from_micros(from.number(Column::RequestTook)?);
     state.offset = state.offset.wrapping_add(from.signed(Column::RequestClock)?);
-    let clock = u64::try_from(started.wrapping_sub(state.offset)).map_err(|_| Bad::Form)?;
-    let status = u16::try_from(from.number(Column::RequestStatus)?).map_err(|_| Bad::Form)?;
+    let clock = u64::try_from(started.wrapping_sub(state.offset)).map_err(|_| LedgerError::Form)?;
+    let status = u16::try_from(from.number(Column::RequestStatus)?).map_err(|_| LedgerError::Form)?;
     Ok(RequestMade {
-        started: Timestamp::from_microsecond(started).map_err(|_| Bad::Form)?,
+        started: Timestamp::from_microsecond(started).map_err(|_| LedgerError::Form)?,
         took,
         clock: Duration::from_micros(clock),
         status: (status > 0).then_some(status),
@@ -383,25 +391,25 @@ fn get_request(from: &mut Reader<'_>, state: &mut State, has_address: bool) -> R
         gap_reason: Cow::Owned(from.text(Column::RequestGapReason, Texts::Words)?.to_owned()),
         address: if has_address {
             let text = from.text(Column::RequestAddress, Texts::Words)?;
-            Some(text.parse().map_err(|_| Bad::Form)?)
+            Some(text.parse().map_err(|_| LedgerError::Form)?)
         } else {
             None
         },
     })
 }
 
-fn get_robots(from: &mut Reader<'_>, known: &mut Vec<RobotsEvidence>) -> Result<RobotsEvidence, Bad> {
-    let place = usize::try_from(from.number(Column::Robots)?).map_err(|_| Bad::Form)?;
+fn get_robots(from: &mut Reader<'_>, known: &mut Vec<RobotsEvidence>) -> Result<RobotsEvidence, LedgerError> {
+    let place = usize::try_from(from.number(Column::Robots)?).map_err(|_| LedgerError::Form)?;
     if place > 0 {
-        return known.get(place - 1).cloned().ok_or(Bad::Form);
+        return known.get(place - 1).cloned().ok_or(LedgerError::Form);
     }
-    let line = u32::try_from(from.number(Column::RobotsLine)?).map_err(|_| Bad::Form)?;
+    let line = u32::try_from(from.number(Column::RobotsLine)?).map_err(|_| LedgerError::Form)?;
     let robots = RobotsEvidence {
         line: (line > 0).then_some(line),
         rule: get_optional(from, Column::RobotsRule)?,
         group: get_optional(from, Column::RobotsGroup)?,
         dialect: robots::Dialect::from_str(from.text(Column::RobotsDialect, Texts::Words)?)
-            .map_err(|_| Bad::Form)?,
+            .map_err(|_| LedgerError::Form)?,
         reason: from.text(Column::RobotsReason, Texts::Words)?.to_owned(),
         digest: get_optional(from, Column::RobotsDigest)?,
     };
@@ -409,12 +417,12 @@ fn get_robots(from: &mut Reader<'_>, known: &mut Vec<RobotsEvidence>) -> Result<
     Ok(robots)
 }
 
-fn get_optional(from: &mut Reader<'_>, column: Column) -> Result<Option<String>, Bad> {
+fn get_optional(from: &mut Reader<'_>, column: Column) -> Result<Option<String>, LedgerError> {
     let there = from.number(column)? != 0;
     there.then(|| from.text(column, Texts::Words).map(str::to_owned)).transpose()
 }
 
-fn get_url(from: &mut Reader<'_>, origin: Column, path: Column) -> Result<String, Bad> {
+fn get_url(from: &mut Reader<'_>, origin: Column, path: Column) -> Result<String, LedgerError> {
     let start = from.text(origin, Texts::Origins)?;
     Ok(format!("{start}{}", from.text(path, Texts::Paths)?))
 }

@@ -17,18 +17,22 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::packed::UnpackError;
 use crate::record::Decision;
 
-/// A stored value isn't one of the ledger's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// A stored value isn't one of the ledger's, or an entry can't be stored.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Bad {
+pub enum LedgerError {
     /// Damaged, or of a form that this version doesn't know.
     #[error("it is damaged, or has an unsupported format version")]
     Form,
+    /// Damaged, or of a form that this version doesn't know, as far as it is packed.
+    #[error("it is damaged, or has an unsupported format version")]
+    Packed(#[from] UnpackError),
     /// The entry can't be written as JSON.
     #[error("an entry can't be written")]
-    Entry,
+    Entry(#[from] serde_json::Error),
 }
 
 /// The chain's head: BLAKE3 over the head before and the entry.
@@ -44,11 +48,11 @@ impl Head {
     }
 
     /// The head after one more entry: over this head, the entry's number (u64, big-endian) and its JSON.
-    pub fn after(self, seq: u64, decision: &Decision) -> Result<Self, Bad> {
+    pub fn after(self, seq: u64, decision: &Decision) -> Result<Self, LedgerError> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
         hasher.update(&seq.to_be_bytes());
-        let bytes = serde_json::to_vec(decision).map_err(|_| Bad::Entry)?;
+        let bytes = serde_json::to_vec(decision)?;
         hasher.update(&bytes);
         Ok(Self(*hasher.finalize().as_bytes()))
     }

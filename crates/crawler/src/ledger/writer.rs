@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bad, Head, block};
+use super::{Head, LedgerError, block};
 use crate::causes::Cause;
 use crate::record::Decision;
 use crate::record::evidence::whole_micros;
@@ -117,7 +117,7 @@ impl Ledger {
     }
 
     /// Appends entries: the changes that have to be committed together. Without entries there are none.
-    pub fn append(&mut self, decisions: Vec<Decision>) -> Result<Vec<Write>, Bad> {
+    pub fn append(&mut self, decisions: Vec<Decision>) -> Result<Vec<Write>, LedgerError> {
         if decisions.is_empty() {
             return Ok(Vec::new());
         }
@@ -138,7 +138,7 @@ impl Ledger {
             writes.push(put(first, block::write(before, self.state.head, &entries)));
             self.values.push(first);
         }
-        let state = serde_json::to_vec(&self.state).map_err(|_| Bad::Entry)?;
+        let state = serde_json::to_vec(&self.state)?;
         writes.push(Write::put(Tree::Meta, STATE, state));
         Ok(writes)
     }

@@ -60,7 +60,7 @@ impl From<OpenError> for StoreError {
         match error {
             OpenError::Store(error) => error,
             OpenError::Dir(DirError::InUse(path)) => Self::InUse { path },
-            error => Self::Served { detail: crate::causes::with_causes(&error) },
+            error => Self::Unserved(error.into()),
         }
     }
 }
@@ -117,8 +117,7 @@ impl DirStore {
                     Ok(Reply::Failed(detail)) => return Err(StoreError::Served { detail }),
                     Ok(reply) => return Ok(Ok(reply)),
                     Err(error) if is_silence(&error) => {
-                        let detail = crate::causes::with_causes(&LiveError::lost(&self.root, error));
-                        return Err(StoreError::Served { detail });
+                        return Err(StoreError::Unserved(LiveError::lost(&self.root, error).into()));
                     }
                     Err(_) => *link = None,
                 }
@@ -174,7 +173,7 @@ fn open(root: &Path) -> Result<Opened, OpenError> {
         }
         let greeted = connect(root).map_err(|error| match error {
             LiveError::Dir(error) => OpenError::Dir(error),
-            error => served(crate::causes::with_causes(&error)),
+            error => OpenError::Store(StoreError::Unserved(error.into())),
         })?;
         if let Some(Greeted { mut stream, holder, .. }) = greeted {
             let reply = send_message(&mut stream, &Question::Read)
@@ -199,7 +198,7 @@ fn open(root: &Path) -> Result<Opened, OpenError> {
                     )));
                 }
                 Err(error) if is_silence(&error) => {
-                    return Err(served(crate::causes::with_causes(&LiveError::lost(root, error))));
+                    return Err(StoreError::Unserved(LiveError::lost(root, error).into()).into());
                 }
                 // It ended meanwhile.
                 Err(_) => {}

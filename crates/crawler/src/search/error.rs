@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::query::QueryError;
 use crate::causes::{Cause, with_causes};
 use crate::store::StoreError;
 
@@ -19,8 +20,8 @@ pub enum SearchError {
     )]
     OtherForm(PathBuf),
     /// The query can't be read.
-    #[error("{0}")]
-    Query(String),
+    #[error("the query can't be read")]
+    Query(#[from] QueryError),
     /// The index itself, in tantivy's words.
     #[error("the full-text index can't be read or written; `crawl index DIR` rebuilds it")]
     Index(#[source] Cause),
@@ -43,12 +44,9 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// The error in words: what the program prints behind `error:`.
+    /// The error with its causes: what the program prints behind `error:`.
     pub fn message(&self) -> String {
-        match self {
-            Self::Query(what) => format!("the query can't be read: {what}"),
-            error => with_causes(error),
-        }
+        with_causes(self)
     }
 
     pub(super) fn io(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {

@@ -88,7 +88,7 @@ impl Indexer for Feed {
         // The thread is gone: whoever waits for it reports its error.
         self.sender
             .send(Message { number, changes, _held: held })
-            .map_err(|_| CommitError::Index("its writer thread ended".into()))
+            .map_err(|_| CommitError::Index(SearchError::Panicked.into()))
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) use self::feed::Indexing;
 pub use self::find::{Contents, FacetCount, Facets, Found, Hit, Search};
 pub use self::json::Part;
 pub use self::pdf::{PDF_ARGUMENT, may_read_pdf, read_pdf};
-pub use self::query::Request;
+pub use self::query::{QueryError, Request};
 pub(crate) use self::texts::Excerpts;
 pub use self::texts::{PageText, page_texts};
 pub use self::time::{parse_since, parse_until};

@@ -107,10 +107,9 @@ fn words(
             parser.set_field_boost(field, weight);
         }
     }
-    let ast =
-        parse_query(query).map_err(|_| query_error(&QueryParserError::SyntaxError(query.to_owned())))?;
+    let ast = parse_query(query).map_err(|_| QueryError::Syntax)?;
     let ast = expand(ast, &parts).unwrap_or_else(UserInputAst::empty_query);
-    parser.build_query_from_user_input_ast(ast).map_err(|error| query_error(&error))
+    Ok(parser.build_query_from_user_input_ast(ast).map_err(QueryError::from)?)
 }
 
 /// Sets for each word and phrase where it may be: a part of the page that is named is a field in each language of the index, and
@@ -164,28 +163,53 @@ fn has_terms(searcher: &Searcher, field: Field) -> Result<bool, SearchError> {
 }
 
 /// What is wrong with a query, in words for whoever wrote it.
-fn query_error(error: &QueryParserError) -> SearchError {
-    let what = match error {
-        QueryParserError::SyntaxError(_) => {
-            "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes".to_owned()
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// It ends too early.
+    #[error(
+        "a quote or parenthesis isn't closed, or an operator has no operand; put text with special characters in quotes"
+    )]
+    Syntax,
+    /// It names a field that pages don't have.
+    #[error("there is no field `{0}`; fields are {NAMED}; put a word with a colon in quotes")]
+    NoField(String),
+    /// Every word of it is excluded.
+    #[error("it only excludes words")]
+    OnlyExcludes,
+    /// A field of numbers is compared with something else.
+    #[error("status and depth need a whole number")]
+    NoNumber,
+    /// It names a field that is only shown.
+    #[error("field `{0}` can't be searched; fields are {NAMED}")]
+    NotSearched(String),
+    /// It has a phrase for a field that is compared as a whole.
+    #[error("field `{0}` needs one word, not a phrase")]
+    Phrase(String),
+    /// Anything else that its parser refuses.
+    #[error(transparent)]
+    Other(QueryParserError),
+}
+
+impl From<QueryParserError> for QueryError {
+    fn from(error: QueryParserError) -> Self {
+        match error {
+            QueryParserError::SyntaxError(_) => Self::Syntax,
+            QueryParserError::FieldDoesNotExist(name) => Self::NoField(name),
+            QueryParserError::AllButQueryForbidden => Self::OnlyExcludes,
+            QueryParserError::ExpectedInt(_) => Self::NoNumber,
+            QueryParserError::FieldNotIndexed(name) => Self::NotSearched(name),
+            QueryParserError::FieldDoesNotHavePositionsIndexed(name) => Self::Phrase(name),
+            error => Self::Other(error),
         }
-        QueryParserError::FieldDoesNotExist(name) => {
-            format!("there is no field `{name}`; fields are {NAMED}; put a word with a colon in quotes")
-        }
-        QueryParserError::AllButQueryForbidden => "it only excludes words".to_owned(),
-        QueryParserError::ExpectedInt(_) => "status and depth need a whole number".to_owned(),
-        QueryParserError::FieldNotIndexed(name) => format!("field `{name}` can't be searched; fields are {NAMED}"),
-        QueryParserError::FieldDoesNotHavePositionsIndexed(name) => format!("field `{name}` needs one word, not a phrase"),
-        error => error.to_string(),
-    };
-    SearchError::Query(what)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
 
-    use super::Request;
+    use super::{QueryError, Request};
     use crate::extract::MainText;
     use crate::search::document::Document;
     use crate::search::writer::Writer;
@@ -373,6 +397,12 @@ mod tests {
         let (_top, search) = search();
         let request = Request { query: "nosuch:x".to_owned(), limit: 9, ..Request::default() };
         let error = search.find(&request, Timestamp::UNIX_EPOCH).unwrap_err();
-        assert!(matches!(&error, SearchError::Query(what) if what.contains("text")), "{error}");
+        assert!(
+            matches!(&error, SearchError::Query(QueryError::NoField(name)) if name == "nosuch"),
+            "{error:?}"
+        );
+        assert!(
+            error.message().starts_with("the query can't be read: there is no field `nosuch`; fields are ")
+        );
     }
 }

@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::params::Params;
 use super::reading::{CrawlView, Until};
+use crate::causes::with_causes;
 use crate::crawl_dir::CrawlDir;
 use crate::tables::filter::Filter;
 use crate::tables::sort::{parse_sort, sort_rows};
@@ -51,7 +52,7 @@ fn chosen<'a>(
 ) -> Result<Rows<'a>, Failure> {
     let mut rows = view.rows(table)?;
     let keys = params.get("sort").map(|text| parse_sort(text, &rows)).transpose();
-    let keys = keys.map_err(|error| Failure::bad(plain(&error.to_string())))?;
+    let keys = keys.map_err(|error| Failure::bad(plain(&with_causes(&error))))?;
     let filter = params.get("where").map(|text| Filter::parse(text, &rows)).transpose();
     let filter = filter.map_err(|error| Failure::bad(plain(&error.to_string())))?;
     let (columns, until) = (rows.columns().to_vec(), until.clone());

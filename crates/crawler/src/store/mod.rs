@@ -283,12 +283,15 @@ pub enum StoreError {
         "the crawl changed too much while it was read (more than 64 MiB of old values would have to be kept); run the command again"
     )]
     Outdated,
-    /// The process that a database is read through gave no answer.
+    /// The process that a database is read through refused, in its own words.
     #[error("{detail}")]
     Served {
         /// What happened, and what to do.
         detail: String,
     },
+    /// The process that a database is read through can't be asked, or gave no answer.
+    #[error(transparent)]
+    Unserved(Cause),
     /// The partition of a cluster has another owner, or none.
     #[error("partition {part} belongs to this worker no longer: nothing that it found since is stored")]
     Fenced {

@@ -10,6 +10,8 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::pki_types::pem::PemObject;
 
+use crate::causes::Cause;
+
 /// `SubjectPublicKeyInfo` of an ed25519 key before its 32 bytes (RFC 8410 section 4).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
@@ -28,9 +30,14 @@ pub enum KeyError {
     /// It has another key, or none.
     #[error(
         "{} isn't an unencrypted ed25519 key in PEM form (PKCS#8); `openssl genpkey -algorithm ed25519 -out key.pem` makes one",
-        .0.display()
+        .path.display()
     )]
-    Key(PathBuf),
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What its reader says.
+        source: Cause,
+    },
 }
 
 /// An ed25519 key.
@@ -46,13 +53,15 @@ impl SigningKey {
     /// Reads a key from a file in PEM form, PKCS#8, not encrypted.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let text = std::fs::read(path).map_err(|source| KeyError::Read { path: path.to_owned(), source })?;
-        Self::parse(&text).ok_or_else(|| KeyError::Key(path.to_owned()))
+        Self::parse(&text).map_err(|source| KeyError::Key { path: path.to_owned(), source })
     }
 
-    fn parse(pem: &[u8]) -> Option<Self> {
-        let der = PrivatePkcs8KeyDer::from_pem_slice(pem).ok()?;
+    fn parse(pem: &[u8]) -> Result<Self, Cause> {
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem)?;
         // OpenSSL writes version 1, which lacks the public key.
-        Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der()).ok().map(Self)
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
+        // ring's error is no `std::error::Error` as ring is built here.
+        Ok(Self(pair.map_err(|rejected| rejected.to_string())?))
     }
 
     /// Returns the public key as `SubjectPublicKeyInfo` in DER and base 64.
@@ -92,7 +101,7 @@ mod tests {
         for text in
             ["", "x", "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n"]
         {
-            assert!(SigningKey::parse(text.as_bytes()).is_none(), "{text}");
+            assert!(SigningKey::parse(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

@@ -69,9 +69,7 @@ impl Reader {
     fn failed(&self, offset: u64, error: std::io::Error) -> Error {
         match error.kind() {
             ErrorKind::UnexpectedEof => self.fault(offset, Fault::Torn),
-            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                self.fault(offset, Fault::Gzip(error.to_string()))
-            }
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => self.fault(offset, Fault::Gzip(error)),
             _ => Error::io("read", &self.path)(error),
         }
     }

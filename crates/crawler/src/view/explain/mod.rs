@@ -165,7 +165,7 @@ impl View {
         let mut found = Vec::new();
         for pair in self.store().scan(Tree::Ledger, &[]) {
             let pair = pair?;
-            let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, error);
+            let bad = |error: ledger::LedgerError| ViewError::record(Tree::Ledger, error);
             let mut speaks = false;
             for url in spellings {
                 speaks = speaks || ledger::may_mention(&pair.1, url).map_err(bad)?;
@@ -182,7 +182,7 @@ impl View {
 
     /// True if there are links that are only counted.
     fn has_unlisted_links(&self) -> Result<bool, ViewError> {
-        let bad = |error: ledger::Bad| ViewError::record(Tree::Ledger, error);
+        let bad = |error: ledger::LedgerError| ViewError::record(Tree::Ledger, error);
         for pair in self.store().scan(Tree::Ledger, &[]) {
             let pair = pair?;
             if ledger::may_say(&pair.1, Decided::NotListed.as_str()).map_err(bad)?

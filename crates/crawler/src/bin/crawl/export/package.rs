@@ -26,7 +26,7 @@ pub(super) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
         return Err(Stop::new(exit::USAGE, what).into());
     }
     let key = args.sign.as_deref().map(SigningKey::read).transpose().map_err(|error| {
-        let code = if matches!(error, KeyError::Key(_)) { exit::USAGE } else { exit::STORAGE };
+        let code = if matches!(error, KeyError::Key { .. }) { exit::USAGE } else { exit::STORAGE };
         Stop::new(code, with_causes(&error))
     })?;
     let mut views = Vec::with_capacity(args.dirs.len());
