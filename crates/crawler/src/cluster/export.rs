@@ -35,9 +35,6 @@ pub enum ExportError {
     /// Workers are at work, or may be.
     #[error("the crawl is running: `crawl cluster stop DATABASE` first")]
     Running,
-    /// The crawl isn't whole.
-    #[error("the crawl isn't made yet, or its making was interrupted")]
-    Making,
     /// A copy of what is continued in a directory.
     #[error(
         "the crawl was moved to a directory before: export it without --copy, where that directory is deleted"
@@ -71,9 +68,6 @@ pub enum ExportError {
     /// The form of the partitions.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// The settings in the database.
-    #[error("the crawl's settings in the database can't be read")]
-    Settings(#[source] toml::de::Error),
     /// The archive.
     #[error("the archive can't be copied")]
     Warc(#[from] warc::Error),
@@ -114,7 +108,7 @@ pub fn export(
 ) -> Result<Transferred> {
     let status = state::status(address)?;
     match status.state {
-        State::Making => return Err(ExportError::Making),
+        State::Making => return Err(ClusterError::Making.into()),
         State::Running => return Err(ExportError::Running),
         State::Moved if continued == Continued::Cluster => return Err(ExportError::Moved),
         State::Stopped | State::Complete | State::Moved
@@ -170,8 +164,8 @@ fn fill(
     status: &state::Status,
     now: Timestamp,
 ) -> Result<Transferred> {
-    let [first, ..] = parts else { return Err(ExportError::Making) };
-    let (settings, _) = config::read_record_text(&status.settings).map_err(ExportError::Settings)?;
+    let [first, ..] = parts else { return Err(ClusterError::Making.into()) };
+    let (settings, _) = config::read_record_text(&status.settings).map_err(ClusterError::Settings)?;
     files.copy(parts, &dir.warc())?;
     let store = Arc::new(SledStore::create(&dir.unfinished_db())?);
     let key = read_key(first)?;

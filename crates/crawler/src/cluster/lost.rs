@@ -43,11 +43,6 @@ pub enum LostError {
     /// The database.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The crawl isn't whole.
-    #[error(
-        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
-    )]
-    Making,
     /// It is continued elsewhere.
     #[error("the crawl was moved to {0}, and is continued there: nothing is fetched for it here")]
     Moved(String),
@@ -90,10 +85,10 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
         let (mut connection, terms) = schema::open(address).await?;
         let failed = |error| ClusterError::server("queue pages again", address, error);
         let rows = connection.query(STATE, &[]).await.map_err(failed)?;
-        let damaged = || ClusterError::Damaged { address: address.to_string(), what: "its state".to_owned() };
+        let damaged = || ClusterError::damaged("its state", address);
         let state = rows.first().and_then(|row| State::of(row.get(0))).ok_or_else(damaged)?;
         if state == State::Making {
-            return Err(LostError::Making);
+            return Err(ClusterError::Making.into());
         }
         if state == State::Moved {
             return Err(LostError::Moved(moved::words(&mut connection).await.map_err(failed)?));

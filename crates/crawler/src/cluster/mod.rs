@@ -102,13 +102,23 @@ pub enum ClusterError {
         address: String,
     },
     /// The crawl's settings in the database can't be read.
-    #[error("the crawl in the database {address} is damaged: {what}")]
+    #[error("the crawl in the database {address} is damaged: {what} can't be read")]
     Damaged {
         /// Where.
         address: String,
-        /// What was found.
-        what: String,
+        /// What of it.
+        what: &'static str,
+        /// Why, where its reader says so.
+        source: Option<Cause>,
     },
+    /// The crawl isn't whole.
+    #[error(
+        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
+    )]
+    Making,
+    /// The settings of the crawl.
+    #[error("the crawl's settings in the database can't be read")]
+    Settings(#[source] toml::de::Error),
     /// The tables are those of another version.
     #[error(
         "the tables of the database {address} have format {found}, which this version of crawl doesn't support"
@@ -148,7 +158,17 @@ impl ClusterError {
         Self::Connect { address: address.to_string(), source: error.into() }
     }
 
-    fn server(doing: &'static str, address: &Address, error: tokio_postgres::Error) -> Self {
+    fn server(doing: &'static str, address: &Address, error: impl Into<Cause>) -> Self {
         Self::Server { doing, address: address.to_string(), source: error.into() }
+    }
+
+    fn damaged(what: &'static str, address: &Address) -> Self {
+        Self::Damaged { address: address.to_string(), what, source: None }
+    }
+
+    /// As [`Self::damaged`], for what a reader of it says.
+    fn damaged_by<E: Into<Cause>>(what: &'static str, address: &Address) -> impl Fn(E) -> Self {
+        let address = address.to_string();
+        move |error| Self::Damaged { address: address.clone(), what, source: Some(error.into()) }
     }
 }

@@ -54,11 +54,8 @@ pub(super) fn set(
     now: Timestamp,
 ) -> Result<bool, ClusterError> {
     let mark = Mark { moved: Moved::new(to, now), was: was.to_owned() };
-    let damaged = |error: serde_json::Error| ClusterError::Damaged {
-        address: address.to_string(),
-        what: error.to_string(),
-    };
-    let mark = serde_json::to_vec(&mark).map_err(damaged)?;
+    let failed = |error: serde_json::Error| ClusterError::server("mark the crawl as moved", address, error);
+    let mark = serde_json::to_vec(&mark).map_err(failed)?;
     runtime()?.block_on(async {
         let (mut connection, _) = schema::open(address).await?;
         let set = connection.query(SET, &[&(Tree::Meta as i16), &mark, &commits]).await;

@@ -183,9 +183,10 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
         let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
         let answered = clock::since_boot().ok_or(ClusterError::NoClock)?;
         let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
-        let damaged =
-            |what: &str| ClusterError::Damaged { address: address.to_string(), what: what.to_owned() };
-        let time = |at| Timestamp::from_microsecond(row.get(at)).map_err(|_| damaged("its time"));
+        let damaged = |what| ClusterError::damaged(what, address);
+        let time = |at| {
+            Timestamp::from_microsecond(row.get(at)).map_err(ClusterError::damaged_by("its time", address))
+        };
         clock::follow(time(3)?, answered);
         let key =
             <[u8; 32]>::try_from(row.get::<_, Vec<u8>>(4)).map_err(|_| damaged("its fingerprint key"))?;
@@ -246,11 +247,6 @@ pub enum ResumeError {
     /// The database.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// The crawl isn't whole.
-    #[error(
-        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
-    )]
-    Making,
     /// Its limits are in use.
     #[error("the limits of a crawl can't change while it runs: `crawl cluster stop DATABASE` first")]
     Running,
@@ -269,9 +265,6 @@ pub enum ResumeError {
         "the crawl was moved to {0}, and is continued there. Where that is deleted, or never asks a host again: `crawl cluster resume DATABASE --take-back`"
     )]
     Moved(String),
-    /// The settings in the database.
-    #[error("the crawl's settings in the database can't be read")]
-    Settings(#[source] toml::de::Error),
     /// The settings can't be written as TOML.
     #[error("the settings can't be written as TOML")]
     Toml(#[from] toml::ser::Error),
@@ -311,10 +304,10 @@ pub fn resume(
         let rows =
             connection.query("select state, settings, program from crawl", &[]).await.map_err(failed)?;
         let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
-        let damaged = || ClusterError::Damaged { address: address.to_string(), what: "its state".to_owned() };
+        let damaged = || ClusterError::damaged("its state", address);
         let before = State::of(row.get(0)).ok_or_else(damaged)?;
         if before == State::Making {
-            return Err(ResumeError::Making);
+            return Err(ClusterError::Making.into());
         }
         if before == State::Moved && !takes_back {
             return Err(ResumeError::Moved(moved::words(&mut connection).await.map_err(failed)?));
@@ -324,7 +317,7 @@ pub fn resume(
             connection.query(RESUME, &[&takes_back]).await.map_err(failed)?;
             return Ok(before);
         }
-        let (mut settings, record) = config::read_record_text(row.get(1)).map_err(ResumeError::Settings)?;
+        let (mut settings, record) = config::read_record_text(row.get(1)).map_err(ClusterError::Settings)?;
         let limits = &mut settings.limits;
         limits.max_pages = new.pages.unwrap_or(limits.max_pages);
         limits.max_resources = new.resources.unwrap_or(limits.max_resources);
@@ -371,11 +364,11 @@ pub fn status(address: &Address) -> Result<Status, ClusterError> {
 async fn read_status(address: &Address) -> Result<Status, ClusterError> {
     let (mut connection, terms) = schema::open(address).await?;
     let failed = |error| ClusterError::server("read the crawl's state", address, error);
-    let damaged = |what: &str| ClusterError::Damaged { address: address.to_string(), what: what.to_owned() };
     let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
-    let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
-    let started = Timestamp::from_microsecond(row.get(2)).map_err(|_| damaged("its time"))?;
+    let state = State::of(row.get(0)).ok_or_else(|| ClusterError::damaged("its state", address))?;
+    let started = Timestamp::from_microsecond(row.get(2));
+    let started = started.map_err(ClusterError::damaged_by("its time", address))?;
     let program: String = row.get(1);
     let mark = if state == State::Moved { moved::read(&mut connection).await.map_err(failed)? } else { None };
     let at_rest = mark.as_ref().and_then(|mark| State::of(&mark.was)).unwrap_or(state);
@@ -406,7 +399,8 @@ from standing right join part on standing.part = part.id group by part.owner";
     let mut totals = Totals::default();
     for row in connection.query(sql, &[]).await.map_err(failed)? {
         let value: Vec<u8> = row.get(0);
-        totals.add(&serde_json::from_slice(&value).map_err(|error| damaged(&error.to_string()))?);
+        let read = serde_json::from_slice(&value);
+        totals.add(&read.map_err(ClusterError::damaged_by("its totals", address))?);
     }
     let workers = workers.into_values().collect();
     let longest = longest(&mut connection).await.map_err(failed)?;

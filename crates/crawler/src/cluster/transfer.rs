@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::causes::Cause;
 use crate::clock::{Clock, Now};
 use crate::commit::{Batch, CommitError, Committer, SettledPage, Totals, WARC_END};
 use crate::engine::{LOST, scope_added, write_scope_added};
@@ -47,8 +48,8 @@ pub enum TransferError {
     #[error(transparent)]
     Commit(#[from] CommitError),
     /// What is stored can't be read.
-    #[error("what is stored of the crawl can't be read: {0}")]
-    Unreadable(String),
+    #[error("what is stored of the crawl can't be read")]
+    Unreadable(#[source] Cause),
     /// Pages are being looked for whose bodies are lost.
     #[error(
         "pages whose bodies were lost (`crawl cluster lost`) are still being queued again: continue the crawl until `crawl cluster status` shows no letters"
@@ -58,8 +59,8 @@ pub enum TransferError {
 
 type Result<T> = std::result::Result<T, TransferError>;
 
-fn unreadable(error: impl std::fmt::Display) -> TransferError {
-    TransferError::Unreadable(error.to_string())
+fn unreadable(error: impl Into<Cause>) -> TransferError {
+    TransferError::Unreadable(error.into())
 }
 
 /// What was moved.

@@ -111,11 +111,6 @@ pub enum WorkError {
         /// This one.
         ours: String,
     },
-    /// The crawl isn't whole.
-    #[error(
-        "the crawl isn't made yet, or its making was interrupted: then drop its database, and run `crawl cluster init` again"
-    )]
-    Making,
     /// The crawl is stopped.
     #[error("the crawl is stopped; `crawl cluster resume URL` continues it")]
     CrawlStopped,
@@ -125,9 +120,6 @@ pub enum WorkError {
     /// The worker's directory has files of another crawl.
     #[error("{} has the archive of another crawl; give this worker another directory", .0.display())]
     OtherCrawl(PathBuf),
-    /// The settings in the database.
-    #[error("the crawl's settings in the database can't be read")]
-    Settings(#[source] toml::de::Error),
     /// The seeds in the database.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -202,7 +194,7 @@ fn session(
         crawling.block_on(withdrawals.carry_out());
     }
     match state {
-        State::Making => return Err(WorkError::Making),
+        State::Making => return Err(ClusterError::Making.into()),
         State::Stopped => return Err(WorkError::CrawlStopped),
         State::Moved => return Err(WorkError::Moved(state::moved_to(&options.address)?)),
         State::Complete => return Ok(Session::Ended(Ended::Complete)),
@@ -211,7 +203,7 @@ fn session(
     if !is_ours {
         return Err(WorkError::Version { theirs: plan.program, ours: options.program.clone() });
     }
-    let (settings, record) = config::read_record_text(&plan.settings).map_err(WorkError::Settings)?;
+    let (settings, record) = config::read_record_text(&plan.settings).map_err(ClusterError::Settings)?;
     let settings = Settings { out: dir.root().to_owned(), ..settings };
     let seeds = record.seed_urls()?;
     let prepared = Prepared::new(&settings, &seeds)?;

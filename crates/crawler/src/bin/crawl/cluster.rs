@@ -262,9 +262,11 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
 /// An error of the database with its exit code.
 pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
     let code = match error {
-        ClusterError::Exists { .. } | ClusterError::Missing { .. } | ClusterError::NoStandby { .. } => {
-            exit::USAGE
-        }
+        ClusterError::Exists { .. }
+        | ClusterError::Missing { .. }
+        | ClusterError::NoStandby { .. }
+        | ClusterError::Making => exit::USAGE,
+        ClusterError::Settings(_) => exit::CONFIG,
         _ => exit::STORAGE,
     };
     Stop::new(code, with_causes(error)).into()
@@ -377,15 +379,13 @@ fn export(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     let moved = moved.map_err(|error| match &error {
         ExportError::Cluster(error) => database_error(error),
         ExportError::Dir(error) => exit::dir_error(error),
-        ExportError::Making
-        | ExportError::Running
+        ExportError::Running
         | ExportError::Changed
         | ExportError::Moved
         | ExportError::NoArchive { .. }
         | ExportError::NoDir(_)
         | ExportError::OtherCrawl(_)
         | ExportError::Transfer(TransferError::Losing) => Stop::new(exit::USAGE, with_causes(&error)).into(),
-        ExportError::Settings(_) => Stop::new(exit::CONFIG, with_causes(&error)).into(),
         _ => Stop::new(exit::STORAGE, with_causes(&error)).into(),
     })?;
     let next = if args.copy {
@@ -598,7 +598,7 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
     let resumed = cluster::resume(&args.database, PROGRAM, new, args.take_back);
     let before = resumed.map_err(|error| match &error {
         ResumeError::Cluster(error) => database_error(error),
-        ResumeError::Making | ResumeError::Running | ResumeError::Moved(_) | ResumeError::Version { .. } => {
+        ResumeError::Running | ResumeError::Moved(_) | ResumeError::Version { .. } => {
             Stop::new(exit::USAGE, with_causes(&error)).into()
         }
         _ => Stop::new(exit::CONFIG, with_causes(&error)).into(),
@@ -614,7 +614,7 @@ fn resume(args: &ResumeArgs, console: Console) -> anyhow::Result<i32> {
 fn lost(args: &LostArgs, console: Console) -> anyhow::Result<i32> {
     let (before, workers) = cluster::lose(&args.database, &args.workers).map_err(|error| match &error {
         LostError::Cluster(error) => database_error(error),
-        LostError::Making | LostError::Moved(_) | LostError::Unknown { .. } | LostError::Running { .. } => {
+        LostError::Moved(_) | LostError::Unknown { .. } | LostError::Running { .. } => {
             Stop::new(exit::USAGE, with_causes(&error)).into()
         }
         _ => Stop::new(exit::UNEXPECTED, with_causes(&error)).into(),

@@ -151,11 +151,10 @@ fn with_exit_code(error: &WorkError) -> anyhow::Error {
         WorkError::Cluster(error) => return database_error(error),
         WorkError::Prepare(error) => return crate::crawling::with_exit_code(error),
         WorkError::Version { .. }
-        | WorkError::Making
         | WorkError::CrawlStopped
         | WorkError::Moved(_)
         | WorkError::OtherCrawl(_) => exit::USAGE,
-        WorkError::Settings(_) | WorkError::Config(_) => exit::CONFIG,
+        WorkError::Config(_) => exit::CONFIG,
         WorkError::Warc(_) | WorkError::Commit(_) | WorkError::Store(_) => exit::STORAGE,
         _ => exit::UNEXPECTED,
     };
