@@ -9,12 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::{Engine, Leases};
-use crate::clock::Now;
-use crate::fetch::Fetch;
-use crate::frontier::{Lease, OpenQueues, Work};
-use crate::store::Store;
-
 /// A partition's part of a limit.
 #[derive(Debug, Default)]
 pub struct Share {
@@ -54,12 +48,12 @@ impl Share {
         self.reserve.store(reserve, Ordering::Release);
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 
     /// Notes what is taken, and gives back what isn't needed.
-    fn tell(&self, taken: u64, is_wanted: bool) {
+    pub(super) fn tell(&self, taken: u64, is_wanted: bool) {
         self.taken.store(taken, Ordering::Release);
         self.is_wanted.store(is_wanted, Ordering::Release);
         let keeps = if is_wanted { self.reserve.load(Ordering::Acquire).max(1) } else { 0 };
@@ -98,7 +92,7 @@ impl Allowance {
         self.changed.notify_one();
     }
 
-    fn over(&self) -> Option<String> {
+    pub(super) fn over(&self) -> Option<String> {
         self.over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -108,67 +102,6 @@ pub(super) async fn changed(allowance: Option<&Arc<Allowance>>) {
     match allowance {
         Some(allowance) => allowance.changed.notified().await,
         None => std::future::pending().await,
-    }
-}
-
-impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has the engine keep to its partition's part of the limits, instead of the whole limits.
-    pub fn keep_within(&mut self, allowance: Arc<Allowance>) {
-        self.allowance = Some(allowance);
-    }
-
-    /// How many pages, and how many resources, may be stored; none for as many as there are.
-    pub(super) fn most(&self) -> (Option<u64>, Option<u64>) {
-        let (pages, resources) = (self.settings.max_pages, self.settings.max_resources);
-        match &self.allowance {
-            Some(own) => (pages.map(|_| own.pages.most()), resources.map(|_| own.resources.most())),
-            None => (pages, resources),
-        }
-    }
-
-    /// The limit that ends the whole crawl, where it is reached.
-    pub(super) fn whole_limit(&self) -> Option<String> {
-        self.allowance.as_ref()?.over()
-    }
-
-    /// The queues that no limit of the whole crawl has closed for good.
-    pub(super) fn open_within_limits(&self) -> OpenQueues {
-        match &self.allowance {
-            Some(own) => OpenQueues { pages: !own.pages.is_over(), resources: !own.resources.is_over() },
-            None => self.frontier.open_queues(),
-        }
-    }
-
-    /// Pages and resources in flight.
-    pub(super) fn coming(in_flight: &Leases) -> (u64, u64) {
-        let is_resource = |lease: &&Lease| matches!(&lease.work, Work::Visit(item) if item.is_resource());
-        let resources = in_flight.values().filter(is_resource).count();
-        ((in_flight.len() - resources) as u64, resources as u64)
-    }
-
-    /// Whether more than the partition's part of a limit would bring the crawl on.
-    fn waits_for_more(&self, now: Now) -> bool {
-        let Some(own) = &self.allowance else { return false };
-        let open = self.frontier.open_queues();
-        let most = OpenQueues {
-            pages: open.pages || !own.pages.is_over(),
-            resources: open.resources || !own.resources.is_over(),
-        };
-        most != open && self.frontier.has_prospect_with(most, now, self.settings.max_wait)
-    }
-
-    /// Says what of the partition's part of the limits is used, and returns whether it waits for more. `may_do` where something is to be done
-    /// now or soon.
-    pub(super) fn tell_taken(&self, in_flight: &Leases, may_do: bool, now: Now) -> bool {
-        let Some(own) = &self.allowance else { return false };
-        let waits = own.over().is_none() && self.waits_for_more(now);
-        let (pages, resources) = Self::coming(in_flight);
-        let open = self.frontier.open_queues();
-        let is_wanted = |is_open: bool, is_over: bool| !is_over && if is_open { may_do } else { waits };
-        own.pages.tell(self.totals.pages + pages, is_wanted(open.pages, own.pages.is_over()));
-        own.resources
-            .tell(self.totals.resources + resources, is_wanted(open.resources, own.resources.is_over()));
-        waits
     }
 }
 

@@ -3,16 +3,8 @@
 //! for it: its URLs go to the end of the host's queue, behind those that can be fetched.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use super::Engine;
-use crate::clock::Now;
-use crate::fetch::Fetch;
-use crate::frontier::{HostId, Lease, QueuedUrl};
-use crate::origin_cache::Kind;
-use crate::pace::DelayReason;
-use crate::record::{Decided, Evidence, Layer};
-use crate::store::Store;
+use crate::frontier::{HostId, Lease};
 
 /// So many URLs of a host are put back one after the other at most. Then it pauses as a whole, until robots.txt is asked for
 /// again.
@@ -30,43 +22,43 @@ impl Asides {
     pub(super) fn end_row(&mut self, host: HostId) {
         self.row.remove(&host);
     }
-}
 
-impl<F: Fetch, S: Store> Engine<F, S> {
     /// Whether a URL of an origin whose robots.txt was never reachable goes to the end of the queue: the host has pages of
-    /// another origin, and more in its queue than such URLs.
-    pub(super) fn stands_aside(&mut self, lease: &Lease) -> bool {
+    /// another origin, and more in its queue (`queued`) than such URLs.
+    pub(super) fn stands_aside(&mut self, lease: &Lease, queued: u64) -> bool {
         if lease.state.counts.pages == 0 {
             return false;
         }
-        let most = self.frontier.queued_of(lease.host).min(IN_A_ROW);
-        let row = self.asides.row.entry(lease.host).or_default();
+        let row = self.row.entry(lease.host).or_default();
         *row += 1;
-        if *row > most {
-            self.asides.end_row(lease.host);
+        if *row > queued.min(IN_A_ROW) {
+            self.end_row(lease.host);
             return false;
         }
         true
     }
+}
 
-    /// Puts it there. `gap` is what the host waits for anyhow.
-    pub(super) fn set_aside(&mut self, lease: &Lease, item: QueuedUrl, why: &str, now: Now) {
-        let origin = lease.url.origin().to_string();
-        let caches = &self.context.caches;
-        if caches.get::<()>(Kind::SetAside, &origin).is_none() {
-            caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
-            let words =
-                format!("{origin}: {why}; its URLs are queued behind those of the host's other origins");
-            let evidence = Evidence::from(words);
-            self.decided(
-                lease,
-                now,
-                Decided::PutBack,
-                Layer::Robots,
-                DelayReason::RobotsUnreachable,
-                evidence,
-            );
-        }
-        self.frontier.requeue(lease.host, item);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::Permit;
+
+    #[test]
+    fn a_host_with_pages_of_another_origin_waits_only_when_its_whole_queue_was_put_back() {
+        let mut asides = Asides::default();
+        let permit = Permit::of_a_test();
+        let mut lease = permit.lease().clone();
+        assert!(!asides.stands_aside(&lease, 9), "no page of it was ever had");
+        lease.state.counts.pages = 1;
+        let row = |asides: &mut Asides, queued| {
+            (0..queued + 2).map(|_| asides.stands_aside(&lease, queued)).collect::<Vec<_>>()
+        };
+        assert_eq!(row(&mut asides, 2), [true, true, false, true]);
+        asides.end_row(lease.host);
+        assert_eq!(row(&mut asides, 2), [true, true, false, true], "something else had its turn");
+        asides.end_row(lease.host);
+        let long = (0..=IN_A_ROW).filter(|_| asides.stands_aside(&lease, u64::MAX)).count() as u64;
+        assert_eq!(long, IN_A_ROW);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use super::Engine;
 use super::settlement::{Entered, about, whose};
-use super::{End, Engine, Summary};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
@@ -13,8 +13,8 @@ use crate::fetch::Fetch;
 use crate::frontier::{HostId, Lease, QueuedUrl, Via, Work};
 use crate::ids::elsewhere_key;
 use crate::record::{
-    Decided, Decision, EndRecord, Evidence, Layer, LinkOutcome, PlainReason, RUN_END, Reason, RequestMade,
-    RobotsAccess, RobotsRecord, SitemapRecord, Versions, link_key,
+    Decided, Decision, Evidence, Layer, LinkOutcome, PlainReason, Reason, RequestMade, RobotsAccess,
+    RobotsRecord, SitemapRecord, Versions, link_key,
 };
 use crate::robots_history;
 use crate::store::{Store, Tree};
@@ -70,7 +70,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
         let url = if via.host == HostId::ELSEWHERE {
             String::from_utf8(self.frontier.get(Tree::Meta, &elsewhere_key(via.page)).ok()??).ok()?
-        } else if let Some(record) = self.stored_page(via.host, via.page) {
+        } else if let Some(record) = self.records().stored(via.host, via.page) {
             record.url
         } else {
             let value = self.frontier.store().get(Tree::Sitemaps, &link_key(via.host, via.page)).ok()??;
@@ -159,66 +159,22 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.decide(about(lease, now, Decided::CutOff, Layer::Stop, PlainReason::Stopped, words.into()));
     }
 
-    /// Enters the start of a run.
-    pub(super) fn enter_start(&mut self, now: Now) -> Result<(), CommitError> {
-        let (decision, pace) =
-            (if self.totals.runs > 1 { Decided::Resumed } else { Decided::Started }, self.settings.pace);
-        let words = format!(
-            "run {}; delay {} s, adaptive {}, max-delay {} s{}",
-            self.totals.runs,
-            pace.delay.as_secs_f64(),
-            pace.adaptive,
-            pace.max_delay.as_secs_f64(),
-            if self.settings.per_ip { ", per-ip" } else { "" }
-        );
-        let boot = self.clock.boot().map(Box::new);
-        let run = self.settings.run.take().map(|(run, text)| {
-            self.frontier.put(Tree::Meta, run.key(), text.into_bytes());
-            Box::new(run)
-        });
-        let evidence = Evidence { boot, run, ..words.into() };
-        self.enter_run(decision, PlainReason::Run, evidence, now);
-        self.put_end(&EndRecord { end: "running".to_owned(), limit: None, at: now.wall })
-    }
-
-    /// Enters the end of a run and puts it on record. False if that was done before.
-    pub(super) fn enter_end(&mut self, summary: &Summary, now: Now) -> Result<bool, CommitError> {
-        if std::mem::replace(&mut self.end_entered, true) {
-            return Ok(false);
+    /// Enters what was held back when its host woke or was to be asked.
+    pub(super) fn enter_held(&mut self, now: Now) -> Result<(), CommitError> {
+        for (id, url, item, held) in self.frontier.take_held()? {
+            self.totals.skipped += 1;
+            let via = item.via.and_then(|via| self.url_of(via));
+            self.decide(Decision {
+                at: now.wall,
+                url: url.to_string(),
+                host: self.frontier.name(id).to_owned(),
+                decision: Decided::Skipped,
+                layer: Layer::Trap,
+                reason: held.budget.outcome().into(),
+                evidence: held.evidence(&url).into(),
+                via,
+            });
         }
-        let (reason, limit) = match &summary.end {
-            End::Complete => (PlainReason::Complete, None),
-            End::Limit(limit) => (PlainReason::Limit, Some(limit.clone())),
-            End::Interrupted => (PlainReason::Interrupted, None),
-            End::Forced => (PlainReason::Forced, None),
-        };
-        let words = format!("{} URLs still queued", summary.queued);
-        let evidence = match limit.as_deref().and_then(|limit| limit.split_once(' ')) {
-            Some((name, value)) => Evidence::limit(name, value).with_words(words),
-            None => words.into(),
-        };
-        let end = reason.to_string();
-        self.enter_run(Decided::Ended, reason, evidence, now);
-        self.put_end(&EndRecord { end, limit, at: now.wall })?;
-        self.touch(64);
-        Ok(true)
-    }
-
-    fn enter_run(&mut self, decision: Decided, reason: PlainReason, evidence: Evidence, now: Now) {
-        self.decide(Decision {
-            at: now.wall,
-            url: String::new(),
-            host: String::new(),
-            decision,
-            layer: Layer::Stop,
-            reason: reason.into(),
-            evidence: evidence.with_clock(now.mono),
-            via: None,
-        });
-    }
-
-    fn put_end(&mut self, record: &EndRecord) -> Result<(), CommitError> {
-        self.frontier.put(Tree::Meta, RUN_END.into(), serde_json::to_vec(record)?);
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// that it failed.
     pub(super) fn store_failure(&mut self, lease: &Lease, record: PageRecord) {
         let fingerprint = lease.url.fingerprint(&self.key);
-        if self.context.revisiting.is_on() && self.stored_page(lease.host, fingerprint).is_some() {
+        if self.context.revisiting.is_on() && self.records().stored(lease.host, fingerprint).is_some() {
             if let Some(discovery) = self.discovery(lease, None) {
                 let failure = Encoded::of_metadata(&failure_metadata(&record, &discovery));
                 self.touch(failure.bytes.len());
@@ -49,7 +49,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     /// origin, that counts as unreachable: its pages wait for no more than the next attempt.
     pub(super) fn settle_panicked(&mut self, lease: &Lease) -> Result<(), CommitError> {
         let now = self.clock.now();
-        self.pass_gates(lease, None);
+        self.gates.passed(&mut self.frontier, lease, None, now);
         self.gates.shortage.passed(lease, false);
         self.touch(64);
         let delay = self.frontier.gap(lease.host);

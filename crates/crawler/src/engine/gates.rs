@@ -1,19 +1,16 @@
-//! What delays a ready host besides its own delay: quotas over all hosts, and other hosts on its address.
+//! What delays a ready host besides its own delay: quotas over all hosts, other hosts on its address, a shortage of this machine, and
+//! the end of a worker's lease.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
 use super::address::{Addresses, Turn};
-use super::pool::{Pool, Pooled};
 use super::quota::Quotas;
 use super::shortage::Shortage;
 use crate::clock::Now;
-use crate::fetch::Fetch;
-use crate::frontier::{HostId, Lease, Permit, Work};
+use crate::deadline::Deadline;
+use crate::frontier::{Frontier, HostId, Lease};
 use crate::pace::{Delay, DelayReason};
-use crate::record::{Decided, Layer};
 use crate::store::Store;
 use crate::visit::Requested;
 
@@ -25,117 +22,148 @@ pub(super) struct Gates {
     quotas_entered: Vec<DelayReason>,
     addresses: Option<Addresses>,
     pub(super) shortage: Shortage,
+    /// Until when hosts may be asked, where somebody else may ask them afterwards.
+    deadline: Option<Deadline>,
 }
 
 impl Gates {
     pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>) -> Self {
         let (quota_wait, quotas_entered) = (None, Vec::new());
-        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default() }
-    }
-}
-
-impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Has the engine keep to its worker's part of the rate and the bandwidth, instead of the whole of both.
-    pub fn keep_pace(&mut self, pool: Arc<Pool>) {
-        self.gates.quotas = Quotas::pooled(Pooled::new(pool), self.clock.now());
+        Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default(), deadline: None }
     }
 
-    /// Whether the quotas let one more request start now.
-    pub(super) fn quota_lets(&mut self, now: Now) -> bool {
-        let lets = self.gates.quotas.admit(now);
-        if let Some((_, why)) = self.gates.quotas.until()
-            && self.frontier.next_ready().is_some_and(|at| at <= now.mono)
+    /// Closes for good at this deadline, or when it is moved on, then.
+    pub(super) fn keep_to(&mut self, deadline: Deadline) {
+        self.deadline = Some(deadline);
+    }
+
+    /// Whether hosts may be asked now: the worker's lease of them isn't over.
+    fn has_lease(&self) -> bool {
+        self.deadline.as_ref().is_none_or(|deadline| deadline.remaining().is_some())
+    }
+
+    /// Whether one more request may start now, whichever its host. `is_ready`: a host is, so that it waits for the gate alone.
+    pub(super) fn let_one_more(&mut self, now: Now, is_ready: impl FnOnce() -> bool) -> bool {
+        if !self.has_lease() || !self.shortage.lets(now.mono) {
+            return false;
+        }
+        let lets = self.quotas.admit(now);
+        if let Some((_, why)) = self.quotas.until()
+            && is_ready()
         {
-            self.gates.quota_wait = Some(why);
+            self.quota_wait = Some(why);
         }
         lets
     }
 
-    /// A permit goes out: the request counts, and the first wait for each quota is entered.
-    pub(super) fn leased_by_quota(&mut self, lease: &Lease, to_look_up: bool, now: Now) {
-        if !to_look_up {
-            self.gates.quotas.used(lease.host, lease.token, now);
-        }
-        if let Some(why) = self.gates.quota_wait.take()
-            && !self.gates.quotas_entered.contains(&why)
-        {
-            self.gates.quotas_entered.push(why);
-            let most = match why {
-                DelayReason::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
-                _ => self.settings.max_bandwidth.map(|most| most.to_string()),
-            };
-            let evidence = format!("{} per second over all hosts; reported once", most.unwrap_or_default());
-            self.decided(lease, now, Decided::Paused, Layer::Pace, why, evidence);
-        }
+    /// When a host that is ready at a time may be asked. None without a lease of the hosts: each tick looks again.
+    pub(super) fn opens(&self, ready: Duration) -> Option<Duration> {
+        let held = [self.quotas.until().map(|(until, _)| until), self.shortage.until()];
+        let opens = held.into_iter().flatten().fold(ready, Duration::max);
+        self.has_lease().then_some(opens)
     }
 
-    /// Lets a permit through if its host's address is free. The second value says that the address isn't known yet. None: the
-    /// host waits.
-    pub(super) fn turn(&mut self, mut permit: Permit, now: Now) -> Option<(Permit, bool)> {
-        let Some(addresses) = &mut self.gates.addresses else { return Some((permit, false)) };
-        let host = permit.lease().host;
-        match addresses.turn(host, now) {
-            Turn::Now(booking) => {
-                permit.book(Some(booking));
-                Some((permit, false))
-            }
-            Turn::Unknown => Some((permit, true)),
-            Turn::At(at) => {
-                let length = at.saturating_sub(now.mono);
-                self.put_back(permit, at, Delay { length, why: DelayReason::SharedAddress });
-                None
-            }
+    /// Why a host that is ready isn't asked.
+    pub(super) fn closed(&self) -> Option<DelayReason> {
+        let shortage = self.shortage.until().map(|_| DelayReason::LocalShortage);
+        shortage.or(self.quotas.until().map(|(_, why)| why))
+    }
+
+    /// A request goes out. Returns the quota that it waited for, the first time for each quota.
+    pub(super) fn leased(&mut self, lease: &Lease, to_look_up: bool, now: Now) -> Option<DelayReason> {
+        if !to_look_up {
+            self.quotas.used(lease.host, lease.token, now);
         }
+        self.shortage.leased(lease);
+        let why = self.quota_wait.take().filter(|why| !self.quotas_entered.contains(why))?;
+        self.quotas_entered.push(why);
+        Some(why)
+    }
+
+    /// Whether the address of a host is free: the slot is taken then. None where hosts on one address don't wait for each other.
+    pub(super) fn turn(&mut self, host: HostId, now: Now) -> Option<Turn> {
+        Some(self.addresses.as_mut()?.turn(host, now))
     }
 
     /// A visit is over: the quotas count it, and the next host of its address has its turn.
-    pub(super) fn pass_gates(&mut self, lease: &Lease, request: Option<&Requested>) {
+    pub(super) fn passed<S: Store>(
+        &mut self,
+        frontier: &mut Frontier<S>,
+        lease: &Lease,
+        request: Option<&Requested>,
+        now: Now,
+    ) {
         match request {
-            Some(request) => self.gates.quotas.received(request.bytes, request.ended),
-            None => self.gates.quotas.unused(lease.host, lease.token),
+            Some(request) => self.quotas.received(request.bytes, request.ended),
+            None => self.quotas.unused(lease.host, lease.token),
         }
-        let Some(addresses) = &mut self.gates.addresses else { return };
+        let Some(addresses) = &mut self.addresses else { return };
         if request.is_some_and(|request| request.unreached) {
             addresses.unreached(lease.host);
         }
-        let next = addresses.free(lease.host, request.map(|request| request.ended.mono));
-        self.call(next);
+        call(frontier, addresses.free(lease.host, request.map(|request| request.ended.mono)), now);
     }
 
-    /// Ends the wait of the host whose turn is next on its address.
-    fn call(&mut self, next: Option<(HostId, Duration)>) {
-        if let Some((next, at)) = next {
-            let now = self.clock.now().mono;
-            let wait = Delay { length: at.saturating_sub(now), why: DelayReason::SharedAddress };
-            self.frontier.wait(next, at, wait);
-        }
-    }
-
-    /// Returns the hosts their turn that wait behind one which doesn't come.
-    pub(super) fn pass_overdue(&mut self, now: Now) {
-        let Some(addresses) = &mut self.gates.addresses else { return };
-        for next in addresses.overdue(now, |host| self.frontier.has_work(host)) {
-            self.frontier.wait(
-                next,
-                now.mono,
-                Delay { length: Duration::ZERO, why: DelayReason::SharedAddress },
-            );
+    /// Gives the hosts their turn that wait behind one which doesn't come.
+    pub(super) fn pass_overdue<S: Store>(&mut self, frontier: &mut Frontier<S>, now: Now) {
+        let Some(addresses) = &mut self.addresses else { return };
+        for next in addresses.overdue(now, |host| frontier.has_work(host)) {
+            call(frontier, Some((next, now.mono)), now);
         }
     }
 
     /// A host's addresses became known: the host is ready as before.
-    pub(super) fn located(&mut self, host: HostId, found: Vec<IpAddr>) {
-        let now = self.clock.now();
-        let next = self.gates.addresses.as_mut().and_then(|all| all.know(host, found, now));
-        self.call(next);
+    pub(super) fn located<S: Store>(
+        &mut self,
+        frontier: &mut Frontier<S>,
+        host: HostId,
+        found: Vec<IpAddr>,
+        now: Now,
+    ) {
+        call(frontier, self.addresses.as_mut().and_then(|all| all.know(host, found, now)), now);
+    }
+}
+
+/// Ends the wait of the host whose turn is next on its address.
+fn call<S: Store>(frontier: &mut Frontier<S>, next: Option<(HostId, Duration)>, now: Now) {
+    if let Some((next, at)) = next {
+        let wait = Delay { length: at.saturating_sub(now.mono), why: DelayReason::SharedAddress };
+        frontier.wait(next, at, wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::Permit;
+
+    fn at(ms: u64) -> Now {
+        Now { mono: Duration::from_millis(ms), wall: jiff::Timestamp::UNIX_EPOCH }
     }
 
-    /// Returns a permit back as if it had never been out: a robots fetch, too, is still to be done.
-    pub(super) fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
-        let (host, work) = (permit.lease().host, permit.lease().work.clone());
-        self.frontier.release(permit, not_before, wait);
-        if let Work::RobotsFetch(robots_fetch) = work {
-            self.frontier.send(host, robots_fetch);
+    #[test]
+    fn a_wait_for_a_quota_is_reported_once_and_only_if_a_host_was_ready() {
+        let mut gates = Gates::new(Quotas::new(Some(1.0), None, at(0)), None);
+        let permit = Permit::of_a_test();
+        let mut reported = Vec::new();
+        // When, and whether a host is ready meanwhile.
+        for (ms, is_ready) in [(0, true), (1_000, false), (2_000, true), (3_000, true)] {
+            assert!(gates.let_one_more(at(ms), || panic!("no quota holds it back")), "{ms}");
+            reported.extend(gates.leased(permit.lease(), false, at(ms)).map(|why| (ms, why)));
+            assert!(!gates.let_one_more(at(ms + 999), || is_ready), "{ms}");
+            assert_eq!(gates.opens(Duration::ZERO), Some(at(ms + 1_000).mono));
+            assert_eq!(gates.closed(), Some(DelayReason::MaxRate));
         }
+        assert_eq!(reported, [(1_000, DelayReason::MaxRate)]);
+    }
+
+    #[test]
+    fn nothing_is_asked_after_the_deadline() {
+        let mut gates = Gates::new(Quotas::new(None, None, at(0)), None);
+        assert!(gates.let_one_more(at(0), || true));
+        assert_eq!(gates.opens(at(7).mono), Some(at(7).mono));
+        gates.keep_to(Deadline::default());
+        assert!(!gates.let_one_more(at(0), || true), "no lease yet");
+        assert_eq!(gates.opens(at(7).mono), None, "each tick looks again");
     }
 }

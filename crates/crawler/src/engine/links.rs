@@ -4,12 +4,12 @@ use super::{Engine, ScopeAdded};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{Admitted, FingerprintSet, Lease, Marks, QueuedUrl, Via};
+use crate::frontier::{Admitted, FingerprintSet, HostId, Lease, Marks, QueuedUrl, Via};
 use crate::post::SentLink;
 use crate::record::{Decided, Decision, Layer, LinkOutcome, LinkRecord, PageRecord};
 use crate::scope::Scope;
-use crate::store::{Store, Tree};
-use crate::trap::{BudgetExceeded, Domains};
+use crate::store::{Store, StoreError, Tree};
+use crate::trap::{BudgetExceeded, Domains, by_form};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{FoundLink, Visited};
 
@@ -126,6 +126,34 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             Admitted::Untested => LinkOutcome::Untested.into(),
             Admitted::Held(held) => Judged::Held(held),
         })
+    }
+
+    /// The host of a URL that was found on a page of `own`, unless the URL's form, or the number of
+    /// hosts of its domain or of that page, holds it back.
+    pub(super) fn host_within_budgets(
+        &mut self,
+        own: (&str, HostId),
+        queued: &QueuedUrl,
+        url: &CrawlUrl,
+    ) -> Result<Result<HostId, BudgetExceeded>, StoreError> {
+        if !queued.is_seed()
+            && let Some(held) = by_form(&self.settings.traps, url, queued.depth)
+        {
+            return Ok(Err(held));
+        }
+        if url.host() == own.0 {
+            return Ok(Ok(own.1));
+        }
+        if let Some(host) = self.frontier.known(url.host()) {
+            return Ok(Ok(host));
+        }
+        if !queued.is_seed()
+            && let Some(held) = self.bounds.domains.judge(&self.settings.traps, url.host())
+        {
+            return Ok(Err(held));
+        }
+        self.bounds.domains.add(url.host());
+        self.frontier.host_id(url.host()).map(Ok)
     }
 
     /// Where a seed redirects to belongs to the crawl as the seed does.

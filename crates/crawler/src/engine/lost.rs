@@ -104,7 +104,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.frontier.put(Tree::Meta, LOST.to_vec(), Vec::new());
         for url in urls.iter().filter_map(|url| CrawlUrl::parse(url).ok()) {
             let host = self.frontier.host_id(url.host())?;
-            let Some(record) = self.stored_page(host, url.fingerprint(&self.key)) else { continue };
+            let Some(record) = self.records().stored(host, url.fingerprint(&self.key)) else { continue };
             if record.lost_at.is_none() || record.warc.is_some() {
                 continue;
             }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::entries::URLS_REMEMBERED;
+use super::limits::Taken;
 use super::{Engine, Leases, SKIPS_REMEMBERED};
 use crate::clock::Now;
 use crate::commit::CommitError;
@@ -241,8 +242,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if self.post.is_none() {
             return;
         }
-        let may_do = (is_quiet || self.allowance.is_some()) && !self.nothing_to_do(now);
-        let waits = self.tell_taken(in_flight, may_do, now);
+        let may_do = (is_quiet || self.limits.own().is_some()) && !self.nothing_to_do(now);
+        let coming = Taken::in_flight(in_flight);
+        let pages = self.totals.pages + coming.pages;
+        let taken = Taken { pages, resources: self.totals.resources + coming.resources };
+        let waits = self.limits.tell_taken(&mut self.frontier, taken, may_do, now);
         let is_idle = is_quiet && self.group.since.is_none() && !may_do && !waits;
         let queued = self.frontier.counts().queued;
         let Some(Post { standing, reading, .. }) = &self.post else { return };

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::{Engine, Listener};
+use super::{Listener, Steering};
 use crate::clock::Now;
+use crate::commit::Totals;
 use crate::event::{CrawlEvent, HostWait, Progress, Step};
-use crate::fetch::Fetch;
-use crate::frontier::Waiting;
+use crate::frontier::{Frontier, Waiting};
 use crate::pace::DelayReason;
 use crate::store::Store;
 use crate::visit::Event;
@@ -74,14 +74,12 @@ impl Reports {
     pub(super) fn new(listener: Listener) -> Self {
         Self { listener, pages: Pages::default(), done: Done::default() }
     }
-}
 
-impl<F: Fetch, S: Store> Engine<F, S> {
     /// Reports what the loop waits for.
-    pub(super) fn report_step(&mut self, now: Now, until: Duration, is_committing: bool) {
-        let Done { begun, over, fruitful, commits } = self.reports.done;
+    pub(super) fn step(&mut self, now: Now, until: Duration, is_committing: bool) {
+        let Done { begun, over, fruitful, commits } = self.done;
         let until = (until < Duration::MAX).then_some(until);
-        (self.reports.listener)(CrawlEvent::Step(Step {
+        (self.listener)(CrawlEvent::Step(Step {
             at: now.mono,
             until,
             begun,
@@ -92,16 +90,21 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }));
     }
 
-    pub(super) fn tick(&mut self, now: Now) {
+    /// Reports how far the crawl is. `closed`: why hosts that are ready aren't asked; `durable`: what is on record.
+    pub(super) fn progress<S: Store>(
+        &mut self,
+        frontier: &Frontier<S>,
+        closed: Option<DelayReason>,
+        steering: &Steering,
+        durable: Totals,
+        now: Now,
+    ) {
         let mut waiting = BTreeMap::new();
         let mut slowest = None;
         let mut longest: BTreeMap<(Duration, &str), HostWait> = BTreeMap::new();
         // Skipped hosts keep their URLs, but the crawl doesn't wait for them.
-        for host in self.frontier.waiting(now).filter(|host| host.parked.is_none()) {
-            let shortage = self.gates.shortage.until().map(|_| DelayReason::LocalShortage);
-            let held = shortage
-                .or(self.gates.quotas.until().map(|(_, why)| why))
-                .filter(|_| host.remaining.is_zero());
+        for host in frontier.waiting(now).filter(|host| host.parked.is_none()) {
+            let held = closed.filter(|_| host.remaining.is_zero());
             if let Some(why) = held.or((host.remaining > Duration::ZERO).then_some(host.why)) {
                 *waiting.entry(why).or_insert(0) += 1;
             }
@@ -122,20 +125,19 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 slowest = Some((host.host, host.queued, left, host.why));
             }
         }
-        for (why, left, is_parked) in self.frontier.idle_waits(now) {
+        for (why, left, is_parked) in frontier.idle_waits(now) {
             if !is_parked && left > Duration::ZERO {
                 *waiting.entry(why).or_insert(0) += 1;
             }
         }
         let slowest = slowest.map(|(host, queued, left, why)| (host.to_owned(), queued, left, why));
         let longest = longest.into_values().rev().collect();
-        let steering = &self.steers.now;
         let (paused, hosts_paused) =
             (steering.paused, steering.hosts.values().filter(|host| host.paused).count() as u64);
-        let counts = self.frontier.counts();
-        let pages_per_second = self.reports.pages.rate(now.mono, self.group.durable.pages);
-        (self.reports.listener)(CrawlEvent::Progress(Progress {
-            totals: self.group.durable,
+        let counts = frontier.counts();
+        let pages_per_second = self.pages.rate(now.mono, durable.pages);
+        (self.listener)(CrawlEvent::Progress(Progress {
+            totals: durable,
             queued: counts.queued,
             in_flight: counts.in_flight,
             hosts: counts.hosts,

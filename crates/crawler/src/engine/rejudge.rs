@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use tokio::sync::watch;
 
 use super::links::layer_of;
-use super::narrowed::WAS_QUEUED;
+use super::permits::WAS_QUEUED;
 use super::{Engine, Stop, sitemaps};
 use crate::commit::CommitError;
 use crate::extract::is_resource;

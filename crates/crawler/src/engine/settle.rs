@@ -3,22 +3,31 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::settlement::{self, Facts, FollowUp, Settled, origin_host};
+use super::aside::Asides;
+use super::records::Records;
+use super::settlement::{self, Facts, FollowUp, Rules, Settled, origin_host};
 use crate::clean::clean_to;
 use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::{DnsAnswer, Fetch};
-use crate::frontier::{HostId, Lease, Permit, RobotsFetch, Via, Work};
-use crate::pace::Delay;
-use crate::page_store;
-use crate::record::{LinkOutcome, LinkRecord, PageRecord, RequestMade, RobotsEvidence};
+use crate::frontier::{Lease, Permit, QueuedUrl, RobotsFetch, Via, Work};
+use crate::origin_cache::Kind;
+use crate::pace::{Delay, DelayReason, Jitter};
+use crate::record::{Decided, Evidence, Layer, LinkOutcome, LinkRecord, RequestMade, RobotsEvidence};
 use crate::robots_cache::Entry;
 use crate::store::Store;
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Captured, Event, Outcome, Visited};
 use crate::warc::{self, Encoded};
+
+/// What judging an outcome needs from one visit to the next.
+pub(super) struct Judge {
+    pub(super) rules: Rules,
+    pub(super) jitter: Jitter,
+    pub(super) asides: Asides,
+}
 
 impl<F: Fetch, S: Store> Engine<F, S> {
     /// Takes in what a visit came to.
@@ -26,7 +35,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let lease = permit.lease().clone();
         self.touch(64);
         self.reports.done.visit(&outcome.event);
-        self.pass_gates(&lease, outcome.request.as_ref());
+        let (request, now) = (outcome.request.as_ref(), self.clock.now());
+        self.gates.passed(&mut self.frontier, &lease, request, now);
         let mut held = std::mem::take(&mut outcome.held);
         if let Event::Robots(entry) | Event::RobotsBefore(entry, _) = &outcome.event {
             // Its rules go with this visit; the record is written as it is, and as JSON.
@@ -38,9 +48,9 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let facts = self.facts(&lease, &outcome)?;
         let is_in_row = matches!(outcome.event, Event::NeverKnown(..) | Event::Addresses(_));
         if !is_in_row && !matches!(lease.work, Work::Sitemap(_)) {
-            self.asides.end_row(lease.host);
+            self.judge.asides.end_row(lease.host);
         }
-        let settled = settlement::settle(&lease, outcome, facts, &self.rules);
+        let settled = settlement::settle(&lease, outcome, facts, &self.judge.rules);
         self.carry_out(permit, &lease, settled)
     }
 
@@ -93,14 +103,25 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         };
         let (original, redirect) = match (&outcome.event, &lease.work) {
             (Event::Page(visited), Work::Visit(item)) => {
-                (self.original(lease, visited), self.refused_redirect(lease, item, visited)?)
+                let records = self.records();
+                let refused = records.refused_redirect(lease, item, visited, self.settings.max_redirects)?;
+                (records.original(lease, visited), refused)
             }
             _ => (None, None),
         };
         let never_known = matches!(outcome.event, Event::NeverKnown(..));
-        let stands_aside = is_page && never_known && self.stands_aside(lease);
-        let own_delay = self.steered_delay(lease.host);
-        Ok(Facts { now, jitter: self.jitter.draw(), own_delay, stands_aside, shortage, original, redirect })
+        let queued = || self.frontier.queued_of(lease.host);
+        let stands_aside = is_page && never_known && self.judge.asides.stands_aside(lease, queued());
+        let own_delay = self.steers.delay(self.frontier.name(lease.host));
+        Ok(Facts {
+            now,
+            jitter: self.judge.jitter.draw(),
+            own_delay,
+            stands_aside,
+            shortage,
+            original,
+            redirect,
+        })
     }
 
     fn carry_out(&mut self, permit: Permit, lease: &Lease, settled: Settled) -> Result<(), CommitError> {
@@ -140,7 +161,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.group.batch.site_files.push(record);
             }
             FollowUp::Aside(item, why) => self.set_aside(lease, item, &why, now),
-            FollowUp::Addresses(found) => self.located(lease.host, found),
+            FollowUp::Addresses(found) => self.gates.located(&mut self.frontier, lease.host, found, now),
             FollowUp::Sitemap { record, event, again } => {
                 self.sitemap_over(lease, *record, event, again, request)?;
             }
@@ -173,7 +194,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
             // Known now: waiting for the end of that gap, to find it too long then, could take forever.
-            let (reason, entry) = settlement::too_slow(lease, &host, asked, &self.rules, self.clock.now());
+            let (reason, entry) =
+                settlement::too_slow(lease, &host, asked, &self.judge.rules, self.clock.now());
             self.frontier.park(origin_host, &reason);
             self.decide(entry);
         }
@@ -265,8 +287,29 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         self.group.batch.pages.push(settled);
     }
 
-    /// The record of a page that was stored before.
-    pub(super) fn stored_page(&self, host: HostId, page: Fingerprint) -> Option<PageRecord> {
-        page_store::record_of(self.frontier.store(), host, page).ok()?
+    /// Puts a URL at the end of its host's queue. `gap` is what the host waits for anyhow.
+    fn set_aside(&mut self, lease: &Lease, item: QueuedUrl, why: &str, now: Now) {
+        let origin = lease.url.origin().to_string();
+        let caches = &self.context.caches;
+        if caches.get::<()>(Kind::SetAside, &origin).is_none() {
+            caches.keep(Kind::SetAside, &origin, Arc::new(()), 0);
+            let words =
+                format!("{origin}: {why}; its URLs are queued behind those of the host's other origins");
+            let evidence = Evidence::from(words);
+            self.decided(
+                lease,
+                now,
+                Decided::PutBack,
+                Layer::Robots,
+                DelayReason::RobotsUnreachable,
+                evidence,
+            );
+        }
+        self.frontier.requeue(lease.host, item);
+    }
+
+    /// What is stored of pages, or waits to be.
+    pub(super) fn records(&self) -> Records<'_, S> {
+        Records { frontier: &self.frontier, batch: &self.group.batch, key: &self.key }
     }
 }

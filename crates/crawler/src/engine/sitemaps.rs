@@ -16,13 +16,46 @@ use crate::record::{
     SitemapFound, SitemapRecord, SitemapState, link_key,
 };
 use crate::robots_cache::Entry;
-use crate::sitemap::{Fault, Sitemap, SitemapFormat};
+use crate::sitemap::{Fault, Sitemap, SitemapFormat, SitemapLimits};
 use crate::store::{Store, Tree};
 use crate::url::{CrawlUrl, Fingerprint};
 use crate::visit::{Event, SitemapRead};
 
 /// Links from the root of a site to a URL of its sitemap: one, as from its front page.
 pub(super) const DEPTH: u32 = 1;
+
+/// Sitemaps known, and how many a host may have.
+#[derive(Debug)]
+pub(super) struct Sitemaps {
+    known: HashMap<HostId, usize>,
+    limits: SitemapLimits,
+    max_redirects: u32,
+}
+
+impl Sitemaps {
+    pub(super) fn new(known: HashMap<HostId, usize>, limits: SitemapLimits, max_redirects: u32) -> Self {
+        Self { known, limits, max_redirects }
+    }
+
+    /// Counts one more sitemap of a host, or says why it isn't asked for.
+    fn admit(&mut self, host: HostId, record: &SitemapRecord) -> Result<(), (Reason, Evidence)> {
+        let SitemapLimits { per_host, nesting, .. } = self.limits;
+        let known = self.known.entry(host).or_default();
+        if *known >= per_host {
+            let evidence = Evidence::limit("sitemap.per_host", per_host.to_string());
+            return Err((PlainReason::SitemapsPerHost.into(), evidence));
+        }
+        if record.nesting > nesting {
+            let evidence = Evidence::limit("sitemap.nesting", nesting.to_string());
+            return Err((PlainReason::SitemapNesting.into(), evidence.with_words(record.from.clone())));
+        }
+        if u32::from(record.redirects) > self.max_redirects {
+            return Err((LinkOutcome::TooManyRedirects.into(), Evidence::from(record.from.clone())));
+        }
+        *known += 1;
+        Ok(())
+    }
+}
 
 /// Takes up the sitemaps that wait, and counts all by host.
 pub(super) fn restore<S: Store>(frontier: &mut Frontier<S>) -> Result<HashMap<HostId, usize>, CommitError> {
@@ -95,32 +128,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(part) = self.elsewhere(url.host()) {
             return self.send_sitemap(part, &record);
         }
-        let limits = self.settings.sitemap_limits;
         let host = self.frontier.host_id(url.host())?;
         let fingerprint = url.fingerprint(&self.key);
         let key = link_key(host, fingerprint);
         if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
             return self.speak_for(host, url, SitemapRecord::read(&value)?, record.speaks_for);
         }
-        let known = self.sitemaps.entry(host).or_default();
-        let refused = if *known >= limits.per_host {
-            Some((
-                Reason::from(PlainReason::SitemapsPerHost),
-                Evidence::limit("sitemap.per_host", limits.per_host.to_string()),
-            ))
-        } else if record.nesting > limits.nesting {
-            Some((
-                PlainReason::SitemapNesting.into(),
-                Evidence::limit("sitemap.nesting", limits.nesting.to_string())
-                    .with_words(record.from.clone()),
-            ))
-        } else if u32::from(record.redirects) > self.settings.max_redirects {
-            Some((LinkOutcome::TooManyRedirects.into(), Evidence::from(record.from.clone())))
-        } else {
-            *known += 1;
-            None
-        };
-        if let Some((reason, evidence)) = refused {
+        if let Err((reason, evidence)) = self.sitemaps.admit(host, &record) {
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Limit, reason, evidence);
             return Ok(());
         }
@@ -432,5 +446,32 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             evidence,
             via: Some(record.from.clone()),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sitemap_over_a_limit_is_refused_and_not_counted() {
+        let limits = SitemapLimits { per_host: 2, nesting: 1, ..SitemapLimits::default() };
+        let mut sitemaps = Sitemaps::new(HashMap::from([(HostId(1), 1)]), limits, 3);
+        let url = "http://a.test/sitemap.xml".to_owned();
+        let record =
+            SitemapRecord::found(url, SitemapFound::Index, String::new(), jiff::Timestamp::UNIX_EPOCH);
+        for (host, nesting, redirects, refused) in [
+            (1, 2, 0, Some(Reason::from(PlainReason::SitemapNesting))),
+            (1, 1, 4, Some(LinkOutcome::TooManyRedirects.into())),
+            (1, 1, 3, None),
+            (1, 0, 0, Some(PlainReason::SitemapsPerHost.into())),
+            (2, 0, 0, None),
+            (2, 0, 0, None),
+            (2, 0, 0, Some(PlainReason::SitemapsPerHost.into())),
+        ] {
+            let record = SitemapRecord { nesting, redirects, ..record.clone() };
+            let answer = sitemaps.admit(HostId(host), &record).map_err(|(reason, _)| reason);
+            assert_eq!(answer.err(), refused, "{host} {nesting} {redirects}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::Engine;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
-use crate::frontier::{HostId, Permit};
+use crate::frontier::Lease;
 use crate::live::{Answer, Order, Steered};
 use crate::pace::{Delay, DelayReason, as_the_site_sees};
 use crate::record::{Decided, Decision, Evidence, Layer};
@@ -108,44 +108,96 @@ impl Steers {
         }
         std::future::pending().await
     }
-}
 
-impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Takes orders while the crawl runs.
-    pub fn take_orders(&mut self, orders: mpsc::UnboundedReceiver<Steer>) {
-        self.steers.orders = Some(orders);
+    /// Takes orders from now on.
+    pub(super) fn take(&mut self, orders: mpsc::UnboundedReceiver<Steer>) {
+        self.orders = Some(orders);
     }
 
     /// The delay that the user asks for between two requests to a host.
-    pub(super) fn steered_delay(&self, host: HostId) -> Duration {
-        if self.steers.now.changes_nothing() {
-            return Duration::ZERO;
-        }
-        self.steers.now.delay(self.frontier.name(host))
+    pub(super) fn delay(&self, host: &str) -> Duration {
+        if self.now.changes_nothing() { Duration::ZERO } else { self.now.delay(host) }
     }
 
-    /// Lets a permit through unless its host is paused, or has to wait longer by the user's own delay.
-    pub(super) fn unless_steered(&mut self, permit: Permit, now: Now) -> Option<Permit> {
-        if self.steers.now.changes_nothing() {
-            return Some(permit);
-        }
-        let lease = permit.lease();
-        let name = self.frontier.name(lease.host);
-        if self.steers.now.host(name).paused {
-            self.put_back(permit, now.mono + LOOK, Delay { length: LOOK, why: DelayReason::Paused });
+    /// How long a host that was leased has to wait by the user's orders, and the delay that says so; none where it may be asked.
+    pub(super) fn wait(&self, host: &str, lease: &Lease, now: Now) -> Option<(Duration, Delay)> {
+        if self.now.changes_nothing() {
             return None;
         }
-        let length = self.steers.now.delay(name);
+        if self.now.host(host).paused {
+            return Some((LOOK, Delay { length: LOOK, why: DelayReason::Paused }));
+        }
+        let length = self.now.delay(host);
         // Where it isn't known when the host was asked last, that was before the delay was set: settling a visit sees to the others.
-        let rested = lease.rested.unwrap_or(now.mono.saturating_sub(self.steers.delay_set));
+        let rested = lease.rested.unwrap_or(now.mono.saturating_sub(self.delay_set));
         let remaining = as_the_site_sees(length).saturating_sub(rested);
         if remaining.is_zero() || lease.rested.is_none() && lease.state.counts.requests == 0 {
-            return Some(permit);
+            return None;
         }
-        self.put_back(permit, now.mono + remaining, Delay { length, why: DelayReason::Operator });
-        None
+        Some((remaining, Delay { length, why: DelayReason::Operator }))
     }
 
+    /// Why a change isn't carried out. `host`: its name, and the gap that it has now; `least`: the crawl's delay.
+    fn refusal(&self, host: Option<(&str, Delay)>, change: Steered, least: Duration) -> Option<String> {
+        if let Some((name, gap)) = host {
+            if self.now.hosts.len() >= HOSTS && !self.now.hosts.contains_key(name) {
+                return Some(format!("{HOSTS} hosts are paused or slowed down already"));
+            }
+            let is_asked =
+                matches!(gap.why, DelayReason::CrawlDelay | DelayReason::RequestRate | DelayReason::BackOff);
+            if let Steered::Delay(length) = change
+                && is_asked
+                && length < gap.length
+            {
+                let least = format_duration(gap.length);
+                return Some(format!(
+                    "{name} is asked every {least} ({}): a delay may only be longer",
+                    gap.why
+                ));
+            }
+        }
+        match change {
+            Steered::Delay(length) if length < least => {
+                let least = format_duration(least);
+                Some(format!("the crawl's delay is {least}: a delay may only be longer"))
+            }
+            Steered::Delay(length) if length > MAX_DELAY => {
+                Some(format!("a delay of more than {} isn't possible", format_duration(MAX_DELAY)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Changes what holds for a host, or for every host. Returns the entry's decision, and what was done in words.
+    fn change(&mut self, host: Option<&str>, change: Steered, now: Duration) -> (Decided, String) {
+        let mut whole = HostSteering { paused: self.now.paused, delay_ms: self.now.delay_ms };
+        let target = match host {
+            Some(name) => self.now.hosts.entry(name.to_owned()).or_default(),
+            None => &mut whole,
+        };
+        let whom = host.unwrap_or("every host");
+        let done = match change {
+            Steered::Pause => {
+                target.paused = true;
+                (Decided::OperatorPaused, format!("{whom} is paused"))
+            }
+            Steered::Continue => {
+                target.paused = false;
+                (Decided::OperatorContinued, format!("{whom} is no longer paused"))
+            }
+            Steered::Delay(length) => {
+                target.delay_ms = u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+                self.delay_set = now;
+                (Decided::DelaySet, format!("the delay of {whom} is at least {}", format_duration(length)))
+            }
+        };
+        (self.now.paused, self.now.delay_ms) = (whole.paused, whole.delay_ms);
+        self.now.hosts.retain(|_, host| *host != HostSteering::default());
+        done
+    }
+}
+
+impl<F: Fetch, S: Store> Engine<F, S> {
     /// Carries out an order, and answers it.
     pub(super) fn steer(&mut self, (order, user, reply): Steer) -> Result<(), CommitError> {
         let answer = match order {
@@ -167,39 +219,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
 
     /// Why an order isn't carried out.
     fn check(&mut self, host: Option<&str>, change: Steered) -> Result<Option<String>, CommitError> {
-        let shown = format_duration;
-        if let Some(name) = host {
-            let Some(id) = self.frontier.find(name) else {
-                return Ok(Some(format!("the crawl has no host {name}; `crawl show DIR hosts` lists them")));
-            };
-            if self.steers.now.hosts.len() >= HOSTS && !self.steers.now.hosts.contains_key(name) {
-                return Ok(Some(format!("{HOSTS} hosts are paused or slowed down already")));
+        let host = match host {
+            Some(name) => {
+                let Some(id) = self.frontier.find(name) else {
+                    let words = format!("the crawl has no host {name}; `crawl show DIR hosts` lists them");
+                    return Ok(Some(words));
+                };
+                self.frontier.load(id)?;
+                Some((name, self.frontier.gap(id)))
             }
-            self.frontier.load(id)?;
-            let gap = self.frontier.gap(id);
-            let is_asked =
-                matches!(gap.why, DelayReason::CrawlDelay | DelayReason::RequestRate | DelayReason::BackOff);
-            if let Steered::Delay(length) = change
-                && is_asked
-                && length < gap.length
-            {
-                let least = shown(gap.length);
-                return Ok(Some(format!(
-                    "{name} is asked every {least} ({}): a delay may only be longer",
-                    gap.why
-                )));
-            }
-        }
-        Ok(match change {
-            Steered::Delay(length) if length < self.settings.pace.delay => {
-                let least = shown(self.settings.pace.delay);
-                Some(format!("the crawl's delay is {least}: a delay may only be longer"))
-            }
-            Steered::Delay(length) if length > MAX_DELAY => {
-                Some(format!("a delay of more than {} isn't possible", shown(MAX_DELAY)))
-            }
-            _ => None,
-        })
+            None => None,
+        };
+        Ok(self.steers.refusal(host, change, self.settings.pace.delay))
     }
 
     fn carry_out_order(
@@ -208,32 +239,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         change: Steered,
         user: u32,
     ) -> Result<Answer, CommitError> {
-        let now = self.clock.now().mono;
-        let steering = &mut self.steers.now;
-        let mut whole = HostSteering { paused: steering.paused, delay_ms: steering.delay_ms };
-        let target = match host {
-            Some(name) => steering.hosts.entry(name.to_owned()).or_default(),
-            None => &mut whole,
-        };
-        let whom = host.unwrap_or("every host");
-        let (decision, words) = match change {
-            Steered::Pause => {
-                target.paused = true;
-                (Decided::OperatorPaused, format!("{whom} is paused"))
-            }
-            Steered::Continue => {
-                target.paused = false;
-                (Decided::OperatorContinued, format!("{whom} is no longer paused"))
-            }
-            Steered::Delay(length) => {
-                target.delay_ms = u64::try_from(length.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-                self.steers.delay_set = now;
-                (Decided::DelaySet, format!("the delay of {whom} is at least {}", format_duration(length)))
-            }
-        };
-        (steering.paused, steering.delay_ms) = (whole.paused, whole.delay_ms);
-        steering.hosts.retain(|_, host| *host != HostSteering::default());
-        let value = serde_json::to_vec(&*steering)?;
+        let (decision, words) = self.steers.change(host, change, self.clock.now().mono);
+        let value = serde_json::to_vec(&self.steers.now)?;
         self.frontier.put(Tree::Meta, KEY.to_vec(), value);
         let evidence = match change {
             Steered::Delay(length) => Evidence::from(Delay { length, why: DelayReason::Operator }),
@@ -270,5 +277,98 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             evidence: evidence.with_words(format!("{words}; by user {user}")).with_clock(now.mono),
             via: None,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::Permit;
+
+    const CRAWLS_DELAY: Duration = Duration::from_secs(2);
+
+    fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
+
+    #[test]
+    fn a_delay_is_never_shorter_than_what_the_crawl_or_the_site_asks_for() {
+        let steers = Steers::default();
+        let gap = |length, why| Some(("a.test", Delay { length: secs(length), why }));
+        for (host, change, refused) in [
+            (None, Steered::Delay(secs(1)), Some("the crawl's delay is 2s")),
+            (None, Steered::Delay(secs(2)), None),
+            (None, Steered::Delay(MAX_DELAY), None),
+            (None, Steered::Delay(MAX_DELAY + secs(1)), Some("isn't possible")),
+            (None, Steered::Pause, None),
+            (gap(9, DelayReason::Adaptive), Steered::Delay(secs(3)), None),
+            (gap(9, DelayReason::CrawlDelay), Steered::Delay(secs(8)), Some("a.test is asked every 9s")),
+            (gap(9, DelayReason::RequestRate), Steered::Delay(secs(8)), Some("a.test is asked every 9s")),
+            (gap(9, DelayReason::BackOff), Steered::Delay(secs(8)), Some("a.test is asked every 9s")),
+            (gap(9, DelayReason::CrawlDelay), Steered::Delay(secs(9)), None),
+            (gap(9, DelayReason::CrawlDelay), Steered::Pause, None),
+            (gap(9, DelayReason::CrawlDelay), Steered::Continue, None),
+        ] {
+            let answer = steers.refusal(host, change, CRAWLS_DELAY);
+            match refused {
+                Some(words) => {
+                    assert!(answer.as_ref().is_some_and(|why| why.contains(words)), "{change:?}: {answer:?}")
+                }
+                None => assert_eq!(answer, None, "{host:?} {change:?}"),
+            }
+        }
+        let mut full = Steers::default();
+        for n in 0..HOSTS {
+            full.now.hosts.insert(format!("h{n}.test"), HostSteering { paused: true, delay_ms: 0 });
+        }
+        let known = Some(("h7.test", Delay { length: secs(2), why: DelayReason::Configured }));
+        assert_eq!(full.refusal(known, Steered::Pause, CRAWLS_DELAY), None);
+        assert!(
+            full.refusal(gap(2, DelayReason::Configured), Steered::Pause, CRAWLS_DELAY).is_some(),
+            "one more"
+        );
+    }
+
+    #[test]
+    fn what_a_user_changed_holds_until_it_is_changed_back() {
+        let mut steers = Steers::default();
+        let permit = Permit::of_a_test();
+        let mut lease = permit.lease().clone();
+        lease.rested = Some(secs(1));
+        let now = Now { mono: secs(100), wall: jiff::Timestamp::UNIX_EPOCH };
+        assert_eq!(steers.wait("a.test", &lease, now), None);
+        // Whom, what, and how long a host that rested for a second waits then.
+        for (whom, change, wait) in [
+            (Some("a.test"), Steered::Pause, Some((LOOK, DelayReason::Paused))),
+            (Some("a.test"), Steered::Continue, None),
+            (Some("b.test"), Steered::Pause, None),
+            (
+                None,
+                Steered::Delay(secs(5)),
+                Some((as_the_site_sees(secs(5)) - secs(1), DelayReason::Operator)),
+            ),
+            (
+                Some("a.test"),
+                Steered::Delay(secs(9)),
+                Some((as_the_site_sees(secs(9)) - secs(1), DelayReason::Operator)),
+            ),
+            (
+                Some("a.test"),
+                Steered::Delay(secs(0)),
+                Some((as_the_site_sees(secs(5)) - secs(1), DelayReason::Operator)),
+            ),
+            (None, Steered::Delay(secs(0)), None),
+        ] {
+            steers.change(whom, change, now.mono);
+            let waits = steers.wait("a.test", &lease, now).map(|(length, delay)| (length, delay.why));
+            assert_eq!(waits, wait, "{whom:?} {change:?}");
+        }
+        assert_eq!(steers.now.hosts.len(), 1, "b.test is paused, nothing else is remembered");
+        steers.change(None, Steered::Delay(secs(5)), secs(98));
+        lease.rested = None;
+        assert_eq!(steers.wait("a.test", &lease, now), None, "it was never asked");
+        lease.state.counts.requests = 1;
+        let waits = steers.wait("a.test", &lease, now).map(|(length, _)| length);
+        assert_eq!(waits, Some(as_the_site_sees(secs(5)) - secs(2)), "since the delay was set");
     }
 }

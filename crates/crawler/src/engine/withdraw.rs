@@ -30,7 +30,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         captures: Vec<Archived>,
     ) {
         let Some(withdrawn) = &record.withdrawn else { return };
-        if self.stored_page(host, page).is_some_and(|before| before.withdrawn.as_ref() == Some(withdrawn)) {
+        if self
+            .records()
+            .stored(host, page)
+            .is_some_and(|before| before.withdrawn.as_ref() == Some(withdrawn))
+        {
             return;
         }
         self.decide(Decision {
@@ -69,8 +73,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if !keeps_links {
             let told_more =
                 |before: &PageRecord| !before.is_withheld() || before.lists_links() && !record.lists_links();
-            self.group.batch.scrub |=
-                record.visits_before > 0 && self.stored_page(host, page).is_some_and(|page| told_more(&page));
+            self.group.batch.scrub |= record.visits_before > 0
+                && self.records().stored(host, page).is_some_and(|page| told_more(&page));
             return false;
         }
         let links = page_store::links_of(self.frontier.store(), host, page).unwrap_or_default();
@@ -92,7 +96,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             return;
         }
         let page = lease.url.fingerprint(&self.key);
-        match self.stored_page(lease.host, page) {
+        match self.records().stored(lease.host, page) {
             Some(record) if record.holds_content() => {
                 self.withdraw_record(lease.host, page, record, now, &format!("robots.txt {line}"));
             }
@@ -149,7 +153,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         for (key, host, page) in due {
             self.touch(1024);
             self.group.batch.removes.push(Write::remove(Tree::Due, key));
-            let Some(record) = self.stored_page(host, page) else { continue };
+            let Some(record) = self.records().stored(host, page) else { continue };
             if !record.is_unavailable(now.wall) || !record.holds_content() {
                 continue;
             }

@@ -1,12 +1,18 @@
-//! URLs that were queued under wider settings: a resumed crawl may have another scope or depth, and asks for nothing outside of
+//! Whether a host that was leased may be asked: its URL still belongs to the crawl, the user hasn't paused it, and its address is free.
+//!
+//! URLs were queued under the settings of earlier runs: a resumed crawl may have another scope or depth, and asks for nothing outside of
 //! it. What is dropped here is judged again (`rejudge`) when the settings change again.
 
+use std::time::Duration;
+
 use super::Engine;
+use super::address::Turn;
 use super::links::layer_of;
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Permit, QueuedUrl, Settlement, Work};
+use crate::pace::{Delay, DelayReason};
 use crate::record::{A_SEED, Decided, Layer, LinkOutcome, SitemapState, link_key};
 use crate::store::{Store, Tree};
 use crate::trap::by_form;
@@ -15,10 +21,39 @@ use crate::url::CrawlUrl;
 /// Evidence of an entry for a URL that was queued before the settings excluded it.
 pub(super) const WAS_QUEUED: &str = "queued under earlier settings";
 
+/// What a permit may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A request.
+    Request,
+    /// A look-up of the host's addresses, without which its turn isn't known.
+    LookUp,
+}
+
 impl<F: Fetch, S: Store> Engine<F, S> {
+    /// Lets a permit through, and says for what. None: its host has to wait, or its URL left the queue.
+    pub(super) fn let_pass(
+        &mut self,
+        permit: Permit,
+        now: Now,
+    ) -> Result<Option<(Permit, Use)>, CommitError> {
+        let Some(permit) = self.still_in_scope(permit, now)? else { return Ok(None) };
+        let Some(permit) = self.unless_steered(permit, now) else { return Ok(None) };
+        let Some((permit, of)) = self.turn(permit, now) else { return Ok(None) };
+        if let Some(why) = self.gates.leased(permit.lease(), of == Use::LookUp, now) {
+            let most = match why {
+                DelayReason::MaxRate => self.settings.max_rate.map(|most| most.to_string()),
+                _ => self.settings.max_bandwidth.map(|most| most.to_string()),
+            };
+            let evidence = format!("{} per second over all hosts; reported once", most.unwrap_or_default());
+            self.decided(permit.lease(), now, Decided::Paused, Layer::Pace, why, evidence);
+        }
+        Ok(Some((permit, of)))
+    }
+
     /// Lets a permit through if the settings in force still let its URL in. Otherwise the URL leaves its queue, with an entry in
     /// the ledger, and nothing is asked for. A few microseconds.
-    pub(super) fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
+    fn still_in_scope(&mut self, permit: Permit, now: Now) -> Result<Option<Permit>, CommitError> {
         let lease = permit.lease().clone();
         let (outcome, held) = match &lease.work {
             Work::Visit(item) => match self.outside(&lease.url, item) {
@@ -44,7 +79,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             work => {
                 // A page that is stored stays stored, and counts as visited.
-                if self.stored_page(lease.host, fingerprint).is_none() {
+                if self.records().stored(lease.host, fingerprint).is_none() {
                     self.totals.skipped += 1;
                 }
                 let is_seed = matches!(work, Work::Visit(item) if item.via.is_none());
@@ -68,5 +103,40 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let page = item.via.and_then(|via| self.url_of(via)).and_then(|page| CrawlUrl::parse(&page).ok());
         // Where its page isn't known any more it is judged as one of its own host.
         self.bounds.judge(url, item, page.as_ref().unwrap_or(url).host())
+    }
+
+    /// Lets a permit through unless its host is paused, or has to wait longer by the user's own delay.
+    fn unless_steered(&mut self, permit: Permit, now: Now) -> Option<Permit> {
+        let lease = permit.lease();
+        let Some(wait) = self.steers.wait(self.frontier.name(lease.host), lease, now) else {
+            return Some(permit);
+        };
+        let (length, delay) = wait;
+        self.put_back(permit, now.mono + length, delay);
+        None
+    }
+
+    /// Lets a permit through if its host's address is free, or isn't known yet.
+    fn turn(&mut self, mut permit: Permit, now: Now) -> Option<(Permit, Use)> {
+        match self.gates.turn(permit.lease().host, now) {
+            None => {}
+            Some(Turn::Now(booking)) => permit.book(Some(booking)),
+            Some(Turn::Unknown) => return Some((permit, Use::LookUp)),
+            Some(Turn::At(at)) => {
+                let length = at.saturating_sub(now.mono);
+                self.put_back(permit, at, Delay { length, why: DelayReason::SharedAddress });
+                return None;
+            }
+        }
+        Some((permit, Use::Request))
+    }
+
+    /// Returns a permit back as if it had never been out: a robots fetch, too, is still to be done.
+    fn put_back(&mut self, permit: Permit, not_before: Duration, wait: Delay) {
+        let (host, work) = (permit.lease().host, permit.lease().work.clone());
+        self.frontier.release(permit, not_before, wait);
+        if let Work::RobotsFetch(robots_fetch) = work {
+            self.frontier.send(host, robots_fetch);
+        }
     }
 }
