@@ -25,6 +25,17 @@ pub fn elsewhere_key(page: Fingerprint) -> Vec<u8> {
     key
 }
 
+/// A partition of a cluster's crawl that waits for a hop of a robots.txt's redirects, which a host of another one has to be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct HopId {
+    /// Its number.
+    pub part: u32,
+    /// Its fence when it asked.
+    pub fence: u64,
+    /// The number of the hop since then.
+    pub number: u64,
+}
+
 /// The page that a URL was found on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Via {

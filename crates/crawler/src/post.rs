@@ -4,10 +4,13 @@
 //! with [`MAIL`]: the writer puts it there with its own commit, and the reader removes it with the commit of what it did about it. The
 //! store of a partition ([`PgStore`](crate::cluster)) has them brought to the partition that they are for, several of them under one key.
 
+mod hop;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::hop::{Came, HopAnswer, HopRequest};
 use crate::frontier::Marks;
 use crate::scope::domain;
 use crate::store::{Store, StoreError, Tree};
@@ -101,7 +104,12 @@ pub(crate) fn links_under_way<S: Store>(
             for letter in letters(&text) {
                 match letter.map_err(unreadable)? {
                     Letter::Links { links, .. } => urls.extend(links.into_iter().map(|link| link.url)),
-                    Letter::Scope(_) | Letter::Sitemap(_) | Letter::Lost { .. } | Letter::Again(_) => {}
+                    Letter::Scope(_)
+                    | Letter::Sitemap(_)
+                    | Letter::Lost { .. }
+                    | Letter::Again(_)
+                    | Letter::Hop(_)
+                    | Letter::HopAnswer(_) => {}
                 }
             }
             Ok(urls)
@@ -149,6 +157,10 @@ pub enum Letter {
     },
     /// Pages of the partition whose bodies were found to be lost, to be queued again.
     Again(Vec<String>),
+    /// A hop of a robots.txt's redirects that a host of the partition is to be asked for.
+    Hop(HopRequest),
+    /// What came of such a hop.
+    HopAnswer(HopAnswer),
 }
 
 /// A link to a host of another partition.

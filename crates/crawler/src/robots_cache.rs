@@ -433,7 +433,7 @@ fn next_hop(robots_fetch: &RobotsFetch, response: &Response) -> Result<RobotsFet
     if hops.iter().any(|hop| hop == url.as_str()) {
         return Err(BadRedirect::Loop);
     }
-    Ok(RobotsFetch { origin: robots_fetch.origin.clone(), url, hops, judged: false })
+    Ok(RobotsFetch { origin: robots_fetch.origin.clone(), url, hops, judged: false, for_other: None })
 }
 
 fn failure(kind: ErrorKind) -> Failure {

@@ -5,33 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crawler::engine::{End, Post, Standing, Stored};
-use crawler::post::{MAIL, Place, partition};
+use crawler::post::{MAIL, Place};
 use crawler::store::{MemoryStore, Store as _, Tree, Write};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use whole_program::oracle::{Promise, judge};
 use whole_program::request_log::RequestKind;
-use whole_program::simweb::{RobotsForm, SimWeb, Size, Web, generate, truth};
+use whole_program::simweb::{SimWeb, Size, generate, truth};
 
 use crate::crawl::{Crawl, DELAY, LIMITS};
 use crate::politeness::seeds;
 
 /// How often letters are carried.
 const TOUR: Duration = Duration::from_secs(5);
-
-/// A web in which no robots.txt lies in another partition: then its site wouldn't be crawled.
-fn web(seed: u64, of: u32) -> Web {
-    let mut web = generate(seed, Size::default());
-    for (host, site) in &mut web.sites {
-        let part = partition(host, of);
-        if let RobotsForm::Moved(to) = &site.robots.form {
-            let target = url::Url::parse(to).expect("a URL of the model");
-            if partition(target.host_str().expect("a host"), of) != part {
-                site.robots.form = RobotsForm::Missing;
-            }
-        }
-    }
-    web
-}
 
 /// A partition: its store, how far it is, and where its letters are handed in.
 struct Part {
@@ -86,7 +71,7 @@ async fn carry(parts: Vec<Part>) {
 
 /// Crawls the web of a seed in so many partitions and gives what is wrong with the crawl.
 async fn crawl(seed: u64, of: u32) -> Vec<String> {
-    let web = web(seed, of);
+    let web = generate(seed, Size::default());
     let truth = truth(&web, LIMITS);
     let sim = SimWeb::new(web);
     let (mut parts, mut engines) = (Vec::new(), Vec::new());

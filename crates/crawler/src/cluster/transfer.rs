@@ -443,6 +443,8 @@ impl Transfer<'_> {
                             self.put_at(place, Tree::Sitemaps, key, value)?;
                         }
                     }
+                    // Whose robots.txt isn't known is asked for it.
+                    Letter::Hop(_) | Letter::HopAnswer(_) => {}
                     Letter::Lost { .. } | Letter::Again(_) => return Err(TransferError::Losing),
                 }
             }

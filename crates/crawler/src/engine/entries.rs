@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::Engine;
-use super::settlement::{Entered, about, whose};
+use super::settlement::{Entered, about, about_url, whose};
 use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::config::LedgerLevel;
@@ -109,7 +109,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         record: &RobotsRecord,
         host: &str,
         digest: Option<&String>,
-        lease: &Lease,
+        at: &CrawlUrl,
         request: Option<(RequestMade, CrawlUrl)>,
     ) -> Result<(), CommitError> {
         if self.settings.ledger == LedgerLevel::Off {
@@ -123,7 +123,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             } else {
                 let evidence = Evidence::from(whose(&record.origin)).with_request(Some(request));
                 let entry =
-                    about(lease, now, Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
+                    about_url(at, now, Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
                 self.decide(Decision { url: url.to_string(), ..entry });
             }
         }

@@ -8,7 +8,8 @@ use super::Engine;
 use super::settlement::failure_record;
 use crate::commit::{CommitError, failure_metadata};
 use crate::fetch::{ErrorKind, Fetch, FetchError};
-use crate::frontier::{Lease, Settlement, Work};
+use crate::frontier::{Lease, RobotsFetch, Settlement, Work};
+use crate::post::HopAnswer;
 use crate::record::{
     Decided, Layer, PageRecord, PlainReason, RobotsEvidence, SitemapRecord, SitemapState, link_key,
 };
@@ -63,11 +64,14 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 self.totals.failed += 1;
                 self.store_failure(lease, record);
             }
+            Work::RobotsFetch(RobotsFetch { for_other: Some(id), .. }) => {
+                self.send_hop_answer(HopAnswer::new(*id, now.wall, &Err(error)));
+            }
             Work::RobotsFetch(robots_fetch) => {
                 if let RobotsStep::Known(entry) =
                     self.context.robots.answered(robots_fetch, &Err(error), now)?
                 {
-                    self.robots_known(lease, &robots_fetch.origin.host, &entry, None, None)?;
+                    self.robots_known(&lease.url, &robots_fetch.origin.host, &entry, None, None)?;
                 }
             }
             Work::Sitemap(sitemap) => {

@@ -15,7 +15,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let is_paused = self.steers.now.paused && self.frontier.counts().queued > 0;
         !is_paused
             && (self.limits.whole().is_some()
-                || self.frontier.next_ready().is_none_or(|at| at > now.mono)
+                || !self.hops.waits()
+                    && self.frontier.next_ready().is_none_or(|at| at > now.mono)
                     && !self.frontier.has_prospect(now, self.settings.max_wait))
     }
 

@@ -7,6 +7,7 @@ mod entries;
 mod failure;
 mod gates;
 mod group;
+mod hops;
 mod lifecycle;
 mod limits;
 mod links;
@@ -97,6 +98,8 @@ pub struct Engine<F, S> {
     sitemaps: Sitemaps,
     /// The earliest date at which a stored page becomes unavailable.
     next_due: Option<jiff::Timestamp>,
+    /// Hops of robots.txt redirects between partitions.
+    hops: hops::Hops,
     /// Pauses that are noted before they are on record.
     pauses: Option<Arc<PauseLog>>,
     /// The pages that URLs were found on lately.
@@ -213,6 +216,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             totals,
             sitemaps,
             next_due: Some(jiff::Timestamp::MIN),
+            hops: hops::Hops::default(),
             pauses: None,
             urls: LruCache::new(URLS_REMEMBERED[0]),
             skipped_urls: None,

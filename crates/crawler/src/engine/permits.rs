@@ -39,6 +39,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
     ) -> Result<Option<(Permit, Use)>, CommitError> {
         let Some(permit) = self.still_in_scope(permit, now)? else { return Ok(None) };
         let Some(permit) = self.unless_steered(permit, now) else { return Ok(None) };
+        let Some(permit) = self.unless_given_up(permit, now) else { return Ok(None) };
         let Some((permit, of)) = self.turn(permit, now) else { return Ok(None) };
         if let Some(why) = self.gates.leased(permit.lease(), of == Use::LookUp, now) {
             let most = match why {

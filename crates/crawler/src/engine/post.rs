@@ -13,7 +13,7 @@ use crate::clock::Now;
 use crate::commit::CommitError;
 use crate::fetch::Fetch;
 use crate::frontier::{Admitted, FingerprintSet, HostId, QueuedUrl, Via};
-use crate::ids::elsewhere_key;
+use crate::ids::{HopId, elsewhere_key};
 use crate::post::{self, Letter, Place, SentLink};
 use crate::record::{Archived, Decided, Decision, Layer, SitemapRecord};
 use crate::store::{Store, StoreError, Tree, Write};
@@ -210,6 +210,13 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         }
     }
 
+    /// The id of a hop that another partition is to make.
+    pub(super) fn next_hop_id(&mut self) -> Option<HopId> {
+        let post = self.post.as_mut()?;
+        post.number += 1;
+        Some(HopId { part: post.place.part, fence: post.fence, number: post.number })
+    }
+
     pub(super) fn send_letter(&mut self, to: u32, letter: Letter) {
         if let Some(post) = &mut self.post {
             post.others.push((to, letter));
@@ -299,6 +306,8 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             }
             Letter::Lost { workers, next } => self.find_lost(workers, next, now)?,
             Letter::Again(urls) => self.queue_lost(&urls)?,
+            Letter::Hop(request) => self.take_hop(request, now)?,
+            Letter::HopAnswer(answer) => self.take_hop_answer(answer, now)?,
         }
         Ok(())
     }

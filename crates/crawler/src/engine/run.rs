@@ -229,6 +229,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             let (closed, durable) = (self.gates.closed(), self.group.durable);
             self.reports.progress(&self.frontier, closed, &self.steers.now, durable, now);
             self.gates.pass_overdue(&mut self.frontier, now);
+            self.press_hops(now)?;
             self.withdraw_due(now)?;
             let caches = &self.context.caches;
             let counters = self.frontier.limit_trap_counters(caches.most_elsewhere(), now)?;

@@ -6,13 +6,12 @@ use super::Engine;
 use super::aside::Asides;
 use super::records::Records;
 use super::settlement::{self, Facts, FollowUp, Rules, Settled, origin_host};
-use crate::clean::clean_to;
 use crate::clock::{Now, instant};
 use crate::commit::{CommitError, Discovery, SettledPage};
 use crate::encoded::{Size, packed_size};
 use crate::event::CrawlEvent;
 use crate::fetch::{DnsAnswer, Fetch};
-use crate::frontier::{Lease, Permit, QueuedUrl, RobotsFetch, Via, Work};
+use crate::frontier::{Lease, Permit, QueuedUrl, Via, Work};
 use crate::origin_cache::Kind;
 use crate::pace::{Delay, DelayReason, Jitter};
 use crate::record::{Decided, Evidence, Layer, LinkOutcome, LinkRecord, RequestMade, RobotsEvidence};
@@ -141,16 +140,19 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         match follow_up {
             FollowUp::Nothing => {}
             FollowUp::Robots { entry, asked } => {
-                self.robots_known(lease, origin_host(lease), &entry, request, asked)?;
+                self.robots_known(&lease.url, origin_host(lease), &entry, request, asked)?;
             }
             FollowUp::RobotsBefore { entry, asked, then } => {
-                self.robots_known(lease, lease.url.host(), &entry, request, asked)?;
+                self.robots_known(&lease.url, lease.url.host(), &entry, request, asked)?;
                 match then {
                     Ok(robots_fetch) => self.frontier.send(lease.host, robots_fetch),
-                    Err(refused) => self.robots_known(lease, origin_host(lease), &refused, None, None)?,
+                    Err(refused) => {
+                        self.robots_known(&lease.url, origin_host(lease), &refused, None, None)?
+                    }
                 }
             }
-            FollowUp::RobotsHop(robots_fetch) => self.robots_elsewhere(lease, robots_fetch)?,
+            FollowUp::RobotsHop(robots_fetch) => self.robots_elsewhere(robots_fetch)?,
+            FollowUp::HopForOther(answer) => self.send_hop_answer(*answer),
             FollowUp::Judged(evidence) => self.tell_judged(lease, &evidence, true),
             FollowUp::Denied(evidence) => {
                 self.tell_judged(lease, &evidence, false);
@@ -171,10 +173,10 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Takes in what a robots.txt came to, and lets the visits go on that wait for it.
+    /// Takes in what a robots.txt came to, and lets the visits go on that wait for it. `at` is what was to be asked for.
     pub(super) fn robots_known(
         &mut self,
-        lease: &Lease,
+        at: &CrawlUrl,
         origin_host: &str,
         entry: &Entry,
         request: Option<(RequestMade, CrawlUrl)>,
@@ -188,38 +190,18 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         let origin_host = self.frontier.host_id(origin_host)?;
         self.frontier.set_robots_status(origin_host, &format!("{}: {}", record.access, record.reason));
         let host = self.frontier.name(origin_host).to_owned();
-        self.enter_robots(&record, &host, entry.digest.as_ref(), lease, request)?;
+        self.enter_robots(&record, &host, entry.digest.as_ref(), at, request)?;
         self.touch(entry.record_size().encoded);
         self.group.batch.robots.push(record);
         self.look_for_sitemaps(entry)?;
         if let Some(asked) = asked.filter(|asked| asked.length > self.context.max_crawl_delay) {
             // Known now: waiting for the end of that gap, to find it too long then, could take forever.
-            let (reason, entry) =
-                settlement::too_slow(lease, &host, asked, &self.judge.rules, self.clock.now());
+            let (reason, entry) = settlement::too_slow(at, &host, asked, &self.judge.rules, self.clock.now());
             self.frontier.park(origin_host, &reason);
             self.decide(entry);
         }
         let own = self.frontier.gap(origin_host);
         self.frontier.release_visits(origin_host, asked.map_or(own, |asked| asked.or_longer(own)));
-        Ok(())
-    }
-
-    /// A robots.txt redirects. The next hop is a request to its own host, with that host's pace.
-    fn robots_elsewhere(&mut self, lease: &Lease, robots_fetch: RobotsFetch) -> Result<(), CommitError> {
-        if self.elsewhere(robots_fetch.url.host()).is_some() {
-            // Another worker may be asking that host.
-            let target = clean_to(robots_fetch.url.as_str(), 300);
-            let reason = format!("redirect to {target}, whose host is in another partition of the cluster");
-            let entry = self.context.robots.refused(&robots_fetch, &reason, self.clock.now())?;
-            return self.robots_known(lease, &robots_fetch.origin.host, &entry, None, None);
-        }
-        let origin_host = self.frontier.host_id(&robots_fetch.origin.host)?;
-        let target = self.frontier.host_id(robots_fetch.url.host())?;
-        if target != origin_host {
-            self.frontier.hold_visits(origin_host);
-        }
-        // A robots fetch goes before its host's own visits, after the gap.
-        self.frontier.send(target, robots_fetch);
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use super::seen::{Seen, SeenEnds};
 use super::state::{HostCounts, HostDelta, HostState};
 use crate::address::AddressClass;
 use crate::clock::{Boot, Now};
+use crate::ids::HopId;
 use crate::pace::{Delay, DelayReason, HostPace, as_the_site_sees};
 use crate::store::{StoreError, Tree};
 use crate::trap::{Groups, StoredGroup};
@@ -31,6 +32,9 @@ pub struct RobotsFetch {
     pub hops: Vec<String>,
     /// The robots.txt of the URL's own host was asked for before it, which may have to judge it.
     pub judged: bool,
+    /// The partition of a cluster's crawl that has the origin, where this one has only the host that is asked: what comes of the hop is for
+    /// that one.
+    pub for_other: Option<HopId>,
 }
 
 /// A host as stored; JSON.

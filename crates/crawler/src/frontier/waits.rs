@@ -54,6 +54,14 @@ impl<S: Store> Frontier<S> {
         self.schedule_if_idle(id);
     }
 
+    /// How long a host in memory pauses yet; nothing where it waits for its ordinary gap.
+    pub fn pause_of(&self, id: HostId, now: Now) -> Duration {
+        match self.hosts.slot(id).host() {
+            Some(host) if host.wait.why.is_pause() => host.not_before.saturating_sub(now.mono),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Holds a host's visits back until [`Frontier::release_visits`]: its robots.txt is asked for at another host. Its
     /// robots fetches go on, so that two hosts whose files lie at each other's don't wait for one another.
     pub fn hold_visits(&mut self, id: HostId) {

@@ -62,7 +62,13 @@ pub(super) fn clearance<F: Fetch, S: Store>(
         }
         Known::Stale(_) | Known::Missing => {
             let url = robots_url(&origin)?;
-            return Ok(Clearance::Robots(RobotsFetch { origin, url, hops: Vec::new(), judged: false }));
+            return Ok(Clearance::Robots(RobotsFetch {
+                origin,
+                url,
+                hops: Vec::new(),
+                judged: false,
+                for_other: None,
+            }));
         }
     };
     if entry.deferred {
@@ -139,7 +145,7 @@ fn noindex(entry: &Entry, url: &CrawlUrl) -> Option<meta::DirectiveSource> {
 }
 
 /// The gap that a robots.txt asks for at this moment.
-pub(super) fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
+pub(crate) fn asked_gap(entry: &Entry, now: Now) -> Option<Delay> {
     entry.robots.timing().interval(now.wall).map(|interval| {
         let why = match interval.reason {
             IntervalReason::RequestRate => DelayReason::RequestRate,

@@ -21,8 +21,8 @@ mod visited;
 
 use self::ask::{Answered, ask};
 use self::capture::capture;
-pub(crate) use self::clearance::evidence;
 use self::clearance::{Clearance, MayAsk, clearance};
+pub(crate) use self::clearance::{asked_gap, evidence};
 pub use self::found::FoundLink;
 use self::head::ask_head;
 pub use self::outcome::{

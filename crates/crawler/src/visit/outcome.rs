@@ -11,6 +11,7 @@ use crate::encoded::Size;
 use crate::fetch::{self, Booked, ErrorKind, FetchError, FetchResult};
 use crate::frontier::{Booking, RobotsFetch};
 use crate::pace::Delay;
+use crate::post::HopAnswer;
 use crate::record::{RobotsEvidence, SiteFile, SiteFileRecord};
 use crate::robots_cache::Entry;
 use crate::sitemap::Sitemap;
@@ -104,6 +105,8 @@ pub enum Event {
     RobotsBefore(Arc<Entry>, Result<RobotsFetch, Arc<Entry>>),
     /// A robots.txt redirects: another URL has to be asked first.
     RobotsHop(RobotsFetch),
+    /// What came of a hop that another partition of a cluster's crawl waits for.
+    HopForOther(Box<HopAnswer>),
     /// robots.txt forbids the URL.
     Denied(RobotsEvidence),
     /// robots.txt allows the URL, and nothing more was wanted.

@@ -14,6 +14,7 @@ use crate::clock::Now;
 use crate::fetch::{ErrorKind, Fetch, RequestKind};
 use crate::frontier::{Lease, Permit, RobotsFetch};
 use crate::pace::{Delay, DelayReason};
+use crate::post::HopAnswer;
 use crate::record::RobotsEvidence;
 use crate::robots_cache::{Entry, Known, RobotsStep};
 use crate::store::{Store, StoreError};
@@ -107,8 +108,23 @@ async fn read_answer<F: Fetch, S: Store>(
     }
     let bytes = answer.as_ref().map_or(0, |response| response.body.len());
     let _place = context.pages.read_pool.place(bytes).await;
+    if let Some(id) = robots_fetch.for_other.filter(|_| !is_before) {
+        // Its rules are read where they hold.
+        let robots = Arc::clone(context);
+        let read = move || {
+            let captured = match &answer {
+                Ok(_) => capture(&robots, &url, RequestKind::Robots, &answer, requested)?,
+                Err(_) => None,
+            };
+            Ok((HopAnswer::new(id, ended.wall, &answer), captured))
+        };
+        let (hop, encoded) = reading(bytes, read).await?;
+        *captured = captured.take().or(encoded);
+        let held = context.pages.read_pool.hold(hop.bytes());
+        return Ok(answered(requested, held, Event::HopForOther(Box::new(hop))));
+    }
     let asking = if is_before {
-        RobotsFetch { origin, url: url.clone(), hops: Vec::new(), judged: false }
+        RobotsFetch { origin, url: url.clone(), hops: Vec::new(), judged: false, for_other: None }
     } else {
         robots_fetch.clone()
     };
@@ -130,7 +146,10 @@ async fn read_answer<F: Fetch, S: Store>(
         RobotsStep::Known(entry) if is_before => {
             let robots_fetch = RobotsFetch { judged: true, ..robots_fetch };
             let then = match judge(context, permit.lease(), &robots_fetch)? {
-                Hop::Refuse(reason) => Err(refusal(context, &robots_fetch, &reason, ended)?),
+                Hop::Refuse(reason) if robots_fetch.for_other.is_none() => {
+                    Err(refusal(context, &robots_fetch, &reason, ended)?)
+                }
+                // At its own turn, where it is for another partition.
                 _ => Ok(robots_fetch),
             };
             (Event::RobotsBefore(Arc::clone(&entry), then), entry)
@@ -231,6 +250,10 @@ fn refused<F: Fetch, S: Store>(
     reason: &str,
     now: Now,
 ) -> Result<Outcome, StoreError> {
+    if let Some(id) = robots_fetch.for_other {
+        let hop = HopAnswer::refused(id, now.wall, reason.to_owned());
+        return Ok(answered(request, BacklogBytes::default(), Event::HopForOther(Box::new(hop))));
+    }
     let entry = refusal(context, robots_fetch, reason, now)?;
     let held = context.pages.read_pool.hold(4096 + entry.record_size().until_committed());
     let half_rate = entry.half_rate;

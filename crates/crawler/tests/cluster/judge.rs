@@ -33,6 +33,12 @@ pub(crate) struct Seen {
     pub(crate) times: Vec<Instant>,
     /// Bytes of the bodies that were sent.
     pub(crate) bytes: usize,
+    /// How often the robots.txt of each site was asked for that is on another one.
+    pub(crate) moved: BTreeMap<String, u32>,
+    /// Requests to any site while another one was under way, and those before the gap after it was over: all sites have one address.
+    pub(crate) address_overlaps: Vec<String>,
+    pub(crate) address_short: Vec<(String, Duration)>,
+    address: (u32, Option<Instant>),
     hosts: HashMap<String, (u32, Option<Instant>)>,
     /// Until when sites want no request, and how many pages they were asked for before.
     rests: HashMap<String, (Option<Instant>, u32)>,
@@ -45,6 +51,21 @@ struct Words {
     pause: Option<Duration>,
     /// `unavailable_after` of the pages of [`EXPIRING`].
     expires: Option<String>,
+    /// The robots.txt files of half of the sites are on other sites.
+    is_moved: bool,
+}
+
+/// What the rules of sites deny whose robots.txt is on another site.
+pub(crate) const DENIED: &str = "/p3";
+
+/// The site that has the robots.txt of this one, where robots.txt files are moved.
+fn moved_to(site: usize) -> Option<usize> {
+    (site % 2 == 1).then_some((site + 1) % SITES)
+}
+
+/// The number of a site.
+fn site_of(host: &str) -> usize {
+    host.trim_start_matches('s').split('.').next().and_then(|site| site.parse().ok()).unwrap_or_default()
 }
 
 /// The site whose pages expire, where any do.
@@ -116,12 +137,26 @@ impl Judge {
         self.seen().pages.values().sum()
     }
 
+    /// Sites half of which have their robots.txt on another one; its rules deny [`DENIED`].
+    pub(crate) fn moved() -> Self {
+        Self::start_with(&Words { is_moved: true, ..Words::default() })
+    }
+
     /// What a crawl from [`SEED`] has to find.
     pub(crate) fn truth() -> BTreeSet<String> {
+        Self::truth_of(|_, _| true)
+    }
+
+    /// The same of [`Judge::moved`].
+    pub(crate) fn truth_of_moved() -> BTreeSet<String> {
+        Self::truth_of(|site, path| moved_to(site).is_none() || path != DENIED)
+    }
+
+    fn truth_of(may_ask: impl Fn(usize, &str) -> bool) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut next = vec![(0, "/".to_owned())];
         while let Some((site, path)) = next.pop() {
-            if found.insert(format!("s{site}.test{path}")) {
+            if may_ask(site, &path) && found.insert(format!("s{site}.test{path}")) {
                 next.extend(links(site, page(&path).unwrap()));
             }
         }
@@ -147,6 +182,16 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         {
             let mut seen = seen.lock().unwrap();
             seen.times.push(Instant::now());
+            let (busy, last) = seen.address;
+            if busy > 0 {
+                seen.address_overlaps.push(url.clone());
+            }
+            if let Some(rested) = last.map(|last| last.elapsed())
+                && rested + Duration::from_millis(3) < GAP
+            {
+                seen.address_short.push((url.clone(), rested));
+            }
+            seen.address.0 += 1;
             let (busy, last) = *seen.hosts.entry(host.clone()).or_default();
             if busy > 0 {
                 seen.overlaps.push(url.clone());
@@ -164,16 +209,24 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
             if let Some(remaining) = remaining.filter(|remaining| !remaining.is_zero()) {
                 seen.paused.push((url.clone(), remaining));
             }
-            if path != "/robots.txt" {
+            if path.starts_with("/robots-of-") {
+                *seen.moved.entry(url).or_default() += 1;
+            } else if path != "/robots.txt" {
                 *seen.pages.entry(url).or_default() += 1;
             }
         }
         wait(ANSWER);
+        let elsewhere = moved_to(site_of(&host)).filter(|_| words.is_moved && path == "/robots.txt");
+        let location = elsewhere.map(|to| format!("location: http://s{to}.test/robots-of-{host}\r\n"));
+        let location = location.unwrap_or_default();
         let (status, kind, body) = match (path.as_str(), page(&path)) {
+            _ if elsewhere.is_some() => ("301 Moved Permanently", "text/plain", String::new()),
+            (path, _) if path.starts_with("/robots-of-") => {
+                ("200 OK", "text/plain", format!("User-agent: *\nDisallow: {DENIED}\n"))
+            }
             ("/robots.txt", _) => ("200 OK", "text/plain", "User-agent: *\nDisallow: /private/\n".to_owned()),
             (_, Some(number)) => {
-                let site = host.trim_start_matches('s').split('.').next().and_then(|site| site.parse().ok());
-                let links = links(site.unwrap_or_default(), number);
+                let links = links(site_of(&host), number);
                 let links =
                     links.iter().map(|(site, path)| format!("<a href=\"http://s{site}.test{path}\">x</a>"));
                 ("200 OK", "text/html", format!("<title>{host}{path}</title>{}", links.collect::<String>()))
@@ -189,12 +242,13 @@ fn serve(client: &TcpStream, seen: &Mutex<Seen>, words: &Words) {
         let expires =
             expires.map(|at| format!("x-robots-tag: unavailable_after: {at}\r\n")).unwrap_or_default();
         let head = format!(
-            "HTTP/1.1 {status}\r\n{later}{expires}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
+            "HTTP/1.1 {status}\r\n{location}{later}{expires}content-type: {kind}\r\ncontent-length: {length}\r\n\r\n"
         );
         // Before the answer is sent: the crawler may have it while this thread waits for a processor.
         let answered = Instant::now();
         let sent = (&*client).write_all(format!("{head}{body}").as_bytes());
         let mut seen = seen.lock().unwrap();
+        seen.address = (seen.address.0 - 1, Some(answered));
         if let Some(of) = seen.hosts.get_mut(&host) {
             *of = (of.0 - 1, Some(answered));
         }

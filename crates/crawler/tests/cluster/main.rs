@@ -14,6 +14,7 @@ mod moves;
 mod partitions;
 mod program;
 mod proxy;
+mod robots_hops;
 mod server;
 mod store;
 mod withdrawals;

@@ -24,6 +24,7 @@ use crate::consent::denials;
 use crate::encoded::Size;
 use crate::frontier::{HostDelta, Lease, Marks, QueuedUrl, RobotsFetch, Settlement, Work};
 use crate::pace::{Delay, PaceRules};
+use crate::post::HopAnswer;
 use crate::record::{
     Decided, Decision, Evidence, Layer, LimitReached, LinkOutcome, PageRecord, PlainReason, Reason,
     RequestMade, RobotsEvidence, SiteFileRecord, SitemapRecord,
@@ -118,6 +119,8 @@ pub(super) enum FollowUp {
     },
     /// A robots.txt redirects.
     RobotsHop(RobotsFetch),
+    /// What came of a hop is for another partition.
+    HopForOther(Box<HopAnswer>),
     /// robots.txt allows the URL, and no more was wanted.
     Judged(RobotsEvidence),
     /// robots.txt denies the URL.
@@ -213,6 +216,10 @@ impl<'a> Settling<'a> {
                 self.robots_hop(&robots_fetch);
                 self.end(Place::Stays, FollowUp::RobotsHop(robots_fetch))
             }
+            Event::HopForOther(answer) => {
+                self.hop_for_other();
+                self.end(Place::Stays, FollowUp::HopForOther(answer))
+            }
             Event::Judged(evidence) => self.end(Place::Done, FollowUp::Judged(evidence)),
             Event::Denied(evidence) => {
                 self.skipped(Layer::Robots, PlainReason::RobotsTxt, evidence.clone());
@@ -235,7 +242,7 @@ impl<'a> Settling<'a> {
             Event::Addresses(found) => self.unfinished(FollowUp::Addresses(found)),
             Event::TooSlow(asked) => {
                 let (reason, entry) =
-                    too_slow(self.lease, self.lease.url.host(), asked, self.rules, self.facts.now);
+                    too_slow(&self.lease.url, self.lease.url.host(), asked, self.rules, self.facts.now);
                 self.host.parked = Some(reason);
                 self.enter(entry, false);
                 self.end(Place::Stays, FollowUp::Nothing)
@@ -257,6 +264,17 @@ impl<'a> Settling<'a> {
         let evidence = evidence.with_words(words).with_request(self.request.take());
         let entry = self.about(Decided::Redirected, Layer::Robots, PlainReason::RobotsTxt, evidence);
         let url = robots_fetch.hops.last().cloned().unwrap_or_else(|| self.lease.url.to_string());
+        self.enter(Decision { url, ..entry }, false);
+    }
+
+    /// A hop was made for another partition, or a request that had to come before it. What came of it is on record there.
+    fn hop_for_other(&mut self) {
+        let Work::RobotsFetch(robots_fetch) = &self.lease.work else { return };
+        let Some(request) = self.request.take() else { return };
+        self.host.counts.robots_requests += 1;
+        let evidence = Evidence::from(whose(&robots_fetch.origin.to_string())).with_request(Some(request));
+        let entry = self.about(Decided::Asked, Layer::Robots, PlainReason::RobotsElsewhere, evidence);
+        let url = self.robots_url.take().map_or(entry.url.clone(), |url| url.to_string());
         self.enter(Decision { url, ..entry }, false);
     }
 
@@ -455,7 +473,7 @@ pub(super) fn asked_for(
 
 /// A host asks for a longer delay than is accepted: why it is skipped, and the entry that says so.
 pub(super) fn too_slow(
-    lease: &Lease,
+    url: &CrawlUrl,
     host: &str,
     asked: Delay,
     rules: &Rules,
@@ -465,7 +483,7 @@ pub(super) fn too_slow(
     let value = format!("{}s", rules.max_crawl_delay.as_secs());
     let limit = Some(LimitReached { name: "max-crawl-delay".to_owned(), value });
     let evidence = Evidence { limit, ..Evidence::from(asked) };
-    let entry = about(lease, now, Decided::Parked, Layer::Pace, PlainReason::MaxCrawlDelay, evidence);
+    let entry = about_url(url, now, Decided::Parked, Layer::Pace, PlainReason::MaxCrawlDelay, evidence);
     (reason, Decision { host: host.to_owned(), ..entry })
 }
 
@@ -483,10 +501,22 @@ pub(super) fn about(
     reason: impl Into<Reason>,
     evidence: Evidence,
 ) -> Decision {
+    about_url(&lease.url, now, decision, layer, reason, evidence)
+}
+
+/// An entry about a URL.
+pub(super) fn about_url(
+    url: &CrawlUrl,
+    now: Now,
+    decision: Decided,
+    layer: Layer,
+    reason: impl Into<Reason>,
+    evidence: Evidence,
+) -> Decision {
     Decision {
         at: now.wall,
-        url: lease.url.to_string(),
-        host: lease.url.host().to_owned(),
+        url: url.to_string(),
+        host: url.host().to_owned(),
         decision,
         layer,
         reason: reason.into(),

@@ -86,7 +86,13 @@ fn item(tries: u8) -> QueuedUrl {
 fn robots_fetch() -> RobotsFetch {
     let of = CrawlUrl::parse("http://b.test/").unwrap();
     let url = CrawlUrl::parse("http://a.test/robots.txt").unwrap();
-    RobotsFetch { origin: of.origin(), url, hops: vec!["http://b.test/robots.txt".to_owned()], judged: true }
+    RobotsFetch {
+        origin: of.origin(),
+        url,
+        hops: vec!["http://b.test/robots.txt".to_owned()],
+        judged: true,
+        for_other: None,
+    }
 }
 
 fn sitemap(tries: u8) -> Work {
