@@ -88,6 +88,11 @@ pub fn import(
     if let Some(name) = init::unsupported(&settings) {
         return Err(InitError::Unsupported(name).into());
     }
+    if settings.pace.per_ip {
+        // When each address was asked last isn't on record.
+        let what = "hosts of one address take turns (--per-ip) in a crawl that has begun";
+        return Err(ImportError::Unsupported(what.to_owned()));
+    }
     let store = Arc::new(SledStore::open(&dir.db())?);
     let key = read_key(&*store)?;
     check(&dir, &*store)?;

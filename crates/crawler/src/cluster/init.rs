@@ -72,10 +72,7 @@ pub enum InitError {
 
 /// The first setting that only a crawl on one machine keeps.
 pub(super) fn unsupported(settings: &Settings) -> Option<&'static str> {
-    let Settings { pace, warc, .. } = settings;
-    [("--per-ip (pace.per_ip)", pace.per_ip), ("--warc-dedup (warc.dedup)", warc.dedup != WarcDedup::Off)]
-        .into_iter()
-        .find_map(|(name, is_set)| is_set.then_some(name))
+    (settings.warc.dedup != WarcDedup::Off).then_some("warc.dedup")
 }
 
 /// Refuses terms that make no sense.

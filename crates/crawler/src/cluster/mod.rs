@@ -10,6 +10,7 @@
 //! `docs/adr/cluster-database.md` says why PostgreSQL, and why this client.
 
 mod address;
+mod addresses;
 mod commit;
 mod connection;
 mod database;

@@ -14,7 +14,9 @@ use crate::clock::Clock;
 use crate::commit::{CommitError, Committer, Totals};
 use crate::config::Settings;
 use crate::deadline::Deadline;
-use crate::engine::{Allowance, Engine, EngineSettings, LOST, Pool, Post, Standing, Stop, Stored, Summary};
+use crate::engine::{
+    AddressPool, Allowance, Engine, EngineSettings, LOST, Pool, Post, Standing, Stop, Stored, Summary,
+};
 use crate::event::CrawlEvent;
 use crate::fetch::HttpFetch;
 use crate::job::{self, consent_cache, engine_settings, robots_cache};
@@ -41,6 +43,8 @@ pub(super) struct Shared {
     pub(super) deadline: Deadline,
     /// This worker's part of a rate and a bandwidth.
     pub(super) pool: Option<Arc<Pool>>,
+    /// The IP addresses that this worker may ask, where hosts share them.
+    pub(super) addresses: Option<Arc<AddressPool>>,
     /// The directory of the archive.
     pub(super) warc: PathBuf,
     pub(super) started: Timestamp,
@@ -139,6 +143,9 @@ fn open(
     engine.keep_to(shared.deadline.clone());
     if let Some(pool) = &shared.pool {
         engine.keep_pace(Arc::clone(pool));
+    }
+    if let Some(addresses) = &shared.addresses {
+        engine.share_addresses(Arc::clone(addresses));
     }
     if let Some(allowance) = allowance {
         engine.keep_within(allowance);

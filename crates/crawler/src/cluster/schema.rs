@@ -9,7 +9,7 @@ use super::connection::Connection;
 use super::{Address, ClusterError};
 
 /// The form of the tables that this version reads and writes.
-const FORMAT: i32 = 4;
+const FORMAT: i32 = 5;
 
 /// The number under which a partition has the letters that it is to read, beside those of the trees.
 pub(super) const MAIL_TREE: i16 = 16;
@@ -28,6 +28,8 @@ pub(super) const MAKER: i64 = 0;
 /// `share`: how many pages and resources each partition may store, where the crawl has a limit; all of them together are no more than that.
 /// `quota`: how often shares were changed, since what one worker read of them may be out of date when it writes; when the next request may
 /// be made where the crawl has a rate; until when the bytes received are made up for where it has a bandwidth.
+/// `address`: which worker has an IP address, where hosts share them, for which of its questions; who is the next to have it; and whether it has to
+/// rest, since nobody knows when it was asked last.
 /// `crawl.run` counts how often the crawl was begun or resumed, `worked_ms` is the time of this run, and `limit_reached` the limit that ended it.
 ///
 /// No column that changes is indexed and pages have free space, so that `worker` and `part` are updated in place. The trees of the
@@ -57,6 +59,9 @@ create table quota(
     changes bigint not null default 0, slot timestamptz not null default 'epoch', paid timestamptz not null default 'epoch'
 ) with (fillfactor = 30);
 insert into quota default values;
+create table address(
+    machine inet primary key, holder bigint, turn bigint not null, next bigint, rests bool not null default false
+) with (fillfactor = 30);
 create table kv(
     part int not null, tree smallint not null, key bytea not null, value bytea not null,
     primary key (part, tree, key)
@@ -67,7 +72,7 @@ create table kv_mail partition of kv for values in (16, 17);
 create table kv_records partition of kv default;
 ";
 
-const DROP: &str = "drop table if exists crawl, worker, part, standing, share, quota, kv";
+const DROP: &str = "drop table if exists crawl, worker, part, standing, share, quota, address, kv";
 
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::addresses::AddressKeeper;
 use super::limits::{Keeper, Limits};
 use super::mail::{self, Carrier};
 use super::partition::{self, Counted, Shared};
@@ -227,6 +228,9 @@ fn session(
     }
     let (pacer, pool) = Pacer::of(&settings, Arc::clone(&address)).unzip();
     let pacing = pacer.map(|pacer| crawling.spawn(pacer.run()));
+    let (keeper_of_addresses, addresses) =
+        AddressKeeper::of(&settings, Arc::clone(&address), member.id()).unzip();
+    let sharing = keeper_of_addresses.map(|keeper| crawling.spawn(keeper.run()));
     // One for all partitions: it bounds the memory of what is read.
     let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
     let shared = Arc::new(Shared {
@@ -239,6 +243,7 @@ fn session(
         pauses,
         deadline: member.deadline(),
         pool,
+        addresses,
         warc: dir.warc(),
         started,
         partitions: terms.partitions,
@@ -260,8 +265,8 @@ fn session(
         failed: None,
     };
     let ended = crawling.block_on(owner.run(orders, stop.clone(), tell));
-    if let Some(pacing) = pacing {
-        pacing.abort();
+    for task in pacing.into_iter().chain(sharing) {
+        task.abort();
     }
     let Owner { member, database, failed, tally: mut counted, partitions, mut withdrawals, .. } = owner;
     for partition in partitions.values() {

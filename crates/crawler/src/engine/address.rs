@@ -5,8 +5,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::address_pool::{AddressPool, Taken};
 use crate::clock::Now;
 use crate::fetch::{Booked, machine};
 use crate::frontier::{Booking, HostId};
@@ -22,6 +24,9 @@ const LIFE: Duration = Duration::from_mins(5);
 /// Hosts and addresses that are kept without a sweep.
 const FEW: usize = 1_024;
 
+/// How soon a host looks again whose address another engine asks, or another worker.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// For how long it holds that a host has none.
 const NOWHERE: Duration = Duration::from_secs(1);
 
@@ -35,6 +40,8 @@ pub(super) struct Addresses {
     slots: HashMap<IpAddr, Slot>,
     /// When there are so many of either, those that say nothing any more are dropped.
     sweep_at: usize,
+    /// What the worker has of the addresses, where this is one of its engines.
+    taken: Option<Taken>,
 }
 
 /// The addresses of a host, and which of them it is booked on.
@@ -48,6 +55,8 @@ struct Places {
 #[derive(Debug, Default)]
 struct Slot {
     busy: Option<HostId>,
+    /// Who looks whether the worker has the address; the others wait.
+    looks: Option<HostId>,
     not_before: Duration,
     waiting: VecDeque<HostId>,
 }
@@ -66,7 +75,12 @@ pub(super) enum Turn {
 impl Addresses {
     /// Addresses with this gap, none of which is asked before `open_from`.
     pub(super) fn new(delay: Duration, open_from: Duration) -> Self {
-        Self { delay, open_from, of_host: HashMap::new(), slots: HashMap::new(), sweep_at: FEW }
+        Self { delay, open_from, of_host: HashMap::new(), slots: HashMap::new(), sweep_at: FEW, taken: None }
+    }
+
+    /// As [`Addresses::new`], for an engine whose worker shares addresses with others: who asked before is known there.
+    pub(super) fn shared(delay: Duration, pool: Arc<AddressPool>) -> Self {
+        Self { taken: Some(Taken::new(pool)), ..Self::new(delay, Duration::ZERO) }
     }
 
     /// Notes the addresses of a host from a look-up. It stays booked where it was, if that is still one of them; else the next
@@ -130,7 +144,9 @@ impl Addresses {
             .slots
             .entry(machine(address))
             .or_insert_with(|| Slot { not_before: open_from, ..Slot::default() });
-        if slot.busy.is_some() {
+        let is_looked_for = slot.looks.is_some_and(|looks| looks != host)
+            && now.mono < slot.not_before.saturating_add(OVERDUE);
+        if slot.busy.is_some() || is_looked_for {
             if !slot.waiting.contains(&host) {
                 slot.waiting.push_back(host);
             }
@@ -139,15 +155,24 @@ impl Addresses {
         if slot.not_before > now.mono {
             return Turn::At(slot.not_before);
         }
-        slot.busy = Some(host);
+        if let Some(taken) = &mut self.taken
+            && !taken.take(machine(address))
+        {
+            (slot.looks, slot.not_before) = (Some(host), now.mono + LOOK);
+            return Turn::At(slot.not_before);
+        }
+        (slot.busy, slot.looks) = (Some(host), None);
         Turn::Now(Booking { at: Booked::At(address), is_last })
     }
 
     /// Returns a slot back; `ended` tells when the request ended, if there was one. Returns the host whose turn is next, and
     /// from when on.
     pub(super) fn free(&mut self, host: HostId, ended: Option<Duration>) -> Option<(HostId, Duration)> {
-        let (_, slot) = self.slots.iter_mut().find(|(_, slot)| slot.busy == Some(host))?;
+        let (address, slot) = self.slots.iter_mut().find(|(_, slot)| slot.busy == Some(host))?;
         slot.busy = None;
+        if let Some(taken) = &mut self.taken {
+            taken.give_back(*address, ended.is_some());
+        }
         if let Some(ended) = ended {
             slot.not_before = slot.not_before.max(ended + crate::pace::as_the_site_sees(self.delay));
         }
@@ -174,6 +199,7 @@ impl Addresses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::since_boot;
 
     fn at(secs: u64) -> Now {
         Now { mono: Duration::from_secs(secs), wall: jiff::Timestamp::UNIX_EPOCH }
@@ -326,5 +352,32 @@ mod tests {
         assert_eq!(all.turn(hosts[3], at(1)), on("127.0.0.1", true));
         assert_eq!(all.free(hosts[3], None), Some((hosts[4], Duration::ZERO)));
         assert_eq!(all.overdue(at(9), has_work), [], "nobody waits");
+    }
+
+    #[test]
+    fn engines_of_one_worker_take_turns_and_one_host_of_each_looks() {
+        let pool = Arc::new(AddressPool::new(Duration::from_secs(2)));
+        let [mut one, mut two] =
+            [(); 2].map(|()| Addresses::shared(Duration::from_secs(2), Arc::clone(&pool)));
+        let (here, hosts) = (addresses(&["192.0.2.7"]), [HostId(0), HostId(1)]);
+        for host in hosts {
+            one.know(host, here.clone(), at(0));
+        }
+        two.know(hosts[0], here.clone(), at(0));
+        assert_eq!(one.turn(hosts[0], at(0)), Turn::At(LOOK), "the worker hasn't got it");
+        assert_eq!(one.turn(hosts[1], at(0)), Turn::At(PUT_OFF), "the other one looks");
+        let now = since_boot().unwrap();
+        assert_eq!(pool.wants(now), here);
+        pool.given(here[0], 1, false, now);
+        assert_eq!(one.turn(hosts[0], at(1)), on("192.0.2.7", true));
+        assert_eq!(two.turn(hosts[0], at(1)), Turn::At(Duration::from_secs(1) + LOOK));
+        assert_eq!(one.free(hosts[0], None), Some((hosts[1], LOOK)), "nothing was asked");
+        assert_eq!(two.turn(hosts[0], at(2)), on("192.0.2.7", true));
+        two.free(hosts[0], Some(Duration::from_secs(2)));
+        assert_eq!(one.turn(hosts[1], at(2)), Turn::At(Duration::from_secs(2) + LOOK), "there is a gap");
+        // Who looks and doesn't come any more lets the others pass.
+        assert_eq!(one.turn(hosts[0], at(3)), Turn::At(PUT_OFF + Duration::from_secs(3)));
+        assert_eq!(one.overdue(at(9), |_| true), [hosts[0]]);
+        assert_eq!(one.turn(hosts[0], at(9)), Turn::At(Duration::from_secs(9) + LOOK));
     }
 }

@@ -2,9 +2,11 @@
 //! the end of a worker's lease.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{Addresses, Turn};
+use super::address_pool::AddressPool;
 use super::quota::Quotas;
 use super::shortage::Shortage;
 use crate::clock::Now;
@@ -30,6 +32,13 @@ impl Gates {
     pub(super) fn new(quotas: Quotas, addresses: Option<Addresses>) -> Self {
         let (quota_wait, quotas_entered) = (None, Vec::new());
         Self { quotas, quota_wait, quotas_entered, addresses, shortage: Shortage::default(), deadline: None }
+    }
+
+    /// Has the hosts of one address take turns with those of other partitions, where they do with each other.
+    pub(super) fn share_addresses(&mut self, delay: Duration, pool: Arc<AddressPool>) {
+        if self.addresses.is_some() {
+            self.addresses = Some(Addresses::shared(delay, pool));
+        }
     }
 
     /// Closes for good at this deadline, or when it is moved on, then.

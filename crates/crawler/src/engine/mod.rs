@@ -1,6 +1,7 @@
 //! Carries a crawl out. [`run`] is the loop; what an outcome means is judged in [`settlement`], without clock, store or runtime.
 
 mod address;
+mod address_pool;
 mod allowance;
 mod aside;
 mod entries;
@@ -37,6 +38,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use self::address::Addresses;
+pub use self::address_pool::AddressPool;
 pub use self::allowance::{Allowance, Share};
 use self::aside::Asides;
 use self::entries::URLS_REMEMBERED;
@@ -223,6 +225,11 @@ impl<F: Fetch, S: Store> Engine<F, S> {
             steers,
             post: None,
         })
+    }
+
+    /// Has the hosts of one address take turns with those of other partitions, where they do with each other.
+    pub fn share_addresses(&mut self, pool: Arc<AddressPool>) {
+        self.gates.share_addresses(self.settings.pace.delay, pool);
     }
 
     /// Asks no host after this deadline. It may be moved on: then the crawl goes on as well.

@@ -16,5 +16,6 @@ mod program;
 mod proxy;
 mod robots_hops;
 mod server;
+mod shared_address;
 mod store;
 mod withdrawals;

@@ -442,9 +442,11 @@ fn nothing_that_was_acknowledged_is_lost_when_the_primary_fails() {
 #[test]
 fn what_a_cluster_cannot_keep_is_refused_and_nothing_is_made() {
     let Some(server) = Server::start(&[]) else { return };
-    let url = server.database();
+    let (url, made) = (server.database(), TempDir::new().unwrap());
+    let config = made.path().join("crawl.toml");
+    std::fs::write(&config, "[warc]\ndedup = \"crawl\"\n").unwrap();
     for (options, words) in [
-        (&["--per-ip", "--single-server"][..], "--per-ip (pace.per_ip) isn't supported"),
+        (&["--config", &config.display().to_string(), "--single-server"][..], "warc.dedup isn't supported"),
         (&["--partitions", "0", "--single-server"], "between 1 and 4096"),
         (&["--lease", "1s", "--single-server"], "between 2 s and 10 min"),
         (&["--out", "x", "--single-server"], "--out"),

@@ -1,0 +1,84 @@
+//! Hosts of one IP address that take turns, whichever workers have them.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::judge::{GAP, Judge};
+use crate::program::{LEASE, Worker, at_work, expect_clean_audit, expect_polite_and_whole, init_with};
+use crate::server::{Server, until, wait};
+
+/// All sites of the judge are at one address.
+fn expect_turns(judge: &Judge) {
+    let seen = judge.seen();
+    assert!(seen.address_overlaps.is_empty(), "overlaps at the address: {:?}", seen.address_overlaps);
+    assert!(seen.address_short.is_empty(), "short gaps at the address: {:?}", seen.address_short);
+}
+
+/// Waits for so many more pages: an address that rests takes longer than what is waited for elsewhere.
+fn patiently(judge: &Judge, more: u32) {
+    let count = judge.count();
+    for _ in 0..180 {
+        if judge.count() >= count + more {
+            return;
+        }
+        wait(Duration::from_millis(500));
+    }
+    panic!("no {more} pages within 90 s");
+}
+
+fn init(url: &str, judge: &Judge, options: &[&str]) {
+    init_with(url, judge, &[&["--single-server", "--per-ip"], options].concat());
+}
+
+#[test]
+fn hosts_of_one_address_take_turns_whichever_workers_have_them() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &judge, &[]);
+    let mut workers = ["one", "two", "three"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3);
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0); 3]);
+    expect_turns(&judge);
+    expect_polite_and_whole(&judge, 0);
+    expect_clean_audit(&url, dir.path(), &["one", "two", "three"]);
+    // A turn takes the gap, the answer, and what it takes to see that an address is free.
+    let times = judge.seen().times.clone();
+    let took = times[times.len() - 1].duration_since(times[0]);
+    let least = GAP * u32::try_from(times.len()).unwrap();
+    assert!((least..least * 3).contains(&took), "{took:?} for {} requests", times.len());
+}
+
+/// One that has the address is killed, one is suspended past its lease, and the database is away for longer than that.
+#[test]
+fn an_address_has_one_request_at_a_time_whatever_fails() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
+    // Whoever takes the address of a dead worker over lets it rest for 30 s.
+    init(&url, &judge, &["--max-pages", "60"]);
+    let [mut suspended, killed, mut lasting] =
+        ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3 && judge.count() > 5);
+    let name_of =
+        |url: &str| server.sql(url, "select name from address join worker on worker.id = address.holder");
+    until(|| name_of(&url) == "suspended");
+    suspended.signal(Signal::STOP);
+    wait(LEASE * 2);
+    suspended.signal(Signal::CONT);
+    until(|| at_work(&url) == 3);
+    patiently(&judge, 5);
+    until(|| name_of(&url) == "killed");
+    drop(killed);
+    wait(LEASE * 2);
+    server.kill();
+    wait(LEASE * 2);
+    server.run();
+    patiently(&judge, 5);
+    assert_eq!([lasting.code(), suspended.code()], [Some(10), Some(10)]);
+    expect_turns(&judge);
+    let seen = judge.seen();
+    assert!(seen.overlaps.is_empty() && seen.short.is_empty(), "{:?} {:?}", seen.overlaps, seen.short);
+    drop(seen);
+    expect_clean_audit(&url, dir.path(), &["suspended", "killed", "lasting"]);
+}
