@@ -85,7 +85,11 @@ impl<S: Store> Crawl<S> {
     /// One partition of a new crawl, with the seeds that are in it.
     pub(crate) fn partition(sim: &SimWeb, store: Arc<S>, place: Place) -> Self {
         let clock = Clock::simulated("2026-03-01T00:00:00Z".parse().expect("a time"));
-        Self::planted(clock, sim, store, |seed| place.elsewhere(seed.host()).is_none()).0
+        let about = Write::put(Tree::Meta, "partition", format!("{} of {}", place.part, place.of));
+        store.commit(vec![about]).expect("the store works");
+        let crawl = Self::planted(clock, sim, store, |seed| place.elsewhere(seed.host()).is_none()).0;
+        // The next owner is another machine.
+        Self { rebooted: true, ..crawl }
     }
 
     fn planted(clock: Clock, sim: &SimWeb, store: Arc<S>, is_own: impl Fn(&CrawlUrl) -> bool) -> (Self, u64) {
@@ -97,7 +101,11 @@ impl<S: Store> Crawl<S> {
         let own: Vec<CrawlUrl> = seeds.into_iter().filter(is_own).collect();
         let planted =
             job::queue_seeds(&store, &scope, &own, &[], KEY, clock.now().wall).expect("the store works");
-        let record = Record { seeds: sim.web().seeds.clone(), ..Record::default() };
+        let is_planted = |seed: &&String| CrawlUrl::parse(seed).is_ok_and(|seed| own.contains(&seed));
+        let record = Record {
+            seeds: sim.web().seeds.iter().filter(is_planted).cloned().collect(),
+            ..Record::default()
+        };
         let begun = config::to_toml(&settings(), &record).expect("the settings can be written");
         let about = vec![
             Write::put(Tree::Meta, "settings", begun),
@@ -256,8 +264,13 @@ impl<S: Store> Crawl<S> {
 
     /// The audit's own report.
     pub(crate) fn audit_report(&self, archive: Option<&Path>) -> Report {
+        audit(&self.store, archive, &self.audit_rules()).expect("the records can be read")
+    }
+
+    /// What an audit has to know of the crawl.
+    pub(crate) fn audit_rules(&self) -> AuditRules {
         let settings = self.settings();
-        let rules = AuditRules {
+        AuditRules {
             is_running: false,
             agent: robots::Agent::new(&settings.agent.product),
             options: settings.robots_options(),
@@ -270,8 +283,7 @@ impl<S: Store> Crawl<S> {
             key: KEY,
             head: None,
             temporary: None,
-        };
-        audit(&self.store, archive, &rules).expect("the records can be read")
+        }
     }
 
     /// The plan of an engine that was run with `plan`, for a crawl that begins at midnight.
