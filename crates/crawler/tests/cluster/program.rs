@@ -151,7 +151,7 @@ pub(crate) fn audit(url: &str, dir: &Path, workers: &[&str]) -> (Option<i32>, se
 }
 
 /// How many cases a check judged, and how many broke its promise.
-fn check(report: &serde_json::Value, name: &str) -> (u64, u64) {
+pub(crate) fn check(report: &serde_json::Value, name: &str) -> (u64, u64) {
     let checks = report["checks"].as_array().unwrap();
     let check =
         checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}: {report}"));
@@ -211,6 +211,14 @@ fn expect_whole_in_show(url: &str) {
         })
         .collect();
     assert_eq!(urls.len(), pages.len(), "{rows}");
+    for page in ["http://s1.test/p0", "http://s7.test/p9", "http://s4.test/p11"] {
+        let explained = run(&["explain", "--cluster", url, page, "--json"]);
+        let explained: serde_json::Value = serde_json::from_slice(&explained.stdout).unwrap();
+        let path = explained["found"].as_array().unwrap();
+        let is_whole = path.iter().all(|step| !step["by"].as_str().unwrap().contains("partition"));
+        assert!(is_whole && path[0]["url"] == SEED && path[0]["by"] == "seed", "{explained}");
+        assert!(path[1..].iter().all(|step| step["by"] == "a" && step["outcome"] == "queued"), "{explained}");
+    }
     for (args, expected) in [
         (&["page", SEED, "--json"][..], "\"status\":200"),
         (&["robots", "s0.test"], "User-agent"),

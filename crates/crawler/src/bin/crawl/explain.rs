@@ -6,12 +6,18 @@ use clap::Args;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
 use crawler::url::CrawlUrl;
-use crawler::view::View;
+#[cfg(feature = "cluster")]
+use crawler::view::PathStep;
+use crawler::view::{Explanation, View};
 
 use crate::exit::{self, Stop};
 use crate::place::directory_first;
 use crate::show::{finish, open, view_error};
 use crate::terminal::Console;
+
+/// How often the path to a URL is followed from one partition of a cluster's crawl to another.
+#[cfg(feature = "cluster")]
+const PARTITIONS: usize = 100;
 
 /// Options of `explain`.
 #[derive(Clone, Debug, Args)]
@@ -43,11 +49,19 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
     #[cfg(feature = "cluster")]
     if let Some(database) = &args.cluster {
         let url = parsed(&args.dir)?;
-        return explain(&crate::cluster::view_of(database, url.host())?, &url, console);
+        let mut story = story_of(&crate::cluster::view_of(database, url.host())?, &url)?;
+        for _ in 0..PARTITIONS {
+            let Some(page) = story.found.first().and_then(PathStep::page_of_other) else { break };
+            let view = crate::cluster::view_of(database, page.host())?;
+            if !view.lengthen(&mut story.found).map_err(|error| view_error(&error))? {
+                break;
+            }
+        }
+        return tell(&story, console);
     }
     let second = args.url.as_deref().unwrap_or_default();
     let (dir, url) = directory_first(&args.dir, second, "crawl explain DIR URL")?;
-    explain(&open(&dir)?, &parsed(url)?, console)
+    tell(&story_of(&open(&dir)?, &parsed(url)?)?, console)
 }
 
 fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
@@ -57,8 +71,11 @@ fn parsed(url: &str) -> anyhow::Result<CrawlUrl> {
     })
 }
 
-fn explain(view: &View, url: &CrawlUrl, console: Console) -> anyhow::Result<i32> {
-    let story = view.explain(url).map_err(|error| view_error(&error))?;
+fn story_of(view: &View, url: &CrawlUrl) -> anyhow::Result<Explanation> {
+    view.explain(url).map_err(|error| view_error(&error))
+}
+
+fn tell(story: &Explanation, console: Console) -> anyhow::Result<i32> {
     let mut out = BufWriter::new(io::stdout().lock());
     let written = if console.json { story.write_json(&mut out) } else { story.write_text(&mut out) };
     let code = finish(written.and_then(|()| out.flush()).map_err(Into::into))?;

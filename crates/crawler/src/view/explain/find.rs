@@ -6,12 +6,15 @@ use super::super::lookup::{page_elsewhere, stored_sitemap};
 use super::super::open::{View, ViewError};
 use crate::frontier::{HostId, QueuedUrl, Via, stored_queue_of};
 use crate::page_store;
-use crate::record::{LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
+use crate::record::{LinkOutcome, LinkRecord, PageRecord, SitemapFound, SitemapRecord, link_key};
 use crate::store::{Store, Tree};
 use crate::url::CrawlUrl;
 
 /// Steps of a path that are listed; a longer one begins with those next to the URL.
 const STEPS: usize = 1000;
+
+/// How a page was found that another partition of a cluster's crawl has.
+const PARTITION: &str = "partition";
 
 /// One step on the way from a seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +35,13 @@ pub struct PathStep {
     /// What became of the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
+}
+
+impl PathStep {
+    /// The page before which another partition of a cluster's crawl knows the path.
+    pub fn page_of_other(&self) -> Option<CrawlUrl> {
+        CrawlUrl::parse(&self.url).ok().filter(|_| self.by == PARTITION)
+    }
 }
 
 impl View {
@@ -104,7 +114,7 @@ impl View {
             if self.is_elsewhere(&page)? {
                 // How it was found itself is on record in its own partition.
                 path.push(plain(&target, "from_partition"));
-                path.push(plain(&page, "partition"));
+                path.push(plain(&page, PARTITION));
                 break;
             }
             path.push(self.step(&page, &target)?);
@@ -127,6 +137,28 @@ impl View {
         }
         path.reverse();
         Ok(path)
+    }
+
+    /// Puts the way to a page before a path that begins with it, where that path is of another partition of a cluster's crawl and this one has the
+    /// page. False where nothing more is known.
+    pub fn lengthen(&self, path: &mut Vec<PathStep>) -> Result<bool, ViewError> {
+        let [first, second, ..] = &path[..] else { return Ok(false) };
+        let (Ok(page), Ok(target)) = (CrawlUrl::parse(&first.url), CrawlUrl::parse(&second.url)) else {
+            return Ok(false);
+        };
+        let Some(record) = self.record_of(&page)?.filter(|_| first.by == PARTITION) else { return Ok(false) };
+        let mut step = self.step(&page, &target)?;
+        if step.outcome == Some(LinkOutcome::Untested.as_str()) {
+            // It came in there by this link.
+            step.outcome = Some(LinkOutcome::Queued.as_str());
+        }
+        let before = self.path_to(&page, self.page_url(record.via)?, true)?;
+        let is_known = |step: &PathStep| path.iter().skip(1).any(|known| known.url == step.url);
+        if before.iter().any(is_known) || before.len() + path.len() > STEPS {
+            return Ok(false);
+        }
+        path.splice(..2, before.into_iter().chain([step]));
+        Ok(true)
     }
 
     /// Whether this is a page of another partition of a cluster's crawl.
