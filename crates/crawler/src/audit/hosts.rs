@@ -15,7 +15,7 @@ pub(super) fn judge<S: Store>(
     rules: &AuditRules,
     repair: Option<&RepairRecord>,
 ) -> Result<Vec<Check>, AuditError> {
-    let Read { log, hosts, machines } = read;
+    let Read { log, hosts, machines, .. } = read;
     let mut pace = Pace::new(&log, rules);
     let mut robots = RobotsTxt::new(store, &log, rules, repair);
     let mut operator = Operator::new(&log);

@@ -28,6 +28,7 @@ mod said;
 mod scope;
 mod seals;
 mod settings;
+mod shared_address;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ use serde::Serialize;
 
 use self::archive::Files;
 use self::scope::Roots;
+use self::shared_address::Shared;
 use crate::causes::Cause;
 use crate::config::Settings;
 use crate::extract::ExtractLimits;
@@ -366,12 +368,20 @@ fn judge(
     thread::scope(|scope| {
         let accounts = beside(scope, || accounts::judge(&read, rules))?;
         let (mut checks, mut archive): (Vec<Check>, Vec<Check>) = (Vec::new(), Vec::new());
-        let mut admitted = rules.sorter();
+        let (mut admitted, mut shared) = (rules.sorter(), Shared::new(rules));
         let roots = Roots::of(parts, rules)?;
         for (number, part) in read.iter().enumerate() {
-            let of_part = judge_part(part, files(number), rules, roots.clone(), &mut admitted, step)?;
+            let of_part =
+                judge_part(part, files(number), rules, roots.clone(), (&mut admitted, &mut shared), step)?;
             Check::merge(&mut checks, of_part.records);
             Check::merge(&mut archive, of_part.archive);
+        }
+        if let Ok(of) = u32::try_from(parts.len())
+            && of > 1
+        {
+            let part = |host: &str| crate::post::partition(host, of);
+            let apart = shared.judge(requests::ADDRESS_BYTES, |one, other| part(one) != part(other))?;
+            Check::merge(&mut checks, vec![apart]);
         }
         if let Some(check) = judge_head(head, rules) {
             checks.insert(1.min(checks.len()), check);
@@ -397,7 +407,7 @@ fn judge_part(
     files: Option<Files>,
     rules: &AuditRules,
     roots: Roots,
-    admitted: &mut Sorter,
+    (admitted, shared): (&mut Sorter, &mut Shared),
     step: &mut dyn FnMut(&'static str),
 ) -> Result<PartReport, AuditError> {
     let Part { store, runs, repair } = part;
@@ -412,7 +422,8 @@ fn judge_part(
             Ok(checks)
         })?;
         step("requests");
-        let read = requests::read(store, rules)?;
+        let mut read = requests::read(store, rules)?;
+        shared.take_all(std::mem::replace(&mut read.shared, Shared::new(rules)))?;
         let mut checks = vec![settings::judge(store, runs, rules, repair)?];
         checks.push(requests::complete(store, &read.log, repair)?);
         checks.push(addresses::judge(store, runs, rules)?);

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::clocks::Moment;
 use super::requests::{Asked, Log, Machines, Pause, Place};
+use super::shared_address::of_addresses;
 use super::table::Table;
 use super::{AuditError, AuditRules, Check, LISTED};
 use crate::store::Store;
@@ -125,10 +126,7 @@ fn is_ended(ended: Moment, pause: &Pause) -> bool {
 
 /// With `--per-ip` all hosts of one machine are like one host: a case is any two of its requests in a row, whatever the hosts.
 pub(super) fn judge_addresses(log: &Log, machines: Machines) -> Result<Check, AuditError> {
-    let mut check = Check::new(
-        "shared_address",
-        "with --per-ip, never more than one request at a time to one IP address, with the configured delay between any two",
-    );
+    let mut check = of_addresses();
     let mut last: Option<(IpAddr, Asked)> = None;
     for asked in machines {
         let (address, asked) = asked?;

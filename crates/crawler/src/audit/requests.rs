@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clocks::{Moment, Runs};
 use super::orders::Given;
+use super::shared_address::Shared;
 use super::table::Table;
 use super::{AuditError, AuditRules, Check};
 use crate::commit::Totals;
@@ -75,6 +76,8 @@ pub(super) struct Read {
     pub(super) log: Log,
     pub(super) hosts: Hosts,
     pub(super) machines: Machines,
+    /// Those of machines, for a comparison with those of other partitions.
+    pub(super) shared: Shared,
 }
 
 /// Place of an entry: the key of its value in the ledger, and its number in there. In the order of the ledger.
@@ -145,6 +148,7 @@ struct Reading {
     requests: u64,
     hosts: Sorter,
     machines: Sorter,
+    shared: Shared,
     answers: Sorter,
     /// Of the run that is read: its number, what the operator set, and whether machines take turns.
     run: u32,
@@ -159,6 +163,7 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
         requests: 0,
         hosts: rules.sorter(),
         machines: rules.sorter(),
+        shared: Shared::new(rules),
         answers: rules.sorter(),
         run: 0,
         orders: Vec::new(),
@@ -178,12 +183,12 @@ pub(super) fn read<S: Store>(store: &S, rules: &AuditRules) -> Result<Read, Audi
             }
         }
     }
-    let Reading { runs, requests, hosts, machines, answers, orders, .. } = reading;
+    let Reading { runs, requests, hosts, machines, shared, answers, orders, .. } = reading;
     let made = totals(store)?.requests;
     let silent =
         (requests == 0 && made > 0).then(|| "no request is recorded: the ledger was off or lost".to_owned());
     let log = Log { runs, requests, silent, answers: answers_by_origin(answers, rules)?, orders };
-    Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?) })
+    Ok(Read { log, hosts: Hosts(hosts.sorted()?), machines: Machines(machines.sorted()?), shared })
 }
 
 impl Reading {
@@ -247,10 +252,16 @@ impl Reading {
             robots_of,
             configured: self.configured,
         };
+        let address = request.address.filter(|_| self.per_ip).map(machine);
+        if let Some(address) = address {
+            let key = address_key(address);
+            let times = (request.started, wall);
+            self.shared.push((address, &key), times, self.configured, (host, &rest.url))?;
+        }
         let rest = packed(&rest)?;
         let host = host_key(host);
-        if let Some(address) = request.address.filter(|_| self.per_ip) {
-            let machine = address_key(machine(address));
+        if let Some(address) = address {
+            let machine = address_key(address);
             self.machines.push_parts(&[&machine, order, &host, &place, &from, &to, &rest])?;
         }
         self.hosts.push_parts(&[&host, &[REQUEST], order, &place, &from, &to, &rest])?;
@@ -314,7 +325,7 @@ fn address_key(address: IpAddr) -> Vec<u8> {
     }
 }
 
-const ADDRESS_BYTES: usize = 17;
+pub(super) const ADDRESS_BYTES: usize = 17;
 
 fn address_of(key: &[u8]) -> IpAddr {
     let bits = |bytes: usize| {

@@ -67,6 +67,9 @@ from address where holder = $1 or next = $1";
 const STEP: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// How long a worker that ends waits until its addresses are given back.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
 
@@ -113,6 +116,18 @@ impl AddressKeeper {
                     () = tokio::time::sleep(LOOK_AGAIN) => {}
                 }
             }
+        }
+    }
+
+    /// Waits until the addresses of a worker that ends are given back, while another task does that: else others would let them rest as those of a dead one. Not
+    /// for longer than it takes where the gap is a usual one.
+    #[expect(clippy::disallowed_methods, reason = "looks whether another task is through")]
+    pub(super) async fn finish(pool: &AddressPool) {
+        for _ in 0..(PATIENCE.as_millis() / STEP.as_millis()) {
+            if pool.is_empty() {
+                return;
+            }
+            tokio::time::sleep(STEP).await;
         }
     }
 

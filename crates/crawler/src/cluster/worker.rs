@@ -265,6 +265,9 @@ fn session(
         failed: None,
     };
     let ended = crawling.block_on(owner.run(orders, stop.clone(), tell));
+    if let (Session::Ended(Ended::Stopped), Some(addresses)) = (&ended, &owner.shared.addresses) {
+        crawling.block_on(AddressKeeper::finish(addresses));
+    }
     for task in pacing.into_iter().chain(sharing) {
         task.abort();
     }

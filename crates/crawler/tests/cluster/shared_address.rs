@@ -6,7 +6,9 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::judge::{GAP, Judge};
-use crate::program::{LEASE, Worker, at_work, expect_clean_audit, expect_polite_and_whole, init_with};
+use crate::program::{
+    LEASE, Worker, at_work, audit, check, expect_clean_audit, expect_polite_and_whole, init_with,
+};
 use crate::server::{Server, until, wait};
 
 /// All sites of the judge are at one address.
@@ -14,6 +16,11 @@ fn expect_turns(judge: &Judge) {
     let seen = judge.seen();
     assert!(seen.address_overlaps.is_empty(), "overlaps at the address: {:?}", seen.address_overlaps);
     assert!(seen.address_short.is_empty(), "short gaps at the address: {:?}", seen.address_short);
+}
+
+/// The worker that has the address.
+fn holder(server: &Server, url: &str) -> String {
+    server.sql(url, "select name from address join worker on worker.id = address.holder")
 }
 
 /// Waits for so many more pages: an address that rests takes longer than what is waited for elsewhere.
@@ -37,12 +44,21 @@ fn hosts_of_one_address_take_turns_whichever_workers_have_them() {
     let Some(server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
     init(&url, &judge, &[]);
-    let mut workers = ["one", "two", "three"].map(|name| Worker::start(&url, dir.path(), name));
-    until(|| at_work(&url) == 3);
-    assert_eq!(workers.each_mut().map(Worker::code), [Some(0); 3]);
+    let [mut one, mut two, mut three] =
+        ["one", "two", "three"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3 && judge.count() > 5);
+    // One that ends gives the address back: it doesn't have to rest as that of a dead one.
+    until(|| holder(&server, &url) == "three");
+    three.signal(Signal::INT);
+    assert_eq!(three.code(), Some(11));
+    let count = judge.count();
+    until(|| judge.count() > count + 5);
+    assert_eq!([one.code(), two.code()], [Some(0); 2]);
     expect_turns(&judge);
     expect_polite_and_whole(&judge, 0);
     expect_clean_audit(&url, dir.path(), &["one", "two", "three"]);
+    let (_, report) = audit(&url, dir.path(), &["one", "two", "three"]);
+    assert!(check(&report, "shared_address").0 > judge.count().into(), "{report}");
     // A turn takes the gap, the answer, and what it takes to see that an address is free.
     let times = judge.seen().times.clone();
     let took = times[times.len() - 1].duration_since(times[0]);
@@ -60,15 +76,13 @@ fn an_address_has_one_request_at_a_time_whatever_fails() {
     let [mut suspended, killed, mut lasting] =
         ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 3 && judge.count() > 5);
-    let name_of =
-        |url: &str| server.sql(url, "select name from address join worker on worker.id = address.holder");
-    until(|| name_of(&url) == "suspended");
+    until(|| holder(&server, &url) == "suspended");
     suspended.signal(Signal::STOP);
     wait(LEASE * 2);
     suspended.signal(Signal::CONT);
     until(|| at_work(&url) == 3);
     patiently(&judge, 5);
-    until(|| name_of(&url) == "killed");
+    until(|| holder(&server, &url) == "killed");
     drop(killed);
     wait(LEASE * 2);
     server.kill();
