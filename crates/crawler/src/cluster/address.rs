@@ -67,6 +67,24 @@ impl Address {
         self
     }
 
+    /// A further database of the crawl whose first one this is: its password, where the URL has none, and the name of its connections are the same.
+    pub(super) fn further(&self, url: &str) -> Result<Self, AddressError> {
+        let mut further: Self = url.parse()?;
+        if further.config.get_password().is_none()
+            && let Some(password) = self.config.get_password()
+        {
+            further.config.password(password.to_vec());
+        }
+        further.config.application_name(self.config.get_application_name().unwrap_or("crawl").to_owned());
+        Ok(further)
+    }
+
+    /// Whether the URL of a database has a password in it.
+    pub(super) fn has_password(url: &str) -> Result<bool, AddressError> {
+        let config: Config = without_ssl(url).0.parse().map_err(AddressError::Unreadable)?;
+        Ok(config.get_password().is_some())
+    }
+
     /// The same for connections that wait for locks no longer than this.
     pub(super) fn with_lock_timeout(mut self, most: Duration) -> Self {
         let given = self.config.get_options().map(|given| format!("{given} ")).unwrap_or_default();

@@ -151,6 +151,11 @@ impl Link {
         self.open = None;
     }
 
+    /// Whether the server has warned since this was asked last, on the connection that is open; see [`Connection::has_warned`].
+    pub(super) fn has_warned(&self) -> bool {
+        self.open.as_ref().is_none_or(Connection::has_warned)
+    }
+
     /// Runs a statement that changes nothing until it is answered.
     pub(super) async fn read(
         &mut self,

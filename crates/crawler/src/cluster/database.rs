@@ -1,4 +1,4 @@
-//! The connections of one process to the database: some that read, one that writes, all on one thread of their own.
+//! The connections of one process to the databases of a crawl: to each some that read, and one that writes, all on one thread of their own.
 //!
 //! The interface is synchronous, as that of [`Store`](crate::store::Store): who asks waits for the answer, inside a runtime or not.
 
@@ -14,12 +14,13 @@ use tokio_postgres::types::ToSql;
 
 use super::commit::{PartCommit, Writer};
 use super::connection::Link;
-use super::schema::{self, Terms};
+use super::layout::{All, Layout, open_all};
+use super::schema::Terms;
 use super::{Address, ClusterError};
 use crate::clock;
 use crate::store::{Pair, StoreError};
 
-/// Connections that read. A worker's partitions share them.
+/// Connections that read, for each database. A worker's partitions share them.
 const READERS: usize = 2;
 
 /// What a read asks: a statement that returns keys with values, and the values of its parameters behind partition and tree.
@@ -31,42 +32,55 @@ pub(super) struct Read {
     reply: SyncSender<Result<Vec<Pair>, StoreError>>,
 }
 
-/// The connections of one process to a cluster's database. They end when it is dropped.
+/// The connections of one process to a cluster's database, or to all its databases. They end when it is dropped.
 #[derive(Debug)]
 pub struct Database {
-    address: Arc<Address>,
+    layout: Arc<Layout>,
     terms: Terms,
     /// Commits that were confirmed, and the microseconds that they took.
     confirmed: (AtomicU64, AtomicU64),
-    readers: Vec<UnboundedSender<Read>>,
-    writer: Option<UnboundedSender<PartCommit>>,
+    /// In the order of the layout.
+    nodes: Vec<Node>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The connections to one database.
+#[derive(Debug)]
+struct Node {
+    readers: Vec<UnboundedSender<Read>>,
+    writer: UnboundedSender<PartCommit>,
 }
 
 impl Database {
     /// Connects. Later on a lost connection is opened again with growing pauses; who reads or commits meanwhile waits, and gets
     /// an error when the database was out of reach for as long as `patience`.
     pub fn open(address: Address, patience: Duration) -> Result<Self, ClusterError> {
-        let address = Arc::new(address);
         let runtime = runtime()?;
-        let (first, terms) = runtime.block_on(schema::open(&address))?;
-        let mut first = Some(first);
-        let mut readers = Vec::new();
+        let All { connections, layout, terms } = runtime.block_on(open_all(&address))?;
+        let mut nodes = Vec::new();
         let mut ends = Vec::new();
-        for _ in 0..READERS {
-            let (sender, asked) = unbounded_channel();
-            readers.push(sender);
-            ends.push((Link::new(Arc::clone(&address), first.take(), patience), asked));
+        for (address, first) in layout.databases().iter().zip(connections) {
+            let mut first = Some(first);
+            let mut readers = Vec::new();
+            for _ in 0..READERS {
+                let (sender, asked) = unbounded_channel();
+                readers.push(sender);
+                ends.push((Link::new(Arc::clone(address), first.take(), patience), asked));
+            }
+            let (writer, commits) = unbounded_channel();
+            let link = Link::new(Arc::clone(address), None, patience);
+            nodes.push((Node { readers, writer }, link, commits));
         }
-        let (writer, commits) = unbounded_channel();
-        let link = Link::new(Arc::clone(&address), None, patience);
+        let (nodes, writers): (Vec<_>, Vec<_>) =
+            nodes.into_iter().map(|(node, link, commits)| (node, (link, commits))).unzip();
         let work = async move {
-            let readers: Vec<_> =
+            let mut tasks: Vec<_> =
                 ends.into_iter().map(|(link, asked)| tokio::spawn(answer(link, asked))).collect();
-            Writer::new(link).run(commits).await;
-            for reader in readers {
+            let write = |(link, commits)| tokio::spawn(Writer::new(link).run(commits));
+            tasks.extend(writers.into_iter().map(write));
+            for task in tasks {
                 // One that panicked has dropped its end: who asks it gets an error.
-                drop(reader.await);
+                drop(task.await);
             }
         };
         let thread = std::thread::Builder::new()
@@ -74,7 +88,7 @@ impl Database {
             .spawn(move || runtime.block_on(work))
             .map_err(ClusterError::Thread)?;
         let confirmed = <(AtomicU64, AtomicU64)>::default();
-        Ok(Self { address, terms, confirmed, readers, writer: Some(writer), thread: Some(thread) })
+        Ok(Self { layout: Arc::new(layout), terms, confirmed, nodes, thread: Some(thread) })
     }
 
     /// The terms of the crawl.
@@ -82,9 +96,9 @@ impl Database {
         self.terms
     }
 
-    /// Where the database is.
-    pub fn address(&self) -> &Address {
-        &self.address
+    /// The databases of the crawl.
+    pub(super) fn layout(&self) -> &Arc<Layout> {
+        &self.layout
     }
 
     /// Reads keys with their values.
@@ -94,22 +108,24 @@ impl Database {
         (part, tree): (i32, i16),
         keys: Vec<Vec<u8>>,
     ) -> Result<Vec<Pair>, StoreError> {
-        let reader = usize::try_from(part).unwrap_or_default() % self.readers.len().max(1);
+        let node = self.nodes.get(self.layout.place(part)).ok_or(StoreError::Stopped)?;
+        let reader = usize::try_from(part).unwrap_or_default() / self.nodes.len() % node.readers.len().max(1);
         let (reply, answer) = sync_channel(1);
         let read = Read { sql, part, tree, keys, reply };
-        self.readers.get(reader).and_then(|reader| reader.send(read).ok()).ok_or(StoreError::Stopped)?;
+        node.readers.get(reader).and_then(|reader| reader.send(read).ok()).ok_or(StoreError::Stopped)?;
         answer.recv().map_err(|_| StoreError::Stopped)?
     }
 
-    /// Hands on a commit and waits for its outcome.
+    /// Hands on a commit of a partition and waits for its outcome.
     pub(super) fn commit(
         &self,
+        part: i32,
         make: impl FnOnce(SyncSender<Result<(), StoreError>>) -> PartCommit,
     ) -> Result<(), StoreError> {
         let (reply, answer) = sync_channel(1);
-        let writer = self.writer.as_ref().ok_or(StoreError::Stopped)?;
+        let node = self.nodes.get(self.layout.place(part)).ok_or(StoreError::Stopped)?;
         let began = clock::instant();
-        writer.send(make(reply)).map_err(|_| StoreError::Stopped)?;
+        node.writer.send(make(reply)).map_err(|_| StoreError::Stopped)?;
         answer.recv().map_err(|_| StoreError::Stopped)??;
         self.confirmed.0.fetch_add(1, Ordering::Relaxed);
         let took = u64::try_from(clock::instant().duration_since(began).as_micros()).unwrap_or(u64::MAX);
@@ -126,8 +142,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.readers.clear();
-        self.writer = None;
+        self.nodes.clear();
         if let Some(thread) = self.thread.take() {
             // Its panic, if there was one, was reported where it happened.
             drop(thread.join());

@@ -109,6 +109,7 @@ pub fn export(
     let status = state::status(address)?;
     match status.state {
         State::Making => return Err(ClusterError::Making.into()),
+        State::Adding => return Err(ClusterError::Adding { address: address.to_string() }.into()),
         State::Running => return Err(ExportError::Running),
         State::Moved if continued == Continued::Cluster => return Err(ExportError::Moved),
         State::Stopped | State::Complete | State::Moved
@@ -131,7 +132,7 @@ pub fn export(
             Continued::Directory => {
                 let path = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
                 let to = format!("the directory {} on {}", path.display(), machine());
-                if !moved::set(address, (to, status.at_rest.as_str()), before, now)? {
+                if !moved::set(address, (to, status.at_rest.as_str()), &before, now)? {
                     return Err(ExportError::Changed);
                 }
                 if let Err(error) = dir.finish_db() {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::Error;
 
-use super::Address;
 use super::connection::Link;
+use super::layout::Layout;
 use super::mail::Box;
 use crate::clock;
 use crate::config::Settings;
@@ -40,7 +40,7 @@ returning share.part";
 const WORKED: &str = "
 update crawl set worked_ms = greatest(worked_ms, $1) where run = $2 and state = 'running'";
 
-/// What all partitions have committed, and for how long this run has worked.
+/// What all partitions of a database have committed, and for how long this run has worked, as the first database knows it.
 const COUNTED: &str = "
 select coalesce(sum((totals ->> 'pages')::int8), 0)::int8, coalesce(sum((totals ->> 'resources')::int8), 0)::int8,
     coalesce(sum((totals ->> 'bytes')::int8), 0)::int8, (select worked_ms from crawl)
@@ -123,7 +123,10 @@ fn granted(free: u64, workers: u64, asked: u64) -> u64 {
 
 /// A worker's part in keeping the limits.
 pub(super) struct Keeper {
+    /// To the first database, which has all shares.
     link: Link,
+    /// To the others.
+    further: Vec<Link>,
     limits: Limits,
     known: HashMap<i32, Known>,
     /// The run that this worker joined, the time that it had worked by then, and when that was.
@@ -134,10 +137,14 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(address: Arc<Address>, limits: Limits, (run, before): (i64, Duration)) -> Self {
-        let link = Link::new(address, None, Duration::ZERO);
+    pub(super) fn new(layout: &Layout, limits: Limits, (run, before): (i64, Duration)) -> Self {
+        let mut links =
+            layout.databases().iter().map(|address| Link::new(Arc::clone(address), None, Duration::ZERO));
+        let link =
+            links.next().unwrap_or_else(|| Link::new(Arc::clone(layout.first()), None, Duration::ZERO));
+        let further = links.collect();
         let (known, joined) = (HashMap::new(), clock::instant());
-        Self { link, limits, known, run, before, joined, reached: (false, false, None) }
+        Self { link, further, limits, known, run, before, joined, reached: (false, false, None) }
     }
 
     /// The limit that has ended the crawl, with its value.
@@ -161,8 +168,14 @@ impl Keeper {
         let rows = self.link.read(COUNTED, &[]).await?;
         let Some(row) = rows.first() else { return Ok(()) };
         let number = |at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
-        let (pages, resources, bytes) = (number(0), number(1), number(2));
+        let (mut pages, mut resources, mut bytes) = (number(0), number(1), number(2));
         let worked = Duration::from_millis(number(3));
+        for link in &mut self.further {
+            let rows = link.read(COUNTED, &[]).await?;
+            let Some(row) = rows.first() else { return Ok(()) };
+            let number = |at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
+            (pages, resources, bytes) = (pages + number(0), resources + number(1), bytes + number(2));
+        }
         self.reached = self.limits.reached(Counted { pages, resources, bytes, worked });
         for of in boxes.values() {
             self.tell(&of.allowance);

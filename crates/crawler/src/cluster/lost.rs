@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::connection::Connection;
 use super::database::runtime;
+use super::layout::open_all;
 use super::member::DECLARE;
 use super::observer::Observer;
-use super::schema;
 use super::{Address, ClusterError, State, moved, withdrawals};
 use crate::clock;
 use crate::post::Letter;
@@ -19,6 +19,9 @@ const QUEUE: &str = "
 insert into kv(part, tree, key, value)
 select id, 16, decode('ffffffff', 'hex') || int8send(0) || int8send((extract(epoch from clock_timestamp()) * 1000000)::int8), $1
 from part returning part";
+
+/// It was asked for something: whoever looked before whether it is complete looks again.
+const ORDERED: &str = "update crawl set orders = orders + 1";
 
 /// A crawl that is complete continues.
 const RESUME: &str = "
@@ -82,8 +85,10 @@ struct Known {
 /// complete goes on.
 pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorker>), LostError> {
     runtime()?.block_on(async {
-        let (mut connection, terms) = schema::open(address).await?;
+        let mut all = open_all(address).await?;
+        let lease = all.terms.lease;
         let failed = |error| ClusterError::server("queue pages again", address, error);
+        let connection = all.first();
         let rows = connection.query(STATE, &[]).await.map_err(failed)?;
         let damaged = || ClusterError::damaged("its state", address);
         let state = rows.first().and_then(|row| State::of(row.get(0))).ok_or_else(damaged)?;
@@ -91,17 +96,25 @@ pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorke
             return Err(ClusterError::Making.into());
         }
         if state == State::Moved {
-            return Err(LostError::Moved(moved::words(&mut connection).await.map_err(failed)?));
+            return Err(LostError::Moved(moved::words(connection).await.map_err(failed)?));
         }
-        let known = workers(&mut connection).await.map_err(failed)?;
+        if state == State::Adding {
+            return Err(ClusterError::Adding { address: address.to_string() }.into());
+        }
+        let known = workers(connection).await.map_err(failed)?;
         let lost = chosen(&known, which)?;
         for worker in lost.iter().filter(|worker| worker.is_alive) {
-            bury(&mut connection, address, (worker, &known), terms.lease).await?;
+            bury(connection, address, (worker, &known), lease).await?;
         }
         let workers: Vec<i64> = lost.iter().map(|worker| worker.id).collect();
-        withdrawals::give_up(&mut connection, &workers).await.map_err(failed)?;
-        let letter = postcard::to_allocvec(&Letter::Lost { workers, next: 0 })?;
-        connection.query(QUEUE, &[&letter]).await.map_err(failed)?;
+        let letter = postcard::to_allocvec(&Letter::Lost { workers: workers.clone(), next: 0 })?;
+        for (connection, address) in all.each() {
+            let failed = |error| ClusterError::server("queue pages again", address, error);
+            withdrawals::give_up(connection, &workers).await.map_err(failed)?;
+            connection.query(QUEUE, &[&letter]).await.map_err(failed)?;
+        }
+        let connection = all.first();
+        connection.query(ORDERED, &[]).await.map_err(failed)?;
         connection.query(RESUME, &[]).await.map_err(failed)?;
         if state == State::Running {
             wait(SETTLED).await;

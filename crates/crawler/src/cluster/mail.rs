@@ -1,7 +1,7 @@
 //! What a worker reads and says beside its commits, a few times a second: letters for its partitions, how far they are, and what the
 //! crawl's state is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connection::Link;
+use super::completion::complete;
+use super::connection::{Link, Parameters};
+use super::layout::Layout;
 use super::schema::{MAIL_TREE, SENT_TREE};
 use super::sent::{Sent, rows_for_readers};
 use super::state::State;
@@ -37,20 +39,28 @@ with gone as (
 )
 select 1 / (count(*) = cardinality($1::int4[]))::int from gone";
 
+/// Up to which key letters of these partitions have come from another database.
+const HEARD: &str = "select src, upto from heard where src = any($1)";
+
+/// Writes what is there already: once this is answered, what made it so is as durable as this.
+const CONFIRM: &str = "update heard set upto = upto where src = any($1)";
+
+/// Puts letters of another database there, all of these or none: where another worker brought some of them meanwhile, the division fails.
+const ARRIVE: &str = "
+with noted as (
+    update heard set upto = asked.upto from unnest($1::int4[], $2::bytea[], $3::bytea[]) as asked(src, before, upto)
+    where heard.src = asked.src and heard.upto = asked.before
+    returning 1
+), kept as (
+    insert into kv(part, tree, key, value)
+    select new.part, 16, new.key, new.value from unnest($4::int4[], $5::bytea[], $6::bytea[]) as new(part, key, value)
+)
+select 1 / (count(*) = cardinality($1::int4[]))::int from noted";
+
 const SAY: &str = "
 insert into standing as old select * from unnest($1::int4[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
 on conflict (part) do update set fence = excluded.fence, idle = excluded.idle, queued = excluded.queued, in_flight = excluded.in_flight
 where old.fence <= excluded.fence";
-
-/// The crawl is over when each partition has said so after its last commit, and no letter is under way. One statement sees all of that at
-/// one moment.
-const COMPLETE: &str = "
-update crawl set state = 'complete', limit_reached = $1 where state = 'running'
-and not exists (
-    select from part where not exists (
-        select from standing where standing.part = part.id and standing.fence = part.fence and standing.idle = part.commits
-    )
-) and not exists (select from kv where tree in (16, 17))";
 
 const STATE: &str = "select state from crawl";
 
@@ -72,52 +82,158 @@ impl Box {
     }
 }
 
-/// A worker's connection for all that.
+/// Letters of one commit of a partition, as it keeps them until they are with their readers.
+struct Bundle {
+    part: i32,
+    key: Vec<u8>,
+    letters: Vec<Sent>,
+}
+
+/// A worker's connections for all that, one to each database.
 pub(super) struct Carrier {
-    link: Link,
+    links: Vec<Link>,
+    layout: Arc<Layout>,
     has_told_damaged: bool,
 }
 
+/// Rows for readers, as the columns of a statement.
+struct Rows {
+    readers: Vec<i32>,
+    rows: Vec<Sent>,
+}
+
+impl Rows {
+    fn of(rows: Vec<Sent>) -> Self {
+        let readers = rows.iter().map(|row| i32::try_from(row.to).unwrap_or(-1)).collect();
+        Self { readers, rows }
+    }
+
+    fn keys(&self) -> Vec<&[u8]> {
+        self.rows.iter().map(|row| &row.key[..]).collect()
+    }
+
+    fn texts(&self) -> Vec<&[u8]> {
+        self.rows.iter().map(|row| &row.text[..]).collect()
+    }
+}
+
+/// What comes of a statement that does all or nothing.
+enum Carried {
+    All,
+    /// Another worker was faster, whose partition it is by now.
+    Nothing,
+}
+
+async fn all_or_nothing(
+    link: &mut Link,
+    sql: &'static str,
+    parameters: Parameters<'_>,
+) -> Result<Carried, Error> {
+    match link.read(sql, parameters).await {
+        Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => Ok(Carried::Nothing),
+        done => done.map(|_| Carried::All),
+    }
+}
+
 impl Carrier {
-    pub(super) fn new(address: Arc<Address>) -> Self {
-        Self { link: Link::new(address, None, Duration::ZERO), has_told_damaged: false }
+    pub(super) fn new(layout: Arc<Layout>) -> Self {
+        let link = |address: &Arc<Address>| Link::new(Arc::clone(address), None, Duration::ZERO);
+        let links = layout.databases().iter().map(link).collect();
+        Self { links, layout, has_told_damaged: false }
     }
 
     /// Takes the letters that these partitions wrote to their readers.
     pub(super) async fn deliver(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
-        let parts: Vec<i32> = boxes.keys().copied().collect();
-        while !parts.is_empty() {
-            let found = self.link.read(LETTERS, &[&SENT_TREE, &parts]).await?;
-            let mut letters = Vec::new();
-            let (mut writers, mut keys) = (Vec::<i32>::new(), Vec::<&[u8]>::new());
-            for row in &found {
-                match Sent::read(row.get(2)) {
-                    Ok(sent) => letters.extend(sent),
-                    Err(error) => {
-                        self.tell_damaged(row.get(0), &error);
-                        continue;
+        for place in 0..self.links.len() {
+            let parts: Vec<i32> =
+                boxes.keys().copied().filter(|part| self.layout.place(*part) == place).collect();
+            while !parts.is_empty() {
+                let found = self.links[place].read(LETTERS, &[&SENT_TREE, &parts]).await?;
+                let mut bundles = Vec::new();
+                for row in &found {
+                    match Sent::read(row.get(2)) {
+                        Ok(letters) => bundles.push(Bundle { part: row.get(0), key: row.get(1), letters }),
+                        Err(error) => self.tell_damaged(row.get(0), &error),
                     }
                 }
-                writers.push(row.get(0));
-                keys.push(row.get(1));
-            }
-            if writers.is_empty() {
-                break;
-            }
-            let rows = rows_for_readers(letters);
-            let readers: Vec<i32> = rows.iter().map(|row| i32::try_from(row.to).unwrap_or(-1)).collect();
-            let new: Vec<&[u8]> = rows.iter().map(|row| &row.key[..]).collect();
-            let texts: Vec<&[u8]> = rows.iter().map(|row| &row.text[..]).collect();
-            match self.link.read(DELIVER, &[&writers, &keys, &readers, &new, &texts]).await {
-                // Another worker delivered some of them, whose partition it is by now.
-                Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => break,
-                done => done?,
-            };
-            if found.len() < ROWS {
-                break;
+                if bundles.is_empty() {
+                    break;
+                }
+                // What is for other databases has to be there before it is removed here.
+                for other in (0..self.links.len()).filter(|other| *other != place) {
+                    if matches!(self.bring(other, &bundles).await?, Carried::Nothing) {
+                        return Ok(());
+                    }
+                }
+                if matches!(self.deliver_within(place, bundles).await?, Carried::Nothing)
+                    || found.len() < ROWS
+                {
+                    break;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Brings letters to their readers in another database. Those that arrived before, when they couldn't be removed afterwards, are known by their keys,
+    /// which grow: they aren't brought again.
+    async fn bring(&mut self, place: usize, bundles: &[Bundle]) -> Result<Carried, Error> {
+        let is_there = |letter: &&Sent| self.layout.place(i32::try_from(letter.to).unwrap_or(-1)) == place;
+        let concerned: Vec<&Bundle> =
+            bundles.iter().filter(|bundle| bundle.letters.iter().any(|letter| is_there(&letter))).collect();
+        if concerned.is_empty() {
+            return Ok(Carried::All);
+        }
+        let writers: Vec<i32> = concerned.iter().map(|bundle| bundle.part).collect();
+        let heard: HashMap<i32, Vec<u8>> = self.links[place]
+            .read(HEARD, &[&writers])
+            .await?
+            .iter()
+            .map(|row| (row.get(0), row.get(1)))
+            .collect();
+        let (new, old): (Vec<&Bundle>, Vec<&Bundle>) = concerned
+            .into_iter()
+            .partition(|bundle| heard.get(&bundle.part).is_none_or(|upto| bundle.key > *upto));
+        let link = &mut self.links[place];
+        link.has_warned();
+        if !old.is_empty() {
+            let writers: Vec<i32> = old.iter().map(|bundle| bundle.part).collect();
+            link.read(CONFIRM, &[&writers]).await?;
+        }
+        let mut upto: BTreeMap<i32, &[u8]> = BTreeMap::new();
+        for bundle in &new {
+            let last = upto.entry(bundle.part).or_default();
+            *last = (*last).max(&bundle.key);
+        }
+        let mut carried = Carried::All;
+        if !upto.is_empty() {
+            let letters = new.iter().flat_map(|bundle| bundle.letters.iter().filter(is_there).cloned());
+            let rows = Rows::of(rows_for_readers(letters));
+            let (writers, upto): (Vec<i32>, Vec<&[u8]>) = upto.into_iter().unzip();
+            let before: Vec<&[u8]> =
+                writers.iter().map(|part| heard.get(part).map_or(&[][..], |upto| upto)).collect();
+            let (keys, texts) = (rows.keys(), rows.texts());
+            let parameters: Parameters<'_> = &[&writers, &before, &upto, &rows.readers, &keys, &texts];
+            carried = all_or_nothing(link, ARRIVE, parameters).await?;
+        }
+        // Where the standby server may not have them, they stay where they are until it is known to have them.
+        Ok(if link.has_warned() { Carried::Nothing } else { carried })
+    }
+
+    /// Takes letters to their readers in the same database, and removes them.
+    async fn deliver_within(&mut self, place: usize, bundles: Vec<Bundle>) -> Result<Carried, Error> {
+        let writers: Vec<i32> = bundles.iter().map(|bundle| bundle.part).collect();
+        let (mut keys, mut letters) = (Vec::new(), Vec::new());
+        for bundle in bundles {
+            keys.push(bundle.key);
+            letters.extend(bundle.letters);
+        }
+        let layout = &self.layout;
+        letters.retain(|letter| layout.place(i32::try_from(letter.to).unwrap_or(-1)) == place);
+        let rows = Rows::of(rows_for_readers(letters));
+        let (new, texts) = (rows.keys(), rows.texts());
+        let link = &mut self.links[place];
+        all_or_nothing(link, DELIVER, &[&writers, &keys, &rows.readers, &new, &texts]).await
     }
 
     /// Says once that letters can't be delivered.
@@ -131,29 +247,34 @@ impl Carrier {
 
     /// Hands letters in, to the partitions that have dealt with those from before.
     pub(super) async fn carry(&mut self, boxes: &HashMap<i32, Box>) -> Result<(), Error> {
-        let open: Vec<i32> =
-            boxes.iter().filter(|(_, to)| to.standing.takes_letters()).map(|(part, _)| *part).collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let read = self.link.read(LETTERS, &[&MAIL_TREE, &open]).await;
-        let mut found: HashMap<i32, Vec<Stored>> = HashMap::new();
-        if let Ok(rows) = &read {
-            for row in rows {
-                let part: i32 = row.get(0);
-                // The key as the engine has it, with the partition that the letter is for.
-                let key = [MAIL, &part.to_be_bytes(), row.get::<_, &[u8]>(1)].concat();
-                found.entry(part).or_default().push((key, row.get(2)));
+        let mut carried = Ok(());
+        for (place, link) in self.links.iter_mut().enumerate() {
+            let is_open =
+                |(part, to): &(&i32, &Box)| self.layout.place(**part) == place && to.standing.takes_letters();
+            let open: Vec<i32> = boxes.iter().filter(is_open).map(|(part, _)| *part).collect();
+            if open.is_empty() {
+                continue;
             }
-        }
-        for part in open {
-            let Some(to) = boxes.get(&part) else { continue };
-            let handed = found.remove(&part).is_some_and(|letters| to.letters.send(letters).is_ok());
-            if !handed {
-                to.standing.had_no_letters();
+            let read = link.read(LETTERS, &[&MAIL_TREE, &open]).await;
+            let mut found: HashMap<i32, Vec<Stored>> = HashMap::new();
+            if let Ok(rows) = &read {
+                for row in rows {
+                    let part: i32 = row.get(0);
+                    // The key as the engine has it, with the partition that the letter is for.
+                    let key = [MAIL, &part.to_be_bytes(), row.get::<_, &[u8]>(1)].concat();
+                    found.entry(part).or_default().push((key, row.get(2)));
+                }
             }
+            for part in open {
+                let Some(to) = boxes.get(&part) else { continue };
+                let handed = found.remove(&part).is_some_and(|letters| to.letters.send(letters).is_ok());
+                if !handed {
+                    to.standing.had_no_letters();
+                }
+            }
+            carried = carried.and(read.map(drop));
         }
-        read.map(drop)
+        carried
     }
 
     /// Says how far the partitions are, and returns what the workers are to do. `limit` is the one that has ended the crawl.
@@ -165,16 +286,20 @@ impl Carrier {
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let mut rows: Vec<_> = boxes.iter().map(|(part, of)| (*part, of, of.idle())).collect();
         rows.sort_by_key(|(part, ..)| *part);
-        let parts: Vec<i32> = rows.iter().map(|(part, ..)| *part).collect();
-        let fences: Vec<i64> = rows.iter().map(|(_, of, _)| of.store.claim().fence).collect();
-        let idle: Vec<Option<i64>> = rows.iter().map(|(.., idle)| *idle).collect();
-        let queued: Vec<i64> = rows.iter().map(|(_, of, _)| number(of.standing.queued())).collect();
-        let in_flight: Vec<i64> = rows.iter().map(|(_, of, _)| number(of.standing.in_flight())).collect();
-        self.link.read(SAY, &[&parts, &fences, &idle, &queued, &in_flight]).await?;
-        if !idle.is_empty() && idle.iter().all(Option::is_some) {
-            self.link.read(COMPLETE, &[&limit]).await?;
+        for (place, link) in self.links.iter_mut().enumerate() {
+            let here = || rows.iter().filter(|(part, ..)| self.layout.place(*part) == place);
+            let parts: Vec<i32> = here().map(|(part, ..)| *part).collect();
+            let fences: Vec<i64> = here().map(|(_, of, _)| of.store.claim().fence).collect();
+            let idle: Vec<Option<i64>> = here().map(|(.., idle)| *idle).collect();
+            let queued: Vec<i64> = here().map(|(_, of, _)| number(of.standing.queued())).collect();
+            let in_flight: Vec<i64> = here().map(|(_, of, _)| number(of.standing.in_flight())).collect();
+            link.read(SAY, &[&parts, &fences, &idle, &queued, &in_flight]).await?;
         }
-        let rows = self.link.read(STATE, &[]).await?;
+        if !rows.is_empty() && rows.iter().all(|(.., idle)| idle.is_some()) {
+            complete(&mut self.links, limit).await?;
+        }
+        let Some(first) = self.links.first_mut() else { return Ok(None) };
+        let rows = first.read(STATE, &[]).await?;
         Ok(rows.first().and_then(|row| State::of(row.get(0))))
     }
 }

@@ -11,15 +11,22 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::{Connection, Link};
 use super::database::runtime;
+use super::layout::{Layout, open_all};
 use super::observer::Observer;
-use super::schema::{self, Terms};
 use super::share::share;
 use super::{Address, Claim, ClusterError};
 use crate::causes::with_causes;
 use crate::clock;
 use crate::deadline::Deadline;
 
-const JOIN: &str = "insert into worker(name) values ($1) returning id";
+/// `$2` is the number of databases that this worker knows of. The row of the crawl is locked for the time being: it is running, and no database is
+/// added meanwhile.
+const JOIN: &str = "
+with here as materialized (select from crawl where databases = $2 and state = 'running' for share)
+insert into worker(name) select $1 from here returning id";
+/// In a further database, under the number that the first one gave.
+const JOIN_FURTHER: &str = "
+insert into worker(id, name) overriding system value values ($1, $2) on conflict do nothing returning id";
 const BEAT: &str = "update worker set beat = beat + 1 where id = $1 and alive returning beat";
 const LOOK: &str = "
 with owned as (select owner, count(*) as parts from part where owner is not null group by owner)
@@ -69,7 +76,9 @@ enum Said {
 /// - claims free partitions up to its share of all, or gives back those above it.
 ///
 /// So a partition of a worker that dies has another owner within about 1.3 `L`. All this runs on a thread and a connection of its own: no commit
-/// delays it. A member that is dropped without [`Member::leave`] falls silent, as a crash does.
+/// delays it. Where the crawl has several databases, the worker does all that in each, for the partitions that are there, and its deadline moves
+/// once all have its count. While it doesn't reach one of them it raises its count in none, so that others take all its partitions, unless they don't
+/// reach it either. A member that is dropped without [`Member::leave`] falls silent, as a crash does.
 #[derive(Debug)]
 pub struct Member {
     id: i64,
@@ -79,32 +88,23 @@ pub struct Member {
 }
 
 impl Member {
-    /// Joins the workers of the crawl in a database, under a name for people. The orders come from then on.
+    /// Joins the workers of the crawl whose first database this is, under a name for people. The orders come from then on.
     pub fn join(address: Address, name: &str) -> Result<(Self, UnboundedReceiver<Order>), ClusterError> {
         let runtime = runtime()?;
         if clock::since_boot().is_none() {
             return Err(ClusterError::NoClock);
         }
-        let joining = async {
-            // The first connection tells how long locks may be waited for.
-            let (_, terms) = schema::open(&address).await?;
-            let address = address.with_lock_timeout(terms.lease / 10);
-            let (mut connection, _) = schema::open(&address).await?;
-            let row = connection.query(JOIN, &[&name]).await;
-            let row = row.map_err(|error| ClusterError::server("enter this worker", &address, error))?;
-            Ok((address, connection, terms, row.first().map_or(0, |row| row.get(0))))
-        };
-        let (address, connection, terms, id) = runtime.block_on(joining)?;
+        let (id, nodes, layout, lease) = runtime.block_on(enter(&address, name))?;
         let deadline = Deadline::default();
         let (orders, received) = unbounded_channel();
         let (said, asked) = unbounded_channel();
-        let link = Link::new(Arc::new(address), Some(connection), Duration::ZERO);
         let state = State {
             id,
-            terms,
+            lease,
             deadline: deadline.clone(),
-            link,
-            observer: Observer::new(terms.lease),
+            nodes,
+            layout,
+            at: 0,
             mine: Vec::new(),
             asked_back: HashSet::new(),
             returned: Vec::new(),
@@ -162,13 +162,60 @@ impl Drop for Member {
     }
 }
 
+/// One of the databases, as a member knows it.
+struct Node {
+    link: Link,
+    observer: Observer,
+    /// The number of partitions that are in it.
+    partitions: usize,
+    /// It didn't answer.
+    is_away: bool,
+}
+
+/// Enters a worker in all databases of a crawl.
+async fn enter(address: &Address, name: &str) -> Result<(i64, Vec<Node>, Layout, Duration), ClusterError> {
+    let mut all = open_all(address).await?;
+    let lease = all.terms.lease;
+    let databases = i32::try_from(all.connections.len()).unwrap_or(i32::MAX);
+    let failed = |error| ClusterError::server("enter this worker", address, error);
+    let id = 'numbers: loop {
+        let rows = all.first().query(JOIN, &[&name, &databases]).await.map_err(failed)?;
+        let Some(row) = rows.first() else {
+            return Err(ClusterError::Changed { address: address.to_string() });
+        };
+        let id: i64 = row.get(0);
+        for (connection, address) in all.each().skip(1) {
+            let failed = |error| ClusterError::server("enter this worker", address, error);
+            if connection.query(JOIN_FURTHER, &[&id, &name]).await.map_err(failed)?.is_empty() {
+                // Of a worker that the first database doesn't know: it was restored to an earlier time. The next number may be free.
+                continue 'numbers;
+            }
+        }
+        break id;
+    };
+    let nodes = all.layout.databases().iter().enumerate().map(|(place, address)| {
+        // Opened again: these wait for locks for a shorter time.
+        let address = Arc::new(Address::clone(address).with_lock_timeout(lease / 10));
+        Node {
+            link: Link::new(address, None, Duration::ZERO),
+            observer: Observer::new(lease),
+            partitions: all.layout.parts(place).count(),
+            is_away: false,
+        }
+    });
+    Ok((id, nodes.collect(), all.layout, lease))
+}
+
 /// What the thread knows.
 struct State {
     id: i64,
-    terms: Terms,
+    lease: Duration,
     deadline: Deadline,
-    link: Link,
-    observer: Observer,
+    /// In the order of the layout.
+    nodes: Vec<Node>,
+    layout: Layout,
+    /// The one that is being asked.
+    at: usize,
     mine: Vec<Claim>,
     /// Those of them that the worker was asked to give back.
     asked_back: HashSet<i32>,
@@ -187,7 +234,7 @@ enum Standing {
 impl State {
     #[expect(clippy::disallowed_methods, reason = "waits for the next beat, on a thread of its own")]
     async fn run(mut self, mut asked: UnboundedReceiver<Said>) {
-        let lease = self.terms.lease;
+        let lease = self.lease;
         loop {
             match tokio::time::timeout(lease / 2, self.step()).await {
                 Ok(Ok(Standing::Member)) => {}
@@ -197,12 +244,12 @@ impl State {
                     return;
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!("the cluster's database doesn't answer: {}", with_causes(&error));
-                    self.link.close();
+                    tracing::warn!("{} doesn't answer: {}", self.asked_now(), with_causes(&error));
+                    self.note_away();
                 }
                 Err(_) => {
-                    tracing::warn!("the cluster's database doesn't answer within {lease:?}");
-                    self.link.close();
+                    tracing::warn!("{} doesn't answer within {:?}", self.asked_now(), lease / 2);
+                    self.note_away();
                 }
             }
             let mut word = tokio::select! {
@@ -239,21 +286,60 @@ impl State {
         }
     }
 
-    /// One beat, and what follows from what it shows.
+    /// The database that was asked last, for people.
+    fn asked_now(&self) -> String {
+        let address = self.layout.databases().get(self.at).filter(|_| self.nodes.len() > 1);
+        address.map_or_else(
+            || "the cluster's database".to_owned(),
+            |address| format!("the cluster's database {address}"),
+        )
+    }
+
+    /// The database that was asked last didn't answer.
+    fn note_away(&mut self) {
+        if let Some(node) = self.nodes.get_mut(self.at) {
+            node.is_away = true;
+            node.link.close();
+        }
+    }
+
+    /// The connection to a database, which is asked from now on.
+    async fn connection(&mut self, place: usize) -> Result<&mut Connection, Error> {
+        self.at = place;
+        self.nodes[place].link.connection().await
+    }
+
+    /// One beat in each database, and what follows from what they show.
     async fn step(&mut self) -> Result<Standing, Error> {
-        let (id, lease) = (self.id, self.terms.lease);
+        let (id, lease) = (self.id, self.lease);
         let Some(before) = clock::since_boot() else { return Ok(Standing::Gone) };
-        let connection = self.link.connection().await?;
-        if connection.query(BEAT, &[&id]).await?.is_empty() {
-            return Ok(Standing::Gone);
+        // One that didn't answer comes first: as long as it doesn't, this worker is silent in all, and others take its partitions.
+        let mut places: Vec<usize> = (0..self.nodes.len()).collect();
+        places.sort_by_key(|place| !self.nodes[*place].is_away);
+        for place in places {
+            if self.connection(place).await?.query(BEAT, &[&id]).await?.is_empty() {
+                return Ok(Standing::Gone);
+            }
+            self.nodes[place].is_away = false;
         }
         self.deadline.set(before + lease * 9 / 10);
         while let Some(Claim { part, fence, .. }) = self.returned.last().copied() {
-            connection.query(GIVE_BACK, &[&part, &id, &fence]).await?;
+            let place = self.layout.place(part);
+            self.connection(place).await?.query(GIVE_BACK, &[&part, &id, &fence]).await?;
             self.returned.pop();
         }
-        let rows = connection.query(LOOK, &[]).await?;
-        let Some(now) = clock::since_boot() else { return Ok(Standing::Gone) };
+        for place in 0..self.nodes.len() {
+            let Some(owned) = self.look(place).await? else { return Ok(Standing::Gone) };
+            self.balance(place, &owned).await?;
+        }
+        Ok(Standing::Member)
+    }
+
+    /// Looks at the workers in a database, and frees the partitions of those that are silent. Returns how many each owns; none if the system has no clock.
+    async fn look(&mut self, place: usize) -> Result<Option<Vec<(i64, usize)>>, Error> {
+        let (id, lease) = (self.id, self.lease);
+        let rows = self.connection(place).await?.query(LOOK, &[]).await?;
+        let Some(now) = clock::since_boot() else { return Ok(None) };
         let mut owned = Vec::new();
         let mut beats = Vec::new();
         let mut is_any_dead = false;
@@ -266,7 +352,9 @@ impl State {
                 is_any_dead = true;
             }
         }
-        for (silent, beat) in self.observer.see(&beats, now) {
+        let silent = self.nodes[place].observer.see(&beats, now);
+        let connection = self.connection(place).await?;
+        for (silent, beat) in silent {
             if silent != id && !connection.query(DECLARE, &[&silent, &beat]).await?.is_empty() {
                 tracing::warn!(
                     worker = silent,
@@ -280,40 +368,37 @@ impl State {
         if is_any_dead {
             free(connection).await?;
         }
-        self.balance(&owned).await?;
-        Ok(Standing::Member)
+        Ok(Some(owned))
     }
 
-    /// Claims what this worker lacks of its share, or asks it to give back what it has above.
-    async fn balance(&mut self, owned: &[(i64, usize)]) -> Result<(), Error> {
-        let share = share(self.id, owned, usize::try_from(self.terms.partitions).unwrap_or(usize::MAX));
-        let mut has = owned.iter().find(|(worker, _)| *worker == self.id).map_or(0, |(_, owned)| *owned);
-        let connection = self.link.connection().await?;
-        if has != self.mine.len() {
+    /// Claims what this worker lacks of its share of the partitions in a database, or asks it to give back what it has above.
+    async fn balance(&mut self, place: usize, owned: &[(i64, usize)]) -> Result<(), Error> {
+        let id = self.id;
+        let share = share(id, owned, self.nodes[place].partitions);
+        let mut has = owned.iter().find(|(worker, _)| *worker == id).map_or(0, |(_, owned)| *owned);
+        if has != self.mine_in(place).count() {
             // The answer to a claim was lost.
-            let rows = connection.query(OWNED, &[&self.id]).await?;
+            let rows = self.connection(place).await?.query(OWNED, &[&id]).await?;
             has = rows.len();
             self.take(rows);
         }
         if has < share {
             let lacks = i64::try_from(share - has).unwrap_or(i64::MAX);
-            let rows = self.link.connection().await?.query(CLAIM, &[&self.id, &lacks]).await?;
+            let rows = self.connection(place).await?.query(CLAIM, &[&id, &lacks]).await?;
             self.take(rows);
         }
-        let staying = self.mine.len() - self.asked_back.len();
-        let above: Vec<i32> = self
-            .mine
-            .iter()
-            .rev()
-            .map(|claim| claim.part)
-            .filter(|part| !self.asked_back.contains(part))
-            .take(staying.saturating_sub(share))
-            .collect();
-        for part in above {
+        let mut staying: Vec<i32> =
+            self.mine_in(place).filter(|part| !self.asked_back.contains(part)).collect();
+        for part in staying.split_off(share.min(staying.len())).into_iter().rev() {
             self.asked_back.insert(part);
             self.order(Order::GiveBack(part));
         }
         Ok(())
+    }
+
+    /// The partitions of this worker that are in a database.
+    fn mine_in(&self, place: usize) -> impl Iterator<Item = i32> {
+        self.mine.iter().map(|claim| claim.part).filter(move |part| self.layout.place(*part) == place)
     }
 
     /// Enters partitions that are this worker's, and hands those on that are new to it.
@@ -330,12 +415,23 @@ impl State {
         }
     }
 
+    /// Gives everything back: first where an answer is to be expected. An error of one database keeps the others from nothing.
     async fn leave(&mut self) -> Result<(), Error> {
-        let connection = self.link.connection().await?;
-        // Before the partitions are free: a worker that has ended claims none.
-        connection.query(LEAVE, &[&self.id]).await?;
-        connection.query(FREE_MINE, &[&self.id]).await?;
-        Ok(())
+        let id = self.id;
+        let mut places: Vec<usize> = (0..self.nodes.len()).collect();
+        places.sort_by_key(|place| self.nodes[*place].is_away);
+        let mut left = Ok(());
+        for place in places {
+            let leaving = async {
+                let connection = self.connection(place).await?;
+                // Before the partitions are free: a worker that has ended claims none.
+                connection.query(LEAVE, &[&id]).await?;
+                connection.query(FREE_MINE, &[&id]).await?;
+                Ok(())
+            };
+            left = left.and(leaving.await);
+        }
+        left
     }
 }
 

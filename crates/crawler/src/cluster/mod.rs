@@ -6,17 +6,22 @@
 //! the *fence* of its partition, a number that changes with each change of its owner, and is refused where another one holds. And a
 //! worker asks no host after its [`Deadline`], which ends before anybody else may declare it dead.
 //!
+//! A crawl may have several databases ([`add()`]): each holds partitions of its own, with their owners and fences, and a worker is a member in each.
+//!
 //! [`init()`] makes a crawl, [`work`] is a worker: an [`Engine`](crate::engine::Engine) for each partition that it owns. `docs/cluster.md` is the manual,
 //! `docs/adr/cluster-database.md` says why PostgreSQL, and why this client.
 
+mod add;
 mod address;
 mod addresses;
 mod commit;
+mod completion;
 mod connection;
 mod database;
 mod export;
 mod import;
 mod init;
+mod layout;
 mod limits;
 mod lost;
 mod mail;
@@ -36,6 +41,7 @@ mod transfer;
 mod withdrawals;
 mod worker;
 
+pub use self::add::{AddError, Added, add};
 pub use self::address::{Address, AddressError};
 pub use self::database::Database;
 pub use self::export::{Continued, ExportError, export};
@@ -120,6 +126,52 @@ pub enum ClusterError {
     /// The settings of the crawl.
     #[error("the crawl's settings in the database can't be read")]
     Settings(#[source] toml::de::Error),
+    /// It is a further database of a crawl.
+    #[error(
+        "{address} is a further database of a crawl: give the one that `crawl cluster init` or `crawl cluster import` made the crawl in"
+    )]
+    Further {
+        /// Where.
+        address: String,
+    },
+    /// A further database has another crawl.
+    #[error("{address} isn't the database that was added to the crawl in {first}")]
+    OtherCrawl {
+        /// Where.
+        address: String,
+        /// The crawl's first database.
+        first: String,
+    },
+    /// The URL of a further database.
+    #[error("the URL of a further database, stored in {address}, can't be used")]
+    FurtherAddress {
+        /// Where it is stored.
+        address: String,
+        /// Why.
+        source: Cause,
+    },
+    /// What was written may not outlast the database's disk.
+    #[error("the standby server of {address} didn't confirm what was written there")]
+    NotConfirmed {
+        /// Where.
+        address: String,
+    },
+    /// The crawl isn't any more what it was when this worker began to join it.
+    #[error(
+        "the crawl in {address} was stopped, or got another database, while this worker was being started"
+    )]
+    Changed {
+        /// The crawl's first database.
+        address: String,
+    },
+    /// A database is being added.
+    #[error(
+        "a database is being added to the crawl in {address}; where that was interrupted, run the same `crawl cluster add` again"
+    )]
+    Adding {
+        /// The crawl's first database.
+        address: String,
+    },
     /// The tables are those of another version.
     #[error(
         "the tables of the database {address} have format {found}, which this version of crawl doesn't support"

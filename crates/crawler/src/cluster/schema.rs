@@ -31,6 +31,13 @@ pub(super) const MAKER: i64 = 0;
 /// `address`: which worker has an IP address, where hosts share them, for which of its questions; who is the next to have it; and whether it has to
 /// rest, since nobody knows when it was asked last.
 /// `crawl.run` counts how often the crawl was begun or resumed, `worked_ms` is the time of this run, and `limit_reached` the limit that ended it.
+/// `orders` counts what was asked of partitions from outside.
+///
+/// A crawl may have further databases with the same tables. `crawl.number` says which one this is: 0 for the first, which has the crawl's settings and state, the addresses, the shares of
+/// all partitions and the quota; of the others these aren't read. `part`, `standing` and `kv` are in each for its own partitions. `worker` is
+/// in each for all workers, with counts of their own. `further` and `place`, in the first, name the others, and the partitions that are there;
+/// `crawl.databases` is how many there are. While one is being added, `was` is the state that the crawl returns to. `heard` says of each partition up to
+/// which key of its letters those for this database have arrived, where they came from another one.
 ///
 /// No column that changes is indexed and pages have free space, so that `worker` and `part` are updated in place. The trees of the
 /// frontier, which change all the time, and those of records, which grow, lie apart: vacuuming the one doesn't read the other.
@@ -38,8 +45,12 @@ const TABLES: &str = "
 create table crawl(
     format int not null, lease_ms bigint not null, state text not null, program text not null,
     fingerprint_key bytea not null, settings text not null, started timestamptz not null default now(),
-    run bigint not null default 1, worked_ms bigint not null default 0, limit_reached text
+    run bigint not null default 1, worked_ms bigint not null default 0, limit_reached text,
+    partitions int not null, number int not null default 0, databases int not null default 1,
+    orders bigint not null default 0, was text
 );
+create table further(number int primary key, url text not null);
+create table place(part int primary key, number int not null);
 create table worker(
     id bigint generated always as identity primary key, name text not null,
     beat bigint not null default 0, alive bool not null default true
@@ -62,6 +73,7 @@ insert into quota default values;
 create table address(
     machine inet primary key, holder bigint, turn bigint not null, next bigint, rests bool not null default false
 ) with (fillfactor = 30);
+create table heard(src int primary key, upto bytea not null) with (fillfactor = 30);
 create table kv(
     part int not null, tree smallint not null, key bytea not null, value bytea not null,
     primary key (part, tree, key)
@@ -72,7 +84,8 @@ create table kv_mail partition of kv for values in (16, 17);
 create table kv_records partition of kv default;
 ";
 
-const DROP: &str = "drop table if exists crawl, worker, part, standing, share, quota, address, kv";
+const DROP: &str =
+    "drop table if exists crawl, worker, part, standing, share, quota, address, kv, further, place, heard";
 
 /// What the database says of the whole crawl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,34 +114,72 @@ pub(super) async fn create(
     plan: &Plan,
     single_server: bool,
 ) -> Result<(), ClusterError> {
+    let parts = format!(
+        "insert into part(id, owner, fence) select src, {MAKER}, 1 from heard; insert into share(part) select src from heard;"
+    );
+    let mut connection = create_tables(address, terms, &parts, single_server).await?;
+    enter(&mut connection, address, terms, (plan, "making", 0)).await
+}
+
+/// Makes the tables of a further database, without partitions. Its crawl has no settings and the state `further`.
+pub(super) async fn create_further(
+    address: &Address,
+    terms: Terms,
+    (program, key): (&str, [u8; 32]),
+    number: i32,
+    single_server: bool,
+) -> Result<Connection, ClusterError> {
+    let mut connection = create_tables(address, terms, "", single_server).await?;
+    let plan = Plan { program: program.to_owned(), key, settings: String::new() };
+    enter(&mut connection, address, terms, (&plan, "further", number)).await?;
+    Ok(connection)
+}
+
+async fn create_tables(
+    address: &Address,
+    terms: Terms,
+    parts: &str,
+    single_server: bool,
+) -> Result<Connection, ClusterError> {
     let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
-    let failed = |error| ClusterError::server("make the tables", address, error);
     if !single_server {
         let sql = "select current_setting('synchronous_standby_names') <> ''";
+        let failed = |error| ClusterError::server("make the tables", address, error);
         let rows = connection.query(sql, &[]).await.map_err(failed)?;
         if !rows.first().is_some_and(|row| row.get(0)) {
             return Err(ClusterError::NoStandby { address: address.to_string() });
         }
     }
-    let Terms { lease, partitions } = terms;
-    let parts = format!(
-        "insert into part(id, owner, fence) select id, {MAKER}, 1 from generate_series(0, {partitions} - 1) as ids(id); insert into share(part) select id from part;"
+    let heard = format!(
+        "insert into heard(src, upto) select id, '' from generate_series(0, {} - 1) as ids(id);",
+        terms.partitions
     );
-    connection.execute(&format!("begin; {TABLES} {parts} commit")).await.map_err(|error| {
+    connection.execute(&format!("begin; {TABLES} {heard} {parts} commit")).await.map_err(|error| {
         if error.code() == Some(&SqlState::DUPLICATE_TABLE) {
             ClusterError::Exists { address: address.to_string() }
         } else {
             ClusterError::server("make the tables", address, error)
         }
     })?;
-    let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
-    let sql = "insert into crawl(format, lease_ms, state, program, fingerprint_key, settings) values ($1, $2, 'making', $3, $4, $5)";
+    Ok(connection)
+}
+
+async fn enter(
+    connection: &mut Connection,
+    address: &Address,
+    terms: Terms,
+    (plan, state, number): (&Plan, &str, i32),
+) -> Result<(), ClusterError> {
+    let lease_ms = i64::try_from(terms.lease.as_millis()).unwrap_or(i64::MAX);
+    let partitions = i32::try_from(terms.partitions).unwrap_or(i32::MAX);
+    let sql = "
+insert into crawl(format, lease_ms, state, program, fingerprint_key, settings, partitions, number) values ($1, $2, $3, $4, $5, $6, $7, $8)";
     let key = &plan.key[..];
     connection
-        .query(sql, &[&FORMAT, &lease_ms, &plan.program, &key, &plan.settings])
+        .query(sql, &[&FORMAT, &lease_ms, &state, &plan.program, &key, &plan.settings, &partitions, &number])
         .await
-        .map_err(failed)?;
+        .map_err(|error| ClusterError::server("make the tables", address, error))?;
     Ok(())
 }
 
@@ -176,24 +227,48 @@ pub(super) async fn undo(address: &Address) -> Result<(), ClusterError> {
     connection.execute(DROP).await.map_err(|error| ClusterError::server("remove the tables", address, error))
 }
 
-/// Reads the terms of the crawl, and leaves the connection open.
+/// What a database says of itself.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) terms: Terms,
+    /// The key of the fingerprints of URLs, by which the databases of a crawl know each other.
+    pub(super) key: Vec<u8>,
+    /// Which of the crawl's databases it is.
+    pub(super) number: i32,
+}
+
+/// Reads the terms of the crawl whose first database this is, and leaves the connection open.
 pub(super) async fn open(address: &Address) -> Result<(Connection, Terms), ClusterError> {
+    let Opened { connection, terms, number, .. } = open_any(address).await?;
+    if number != 0 {
+        return Err(ClusterError::Further { address: address.to_string() });
+    }
+    Ok((connection, terms))
+}
+
+/// Reads the terms of a crawl in any of its databases.
+pub(super) async fn open_any(address: &Address) -> Result<Opened, ClusterError> {
     let mut connection =
         Connection::open(address).await.map_err(|error| ClusterError::connect(address, error))?;
-    let sql = "select format, lease_ms, (select count(*) from part) from crawl";
-    let found = connection.query(sql, &[]).await.map_err(|error| {
+    let failed = |error: tokio_postgres::Error| {
         if error.code() == Some(&SqlState::UNDEFINED_TABLE) {
             ClusterError::Missing { address: address.to_string() }
         } else {
             ClusterError::server("read the crawl's settings", address, error)
         }
-    })?;
-    let row = found.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
-    let format: i32 = row.get(0);
+    };
+    let missing = || ClusterError::Missing { address: address.to_string() };
+    // By itself: other formats have other columns.
+    let found = connection.query("select format from crawl", &[]).await.map_err(failed)?;
+    let format: i32 = found.first().ok_or_else(missing)?.get(0);
     if format != FORMAT {
         return Err(ClusterError::Format { address: address.to_string(), found: format });
     }
-    let lease = Duration::from_millis(u64::try_from(row.get::<_, i64>(1)).unwrap_or_default());
-    let partitions = u32::try_from(row.get::<_, i64>(2)).unwrap_or_default();
-    Ok((connection, Terms { lease, partitions }))
+    let sql = "select lease_ms, partitions, fingerprint_key, number from crawl";
+    let found = connection.query(sql, &[]).await.map_err(failed)?;
+    let row = found.first().ok_or_else(missing)?;
+    let lease = Duration::from_millis(u64::try_from(row.get::<_, i64>(0)).unwrap_or_default());
+    let partitions = u32::try_from(row.get::<_, i32>(1)).unwrap_or_default();
+    let (key, number) = (row.get(2), row.get(3));
+    Ok(Opened { connection, terms: Terms { lease, partitions }, key, number })
 }

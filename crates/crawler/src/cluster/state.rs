@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::connection::Connection;
+use super::connection::{Connection, Parameters};
 use super::database::runtime;
+use super::layout::{All, Layout, open_all};
 use super::schema::{self, MAIL_TREE, Plan, SENT_TREE, Terms};
 use super::{Address, ClusterError, moved, withdrawals};
 use crate::clock;
@@ -27,6 +28,8 @@ pub enum State {
     Complete,
     /// It was moved to a directory, and is continued there.
     Moved,
+    /// A database is being added to the crawl, or that was interrupted.
+    Adding,
 }
 
 impl State {
@@ -38,11 +41,12 @@ impl State {
             Self::Stopped => "stopped",
             Self::Complete => "complete",
             Self::Moved => "moved",
+            Self::Adding => "adding",
         }
     }
 
     pub(super) fn of(name: &str) -> Option<Self> {
-        [Self::Making, Self::Running, Self::Stopped, Self::Complete, Self::Moved]
+        [Self::Making, Self::Running, Self::Stopped, Self::Complete, Self::Moved, Self::Adding]
             .into_iter()
             .find(|state| state.as_str() == name)
     }
@@ -124,6 +128,8 @@ pub struct Status {
     pub started: Timestamp,
     /// Lease and partitions.
     pub terms: Terms,
+    /// Its databases, with the number of partitions in each. The first one has the settings.
+    pub databases: Vec<(String, u64)>,
     /// Partitions that nobody owns.
     pub free: u64,
     /// URLs queued, as the owners of the partitions said last.
@@ -154,6 +160,7 @@ pub(super) struct Begun {
     pub(super) plan: Plan,
     pub(super) started: Timestamp,
     pub(super) terms: Terms,
+    pub(super) layout: Layout,
     /// The number of this run, and how long it has worked.
     pub(super) worked: (i64, Duration),
 }
@@ -193,7 +200,10 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
         let plan = Plan { program: row.get(1), key, settings: row.get(5) };
         let state = State::of(row.get(0)).ok_or_else(|| damaged("its state"))?;
         let worked = Duration::from_millis(u64::try_from(row.get::<_, i64>(8)).unwrap_or_default());
-        Ok(Begun { state, plan, started: time(2)?, terms, worked: (row.get(7), worked) })
+        let worked = (row.get(7), worked);
+        let started = time(2)?;
+        let layout = Layout::read(&mut connection, address, terms).await?;
+        Ok(Begun { state, plan, started, terms, layout, worked })
     })
 }
 
@@ -275,19 +285,26 @@ const RESUME: &str = "
 update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null
 where state in ('stopped', 'complete') or state = 'moved' and $1";
 
-/// As above, with other settings, or by another version of the program. Shares that were given for other limits go.
+/// As above, with other settings, or by another version of the program. Shares that were given for other limits go: what each partition has
+/// stored remains, its number of pages and of resources.
 const RESUME_WITH: &str = "
 with resumed as (
     update crawl set state = 'running', run = run + 1, worked_ms = 0, limit_reached = null, settings = $1, program = $2
     where (state in ('stopped', 'complete') or state = 'moved' and $3) and not exists (select from part where owner is not null)
+        and (databases = 1 or not exists (select from worker where alive))
     returning run
-), counted as (
-    select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals'
 ), emptied as (
-    update share set pages = coalesce((totals ->> 'pages')::int8, 0), resources = coalesce((totals ->> 'resources')::int8, 0)
-    from counted where counted.part = share.part and exists (select from resumed)
+    update share set pages = counted.pages, resources = counted.resources
+    from unnest($4::int4[], $5::int8[], $6::int8[]) as counted(part, pages, resources)
+    where counted.part = share.part and exists (select from resumed)
 )
 select run from resumed";
+
+const OWNED: &str = "select exists (select from part where owner is not null)";
+
+const COUNTED: &str = "
+select part, coalesce((totals ->> 'pages')::int8, 0), coalesce((totals ->> 'resources')::int8, 0)
+from (select part, convert_from(value, 'UTF8')::json as totals from kv where tree = 0 and key = 'totals') as counted";
 
 /// Lets workers of this program (name and version) continue a crawl that is stopped or complete, with other limits where some are given. A new
 /// run begins: its time counts from then on. Returns the state before. Changes nothing where the crawl runs. One that was moved to a directory is
@@ -299,8 +316,9 @@ pub fn resume(
     takes_back: bool,
 ) -> Result<State, ResumeError> {
     runtime()?.block_on(async {
-        let (mut connection, _) = schema::open(address).await?;
+        let mut all = open_all(address).await?;
         let failed = |error| ClusterError::server("continue the crawl", address, error);
+        let connection = all.first();
         let rows =
             connection.query("select state, settings, program from crawl", &[]).await.map_err(failed)?;
         let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
@@ -310,7 +328,10 @@ pub fn resume(
             return Err(ClusterError::Making.into());
         }
         if before == State::Moved && !takes_back {
-            return Err(ResumeError::Moved(moved::words(&mut connection).await.map_err(failed)?));
+            return Err(ResumeError::Moved(moved::words(connection).await.map_err(failed)?));
+        }
+        if before == State::Adding {
+            return Err(ClusterError::Adding { address: address.to_string() }.into());
         }
         let theirs: String = row.get(2);
         if new == NewLimits::default() && theirs == program {
@@ -327,7 +348,27 @@ pub fn resume(
         pace.max_rate = new.rate.unwrap_or(pace.max_rate);
         pace.max_bandwidth = new.bandwidth.unwrap_or(pace.max_bandwidth);
         let text = config::to_toml(&settings, &record)?;
-        let resumed = connection.query(RESUME_WITH, &[&text, &program, &takes_back]).await.map_err(failed)?;
+        let (mut parts, mut pages, mut resources) = (Vec::<i32>::new(), Vec::<i64>::new(), Vec::<i64>::new());
+        let mut is_owned = false;
+        for (place, (connection, address)) in all.each().enumerate() {
+            let failed = |error| ClusterError::server("continue the crawl", address, error);
+            for row in connection.query(COUNTED, &[]).await.map_err(failed)? {
+                parts.push(row.get(0));
+                pages.push(row.get(1));
+                resources.push(row.get(2));
+            }
+            // The first database looks at its own in the statement that continues the crawl.
+            if place > 0 {
+                let owned = connection.query(OWNED, &[]).await.map_err(failed)?;
+                is_owned |= owned.first().is_some_and(|row| row.get(0));
+            }
+        }
+        let resumed = if is_owned {
+            Vec::new()
+        } else {
+            let parameters: Parameters<'_> = &[&text, &program, &takes_back, &parts, &pages, &resources];
+            all.first().query(RESUME_WITH, parameters).await.map_err(failed)?
+        };
         match resumed.first() {
             Some(_) => Ok(before),
             None if theirs == program => Err(ResumeError::Running),
@@ -336,14 +377,18 @@ pub fn resume(
     })
 }
 
-/// A number that changes with each commit, and with each change of an owner.
-pub(super) fn commits(address: &Address) -> Result<i64, ClusterError> {
+/// A number for each database that changes with each commit, and with each change of an owner.
+pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
     runtime()?.block_on(async {
-        let (mut connection, _) = schema::open(address).await?;
-        let failed = |error| ClusterError::server("read the crawl's state", address, error);
-        let sql = "select (sum(commits) + sum(fence))::bigint from part";
-        let rows = connection.query(sql, &[]).await.map_err(failed)?;
-        Ok(rows.first().map(|row| row.get(0)).unwrap_or_default())
+        let mut all = open_all(address).await?;
+        let mut commits = Vec::new();
+        for (connection, address) in all.each() {
+            let failed = |error| ClusterError::server("read the crawl's state", address, error);
+            let sql = "select coalesce((sum(commits) + sum(fence))::bigint, 0) from part";
+            let rows = connection.query(sql, &[]).await.map_err(failed)?;
+            commits.push(rows.first().map(|row| row.get(0)).unwrap_or_default());
+        }
+        Ok(commits)
     })
 }
 
@@ -362,77 +407,94 @@ pub fn status(address: &Address) -> Result<Status, ClusterError> {
 }
 
 async fn read_status(address: &Address) -> Result<Status, ClusterError> {
-    let (mut connection, terms) = schema::open(address).await?;
+    let mut all = open_all(address).await?;
     let failed = |error| ClusterError::server("read the crawl's state", address, error);
+    let connection = all.first();
     let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| ClusterError::Missing { address: address.to_string() })?;
     let state = State::of(row.get(0)).ok_or_else(|| ClusterError::damaged("its state", address))?;
     let started = Timestamp::from_microsecond(row.get(2));
     let started = started.map_err(ClusterError::damaged_by("its time", address))?;
-    let program: String = row.get(1);
-    let mark = if state == State::Moved { moved::read(&mut connection).await.map_err(failed)? } else { None };
+    let mark = if state == State::Moved { moved::read(connection).await.map_err(failed)? } else { None };
     let at_rest = mark.as_ref().and_then(|mark| State::of(&mark.was)).unwrap_or(state);
-    let limit = row.get::<_, Option<String>>(6).filter(|_| at_rest == State::Complete);
     let mut workers: BTreeMap<i64, WorkerStatus> = BTreeMap::new();
     for row in connection.query("select id, name from worker where alive", &[]).await.map_err(failed)? {
         let (id, name) = (row.get(0), row.get(1));
         workers.insert(id, WorkerStatus { id, name, partitions: 0, queued: 0, in_flight: 0 });
     }
+    let mut status = Status {
+        state,
+        moved: mark.map(|mark| mark.moved),
+        at_rest,
+        limit: row.get::<_, Option<String>>(6).filter(|_| at_rest == State::Complete),
+        program: row.get(1),
+        settings: row.get(5),
+        started,
+        terms: all.terms,
+        databases: Vec::new(),
+        free: 0,
+        queued: 0,
+        letters: 0,
+        totals: Totals::default(),
+        workers: Vec::new(),
+        longest: Vec::new(),
+        standbys: Vec::new(),
+        withdrawals: Vec::new(),
+    };
+    let mut due = BTreeMap::new();
+    let All { connections, layout, .. } = &mut all;
+    for (place, (connection, address)) in connections.iter_mut().zip(layout.databases()).enumerate() {
+        let failed = |error| ClusterError::server("read the crawl's state", address, error);
+        let partitions = layout.parts(place).count() as u64;
+        status.databases.push((address.to_string(), partitions));
+        let totals = add_database(connection, &mut status, &mut workers, &mut due).await.map_err(failed)?;
+        for value in totals {
+            let read = serde_json::from_slice(&value);
+            status.totals.add(&read.map_err(ClusterError::damaged_by("its totals", address))?);
+        }
+    }
+    status.workers = workers.into_values().collect();
+    status.longest.sort_by_key(|part| (std::cmp::Reverse(part.queued + part.letters), part.part));
+    status.longest.truncate(usize::try_from(LONGEST).unwrap_or(usize::MAX));
+    let connection = all.first();
+    for (id, captures) in due {
+        let rows = connection.query("select name from worker where id = $1", &[&id]).await.map_err(failed)?;
+        status.withdrawals.push(WithdrawalsDue { id, name: rows.first().map(|row| row.get(0)), captures });
+    }
+    Ok(status)
+}
+
+/// Adds what one of the databases says of its partitions. Returns what they counted, as they stored it.
+async fn add_database(
+    connection: &mut Connection,
+    status: &mut Status,
+    workers: &mut BTreeMap<i64, WorkerStatus>,
+    due: &mut BTreeMap<Option<i64>, u64>,
+) -> Result<Vec<Vec<u8>>, tokio_postgres::Error> {
     let sql = "
 select part.owner, count(*), coalesce(sum(queued), 0)::bigint,
     coalesce(sum(in_flight) filter (where standing.fence = part.fence), 0)::bigint
 from standing right join part on standing.part = part.id group by part.owner";
     let number = |row: &tokio_postgres::Row, at| u64::try_from(row.get::<_, i64>(at)).unwrap_or_default();
-    let (mut free, mut queued) = (0, 0);
-    for row in connection.query(sql, &[]).await.map_err(failed)? {
-        queued += number(&row, 2);
+    for row in connection.query(sql, &[]).await? {
+        status.queued += number(&row, 2);
         match row.get::<_, Option<i64>>(0).and_then(|owner| workers.get_mut(&owner)) {
             Some(worker) => {
-                (worker.partitions, worker.queued) = (number(&row, 1), number(&row, 2));
-                worker.in_flight = number(&row, 3);
+                worker.partitions += number(&row, 1);
+                worker.queued += number(&row, 2);
+                worker.in_flight += number(&row, 3);
             }
-            None => free += number(&row, 1),
+            None => status.free += number(&row, 1),
         }
     }
-    let letters = letters(&mut connection).await.map_err(failed)?;
-    let sql = "select value from kv where tree = 0 and key = 'totals'";
-    let mut totals = Totals::default();
-    for row in connection.query(sql, &[]).await.map_err(failed)? {
-        let value: Vec<u8> = row.get(0);
-        let read = serde_json::from_slice(&value);
-        totals.add(&read.map_err(ClusterError::damaged_by("its totals", address))?);
-    }
-    let workers = workers.into_values().collect();
-    let longest = longest(&mut connection).await.map_err(failed)?;
-    let standbys = standbys(&mut connection).await;
-    let withdrawals = withdrawals_due(&mut connection).await.map_err(failed)?;
-    Ok(Status {
-        state,
-        moved: mark.map(|mark| mark.moved),
-        at_rest,
-        limit,
-        program,
-        settings: row.get(5),
-        started,
-        terms,
-        free,
-        queued,
-        letters,
-        totals,
-        workers,
-        longest,
-        standbys,
-        withdrawals,
-    })
-}
-
-async fn withdrawals_due(connection: &mut Connection) -> Result<Vec<WithdrawalsDue>, tokio_postgres::Error> {
-    let mut due = Vec::new();
+    status.letters += letters(connection).await?;
+    status.longest.append(&mut longest(connection).await?);
+    status.standbys.append(&mut standbys(connection).await);
     for (id, captures) in withdrawals::due(connection).await? {
-        let rows = connection.query("select name from worker where id = $1", &[&id]).await?;
-        due.push(WithdrawalsDue { id, name: rows.first().map(|row| row.get(0)), captures });
+        *due.entry(id).or_default() += captures;
     }
-    Ok(due)
+    let rows = connection.query("select value from kv where tree = 0 and key = 'totals'", &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 async fn standbys(connection: &mut Connection) -> Vec<Standby> {

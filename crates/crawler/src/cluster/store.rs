@@ -181,7 +181,7 @@ impl Store for PgStore {
             puts.push((SENT_TREE, key, bundle));
         }
         let claim = Claim { commits: number, ..self.claim };
-        let result = self.database.commit(|reply| PartCommit { claim, removes, puts, reply });
+        let result = self.database.commit(claim.part, |reply| PartCommit { claim, removes, puts, reply });
         *commits = result.is_ok().then_some(number);
         result
     }

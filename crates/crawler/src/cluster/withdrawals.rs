@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio_postgres::Error;
 
-use super::Address;
 use super::connection::{Connection, Link};
+use super::layout::Layout;
 use crate::causes::with_causes;
 use crate::post::Series;
 use crate::record::{Archived, Withdrawal};
@@ -89,14 +89,16 @@ pub(super) async fn give_up(connection: &mut Connection, workers: &[i64]) -> Res
 
 /// Removes captures from the archive of one worker.
 pub(super) struct Withdrawals {
-    link: Link,
+    /// One for each database.
+    links: Vec<Link>,
     dir: PathBuf,
 }
 
 impl Withdrawals {
     /// Of the archive in this directory.
-    pub(super) fn new(address: Arc<Address>, dir: &Path) -> Self {
-        Self { link: Link::new(address, None, PATIENCE), dir: dir.to_owned() }
+    pub(super) fn new(layout: &Layout, dir: &Path) -> Self {
+        let link = |address: &Arc<_>| Link::new(Arc::clone(address), None, PATIENCE);
+        Self { links: layout.databases().iter().map(link).collect(), dir: dir.to_owned() }
     }
 
     /// Removes what has to go and is in the files here. What fails is reported, and tried again at the next call.
@@ -104,32 +106,34 @@ impl Withdrawals {
         if !self.dir.is_dir() {
             return;
         }
-        if let Err(error) = self.try_to().await {
-            self.link.close();
-            tracing::debug!("withdrawn captures can't be looked for: {}", with_causes(&error));
+        for link in &mut self.links {
+            if let Err(error) = try_to(link, &self.dir).await {
+                link.close();
+                tracing::debug!("withdrawn captures can't be looked for: {}", with_causes(&error));
+            }
         }
     }
+}
 
-    async fn try_to(&mut self) -> Result<(), Error> {
-        for row in open(self.link.connection().await?).await? {
-            let withdrawal = row.withdrawal.clone();
-            if !self.dir.join(&withdrawal.place.file).is_file() {
-                continue;
-            }
-            let dir = self.dir.clone();
-            match tokio::task::spawn_blocking(move || remove(&dir, &withdrawal)).await {
-                Ok(Ok(())) => row.set_done(self.link.connection().await?).await?,
-                Ok(Err(error)) => tracing::error!(
-                    url = row.withdrawal.url,
-                    "a capture can't be removed from the archive: {}",
-                    with_causes(&error)
-                ),
-                // The process ends.
-                Err(_) => return Ok(()),
-            }
+async fn try_to(link: &mut Link, dir: &Path) -> Result<(), Error> {
+    for row in open(link.connection().await?).await? {
+        let withdrawal = row.withdrawal.clone();
+        if !dir.join(&withdrawal.place.file).is_file() {
+            continue;
         }
-        Ok(())
+        let dir = dir.to_owned();
+        match tokio::task::spawn_blocking(move || remove(&dir, &withdrawal)).await {
+            Ok(Ok(())) => row.set_done(link.connection().await?).await?,
+            Ok(Err(error)) => tracing::error!(
+                url = row.withdrawal.url,
+                "a capture can't be removed from the archive: {}",
+                with_causes(&error)
+            ),
+            // The process ends.
+            Err(_) => return Ok(()),
+        }
     }
+    Ok(())
 }
 
 fn remove(dir: &Path, withdrawal: &Withdrawal) -> warc::Result<()> {

@@ -187,15 +187,18 @@ fn session(
     stop: &watch::Receiver<Stop>,
     (tally, tell): (&mut Tally, &mut dyn FnMut(Figures)),
 ) -> Result<Session, WorkError> {
-    let Begun { state, plan, started, terms, worked } = state::begin(&options.address)?;
+    let Begun { state, plan, started, terms, layout, worked } = state::begin(&options.address)?;
     let is_ours = plan.program == options.program;
-    let mut withdrawals = Withdrawals::new(Arc::new(options.address.clone()), &dir.warc());
+    let mut withdrawals = Withdrawals::new(&layout, &dir.warc());
     if is_ours && state != State::Making && dir.warc().is_dir() {
         claim_dir(dir.root(), &plan.key)?;
         crawling.block_on(withdrawals.carry_out());
     }
     match state {
         State::Making => return Err(ClusterError::Making.into()),
+        State::Adding => {
+            return Err(ClusterError::Adding { address: options.address.to_string() }.into());
+        }
         State::Stopped => return Err(WorkError::CrawlStopped),
         State::Moved => return Err(WorkError::Moved(state::moved_to(&options.address)?)),
         State::Complete => return Ok(Session::Ended(Ended::Complete)),
@@ -211,7 +214,9 @@ fn session(
     let pauses = Arc::new(PauseLog::open(dir.root(), Clock::system())?);
     let (member, orders) = Member::join(options.address.clone(), &options.name)?;
     let address = options.address.clone().of_worker(member.id());
-    let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
+    let database = Arc::new(Database::open(address, PATIENCE)?);
+    let layout = Arc::clone(database.layout());
+    let withdrawals = Withdrawals::new(&layout, &dir.warc());
     claim_dir(dir.root(), &plan.key)?;
     cut_archive(&dir.warc(), &database)?;
     let fetch = prepared.fetch.noting(Arc::clone(&pauses)).keeping_to(member.deadline());
@@ -220,16 +225,15 @@ fn session(
         seed_hosts.entry(post::partition(&host, terms.partitions)).or_default().insert(host);
     }
     let key = FingerprintKey(plan.key);
-    let address = Arc::new(address);
-    let mut keeper = Limits::of(&settings).map(|limits| Keeper::new(Arc::clone(&address), limits, worked));
+    let mut keeper = Limits::of(&settings).map(|limits| Keeper::new(&layout, limits, worked));
     if let Some(keeper) = &mut keeper {
         let looked = crawling.block_on(keeper.look(&HashMap::new()));
-        looked.map_err(|error| ClusterError::server("read what the crawl counted", &address, error))?;
+        looked.map_err(|error| ClusterError::server("read what the crawl counted", layout.first(), error))?;
     }
-    let (pacer, pool) = Pacer::of(&settings, Arc::clone(&address)).unzip();
+    let (pacer, pool) = Pacer::of(&settings, Arc::clone(layout.first())).unzip();
     let pacing = pacer.map(|pacer| crawling.spawn(pacer.run()));
     let (keeper_of_addresses, addresses) =
-        AddressKeeper::of(&settings, Arc::clone(&address), member.id()).unzip();
+        AddressKeeper::of(&settings, Arc::clone(layout.first()), member.id()).unzip();
     let sharing = keeper_of_addresses.map(|keeper| crawling.spawn(keeper.run()));
     // One for all partitions: it bounds the memory of what is read.
     let pages = PageRules { index: false, ..page_rules(&settings, prepared.selectors, key) };
@@ -252,7 +256,7 @@ fn session(
     let mut owner = Owner {
         shared,
         database,
-        carrier: Carrier::new(address),
+        carrier: Carrier::new(layout),
         withdrawals,
         keeper,
         tally: std::mem::take(tally),

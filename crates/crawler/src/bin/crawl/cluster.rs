@@ -1,5 +1,7 @@
 //! `crawl cluster`: a crawl on many machines, through its database.
 
+mod add;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +30,8 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(crate) enum ClusterCommand {
     /// Make a crawl for many machines in an empty PostgreSQL database
     Init(Box<InitArgs>),
+    /// Add a database to a cluster's crawl that is stopped, or that no worker has begun
+    Add(add::AddArgs),
     /// Show what a cluster's crawl does: workers, queue, figures
     Status(StatusArgs),
     /// Stop a cluster's crawl: every worker finishes its requests in flight and ends
@@ -250,6 +254,7 @@ pub(crate) struct ExportArgs {
 pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<i32> {
     match command {
         ClusterCommand::Init(args) => init(args, console),
+        ClusterCommand::Add(args) => add::run(args, console),
         ClusterCommand::Status(args) => status(&args.database, console),
         ClusterCommand::Stop(args) => stop(&args.database, console),
         ClusterCommand::Resume(args) => resume(args, console),
@@ -265,7 +270,10 @@ pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
         ClusterError::Exists { .. }
         | ClusterError::Missing { .. }
         | ClusterError::NoStandby { .. }
-        | ClusterError::Making => exit::USAGE,
+        | ClusterError::Making
+        | ClusterError::Further { .. }
+        | ClusterError::OtherCrawl { .. }
+        | ClusterError::Adding { .. } => exit::USAGE,
         ClusterError::Settings(_) => exit::CONFIG,
         _ => exit::STORAGE,
     };
@@ -453,13 +461,17 @@ fn object(status: &Status) -> serde_json::Value {
         .withdrawals
         .iter()
         .map(|due| json!({"worker": due.id, "name": due.name, "captures": due.captures}));
+    let databases = status
+        .databases
+        .iter()
+        .map(|(address, partitions)| json!({"database": address, "partitions": partitions}));
     json!({
         "v": 1, "event": "cluster_status", "state": state(status), "moved": status.moved, "limit": status.limit, "program": status.program,
         "started": status.started.to_string(), "lease_s": status.terms.lease.as_secs_f64(),
         "partitions": status.terms.partitions, "partitions_free": status.free, "queued": status.queued,
         "letters": status.letters, "totals": status.totals, "workers": workers.collect::<Vec<_>>(),
         "longest": longest.collect::<Vec<_>>(), "standbys": standbys.collect::<Vec<_>>(),
-        "withdrawals": withdrawals.collect::<Vec<_>>(),
+        "withdrawals": withdrawals.collect::<Vec<_>>(), "databases": databases.collect::<Vec<_>>(),
     })
 }
 
@@ -498,6 +510,11 @@ fn text(status: &Status) -> Result<String, std::fmt::Error> {
         status.free,
         crawler::units::format_duration(terms.lease)
     )?;
+    if status.databases.len() > 1 {
+        for (address, partitions) in &status.databases {
+            writeln!(text, "database {address}: {}", count(*partitions, "partition"))?;
+        }
+    }
     for worker in &status.workers {
         writeln!(
             text,
@@ -552,6 +569,9 @@ fn stop(database: &Address, console: Console) -> anyhow::Result<i32> {
         State::Making => return Err(making()),
         State::Complete => return exit::print(b"the crawl is complete\n"),
         State::Moved => return exit::print(b"the crawl was moved to a directory\n"),
+        State::Adding => {
+            return exit::print(b"a database is being added to the crawl; no worker is running\n");
+        }
         State::Running | State::Stopped => {}
     }
     let mut waited = Duration::ZERO;
