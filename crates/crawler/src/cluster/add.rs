@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::connection::{Connection, Parameters};
 use super::database::runtime;
 use super::layout::{All, Layout, open_all};
-use super::schema::{self, Terms};
+use super::schema;
 use super::{Address, AddressError, ClusterError, State, moved};
 
 /// Nobody else adds one at the same time: held by the connection.
@@ -21,8 +21,10 @@ select coalesce(was, state), exists (select from worker), exists (select from wo
 
 const OWNED: &str = "select exists (select from part where owner is not null)";
 
+/// Whether that was its state before.
 const BEGIN: &str = "
-update crawl set was = coalesce(was, state), state = 'adding' where state in ('running', 'stopped', 'complete', 'adding') returning state";
+with before as (select state from crawl where state in ('running', 'stopped', 'complete', 'adding') for update)
+update crawl set was = coalesce(was, before.state), state = 'adding' from before returning before.state = 'adding'";
 
 const END: &str = "update crawl set state = was, was = null where state = 'adding'";
 
@@ -64,9 +66,9 @@ const PUT_STANDING: &str = "
 insert into standing(part, fence, idle, queued, in_flight) values ($1, $2, $3, $4, 0)";
 
 const REMOVE: [&str; 3] = [
-    "delete from kv where part <> all($1::int4[])",
-    "delete from standing where part <> all($1::int4[])",
-    "delete from part where id <> all($1::int4[])",
+    "delete from kv where part = any($1::int4[])",
+    "delete from standing where part = any($1::int4[])",
+    "delete from part where id = any($1::int4[])",
 ];
 
 /// Why a database can't be added.
@@ -128,34 +130,49 @@ pub fn add(first: &Address, url: &str, single_server: bool) -> Result<Added, Add
             return Err(AddError::Busy);
         }
         let about = look(&mut all, first).await?;
-        if all.first().query(BEGIN, &[]).await.map_err(failed)?.is_empty() {
+        let begun = all.first().query(BEGIN, &[]).await.map_err(failed)?;
+        let Some(was_adding) = begun.first().map(|row| row.get::<_, bool>(0)) else {
             return Err(AddError::Running);
-        }
-        let added = async {
-            // A worker that joined just before is seen now, and none joins any more.
-            look(&mut all, first).await?;
-            if let Some(place) = place_of(&mut all, url).await? {
-                return Ok(place);
-            }
-            // An addition that was interrupted when its database was on the list.
-            remove_moved(&mut all).await?;
-            fill(&mut all, (&new, url), about, single_server).await
         };
-        match added.await {
-            Ok(place) => {
-                let terms = all.terms;
-                all.layout = Layout::read(all.first(), first, terms).await?;
-                remove_moved(&mut all).await?;
-                all.first().query(END, &[]).await.map_err(failed)?;
-                let partitions = all.layout.parts(place).count() as u64;
-                Ok(Added { partitions, databases: all.layout.databases().len() as u64 })
-            }
-            Err(error) => {
-                all.first().query(END, &[]).await.map_err(failed)?;
-                Err(error)
-            }
+        if was_adding {
+            // An addition was interrupted, perhaps when its database was on the list.
+            remove_moved(&mut all).await?;
         }
+        let place = match place_of(&mut all, url).await? {
+            Some(place) if was_adding => place,
+            Some(_) => {
+                all.first().query(END, &[]).await.map_err(failed)?;
+                return Err(AddError::Known(new.to_string()));
+            }
+            None => match fill(&mut all, first, &new, about, single_server).await {
+                Ok(parts) => switch(&mut all, first, url, &parts).await?,
+                Err(error) => {
+                    all.first().query(END, &[]).await.map_err(failed)?;
+                    return Err(error);
+                }
+            },
+        };
+        remove_moved(&mut all).await?;
+        all.first().query(END, &[]).await.map_err(failed)?;
+        let partitions = all.layout.parts(place).count() as u64;
+        Ok(Added { partitions, databases: all.layout.databases().len() as u64 })
     })
+}
+
+/// Puts a database on the list that has these partitions. An error leaves it open whether it is there: then the addition has to be done again.
+async fn switch(all: &mut All, first: &Address, url: &str, parts: &[i32]) -> Result<usize, AddError> {
+    let place = all.layout.databases().len();
+    let number = i32::try_from(place).unwrap_or(i32::MAX);
+    let terms = all.terms;
+    let connection = all.first();
+    connection.has_warned();
+    let failed = |error| ClusterError::server("enter the new database", first, error);
+    connection.query(SWITCH, &[&number, &url, &parts]).await.map_err(failed)?;
+    if connection.has_warned() {
+        return Err(ClusterError::NotConfirmed { address: first.to_string() }.into());
+    }
+    all.layout = Layout::read(connection, first, terms).await?;
+    Ok(place)
 }
 
 /// Program and key of the crawl, where a database may be added to it.
@@ -196,31 +213,18 @@ async fn place_of(all: &mut All, url: &str) -> Result<Option<usize>, AddError> {
     Ok(rows.first().map(|row| usize::try_from(row.get::<_, i32>(0)).unwrap_or_default()))
 }
 
-/// Which partitions a further database gets: as many as each of the others keeps, or one less. Partition 0 stays where it is.
-fn chosen(layout: &Layout, terms: Terms) -> Vec<i32> {
-    let mut places: Vec<Vec<i32>> = (0..layout.databases().len())
-        .map(|place| layout.parts(place).filter(|part| *part != 0).collect())
-        .collect();
-    let count = usize::try_from(terms.partitions).unwrap_or_default() / (places.len() + 1);
-    let mut chosen = Vec::new();
-    while chosen.len() < count {
-        let Some(fullest) = places.iter_mut().max_by_key(|parts| parts.len()) else { break };
-        let Some(part) = fullest.pop() else { break };
-        chosen.push(part);
-    }
-    chosen.sort_unstable();
-    chosen
-}
-
-/// Makes the tables, copies the partitions, and puts the database on the list. Returns its place there.
+/// Makes the tables, and copies the partitions that the database gets, which it returns.
 async fn fill(
     all: &mut All,
-    (new, url): (&Arc<Address>, &str),
+    first: &Address,
+    new: &Arc<Address>,
     (program, key): (String, [u8; 32]),
     single_server: bool,
-) -> Result<usize, AddError> {
+) -> Result<Vec<i32>, AddError> {
+    // A worker that joined just before is seen now, and none joins any more.
+    look(all, first).await?;
     let place = all.layout.databases().len();
-    let parts = chosen(&all.layout, all.terms);
+    let parts = all.layout.for_another();
     if parts.is_empty() {
         return Err(AddError::TooMany(all.terms.partitions));
     }
@@ -251,10 +255,7 @@ async fn fill(
         schema::undo(new).await?;
         return Err(error.into());
     }
-    let address = Arc::clone(all.layout.first());
-    let switched = all.first().query(SWITCH, &[&number, &url, &parts]).await;
-    switched.map_err(|error| ClusterError::server("enter the new database", &address, error))?;
-    Ok(place)
+    Ok(parts)
 }
 
 /// Copies what a partition has; its row comes last.
@@ -285,7 +286,8 @@ async fn copy(from: &mut Connection, to: &mut Connection, part: i32) -> Result<(
 /// Removes from each database what is in another one by now.
 async fn remove_moved(all: &mut All) -> Result<(), AddError> {
     for place in 0..all.connections.len() {
-        let parts: Vec<i32> = all.layout.parts(place).collect();
+        let others = (0..all.layout.databases().len()).filter(|other| *other != place);
+        let parts: Vec<i32> = others.flat_map(|other| all.layout.parts(other)).collect();
         let address = Arc::clone(&all.layout.databases()[place]);
         let connection = &mut all.connections[place];
         for sql in REMOVE {

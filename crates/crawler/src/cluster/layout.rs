@@ -67,6 +67,22 @@ impl Layout {
     pub(super) fn parts(&self, place: usize) -> impl Iterator<Item = i32> {
         (0..).zip(&self.places).filter(move |(_, of)| **of == place).map(|(part, _)| part)
     }
+
+    /// The partitions that another database would get, so that all have as many, or one more. Partition 0 stays in the first.
+    pub(super) fn for_another(&self) -> Vec<i32> {
+        let mut places: Vec<Vec<i32>> =
+            (0..self.databases.len()).map(|place| self.parts(place).collect()).collect();
+        let count = self.places.len() / (places.len() + 1);
+        let mut chosen = Vec::new();
+        while chosen.len() < count {
+            let Some(part) = places.iter_mut().max_by_key(|parts| parts.len()).and_then(Vec::pop) else {
+                break;
+            };
+            chosen.push(part);
+        }
+        chosen.sort_unstable();
+        chosen
+    }
 }
 
 /// Connections to all databases of a crawl, the first one first.
@@ -107,4 +123,33 @@ pub(super) async fn open_all(address: &Address) -> Result<All, ClusterError> {
         connections.push(opened.connection);
     }
     Ok(All { connections, layout, terms })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_further_database_gets_its_part_and_nothing_else_moves() {
+        let address: Address = "postgres://crawl@db.example/study?sslmode=disable".parse().unwrap();
+        for partitions in [1, 2, 7, 16, 256] {
+            let mut layout =
+                Layout { databases: vec![Arc::new(address.clone())], places: vec![0; partitions] };
+            while layout.databases.len() < partitions.min(9) {
+                let place = layout.databases.len();
+                layout.databases.push(Arc::new(address.clone()));
+                let before = Layout { databases: layout.databases[..place].to_vec(), ..layout.clone() };
+                for part in before.for_another() {
+                    layout.places[usize::try_from(part).unwrap()] = place;
+                }
+                let counts: Vec<usize> = (0..=place).map(|place| layout.parts(place).count()).collect();
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                assert!(*least > 0 && most - least <= 1, "{counts:?}");
+                let moved = before.places.iter().zip(&layout.places).filter(|(was, is)| was != is).count();
+                assert_eq!(moved, counts[place]);
+                assert_eq!(layout.place(0), 0);
+            }
+            assert_eq!(layout.for_another().is_empty(), partitions < 10, "{partitions}");
+        }
+    }
 }

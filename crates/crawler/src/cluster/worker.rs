@@ -190,7 +190,7 @@ fn session(
     let Begun { state, plan, started, terms, layout, worked } = state::begin(&options.address)?;
     let is_ours = plan.program == options.program;
     let mut withdrawals = Withdrawals::new(&layout, &dir.warc());
-    if is_ours && state != State::Making && dir.warc().is_dir() {
+    if is_ours && !matches!(state, State::Making | State::Adding) && dir.warc().is_dir() {
         claim_dir(dir.root(), &plan.key)?;
         crawling.block_on(withdrawals.carry_out());
     }

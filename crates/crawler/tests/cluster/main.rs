@@ -4,6 +4,7 @@
 
 mod address;
 mod commits;
+mod databases;
 mod faults;
 mod judge;
 mod limits;

@@ -1,0 +1,245 @@
+//! One crawl in several databases, with workers as processes of their own and sites that judge each request.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+use tempfile::TempDir;
+
+use crate::judge::Judge;
+use crate::program::{
+    LEASE, Worker, at_work, expect_clean_audit, expect_clean_audit_of, expect_polite_and_whole, init_with,
+    run, status, text,
+};
+use crate::proxy::Proxy;
+use crate::server::{Server, until, wait};
+
+fn add(first: &str, new: &str) -> std::process::Output {
+    run(&["cluster", "add", first, new, "--single-server"])
+}
+
+/// A crawl of the judge's sites in a database, and its second one, of 16 partitions.
+fn init(first: &str, second: &str, judge: &Judge, options: &[&str]) {
+    init_with(first, judge, &[options, &["--single-server"]].concat());
+    let added = add(first, second);
+    assert!(added.status.success(), "{}", text(&added));
+    assert_eq!(text(&added), "the crawl has 2 databases; the new one has 8 partitions\n");
+}
+
+fn number(server: &Server, url: &str, sql: &str) -> u64 {
+    server.sql(url, sql).parse().unwrap()
+}
+
+const PAGES: &str = "select count(*) from kv where tree = 6";
+const LETTERS: &str = "select count(*) from kv where tree in (16, 17)";
+
+fn expect_refused(args: &[&str], words: &str) {
+    let refused = run(args);
+    assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", text(&refused));
+    assert!(text(&refused).contains(words), "{args:?}: {}", text(&refused));
+}
+
+/// All that reads a crawl is given its first database, and reads the whole.
+fn expect_whole(url: &str, dir: &Path, workers: &[&str]) {
+    let pages = Judge::truth().len();
+    let found = status(url);
+    assert_eq!((found["state"].as_str(), found["letters"].as_u64()), (Some("complete"), Some(0)), "{found}");
+    assert_eq!((found["queued"].as_u64(), found["totals"]["pages"].as_u64()), (Some(0), Some(pages as u64)));
+    expect_clean_audit(url, dir, workers);
+    let exported = run(&["export", "--cluster", url, "--table", "pages", "--format", "jsonl"]);
+    assert_eq!(String::from_utf8_lossy(&exported.stdout).lines().count(), pages, "{}", text(&exported));
+    let summary = run(&["show", "--cluster", url, "--json"]);
+    let summary: serde_json::Value = serde_json::from_slice(&summary.stdout).unwrap();
+    assert_eq!(summary["totals"]["pages"].as_u64(), Some(pages as u64), "{summary}");
+    for site in 0..10 {
+        let page = format!("http://s{site}.test/");
+        let explained = run(&["explain", "--cluster", url, &page]);
+        assert!(explained.status.success(), "{}", text(&explained));
+    }
+}
+
+#[test]
+fn a_crawl_in_two_databases_is_one_crawl() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, second, judge, dir) =
+        (server.database(), server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &[]);
+    let found = status(&url);
+    let counts: Vec<u64> =
+        found["databases"].as_array().unwrap().iter().map(|of| of["partitions"].as_u64().unwrap()).collect();
+    assert_eq!(
+        (counts, found["partitions"].as_u64(), found["queued"].as_u64()),
+        (vec![8, 8], Some(16), Some(0))
+    );
+    expect_refused(&["cluster", "status", &second], "is a further database of a crawl");
+    expect_refused(
+        &["cluster", "add", &url, &second, "--single-server"],
+        "is a database of this crawl already",
+    );
+    expect_refused(&["cluster", "add", &url, &url, "--single-server"], "is a database of this crawl already");
+    let third = server.database();
+    expect_refused(&["cluster", "add", &url, &third], "synchronous_standby_names");
+    let with_password = third.replace("user=crawl", "user=crawl&password=secret");
+    expect_refused(&["cluster", "add", &url, &with_password, "--single-server"], "leave the password out");
+    assert_eq!(status(&url)["state"], "running", "a database that can't be added changes nothing");
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 2 && judge.count() > 5);
+    expect_refused(&["cluster", "add", &url, &third, "--single-server"], "crawl cluster stop");
+    expect_refused(&["cluster", "status", &third], "there is no crawl");
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
+    expect_polite_and_whole(&judge, 0);
+    for database in [&url, &second] {
+        assert!(number(&server, database, PAGES) > 0, "{database} has pages");
+        assert_eq!(number(&server, database, LETTERS), 0, "{database}");
+    }
+    assert!(
+        server.sql(&second, "select count(*) from heard where upto <> ''") != "0",
+        "letters came from the other database"
+    );
+    expect_whole(&url, dir.path(), &["one", "two"]);
+}
+
+/// A worker is suspended past its lease, one is killed, and the second database is away for longer than a lease.
+#[test]
+fn no_host_is_asked_by_two_workers_and_nothing_is_lost_when_one_of_two_databases_fails() {
+    let (Some(first), Some(mut other)) = (Server::start(&[]), Server::start(&[])) else { return };
+    let (url, second, judge, dir) =
+        (first.database(), other.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &[]);
+    let [mut suspended, killed, mut lasting] =
+        ["suspended", "killed", "lasting"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 3 && judge.count() > 10);
+    suspended.signal(Signal::STOP);
+    drop(killed);
+    wait(LEASE * 2);
+    suspended.signal(Signal::CONT);
+    until(|| at_work(&url) == 2);
+    other.kill();
+    let count = judge.count();
+    wait(LEASE * 2);
+    let meanwhile = judge.count();
+    wait(LEASE);
+    assert_eq!(judge.count(), meanwhile, "without a lease in each no host is asked ({count} at the outage)");
+    assert!(u64::from(meanwhile) < Judge::truth().len() as u64, "it was in the middle");
+    let owners = number(&first, &url, "select count(*) from worker where alive");
+    assert_eq!(owners, 2, "an outage that all see kills nobody");
+    other.run();
+    assert_eq!([lasting.code(), suspended.code()], [Some(0), Some(0)]);
+    // In flight at each of the three faults.
+    expect_polite_and_whole(&judge, 30);
+    expect_whole(&url, dir.path(), &["suspended", "killed", "lasting"]);
+}
+
+/// Its partitions in the database that it reaches go to the others as well: they would rest as long as it owns them.
+#[test]
+fn a_worker_that_alone_does_not_reach_one_of_the_databases_loses_all_its_partitions() {
+    let (Some(first), Some(other)) = (Server::start(&[]), Server::start(&[])) else { return };
+    let (url, second, judge, dir) =
+        (first.database(), other.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &[]);
+    // Each process has a way of its own to the second database: in its directory.
+    let by_directory = second.replace(&other.dir().display().to_string(), "/proc/self/cwd");
+    first.sql(&url, &format!("update further set url = '{by_directory}'"));
+    let proxy = Proxy::of(other.dir());
+    let start = |name: &str, database: &Path| {
+        Worker::run(Worker::command(&url, dir.path(), name).current_dir(database), dir.path(), name)
+    };
+    let (_cut_off, mut lasting) = (start("cut-off", proxy.dir()), start("lasting", other.dir()));
+    let owned = |by: u32| {
+        let sql = format!("select count(*) from part where owner = {by}");
+        number(&first, &url, &sql) + number(&other, &second, &sql)
+    };
+    until(|| owned(1) == 8 && owned(2) == 8 && judge.count() > 20);
+    proxy.cut(usize::MAX / 2);
+    wait(LEASE * 2);
+    let (one, two) = (owned(1), owned(2));
+    assert!((one, two) == (0, 16) || (one, two) == (16, 0), "{one} and {two}");
+    proxy.cut(0);
+    assert_eq!(lasting.code(), Some(0));
+    first.sql(&url, &format!("update further set url = '{second}'"));
+    expect_polite_and_whole(&judge, 20);
+    expect_whole(&url, dir.path(), &["cut-off", "lasting"]);
+}
+
+#[test]
+fn a_limit_of_pages_holds_over_two_databases_when_a_worker_is_killed() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, second, judge, dir) =
+        (server.database(), server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &["--max-pages", "50"]);
+    let mut workers =
+        ["killed", "two", "three"].map(|name| Worker::start(&url, dir.path(), name)).into_iter();
+    let killed = workers.next();
+    until(|| at_work(&url) == 3 && judge.count() > 15);
+    drop(killed);
+    assert!(judge.count() < 45, "it was in the middle");
+    assert!(workers.all(|mut worker| worker.code() == Some(10)));
+    let found = status(&url);
+    assert_eq!(
+        (found["limit"].as_str(), found["totals"]["pages"].as_u64()),
+        (Some("max-pages 50"), Some(50)),
+        "{found}"
+    );
+    // Shares that the killed worker had are counted again.
+    assert!(run(&["cluster", "resume", &url, "--max-pages", "70"]).status.success());
+    assert_eq!(Worker::start(&url, dir.path(), "two").code(), Some(10));
+    assert_eq!(status(&url)["totals"]["pages"].as_u64(), Some(70));
+    let seen = judge.seen();
+    assert!(seen.overlaps.is_empty() && seen.short.is_empty(), "{:?} {:?}", seen.overlaps, seen.short);
+    drop(seen);
+    expect_clean_audit(&url, dir.path(), &["killed", "two", "three"]);
+}
+
+/// A crawl with data gets a third database while it is stopped; then the disk of a worker is lost; at last it becomes a crawl on one machine.
+#[test]
+fn a_stopped_crawl_gets_another_database_and_goes_on() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, second, third) = (server.database(), server.database(), server.database());
+    let (judge, dir) = (Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &[]);
+    let mut worker = Worker::start(&url, dir.path(), "one");
+    until(|| judge.count() > 40);
+    assert!(run(&["cluster", "stop", &url]).status.success());
+    assert_eq!(worker.code(), Some(11));
+    let before = status(&url);
+    let added = run(&["cluster", "add", &url, &third, "--single-server", "--json"]);
+    let event: serde_json::Value =
+        serde_json::from_slice(&added.stdout).unwrap_or_else(|_| panic!("{}", text(&added)));
+    assert_eq!((event["databases"].as_u64(), event["partitions"].as_u64()), (Some(3), Some(5)), "{event}");
+    let after = status(&url);
+    for key in ["state", "queued", "letters", "totals", "partitions", "partitions_free"] {
+        assert_eq!(before[key], after[key], "{key}");
+    }
+    let shown = text(&run(&["cluster", "status", &url]));
+    assert!(shown.contains("6 partitions") && shown.contains("5 partitions"), "{shown}");
+    expect_clean_audit(&url, dir.path(), &["one"]);
+    // As if it had been interrupted before the end.
+    server.sql(&url, "update crawl set was = state, state = 'adding'");
+    server.sql(&second, "insert into part(id) select 15 on conflict do nothing");
+    server.sql(&second, "insert into part(id) select 14 on conflict do nothing");
+    let refused = Worker::start(&url, dir.path(), "early").code();
+    assert_eq!(refused, Some(2), "{:?}", std::fs::read_to_string(dir.path().join("early.log")));
+    assert!(add(&url, &third).status.success(), "it is ended");
+    assert_eq!(number(&server, &second, "select count(*) from part"), 5);
+    assert!(run(&["cluster", "resume", &url]).status.success());
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
+    expect_polite_and_whole(&judge, 0);
+    expect_whole(&url, dir.path(), &["one", "two"]);
+
+    std::fs::remove_dir_all(dir.path().join("two")).unwrap();
+    let lost = run(&["cluster", "lost", &url, "two"]);
+    assert!(lost.status.success(), "{}", text(&lost));
+    assert_eq!(Worker::start(&url, dir.path(), "three").code(), Some(0));
+    expect_polite_and_whole(&judge, Judge::truth().len() as u32);
+    assert_eq!(status(&url)["state"], "complete");
+    expect_clean_audit(&url, dir.path(), &["one", "three"]);
+
+    let back = dir.path().join("back").display().to_string();
+    let archives: Vec<String> =
+        ["one", "three"].map(|name| dir.path().join(name).join("warc").display().to_string()).into();
+    let exported =
+        run(&["cluster", "export", &url, "--out", &back, "--warc", &archives[0], "--warc", &archives[1]]);
+    assert!(exported.status.success(), "{}", text(&exported));
+    expect_clean_audit_of(&["audit", &back, "--json"]);
+    assert_eq!(status(&url)["state"], "moved");
+}
