@@ -189,6 +189,88 @@ fn a_limit_of_pages_holds_over_two_databases_when_a_worker_is_killed() {
     expect_clean_audit(&url, dir.path(), &["killed", "two", "three"]);
 }
 
+#[test]
+fn a_limit_of_bytes_counts_what_all_databases_have() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, second, judge, dir) =
+        (server.database(), server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &["--max-bytes", "8KB"]);
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(10), Some(10)]);
+    let found = status(&url);
+    assert_eq!(found["limit"].as_str(), Some("max-bytes 8000"), "{found}");
+    let bytes = found["totals"]["bytes"].as_u64().unwrap();
+    assert!((8_000..20_000).contains(&bytes), "{found}");
+    expect_clean_audit(&url, dir.path(), &["one", "two"]);
+}
+
+/// The second database fails over to its standby while the first one lives on.
+#[test]
+fn one_of_two_databases_fails_over_by_itself_and_nothing_is_lost() {
+    let (Some(first), Some(mut primary)) = (Server::start(&[]), Server::start(&[])) else { return };
+    let name = primary.database().split(['/', '?']).nth(3).unwrap().to_owned();
+    let standby = primary.standby();
+    let (before, after) = (primary.dir().display(), standby.dir().display());
+    let second = format!("postgres:///{name}?user=crawl&host={before}&host={after}");
+    let (url, judge, dir) = (first.database(), Judge::start(), TempDir::new().unwrap());
+    init_with(&url, &judge, &["--single-server"]);
+    expect_refused(&["cluster", "add", &url, &second], "synchronous_standby_names");
+    primary.sql(&name, "alter system set synchronous_standby_names = '*'");
+    primary.sql(&name, "select pg_reload_conf()");
+    until(|| primary.sql(&name, "select sync_state from pg_stat_replication") == "sync");
+    let added = run(&["cluster", "add", &url, &second]);
+    assert!(added.status.success(), "{}", text(&added));
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    until(|| at_work(&url) == 2 && judge.count() > 20);
+    let shown = status(&url);
+    assert_eq!(shown["standbys"][0]["sync"].as_str(), Some("sync"), "{shown}");
+    primary.kill();
+    wait(LEASE);
+    let count = judge.count();
+    assert!(u64::from(count) < Judge::truth().len() as u64, "it was in the middle");
+    standby.sql(&name, "select pg_promote()");
+    assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
+    expect_polite_and_whole(&judge, 20);
+    expect_whole(&url, dir.path(), &["one", "two"]);
+}
+
+/// As if the removal of each letter, once it had been brought to the other database, had been lost with its answer.
+#[test]
+fn letters_that_were_brought_to_another_database_are_not_brought_again() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (url, second, judge, dir) =
+        (server.database(), server.database(), Judge::start(), TempDir::new().unwrap());
+    init(&url, &second, &judge, &[]);
+    let note = |database: &str, table: &str, on: &str, row: &str| {
+        server.sql(
+            database,
+            &format!(
+                "create table {table} as select * from kv limit 0;
+                create function note_{table}() returns trigger language plpgsql as
+                $$ begin insert into {table} select {row}.*; return null; end $$;
+                create trigger {table} after {on} on kv_mail for each row execute function note_{table}()"
+            ),
+        );
+    };
+    note(&url, "removed", "delete", "old");
+    note(&second, "arrived", "insert", "new");
+    assert_eq!(Worker::start(&url, dir.path(), "one").code(), Some(0));
+    let asked = judge.count();
+    let from_first = "select count(*) from arrived where tree = 16";
+    assert!(number(&server, &second, from_first) > 0);
+    server.sql(&second, "delete from arrived");
+    let again = server
+        .sql(&url, "with again as (insert into kv select * from removed where tree = 17 returning 1) select count(*) from again");
+    assert_ne!(again, "0");
+    assert!(run(&["cluster", "resume", &url]).status.success());
+    assert_eq!(Worker::start(&url, dir.path(), "one").code(), Some(0));
+    assert_eq!(number(&server, &url, LETTERS), 0, "they are removed");
+    assert_eq!(number(&server, &second, from_first), 0, "and not brought again");
+    assert_eq!(judge.count(), asked);
+    expect_polite_and_whole(&judge, 0);
+    expect_whole(&url, dir.path(), &["one"]);
+}
+
 /// A crawl with data gets a third database while it is stopped; then the disk of a worker is lost; at last it becomes a crawl on one machine.
 #[test]
 fn a_stopped_crawl_gets_another_database_and_goes_on() {
