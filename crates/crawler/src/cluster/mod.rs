@@ -50,7 +50,7 @@ pub use self::init::{InitError, NewCrawl, init};
 pub use self::lost::{LostError, LostWorker, lose};
 pub use self::member::{Member, Order};
 pub use self::network::Network;
-pub use self::reading::{ReadError, view_of, views};
+pub use self::reading::{Parts, ReadError, view_of, views};
 pub use self::schema::{Plan, Terms};
 pub use self::state::{
     NewLimits, PartStatus, ResumeError, Standby, State, Status, WithdrawalsDue, WorkerStatus,

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Address, Claim, ClusterError, Database, PgStore};
+use super::{Address, Claim, ClusterError, Database, PgStore, state};
+use crate::format::{FormatError, read_key};
 use crate::post;
 use crate::store::AnyStore;
+use crate::url::FingerprintKey;
 use crate::view::{View, ViewError};
+use crate::warc::Directories;
 
 /// How long the database may be out of reach.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -48,4 +51,42 @@ pub fn view_of(address: &Address, host: &str) -> Result<View, ReadError> {
     let database = Arc::new(Database::open(address.clone(), PATIENCE)?);
     let part = post::partition(host, database.terms().partitions);
     Ok(View::over(Arc::new(store(&database, part)))?)
+}
+
+/// The partitions of a crawl, to be read again and again over the same connections.
+#[derive(Debug)]
+pub struct Parts {
+    database: Arc<Database>,
+    key: FingerprintKey,
+    archive: Arc<Directories>,
+}
+
+impl Parts {
+    /// Connects. `archive` has the bodies of pages, as far as it is within reach; the database may be out of reach for as long as `patience`.
+    pub fn open(address: &Address, archive: Directories, patience: Duration) -> Result<Self, ReadError> {
+        let database = Arc::new(Database::open(address.clone(), patience)?);
+        if database.terms().partitions == 0 {
+            return Err(ClusterError::damaged("its number of partitions", address).into());
+        }
+        let key = read_key(&store(&database, 0)).map_err(|error| match error {
+            FormatError::Store(error) => ViewError::from(error),
+            error => ViewError::Form(error),
+        })?;
+        Ok(Self { database, key, archive: Arc::new(archive) })
+    }
+
+    /// All partitions with their numbers, for one reader; nothing is read yet. While the crawl runs, each read sees what is committed by then.
+    pub fn views(&self) -> Vec<(String, View)> {
+        let view = |part: u32| {
+            View::with_key(Arc::new(store(&self.database, part)), self.key)
+                .with_archive(Arc::clone(&self.archive))
+        };
+        (0..self.database.terms().partitions).map(|part| (part.to_string(), view(part))).collect()
+    }
+
+    /// A number that changes with each commit, and with each change of an owner of a partition.
+    pub fn commits(&self) -> Result<u64, ClusterError> {
+        let commits = state::commits(self.database.layout().first())?;
+        Ok(commits.into_iter().filter_map(|count| u64::try_from(count).ok()).sum())
+    }
 }

@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, Response, header};
 use bytes::Bytes;
 
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
-use super::reading::CrawlView;
 use crate::url::CrawlUrl;
 
 /// Types that a frame may show. Others are downloads.
@@ -38,7 +38,15 @@ pub(super) struct Copied {
 /// Reads the archived body of a URL.
 pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<Copied, Failure> {
     let none = || Failure::not_found("no copy of this URL is archived");
+    let view = view.of_host(url.host());
     let visit = view.visit(url)?.ok_or_else(none)?;
+    if let Some(file) = view.archived_elsewhere(&visit.record) {
+        let file = crate::clean::clean(file);
+        let what = format!(
+            "the copy is in {file}, which isn't in any directory that this server was given with --warc"
+        );
+        return Err(Failure::not_found(what));
+    }
     let stored =
         view.archived(&visit.record).map_err(|error| Failure::busy(crate::causes::with_causes(&error)))?;
     let stored = stored.ok_or_else(none)?;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
-use super::reading::{CrawlView, Reading};
+use super::reading::Reading;
 use crate::clock;
 
 /// A count isn't repeated before this many times as long as it took have passed: at most a twentieth of one reader's time.
@@ -132,7 +133,7 @@ impl<T: Send + Sync + 'static> Figure<T> {
             let began = clock::real_time();
             let counted = reading
                 .work(move |view| {
-                    let commits = view.commits();
+                    let commits = view.commits()?;
                     // Nothing was committed since.
                     let value = if seen == Some(commits) { None } else { Some(Arc::new(count(view)?)) };
                     Ok((value, commits))

@@ -7,11 +7,11 @@ use std::f64::consts::TAU;
 use maud::{Markup, html};
 use serde::Serialize;
 
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::layout::{host_link, shown};
-use super::reading::CrawlView;
 use crate::quantity::grouped;
-use crate::view::{HostLink, HostLinks};
+use crate::view::{HostLink, HostLinks, View};
 
 /// Edges that are kept: those with the most links.
 const EDGES: usize = 300;
@@ -46,7 +46,7 @@ pub(super) fn count(view: &CrawlView) -> Result<HostGraph, Failure> {
     let named: BTreeSet<&str> =
         edges.iter().flat_map(|edge| [edge.from.as_str(), edge.to.as_str()]).collect();
     let mut hosts = BTreeSet::new();
-    for host in view.hosts() {
+    for host in view.parts().flat_map(View::hosts) {
         let host = host?.host;
         if named.contains(host.as_str()) {
             hosts.insert(host);
@@ -55,15 +55,15 @@ pub(super) fn count(view: &CrawlView) -> Result<HostGraph, Failure> {
     Ok(HostGraph { v: 1, edges, edges_count: pairs, links_count: links, hosts })
 }
 
-/// The page's main part.
-pub(super) fn main(graph: &HostGraph) -> Markup {
+/// The page's main part. `crawl` is how commands name the crawl.
+pub(super) fn main(graph: &HostGraph, crawl: &str) -> Markup {
     html! {
         h1 { "Link graph of hosts" }
         p {
             (grouped(graph.links_count)) " links lead from one host to another, between " (grouped(graph.edges_count)) " pairs of hosts."
             @if graph.edges.len() < usize::try_from(graph.edges_count).unwrap_or(usize::MAX) { " Those with the most links are listed: " (graph.edges.len()) "." }
             " Links of pages under noindex aren't counted."
-            " The whole graph, for Gephi and others: " code { "crawl export DIR --format graphml" } "."
+            " The whole graph, for Gephi and others: " code { "crawl export " (crawl) " --format graphml" } "."
         }
         @if !graph.edges.is_empty() {
             (drawing(graph))

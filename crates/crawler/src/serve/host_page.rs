@@ -6,11 +6,12 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::charts::{time, time_line};
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::layout::shown;
 use super::overview::gaps;
 use super::params::link;
-use super::reading::{CrawlView, Until};
+use super::reading::Until;
 use crate::quantity::{grouped, size};
 use crate::view::{Activity, Answer, HostRow, StoredRobots};
 
@@ -41,6 +42,7 @@ pub(super) fn read(view: &CrawlView, name: &str, until: &Until) -> Result<AboutH
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let unknown =
         || Failure::not_found(format!("the crawl has no host {}", crate::clean::clean_to(&name, 100)));
+    let view = view.of_host(&name);
     let mut host = None;
     for row in view.hosts() {
         until.check()?;

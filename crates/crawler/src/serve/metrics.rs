@@ -52,12 +52,19 @@ pub(super) fn text(status: &Value) -> Result<String, fmt::Error> {
         ("hosts", "hosts", "Hosts known"),
         ("requests_in_flight", "in_flight", "Requests in flight"),
         ("hosts_paused", "hosts_paused", "Hosts that the user has paused"),
+        ("partitions_free", "partitions_free", "Partitions of a crawl on many machines that have no worker"),
+        ("letters", "letters", "Rows of letters under way between partitions"),
     ] {
         if let Some(value) = status[key].as_i64() {
             let gauge: Gauge = Gauge::default();
             gauge.set(value);
             registry.register(name, help, gauge);
         }
+    }
+    if let Some(workers) = status["workers"].as_array() {
+        let gauge: Gauge = Gauge::default();
+        gauge.set(i64::try_from(workers.len()).unwrap_or(i64::MAX));
+        registry.register("workers", "Workers of a crawl on many machines", gauge);
     }
     if let Some(rate) = status["pages_per_second"].as_f64() {
         let gauge = Gauge::<f64, AtomicU64>::default();

@@ -1,14 +1,17 @@
 //! The web app: a crawl, running or finished, in a browser. `crawl serve`, `crawl run --serve`; docs/how-to/browser.md.
 //!
-//! It reads as every other command does ([`view`](crate::view) over [`live`](crate::live)), on a thread and a runtime of its own, at
+//! It reads as every other command does ([`view`](crate::view) over [`live`](crate::live), or the partitions of a [`cluster`](crate::cluster)), on a thread and a runtime of its own, at
 //! low priority. Pages are made on the server, from text that is escaped where it is put into them; archived copies come from
 //! another origin. Nothing is written but, where that is allowed, orders to the running crawl.
 
 mod access;
 mod api;
 mod charts;
+#[cfg(feature = "cluster")]
+mod cluster_source;
 mod control;
 mod copies;
+mod crawl_view;
 mod events;
 mod failure;
 mod figures;
@@ -23,6 +26,8 @@ mod reading;
 mod router;
 #[cfg(feature = "search")]
 mod search_page;
+mod served;
+mod source;
 mod state;
 mod status;
 mod stream;
@@ -34,7 +39,6 @@ mod worker;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -44,6 +48,7 @@ use tokio::sync::{Semaphore, watch};
 use self::access::{Access, TOKEN_CHARACTERS};
 use self::listen::CONNECTIONS;
 use self::reading::Reading;
+pub use self::served::Served;
 use self::state::App;
 #[cfg(feature = "cluster")]
 pub use self::worker::{Board, serve_worker};
@@ -60,8 +65,8 @@ const TIDY: std::time::Duration = std::time::Duration::from_secs(1);
 /// What is served, where, and to whom.
 #[derive(Clone)]
 pub struct ServeOptions {
-    /// The crawl's directory.
-    pub dir: PathBuf,
+    /// The crawl.
+    pub served: Served,
     /// Address and port; port 0 is any free one. An address that isn't a loopback one needs a token.
     pub listen: SocketAddr,
     /// Names, besides addresses and `localhost`, under which the server is asked, in their Host header.
@@ -75,7 +80,7 @@ pub struct ServeOptions {
 impl std::fmt::Debug for ServeOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ServeOptions")
-            .field("dir", &self.dir)
+            .field("served", &self.served)
             .field("listen", &self.listen)
             .finish_non_exhaustive()
     }
@@ -143,9 +148,9 @@ impl Bound {
     /// Starts to answer. The crawl isn't opened before somebody asks for it.
     pub fn start(self) -> Result<Server, ServeError> {
         let Self { options, address, main, copies: (copies, copies_port) } = self;
-        let ServeOptions { dir, names, token, allow_control, .. } = options;
+        let ServeOptions { served, names, token, allow_control, .. } = options;
         let access = Access::new(address, &names, token.as_deref());
-        let reading = Arc::new(Reading::new(&dir));
+        let reading = Arc::new(Reading::new(served));
         let app =
             Arc::new(App::new(access, Arc::clone(&reading), allow_control, token.is_some(), copies_port));
         let (stop, stopped) = watch::channel(false);
@@ -211,7 +216,7 @@ async fn tidy(reading: Arc<Reading>) {
         ticks.tick().await;
         let reading = Arc::clone(&reading);
         // Closing a database takes its time.
-        drop(tokio::task::spawn_blocking(move || reading.tidy()).await);
+        drop(tokio::task::spawn_blocking(move || reading.source().tidy()).await);
     }
 }
 

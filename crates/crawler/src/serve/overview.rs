@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::charts::{Bar, bars, time, time_line};
 use super::failure::Failure;
 use super::figures::Counted;
-use super::layout::{host_link, sentence, url_link};
+use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
 use crate::quantity::{grouped, size};
 use crate::record::in_words as words;
@@ -24,7 +24,9 @@ pub(super) fn main(
     summary: Result<&Counted<Summary>, &Failure>,
     activity: Result<&Counted<Activity>, &Failure>,
 ) -> Markup {
-    let is_running = now["pid"].is_u64();
+    let is_cluster = now["workers"].is_array();
+    let is_running = now["pid"].is_u64()
+        || is_cluster && matches!(now["state"].as_str(), Some("running" | "waiting_for_workers"));
     let waits = summary.is_err() || activity.is_err();
     html! {
         div #live data-events=[is_running.then_some("/api/v1/events")] data-reload=[waits.then_some("3000")] {
@@ -32,8 +34,8 @@ pub(super) fn main(
                 h1 { "Overview" }
                 (state(now))
             }
-            (cards(now))
-            @if is_running { (waiting(now)) }
+            (cards(now, summary.ok().map(|summary| summary.value.hosts_known)))
+            @if is_cluster { (workers(now)) } @else if is_running { (waiting(now)) }
         }
         div #counted {
             @match summary {
@@ -59,7 +61,8 @@ fn state(now: &Value) -> Markup {
     }
 }
 
-fn cards(now: &Value) -> Markup {
+/// `hosts` is how many were counted, where the state doesn't say it.
+fn cards(now: &Value, hosts: Option<u64>) -> Markup {
     let total = |name: &str| now["totals"][name].as_u64().unwrap_or_default();
     let card = |name: &str, key: &str, value: String, href: Option<&str>| {
         html! {
@@ -75,11 +78,12 @@ fn cards(now: &Value) -> Markup {
             (card("Pages", "totals.pages", grouped(total("pages")), Some("/table/pages")))
             (card("Queued", "queued", grouped(of("queued")), Some("/table/queue")))
             (card("Failed", "totals.failed", grouped(total("failed")), Some("/table/errors")))
-            (card("Hosts", "hosts", grouped(of("hosts")), Some("/table/hosts")))
+            @if let Some(hosts) = now["hosts"].as_u64().or(hosts) { (card("Hosts", "hosts", grouped(hosts), Some("/table/hosts"))) }
             (card("Requests", "totals.requests", grouped(total("requests")), None))
             (card("Received", "totals.bytes", size(total("bytes")), None))
-            @if now["pages_per_second"].is_number() {
-                (card("Pages per second", "pages_per_second", format!("{:.1}", now["pages_per_second"].as_f64().unwrap_or_default()), None))
+            @if now["in_flight"].is_u64() {
+                @let rate = now["pages_per_second"].as_f64().map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
+                (card("Pages per second", "pages_per_second", rate, None))
                 (card("In flight", "in_flight", grouped(of("in_flight")), None))
             }
         }
@@ -118,6 +122,63 @@ fn waiting(now: &Value) -> Markup {
                                     td .number { (grouped(host["queued"].as_u64().unwrap_or_default())) }
                                     td .number { (format!("{:.1}", host["next_s"].as_f64().unwrap_or_default())) }
                                     td { (host["why"].as_str().unwrap_or_default()) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who crawls, of a crawl on many machines, and what remains. Filled again by events.
+fn workers(now: &Value) -> Markup {
+    let list = |key: &str| now[key].as_array().into_iter().flatten();
+    let of = |entry: &Value, key: &str| grouped(entry[key].as_u64().unwrap_or_default());
+    html! {
+        section .columns aria-label="Who crawls, and what remains" {
+            div {
+                h2 { "Workers" }
+                p .quiet {
+                    span data-live="partitions_free" { (of(now, "partitions_free")) } " of " (of(now, "partitions")) " partitions have no worker."
+                }
+                div .scroll tabindex="0" role="region" aria-label="Workers" {
+                    table .live {
+                        thead {
+                            tr {
+                                th scope="col" { "Worker" } th .number scope="col" { "Partitions" } th .number scope="col" { "Queued" }
+                                th .number scope="col" { "In flight" }
+                            }
+                        }
+                        tbody #workers {
+                            @for worker in list("workers") {
+                                tr {
+                                    td { (of(worker, "id")) " (" bdi { (shown(worker["name"].as_str().unwrap_or_default())) } ")" }
+                                    td .number { (of(worker, "partitions")) } td .number { (of(worker, "queued")) } td .number { (of(worker, "in_flight")) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            div {
+                h2 { "Partitions with most to do" }
+                p .quiet { span data-live="letters" { (of(now, "letters")) } " letters are under way between partitions." }
+                div .scroll tabindex="0" role="region" aria-label="Partitions with most to do" {
+                    table .live {
+                        thead {
+                            tr {
+                                th scope="col" { "Partition" } th scope="col" { "Worker" } th .number scope="col" { "Queued" }
+                                th .number scope="col" { "In flight" } th .number scope="col" { "Letters" }
+                            }
+                        }
+                        tbody #partitions {
+                            @for part in list("longest_partitions") {
+                                tr {
+                                    td { (of(part, "partition")) }
+                                    td { @match part["worker"].as_u64() { Some(worker) => (worker), None => "none" } }
+                                    td .number { (of(part, "queued")) } td .number { (of(part, "in_flight")) } td .number { (of(part, "letters")) }
                                 }
                             }
                         }

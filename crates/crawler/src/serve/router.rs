@@ -17,8 +17,8 @@ use super::layout::Place;
 use super::params::{Params, link};
 use super::state::{App, HostName, PAGE_PATIENCE};
 use super::{
-    api, control, copies, events, graph, host_page, metrics, overview, status, stream, table_query,
-    tables_page, url_page,
+    api, control, copies, events, graph, host_page, metrics, overview, stream, table_query, tables_page,
+    url_page,
 };
 
 /// How long a request may read the crawl.
@@ -245,7 +245,8 @@ async fn show_overview(State(app): Shared) -> Answer {
         Ok(now) => now,
         // Its figures come later.
         Err(failure) if failure.status == StatusCode::SERVICE_UNAVAILABLE => {
-            serde_json::json!({"state": "being counted"})
+            let is_in_dir = app.reading.served().root().is_some();
+            serde_json::json!({"state": if is_in_dir { "being counted" } else { "database out of reach" }})
         }
         Err(failure) => return page(&app, Place::Overview, "Overview", Err(failure)),
     };
@@ -354,7 +355,12 @@ async fn show_host(State(app): Shared, RawQuery(query): RawQuery) -> Answer {
 
 async fn show_graph(State(app): Shared) -> Answer {
     let graph = app.graph(PAGE_PATIENCE).await;
-    let mut answer = page(&app, Place::Graph, "Link graph", graph.map(|graph| graph::main(&graph.value)));
+    let mut answer = page(
+        &app,
+        Place::Graph,
+        "Link graph",
+        graph.map(|graph| graph::main(&graph.value, app.reading.served().argument())),
+    );
     if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
         // The page loads itself again.
         *answer.status_mut() = StatusCode::ACCEPTED;
@@ -367,7 +373,8 @@ async fn search(app: &App, query: Option<&str>) -> (Params, Result<Option<crate:
     let (params, reading) = (params(query), Arc::clone(&app.reading));
     let asked = params.clone();
     // The index is read beside the database: no turn is needed for that.
-    let found = tokio::task::spawn_blocking(move || super::search_page::find(reading.root(), &asked)).await;
+    let found =
+        tokio::task::spawn_blocking(move || super::search_page::find(reading.served().index(), &asked)).await;
     (params, found.unwrap_or_else(|error| Err(Failure::busy(error.to_string()))))
 }
 
@@ -425,7 +432,12 @@ fn may_control(app: &App) -> Result<(), Failure> {
 async fn order(app: &App, params: Params) -> Result<String, Failure> {
     may_control(app)?;
     let reading = Arc::clone(&app.reading);
-    let given = tokio::task::spawn_blocking(move || control::give(reading.root(), &params)).await;
+    let given = tokio::task::spawn_blocking(move || {
+        let root =
+            reading.served().root().ok_or_else(|| Failure::bad("no crawl in a directory is served"))?;
+        control::give(root, &params)
+    });
+    let given = given.await;
     given.unwrap_or_else(|error| Err(Failure::busy(error.to_string())))
 }
 
@@ -489,7 +501,7 @@ async fn do_login(State(app): Shared, body: Bytes) -> Answer {
 }
 
 async fn healthz(State(app): Shared) -> Answer {
-    match app.reading.read(READ, |view, _| Ok(status::commits(view))).await {
+    match app.reading.read(READ, |view, _| view.commits()).await {
         Ok(_) => answer(StatusCode::OK, "text/plain; charset=utf-8", "ok\n"),
         Err(failure) => plain(&Failure::busy(failure.what)),
     }

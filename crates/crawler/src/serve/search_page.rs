@@ -20,7 +20,11 @@ const HITS: usize = 20;
 const MOST_HITS: usize = 200;
 
 /// Searches the index of a crawl; none without a query.
-pub(super) fn find(root: &Path, params: &Params) -> Result<Option<Found>, Failure> {
+pub(super) fn find(root: Option<&Path>, params: &Params) -> Result<Option<Found>, Failure> {
+    let root = root.ok_or_else(|| {
+        let what = "a crawl on many machines has its full-text index in a directory of its own: build it with `crawl index --cluster`, and start this server with --index";
+        Failure::not_found(what)
+    })?;
     let Some(query) = params.get("q") else { return Ok(None) };
     let bad = |name: &str, error: &str| Failure::bad(format!("{name}: {error}"));
     let limit = params.get("limit").map_or(Ok(HITS), str::parse).unwrap_or(0);

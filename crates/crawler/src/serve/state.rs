@@ -7,11 +7,16 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::access::Access;
+#[cfg(feature = "cluster")]
+use super::cluster_source;
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::figures::{Counted, Figure};
 use super::graph::{self, HostGraph};
 use super::layout::Frame;
-use super::reading::{CrawlView, Reading};
+use super::reading::Reading;
+#[cfg(feature = "cluster")]
+use super::source::Source;
 use super::status::{self, LastStatus};
 use crate::view::{Activity, Summary};
 
@@ -29,7 +34,8 @@ pub(super) struct App {
     pub(super) access: Access,
     pub(super) reading: Arc<Reading>,
     pub(super) last_status: Arc<LastStatus>,
-    pub(super) dir: String,
+    /// The name of the crawl.
+    pub(super) name: String,
     pub(super) may_control: bool,
     pub(super) has_token: bool,
     pub(super) streams: Arc<Semaphore>,
@@ -54,10 +60,9 @@ impl App {
         copies_port: u16,
     ) -> Self {
         let one = Arc::default();
-        let name = reading.root().file_name().unwrap_or(reading.root().as_os_str());
         Self {
             access,
-            dir: crate::clean::clean(&name.to_string_lossy()).into_owned(),
+            name: reading.served().name(),
             reading,
             last_status: Arc::default(),
             may_control,
@@ -72,11 +77,12 @@ impl App {
     }
 
     pub(super) fn frame(&self) -> Frame<'_> {
-        Frame { dir: &self.dir, may_control: self.may_control, has_token: self.has_token }
+        Frame { dir: &self.name, may_control: self.may_control, has_token: self.has_token }
     }
 
     pub(super) async fn summary(&self, patience: Duration) -> Result<Counted<Summary>, Failure> {
-        self.counted(&self.summary, patience, |view| Ok(view.summary()?)).await
+        let is_running = self.running().await.is_some();
+        self.counted(&self.summary, patience, move |view| Ok(view.summary(is_running)?)).await
     }
 
     pub(super) async fn activity(&self, patience: Duration) -> Result<Counted<Activity>, Failure> {
@@ -97,30 +103,50 @@ impl App {
         if self.running().await.is_some() {
             return figure.get(&self.reading, patience, count).await;
         }
-        let commits = self.reading.read(PAGE_PATIENCE, |view, _| Ok(status::commits(view))).await?;
+        let commits = self.reading.read(PAGE_PATIENCE, |view, _| view.commits()).await?;
         figure.of(commits, &self.reading, patience, count).await
     }
 
     /// What the running crawl says of itself; none if none runs.
     pub(super) async fn running(&self) -> Option<Value> {
-        if self.reading.holds() {
+        #[cfg(feature = "cluster")]
+        if matches!(self.reading.source(), Source::Cluster(_)) {
+            return self.of_cluster().await.ok().filter(cluster_source::is_running);
+        }
+        if self.reading.source().holds() {
             // This process has the directory: nobody crawls there.
             return None;
         }
         let (last, reading) = (Arc::clone(&self.last_status), Arc::clone(&self.reading));
         let ask = move || {
-            let running = last.running(reading.root());
+            let running = last.running(reading.served().root()?);
             if running.is_none() {
                 // A view of what a running crawl had isn't the last one.
-                reading.forget_served();
+                reading.source().forget_served();
             }
             running
         };
         tokio::task::spawn_blocking(ask).await.ok().flatten()
     }
 
+    /// What a crawl on many machines does, by its database.
+    #[cfg(feature = "cluster")]
+    async fn of_cluster(&self) -> Result<Value, Failure> {
+        let reading = Arc::clone(&self.reading);
+        let ask = move || match reading.source() {
+            Source::Cluster(cluster) => cluster.now(),
+            Source::Dir(_) => Err(Failure::not_found("the crawl is in a directory")),
+        };
+        let answer = tokio::task::spawn_blocking(ask).await;
+        answer.unwrap_or_else(|error| Err(Failure::busy(error.to_string())))
+    }
+
     /// What the crawl does, or how it ended.
     pub(super) async fn now(&self, patience: Duration) -> Result<Value, Failure> {
+        #[cfg(feature = "cluster")]
+        if matches!(self.reading.source(), Source::Cluster(_)) {
+            return self.of_cluster().await;
+        }
         if let Some(running) = self.running().await {
             return Ok(running);
         }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::reading::CrawlView;
 use crate::clock;
 use crate::live::{self, Answer, Order};
 use crate::view::{Moment, Status, Summary};
@@ -51,9 +50,4 @@ pub(super) fn stored(summary: &Summary) -> Value {
         "v": 1, "state": state, "status": summary.status, "totals": summary.totals, "queued": summary.queued,
         "hosts": summary.hosts_known, "ended": end.map(|end| Moment(end.at)), "limit": end.and_then(|end| end.limit.clone()),
     })
-}
-
-/// How many commits the database has: all that `/healthz` reads.
-pub(super) fn commits(view: &CrawlView) -> u64 {
-    view.commits()
 }

@@ -74,9 +74,9 @@ pub(super) async fn table(app: &App, table: Table, params: Params) -> Result<(Bo
         let _turn = turn;
         let gone = Arc::new(AtomicBool::new(false));
         let mut out = BodyWriter { sender, handle, buffer: Vec::new() };
-        let view = match reading.view() {
+        let view = match reading.source().view() {
             Ok(view) => view,
-            Err(error) => return drop(began.send(Err(error.into()))),
+            Err(failure) => return drop(began.send(Err(failure))),
         };
         let rows = match table_query::whole(&view, table, &params, &until_gone(Arc::clone(&gone))) {
             Ok(rows) => rows,

@@ -1,10 +1,10 @@
 //! What a request asks of a table: a filter, an order, columns, and a part of the rows.
 
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::params::Params;
-use super::reading::{CrawlView, Until};
+use super::reading::Until;
 use crate::causes::with_causes;
-use crate::crawl_dir::CrawlDir;
 use crate::tables::filter::Filter;
 use crate::tables::sort::{parse_sort, sort_rows};
 use crate::view::{Column, Rows, Table, Value};
@@ -66,7 +66,7 @@ fn chosen<'a>(
         rows = rows.keep(move |row| filter.passes(row));
     }
     if let Some(keys) = keys {
-        rows = sort_rows(rows, &keys, view.dir().map(CrawlDir::root))?;
+        rows = sort_rows(rows, &keys, view.root())?;
     }
     Ok(rows)
 }

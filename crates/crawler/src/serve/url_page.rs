@@ -4,15 +4,16 @@ use maud::{Markup, html};
 use serde::Serialize;
 
 use super::charts::time;
+use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::layout::{host_link, sentence, shown, url_link};
 use super::params::link;
-use super::reading::{CrawlView, Until};
+use super::reading::Until;
 use super::tables_page::value_of;
 use crate::quantity::grouped;
 use crate::record::in_words;
 use crate::url::CrawlUrl;
-use crate::view::{Explanation, Fate, LedgerRow, PathStep, Rows, Table, Value};
+use crate::view::{Explanation, Fate, LedgerRow, PathStep, Rows, Table, Value, View};
 
 /// Links that the page lists in each direction; table `links` has all.
 const LINKS: usize = 100;
@@ -30,6 +31,8 @@ pub(super) struct AboutUrl {
     pub(super) links_count: u64,
     /// The type of the archived response, as it was sent; null where none is archived.
     pub(super) archived_type: Option<String>,
+    /// The archive file that has the response, where this server can't read it: it is in the directory of a worker.
+    archived_elsewhere: Option<String>,
     /// The columns of its record and their values.
     #[serde(skip)]
     record: Vec<(String, String, Value)>,
@@ -58,11 +61,19 @@ pub(super) fn parse(text: &str) -> Result<CrawlUrl, Failure> {
 
 /// Reads what there is about a URL.
 pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<AboutUrl, Failure> {
+    let view = view.of_host(url.host());
     let explanation = view.explain(url)?;
     let visit = view.visit(url)?;
     let record = view.page(url)?.map(record_rows).transpose()?.unwrap_or_default();
-    let mut about =
-        AboutUrl { v: 1, explanation, links: Vec::new(), links_count: 0, archived_type: None, record };
+    let mut about = AboutUrl {
+        v: 1,
+        explanation,
+        links: Vec::new(),
+        links_count: 0,
+        archived_type: None,
+        archived_elsewhere: None,
+        record,
+    };
     if let Some(visit) = visit {
         about.links_count = visit.links.len() as u64;
         about.links = visit
@@ -77,7 +88,8 @@ pub(super) fn read(view: &CrawlView, url: &CrawlUrl) -> Result<AboutUrl, Failure
                 outcome: link.outcome.as_str().to_owned(),
             })
             .collect();
-        if visit.record.warc.is_some() {
+        about.archived_elsewhere = view.archived_elsewhere(&visit.record).map(str::to_owned);
+        if visit.record.warc.is_some() && about.archived_elsewhere.is_none() {
             about.archived_type = Some(visit.record.content_type.clone().unwrap_or_default());
         }
     }
@@ -98,7 +110,7 @@ pub(super) fn linked_from(
     until: &Until,
 ) -> Result<(Vec<(String, String)>, bool), Failure> {
     let mut found = Vec::new();
-    for row in view.links() {
+    for row in view.parts().flat_map(View::links) {
         until.check()?;
         let row = row?;
         if row.to == url.as_str() && !row.from_noindex {
@@ -269,6 +281,9 @@ fn record(record: &[(String, String, Value)]) -> Markup {
 }
 
 fn copy(about: &AboutUrl, frame: Option<&str>) -> Markup {
+    if let Some(file) = &about.archived_elsewhere {
+        return elsewhere(file);
+    }
     let Some(kind) = &about.archived_type else { return html! {} };
     html! {
         h2 { "Archived copy" }
@@ -282,6 +297,17 @@ fn copy(about: &AboutUrl, frame: Option<&str>) -> Markup {
                 p .quiet { "Without scripts, style sheets and images: nothing is requested from the site." }
                 iframe .copy title="Archived copy" src=(frame) sandbox="" loading="lazy" referrerpolicy="no-referrer" {}
             }
+        }
+    }
+}
+
+/// Where a copy is that this server can't read.
+fn elsewhere(file: &str) -> Markup {
+    html! {
+        h2 { "Archived copy" }
+        p {
+            "It is in " code { bdi { (shown(file)) } } ", in the directory of the worker that fetched it. This server shows it where that directory is given with "
+            code { "--warc" } "."
         }
     }
 }

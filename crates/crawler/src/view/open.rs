@@ -20,6 +20,7 @@ use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
 use crate::url::FingerprintKey;
+use crate::warc::Directories;
 
 /// Why a crawl can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +106,8 @@ pub struct View {
     with_noindex: bool,
     /// Where it lies; none for a store alone.
     dir: Option<Arc<CrawlDir>>,
+    /// Where the archive's files are, where the store is of no directory.
+    archive: Arc<Directories>,
     /// What robots.txt files said to uses of pages.
     statements: RobotsStatements,
 }
@@ -142,7 +145,8 @@ impl View {
     /// of its options. The directory stays locked until the last view is dropped.
     pub fn another(&self) -> Result<Self, ViewError> {
         let view = Self::over_any(Arc::clone(&self.store))?;
-        Ok(Self { in_dir: self.in_dir.clone(), now: self.now, dir: self.dir.clone(), ..view })
+        let archive = Arc::clone(&self.archive);
+        Ok(Self { in_dir: self.in_dir.clone(), now: self.now, dir: self.dir.clone(), archive, ..view })
     }
 }
 
@@ -157,7 +161,12 @@ impl View {
             FormatError::Store(error) => ViewError::from(error),
             error => ViewError::Form(error),
         })?;
-        Ok(Self {
+        Ok(Self::with_key(store, key))
+    }
+
+    /// Reads a store of a form that is known, and whose key is. Nothing is read yet.
+    pub(crate) fn with_key(store: AnyStore, key: FingerprintKey) -> Self {
+        Self {
             store,
             in_dir: None,
             key,
@@ -166,8 +175,23 @@ impl View {
             purpose: None,
             with_noindex: false,
             dir: None,
+            archive: Arc::default(),
             statements: RobotsStatements::default(),
-        })
+        }
+    }
+
+    /// Says where the files of the archive are, of a store that is that of no directory.
+    #[must_use]
+    pub(crate) fn with_archive(self, archive: Arc<Directories>) -> Self {
+        Self { archive, ..self }
+    }
+
+    /// The directory with a file of the archive; none where it is out of reach, as in the directory of a cluster's worker.
+    pub(super) fn archive_of(&self, file: &str) -> Option<PathBuf> {
+        match &self.dir {
+            Some(dir) => Some(dir.warc()),
+            None => self.archive.of(file).map(Path::to_owned),
+        }
     }
 
     /// Shows in table `pages` only what may serve a purpose that the crawl declared.

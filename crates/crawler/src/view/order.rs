@@ -1,5 +1,8 @@
 //! The order in which tables are exported: host, then URL, so that two exports can be compared line by line; one crawl or several.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::Table;
 use super::cell::Kind;
 use super::open::{View, ViewError};
@@ -70,6 +73,24 @@ pub fn stable_rows_of(crawls: &[(String, View)], table: Table) -> Result<Rows<'_
     let columns = all_columns(streams.iter().flat_map(Rows::columns));
     let named = crawls.iter().zip(streams).map(|((name, _), rows)| named(name, rows, &columns)).collect();
     in_order(named, sorter)
+}
+
+/// The rows of a table of several crawls as they are stored, one crawl after the other, with a column `crawl` as in [`stable_rows_of`]. A
+/// crawl is read when its turn comes: the first rows cost little, however many there are.
+pub fn rows_of(crawls: &[(String, View)], table: Table) -> Result<Rows<'_>, ViewError> {
+    if let [(_, view)] = crawls {
+        return view.rows(table);
+    }
+    let columns = columns_of(crawls, table)?;
+    let omitted: Rc<Cell<u64>> = Rc::default();
+    let (all, counter) = (columns.clone(), Rc::clone(&omitted));
+    let rows = crawls.iter().flat_map(move |(name, view)| -> RowStream<'_> {
+        match view.rows_counted(table, Rc::clone(&counter)) {
+            Ok(rows) => Box::new(named(name, rows, &all)),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    });
+    Ok(Rows::chained(table, columns, Box::new(rows), omitted))
 }
 
 /// The columns of a table of one or several crawls: see [`stable_rows_of`].

@@ -100,6 +100,16 @@ impl<'a> Rows<'a> {
         Self { table, columns, stream: rows, omitted: Rc::default() }
     }
 
+    /// Rows from several crawls, and what counts the links that are omitted.
+    pub(super) fn chained(
+        table: Table,
+        columns: Vec<Column>,
+        rows: RowStream<'a>,
+        omitted: Rc<Cell<u64>>,
+    ) -> Self {
+        Self { table, columns, stream: Source::Values(rows), omitted }
+    }
+
     /// Rows of a table that were sorted.
     pub(super) fn sorted(table: Table, columns: Vec<Column>, rows: SortedRows) -> Self {
         Self { table, columns, stream: Source::Sorted(rows), omitted: Rc::default() }
@@ -239,10 +249,14 @@ impl View {
     /// The rows of a table in the order of the typed ones. Links of pages under noindex are omitted, unless the view
     /// has them.
     pub fn rows(&self, table: Table) -> Result<Rows<'_>, ViewError> {
+        self.rows_counted(table, Rc::default())
+    }
+
+    /// As [`View::rows`]; the links that are omitted are added to `omitted`.
+    pub(super) fn rows_counted(&self, table: Table, omitted: Rc<Cell<u64>>) -> Result<Rows<'_>, ViewError> {
         fn plain<'a, R: Row>(rows: impl Iterator<Item = Result<R, ViewError>> + 'a) -> RowStream<'a> {
             Box::new(rows.map(|row| Ok(row?.into_values())))
         }
-        let omitted: Rc<Cell<u64>> = Rc::default();
         let rows = match table {
             Table::Pages => {
                 let fields = self.extracted()?;

@@ -70,11 +70,18 @@ impl View {
         Ok(Some((record, links)))
     }
 
-    /// Reads a visit's response from the archive, checks made; none where it isn't there.
+    /// The archive file that has a visit's response, where it is out of reach: in the directory of a cluster's worker.
+    pub fn archived_elsewhere<'a>(&self, record: &'a PageRecord) -> Option<&'a str> {
+        let file = record.warc.as_ref()?.file.as_str();
+        self.archive_of(file).is_none().then_some(file)
+    }
+
+    /// Reads a visit's response from the archive, checks made; none where it isn't there, or out of reach.
     pub fn archived(&self, record: &PageRecord) -> Result<Option<StoredResponse>, ArchiveError> {
-        let (Some(dir), Some(place)) = (self.dir(), &record.warc) else { return Ok(None) };
+        let Some(place) = &record.warc else { return Ok(None) };
+        let Some(dir) = self.archive_of(&place.file) else { return Ok(None) };
         let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
-        let stored = warc::read_response(&dir.warc(), &place)?;
+        let stored = warc::read_response(&dir, &place)?;
         if stored.kind() != "response" {
             return Err(ArchiveError::NoResponse);
         }

@@ -30,6 +30,7 @@
 //! **Taking a record out again**: [`write_tombstone`] overwrites its place by a record that says so, of the same length.
 
 mod digest;
+mod directories;
 mod dns;
 mod encode;
 mod exchange;
@@ -49,6 +50,7 @@ mod sync;
 mod tombstone;
 mod writer;
 
+pub use directories::Directories;
 pub(crate) use dns::dns_url;
 pub use encode::encode;
 pub use exchange::{Encoded, Exchange, Truncated};

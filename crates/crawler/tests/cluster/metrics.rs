@@ -24,7 +24,7 @@ fn address(dir: &Path, name: &str) -> SocketAddr {
 }
 
 /// The status and the body of an answer.
-fn get(address: SocketAddr, path: &str, fields: &str) -> (u16, String) {
+pub(crate) fn get(address: SocketAddr, path: &str, fields: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nConnection: close\r\n{fields}\r\n").unwrap();
     let mut answer = String::new();
@@ -33,7 +33,7 @@ fn get(address: SocketAddr, path: &str, fields: &str) -> (u16, String) {
     (status.unwrap_or_else(|| panic!("{answer}")), answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
 
-fn value(metrics: &str, name: &str) -> f64 {
+pub(crate) fn value(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name}: {metrics}"))
 }

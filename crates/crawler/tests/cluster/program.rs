@@ -13,7 +13,7 @@ use crate::server::{Server, until, wait};
 /// Of the crawls here.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
-fn crawl(args: &[&str]) -> Command {
+pub(crate) fn crawl(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
     command.args(args).env_remove("CRAWL_CONFIG");
     command

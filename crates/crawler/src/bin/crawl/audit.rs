@@ -47,7 +47,7 @@ pub(crate) struct AuditArgs {
     head: Option<String>,
     /// Instead of a directory: the crawl on many machines in this PostgreSQL database
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dir")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "dir")]
     cluster: Option<Address>,
     /// With --cluster: the archive of a worker; name all workers', or the archive isn't judged
     #[cfg(feature = "cluster")]
@@ -115,13 +115,13 @@ fn of_cluster(args: &AuditArgs, step: &mut dyn FnMut(&'static str)) -> anyhow::R
             );
         }
     }
-    let views = crate::cluster::views(database)?;
-    let text = crate::cluster::settings(database)?;
+    let views = crate::database::views(database)?;
+    let text = crate::database::settings(database)?;
     let (settings, record) = config::read_record_text(&text)
         .map_err(|error| storage(format!("the crawl's settings can't be read: {error}")))?;
     let Some((_, first)) = views.first() else { return Err(storage("there is no partition".to_owned())) };
     let rules = AuditRules {
-        is_running: crate::cluster::is_running(database)?,
+        is_running: crate::database::is_running(database)?,
         ..rules(first, settings, record, args)?
     };
     let stores: Vec<AnyStore> = views.iter().map(|(_, view)| AnyStore::clone(view.store())).collect();

@@ -10,14 +10,14 @@ use clap::{Args, Subcommand};
 use crawler::causes::with_causes;
 use crawler::clock::wall;
 use crawler::cluster::{
-    self, Address, ClusterError, Continued, ExportError, ImportError, InitError, LostError, NewCrawl,
-    NewLimits, ReadError, ResumeError, State, Status, Terms, TransferError, Transferred,
+    self, Address, Continued, ExportError, ImportError, InitError, LostError, NewCrawl, NewLimits,
+    ResumeError, State, Status, Terms, TransferError, Transferred,
 };
 use crawler::config::units::{self, UnitError};
 use crawler::quantity::{count, size};
-use crawler::view::View;
 use serde_json::json;
 
+use crate::database::{address, database_error};
 use crate::exit::{self, Stop};
 use crate::run::{self, PROGRAM, RunArgs};
 use crate::terminal::Console;
@@ -44,11 +44,6 @@ pub(crate) enum ClusterCommand {
     Import(ImportArgs),
     /// Make a crawl on a single machine of one on many machines
     Export(ExportArgs),
-}
-
-/// The address of a cluster's database.
-pub(crate) fn address(url: &str) -> Result<Address, String> {
-    url.parse().map_err(|error: cluster::AddressError| with_causes(&error))
 }
 
 /// A limit that is given; none for `none`.
@@ -262,51 +257,6 @@ pub(crate) fn run(command: &ClusterCommand, console: Console) -> anyhow::Result<
         ClusterCommand::Import(args) => import(args, console),
         ClusterCommand::Export(args) => export(args, console),
     }
-}
-
-/// An error of the database with its exit code.
-pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
-    let code = match error {
-        ClusterError::Exists { .. }
-        | ClusterError::Missing { .. }
-        | ClusterError::NoStandby { .. }
-        | ClusterError::Making
-        | ClusterError::Further { .. }
-        | ClusterError::OtherCrawl { .. }
-        | ClusterError::Adding { .. } => exit::USAGE,
-        ClusterError::Settings(_) => exit::CONFIG,
-        _ => exit::STORAGE,
-    };
-    Stop::new(code, with_causes(error)).into()
-}
-
-fn read_error(error: &ReadError) -> anyhow::Error {
-    match error {
-        ReadError::Cluster(error) => database_error(error),
-        ReadError::View(error) => exit::view_error(error),
-        error => Stop::new(exit::STORAGE, with_causes(error)).into(),
-    }
-}
-
-/// The partition of a host, to read.
-pub(crate) fn view_of(database: &Address, host: &str) -> anyhow::Result<View> {
-    cluster::view_of(database, host).map_err(|error| read_error(&error))
-}
-
-/// All partitions with their numbers, to read.
-pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
-    cluster::views(database).map_err(|error| read_error(&error))
-}
-
-/// The settings and seeds that the crawl was made with, as in `crawl.toml`.
-pub(crate) fn settings(database: &Address) -> anyhow::Result<String> {
-    cluster::settings(database).map_err(|error| database_error(&error))
-}
-
-/// Whether workers may crawl.
-pub(crate) fn is_running(database: &Address) -> anyhow::Result<bool> {
-    let status = cluster::status(database).map_err(|error| database_error(&error))?;
-    Ok(status.state == State::Running)
 }
 
 fn init(args: &InitArgs, console: Console) -> anyhow::Result<i32> {

@@ -39,7 +39,7 @@ pub(crate) struct ExplainArgs {
     url: Option<String>,
     /// Instead of a directory: the crawl on many machines in this PostgreSQL database
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "url")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "url")]
     cluster: Option<Address>,
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn run(args: &ExplainArgs, console: Console) -> anyhow::Result<i32> {
     #[cfg(feature = "cluster")]
     if let Some(database) = &args.cluster {
         let url = parsed(&args.dir)?;
-        let mut story = story_of(&crate::cluster::view_of(database, url.host())?, &url)?;
+        let mut story = story_of(&crate::database::view_of(database, url.host())?, &url)?;
         for _ in 0..PARTITIONS {
             let Some(page) = story.found.first().and_then(PathStep::page_of_other) else { break };
-            let view = crate::cluster::view_of(database, page.host())?;
+            let view = crate::database::view_of(database, page.host())?;
             if !view.lengthen(&mut story.found).map_err(|error| view_error(&error))? {
                 break;
             }

@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     dirs: Vec<PathBuf>,
     /// Instead of directories: the crawl on many machines in this PostgreSQL database; column `crawl` has the partition of each row
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dirs")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "dirs")]
     cluster: Option<Address>,
     /// Table to export; graphml and edges: `pages` or `hosts` [default: all, to the directory or database of -o]
     #[arg(long, value_name = "TABLE", value_parser = table_name::parser())]
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &ExportArgs, console: Console) -> anyhow::Result<i32> {
     let output = Output::new(args)?;
     #[cfg(feature = "cluster")]
     if let Some(database) = &args.cluster {
-        let views = crate::cluster::views(database)?.into_iter();
+        let views = crate::database::views(database)?.into_iter();
         let set_up = |view: View| view.serving(args.purpose).with_noindex(args.include_noindex);
         let crawls = views.map(|(part, view)| (part, set_up(view))).collect();
         return export(&Job { args, crawls }, &output, console);

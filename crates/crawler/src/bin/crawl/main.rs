@@ -8,6 +8,8 @@ mod cluster;
 mod completions;
 mod config_show;
 mod crawling;
+#[cfg(feature = "cluster")]
+mod database;
 mod demo;
 mod diff;
 mod exit;

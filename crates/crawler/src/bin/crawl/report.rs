@@ -34,7 +34,7 @@ pub(crate) struct ReportArgs {
     dir: Option<PathBuf>,
     /// Instead of a directory: the crawl on many machines in this PostgreSQL database
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address, conflicts_with = "dir")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "dir")]
     cluster: Option<Address>,
     /// Write the report for the owner of this host instead: its requests, and its broken links
     #[arg(long, value_name = "HOST")]
@@ -75,7 +75,7 @@ impl ReportArgs {
     fn view_with(&self, host: &str) -> anyhow::Result<View> {
         #[cfg(feature = "cluster")]
         if let Some(database) = &self.cluster {
-            return crate::cluster::view_of(
+            return crate::database::view_of(
                 database,
                 &host.trim().trim_end_matches('.').to_ascii_lowercase(),
             );
@@ -89,8 +89,8 @@ impl ReportArgs {
 
         #[cfg(feature = "cluster")]
         if let Some(database) = &self.cluster {
-            let is_running = crate::cluster::is_running(database)?;
-            let parts = crate::cluster::views(database)?;
+            let is_running = crate::database::is_running(database)?;
+            let parts = crate::database::views(database)?;
             return Report::of_parts(&parts, is_running).map_err(|error| view_error(&error));
         }
         Report::of(&open(self.dir())?).map_err(|error| view_error(&error))

@@ -109,7 +109,8 @@ pub(crate) fn resume(args: &ContinueArgs, revisit: Option<Revisit>, console: Con
     }
     // The directory is locked: no visitor comes in between.
     #[cfg(feature = "serve")]
-    let _server = bound.map(|bound| crate::serve::start(bound, job.dir().root(), console)).transpose()?;
+    let _server =
+        bound.map(|bound| crate::serve::start(bound, &path_text(job.dir().root()), console)).transpose()?;
     crawling::crawl(job, console)
 }
 

@@ -158,7 +158,8 @@ pub(crate) fn run(args: &RunArgs, console: Console) -> anyhow::Result<i32> {
     let job = start(job)?;
     // The directory is locked: no visitor comes in between.
     #[cfg(feature = "serve")]
-    let _server = bound.map(|bound| crate::serve::start(bound, job.dir().root(), console)).transpose()?;
+    let _server =
+        bound.map(|bound| crate::serve::start(bound, &path_text(job.dir().root()), console)).transpose()?;
     crawling::crawl(job, console)
 }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 #[cfg(feature = "cluster")]
+use crawler::cluster::Address;
+#[cfg(feature = "cluster")]
 use crawler::serve::{Board, serve_worker};
-use crawler::serve::{Bound, PORT, ServeError, ServeOptions, Server};
+use crawler::serve::{Bound, PORT, ServeError, ServeOptions, Served, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{self, Stop};
@@ -32,10 +34,25 @@ Examples:
   crawl serve crawl-data
   ssh -L 8470:127.0.0.1:8470 -L 8471:127.0.0.1:8471 server.university.example
   crawl serve crawl-data --listen 192.0.2.7:8470 --token-file token.txt
-  curl -s http://127.0.0.1:8470/api/v1/status | jq .state")]
+  curl -s http://127.0.0.1:8470/api/v1/status | jq .state
+  crawl serve --cluster postgres://crawl@db.example.org/study --warc worker-1/warc --warc worker-2/warc")]
 pub(crate) struct ServeArgs {
     /// Directory of the crawl
-    dir: PathBuf,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    dir: Option<PathBuf>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with_all = ["dir", "allow_control"])]
+    cluster: Option<Address>,
+    /// With --cluster: `warc` directory of a worker, for archived copies; repeatable
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    warc: Vec<PathBuf>,
+    /// With --cluster: directory of the index that `crawl index --cluster` built, for the search
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    index: Option<PathBuf>,
     /// Address and port [default: 127.0.0.1:8470]; archived copies are shown from the next port
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Option<SocketAddr>,
@@ -107,20 +124,18 @@ fn with_exit_code(error: ServeError) -> anyhow::Error {
 }
 
 /// Starts to answer, and says where.
-pub(crate) fn start(bound: Bound, dir: &Path, console: Console) -> anyhow::Result<Server> {
+pub(crate) fn start(bound: Bound, crawl: &str, console: Console) -> anyhow::Result<Server> {
     let server = bound.start().map_err(with_exit_code)?;
-    console.note(&format!("serving {} at http://{}/", path_text(dir), server.address()));
+    console.note(&format!("serving {crawl} at http://{}/", server.address()));
     Ok(server)
 }
 
 /// Serves a crawl until a signal comes.
 pub(crate) fn run(args: &ServeArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    if !args.dir.join("crawl.toml").is_file() && !args.dir.join("db").is_dir() {
-        return Err(exit::no_crawl(&args.dir));
-    }
+    let (crawl, name) = args.served()?;
     let options = ServeOptions {
-        dir: args.dir.clone(),
+        served: crawl,
         listen: args.listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], PORT))),
         names: args.name.clone(),
         token: args.token_file.as_deref().map(token).transpose()?,
@@ -130,7 +145,7 @@ pub(crate) fn run(args: &ServeArgs, console: Console) -> anyhow::Result<i32> {
     runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let server = start(bind(options)?, &args.dir, console)?;
+        let server = start(bind(options)?, &name, console)?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
@@ -138,6 +153,30 @@ pub(crate) fn run(args: &ServeArgs, console: Console) -> anyhow::Result<i32> {
         drop(server);
         Ok(exit::COMPLETE)
     })
+}
+
+impl ServeArgs {
+    /// Which crawl is served, and its name in messages. It has to be there.
+    fn served(&self) -> anyhow::Result<(Served, String)> {
+        #[cfg(feature = "cluster")]
+        if let Some(database) = &self.cluster {
+            if let Some(dir) = self.warc.iter().find(|dir| !dir.is_dir()) {
+                let dir = path_text(dir);
+                let what = format!("{dir} isn't a directory: --warc names the `warc` directory of a worker");
+                return Err(Stop::new(exit::USAGE, what).into());
+            }
+            crate::database::settings(database)?;
+            let database_of = Box::new(database.clone());
+            let (archive, index) = (self.warc.clone(), self.index.clone());
+            let served = Served::Cluster { database: database_of, archive, index };
+            return Ok((served, database.to_string()));
+        }
+        let dir = self.dir.as_deref().unwrap_or_else(|| Path::new(""));
+        if !dir.join("crawl.toml").is_file() && !dir.join("db").is_dir() {
+            return Err(exit::no_crawl(dir));
+        }
+        Ok((Served::Dir(dir.to_owned()), path_text(dir)))
+    }
 }
 
 impl ServeWhileArgs {
@@ -164,7 +203,7 @@ impl ServeWhileArgs {
     pub(crate) fn bind(&self, dir: &Path) -> anyhow::Result<Option<Bound>> {
         let Some(listen) = self.serve else { return Ok(None) };
         let options = ServeOptions {
-            dir: dir.to_owned(),
+            served: Served::Dir(dir.to_owned()),
             listen,
             names: Vec::new(),
             token: self.token_file.as_deref().map(token).transpose()?,

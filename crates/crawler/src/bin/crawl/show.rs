@@ -71,7 +71,7 @@ pub(crate) struct ShowArgs {
     include_noindex: bool,
     /// Instead of a directory: the crawl on many machines in this PostgreSQL database
     #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "DATABASE", value_parser = crate::cluster::address)]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address)]
     cluster: Option<Address>,
 }
 
@@ -211,21 +211,21 @@ fn show_cluster(
     match (asked.shown, asked.about) {
         (Some(Shown::Page), Some(url)) => {
             let url = parsed(url)?;
-            show_page(&crate::cluster::view_of(database, url.host())?, &url, args, console)
+            show_page(&crate::database::view_of(database, url.host())?, &url, args, console)
         }
         (Some(Shown::Table(Table::Robots)), Some(origin)) => {
             let url = if origin.contains("://") { origin.to_owned() } else { format!("https://{origin}/") };
-            show_robots(&crate::cluster::view_of(database, parsed(&url)?.host())?, origin, console)
+            show_robots(&crate::database::view_of(database, parsed(&url)?.host())?, origin, console)
         }
         (Some(shown), _) => {
-            let views = crate::cluster::views(database)?.into_iter();
+            let views = crate::database::views(database)?.into_iter();
             let views: Vec<_> =
                 views.map(|(part, view)| (part, view.with_noindex(args.include_noindex))).collect();
             show_table(&views, shown.table(), args, console)
         }
         (None, _) => {
-            let is_running = crate::cluster::is_running(database)?;
-            let views = crate::cluster::views(database)?;
+            let is_running = crate::database::is_running(database)?;
+            let views = crate::database::views(database)?;
             let summary =
                 crawler::view::summary_of(&views, is_running).map_err(|error| view_error(&error))?;
             show_summary(&summary, &database.to_string(), is_running, console)

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::cluster::{address, database_error};
+use crate::database::{address, database_error};
 use crate::exit::{self, Stop};
 use crate::run::PROGRAM;
 use crate::terminal::Console;

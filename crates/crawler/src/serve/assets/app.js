@@ -38,6 +38,24 @@
       [host.next_s.toFixed(1)],
       host.why,
     ]);
+    cluster(status);
+  };
+
+  // Of a crawl on many machines.
+  const cluster = (status) => {
+    rows("workers", status.workers || [], (worker) => [
+      worker.id + " (" + worker.name + ")",
+      [number(worker.partitions)],
+      [number(worker.queued)],
+      [number(worker.in_flight)],
+    ]);
+    rows("partitions", status.longest_partitions || [], (part) => [
+      String(part.partition),
+      part.worker === null ? "none" : String(part.worker),
+      [number(part.queued)],
+      [number(part.in_flight)],
+      [number(part.letters)],
+    ]);
   };
 
   // Cells are made of text alone: nothing from the web is read as HTML.

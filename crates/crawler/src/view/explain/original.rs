@@ -28,7 +28,8 @@ pub struct OriginalBody {
 impl View {
     /// The response to which the archived record of a page refers; none where that has its own body, or can't be read.
     pub(super) fn original_of(&self, record: &PageRecord) -> Option<OriginalBody> {
-        let (dir, place) = (self.dir()?.warc(), record.warc.as_ref()?);
+        let place = record.warc.as_ref()?;
+        let dir = self.archive_of(&place.file)?;
         let place = Location { file: place.file.clone(), offset: place.offset, length: place.length };
         let revisit = warc::read(&dir, &place).ok()?;
         let original = revisit.refers_to()?;

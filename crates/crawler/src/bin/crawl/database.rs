@@ -1,0 +1,57 @@
+//! The database of a crawl on many machines, for the commands that read one.
+
+use crawler::causes::with_causes;
+use crawler::cluster::{self, Address, ClusterError, ReadError, State};
+use crawler::view::View;
+
+use crate::exit::{self, Stop};
+
+/// The address of a cluster's database.
+pub(crate) fn address(url: &str) -> Result<Address, String> {
+    url.parse().map_err(|error: cluster::AddressError| with_causes(&error))
+}
+
+/// An error of the database with its exit code.
+pub(crate) fn database_error(error: &ClusterError) -> anyhow::Error {
+    let code = match error {
+        ClusterError::Exists { .. }
+        | ClusterError::Missing { .. }
+        | ClusterError::NoStandby { .. }
+        | ClusterError::Making
+        | ClusterError::Further { .. }
+        | ClusterError::OtherCrawl { .. }
+        | ClusterError::Adding { .. } => exit::USAGE,
+        ClusterError::Settings(_) => exit::CONFIG,
+        _ => exit::STORAGE,
+    };
+    Stop::new(code, with_causes(error)).into()
+}
+
+fn read_error(error: &ReadError) -> anyhow::Error {
+    match error {
+        ReadError::Cluster(error) => database_error(error),
+        ReadError::View(error) => exit::view_error(error),
+        error => Stop::new(exit::STORAGE, with_causes(error)).into(),
+    }
+}
+
+/// The partition of a host, to read.
+pub(crate) fn view_of(database: &Address, host: &str) -> anyhow::Result<View> {
+    cluster::view_of(database, host).map_err(|error| read_error(&error))
+}
+
+/// All partitions with their numbers, to read.
+pub(crate) fn views(database: &Address) -> anyhow::Result<Vec<(String, View)>> {
+    cluster::views(database).map_err(|error| read_error(&error))
+}
+
+/// The settings and seeds that the crawl was made with, as in `crawl.toml`.
+pub(crate) fn settings(database: &Address) -> anyhow::Result<String> {
+    cluster::settings(database).map_err(|error| database_error(&error))
+}
+
+/// Whether workers may crawl.
+pub(crate) fn is_running(database: &Address) -> anyhow::Result<bool> {
+    let status = cluster::status(database).map_err(|error| database_error(&error))?;
+    Ok(status.state == State::Running)
+}
