@@ -31,7 +31,7 @@ pub(super) enum Use {
 }
 
 impl<F: Fetch, S: Store> Engine<F, S> {
-    /// Lets a permit through, and says for what. None: its host has to wait, or its URL left the queue.
+    /// Lets a permit through, and says for what. None: its host has to wait, or its URL was dropped from its queue.
     pub(super) fn let_pass(
         &mut self,
         permit: Permit,

@@ -147,7 +147,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
                 match then {
                     Ok(robots_fetch) => self.frontier.send(lease.host, robots_fetch),
                     Err(refused) => {
-                        self.robots_known(&lease.url, origin_host(lease), &refused, None, None)?
+                        self.robots_known(&lease.url, origin_host(lease), &refused, None, None)?;
                     }
                 }
             }

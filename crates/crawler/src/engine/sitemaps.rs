@@ -37,23 +37,23 @@ impl Sitemaps {
         Self { known, limits, max_redirects }
     }
 
-    /// Counts one more sitemap of a host, or says why it isn't asked for.
-    fn admit(&mut self, host: HostId, record: &SitemapRecord) -> Result<(), (Reason, Evidence)> {
+    /// Why a sitemap of a host isn't asked for; otherwise it is counted.
+    fn refusal(&mut self, host: HostId, record: &SitemapRecord) -> Option<(Reason, Evidence)> {
         let SitemapLimits { per_host, nesting, .. } = self.limits;
         let known = self.known.entry(host).or_default();
         if *known >= per_host {
             let evidence = Evidence::limit("sitemap.per_host", per_host.to_string());
-            return Err((PlainReason::SitemapsPerHost.into(), evidence));
+            return Some((PlainReason::SitemapsPerHost.into(), evidence));
         }
         if record.nesting > nesting {
             let evidence = Evidence::limit("sitemap.nesting", nesting.to_string());
-            return Err((PlainReason::SitemapNesting.into(), evidence.with_words(record.from.clone())));
+            return Some((PlainReason::SitemapNesting.into(), evidence.with_words(record.from.clone())));
         }
         if u32::from(record.redirects) > self.max_redirects {
-            return Err((LinkOutcome::TooManyRedirects.into(), Evidence::from(record.from.clone())));
+            return Some((LinkOutcome::TooManyRedirects.into(), Evidence::from(record.from.clone())));
         }
         *known += 1;
-        Ok(())
+        None
     }
 }
 
@@ -134,7 +134,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         if let Some(value) = self.frontier.get(Tree::Sitemaps, &key)? {
             return self.speak_for(host, url, SitemapRecord::read(&value)?, record.speaks_for);
         }
-        if let Err((reason, evidence)) = self.sitemaps.admit(host, &record) {
+        if let Some((reason, evidence)) = self.sitemaps.refusal(host, &record) {
             self.refuse_sitemap(url.as_str(), url.host(), Layer::Limit, reason, evidence);
             return Ok(());
         }
@@ -470,8 +470,8 @@ mod tests {
             (2, 0, 0, Some(PlainReason::SitemapsPerHost.into())),
         ] {
             let record = SitemapRecord { nesting, redirects, ..record.clone() };
-            let answer = sitemaps.admit(HostId(host), &record).map_err(|(reason, _)| reason);
-            assert_eq!(answer.err(), refused, "{host} {nesting} {redirects}");
+            let answer = sitemaps.refusal(HostId(host), &record).map(|(reason, _)| reason);
+            assert_eq!(answer, refused, "{host} {nesting} {redirects}");
         }
     }
 }

@@ -291,6 +291,11 @@ mod tests {
         Duration::from_secs(n)
     }
 
+    /// What remains of a delay of so many seconds after some of them.
+    fn still(delay: u64, rested: u64) -> Duration {
+        as_the_site_sees(secs(delay)).saturating_sub(secs(rested))
+    }
+
     #[test]
     fn a_delay_is_never_shorter_than_what_the_crawl_or_the_site_asks_for() {
         let steers = Steers::default();
@@ -312,7 +317,7 @@ mod tests {
             let answer = steers.refusal(host, change, CRAWLS_DELAY);
             match refused {
                 Some(words) => {
-                    assert!(answer.as_ref().is_some_and(|why| why.contains(words)), "{change:?}: {answer:?}")
+                    assert!(answer.as_ref().is_some_and(|why| why.contains(words)), "{change:?}: {answer:?}");
                 }
                 None => assert_eq!(answer, None, "{host:?} {change:?}"),
             }
@@ -342,21 +347,9 @@ mod tests {
             (Some("a.test"), Steered::Pause, Some((LOOK, DelayReason::Paused))),
             (Some("a.test"), Steered::Continue, None),
             (Some("b.test"), Steered::Pause, None),
-            (
-                None,
-                Steered::Delay(secs(5)),
-                Some((as_the_site_sees(secs(5)) - secs(1), DelayReason::Operator)),
-            ),
-            (
-                Some("a.test"),
-                Steered::Delay(secs(9)),
-                Some((as_the_site_sees(secs(9)) - secs(1), DelayReason::Operator)),
-            ),
-            (
-                Some("a.test"),
-                Steered::Delay(secs(0)),
-                Some((as_the_site_sees(secs(5)) - secs(1), DelayReason::Operator)),
-            ),
+            (None, Steered::Delay(secs(5)), Some((still(5, 1), DelayReason::Operator))),
+            (Some("a.test"), Steered::Delay(secs(9)), Some((still(9, 1), DelayReason::Operator))),
+            (Some("a.test"), Steered::Delay(secs(0)), Some((still(5, 1), DelayReason::Operator))),
             (None, Steered::Delay(secs(0)), None),
         ] {
             steers.change(whom, change, now.mono);
@@ -369,6 +362,6 @@ mod tests {
         assert_eq!(steers.wait("a.test", &lease, now), None, "it was never asked");
         lease.state.counts.requests = 1;
         let waits = steers.wait("a.test", &lease, now).map(|(length, _)| length);
-        assert_eq!(waits, Some(as_the_site_sees(secs(5)) - secs(2)), "since the delay was set");
+        assert_eq!(waits, Some(still(5, 2)), "since the delay was set");
     }
 }

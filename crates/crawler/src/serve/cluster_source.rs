@@ -103,7 +103,7 @@ fn failure(error: &ReadError) -> Failure {
     }
 }
 
-/// Pages a second over the last ten seconds; none before two counts. A server that nobody looked at for longer begins anew.
+/// Pages a second over the last ten seconds; none before two counts. Counts from before a longer time in which nobody looked don't count.
 fn rate(counts: &mut VecDeque<(Instant, u64)>, now: Instant, pages: u64) -> Option<f64> {
     let age = |at: Instant| now.saturating_duration_since(at);
     if counts.back().is_some_and(|(at, _)| age(*at) > RATE_OVER) {

@@ -4,7 +4,6 @@ use super::crawl_view::CrawlView;
 use super::failure::Failure;
 use super::params::Params;
 use super::reading::Until;
-use crate::causes::with_causes;
 use crate::tables::filter::Filter;
 use crate::tables::sort::{parse_sort, sort_rows};
 use crate::view::{Column, Rows, Table, Value};
@@ -52,7 +51,7 @@ fn chosen<'a>(
 ) -> Result<Rows<'a>, Failure> {
     let mut rows = view.rows(table)?;
     let keys = params.get("sort").map(|text| parse_sort(text, &rows)).transpose();
-    let keys = keys.map_err(|error| Failure::bad(plain(&with_causes(&error))))?;
+    let keys = keys.map_err(|error| Failure::bad(plain(&error.to_string())))?;
     let filter = params.get("where").map(|text| Filter::parse(text, &rows)).transpose();
     let filter = filter.map_err(|error| Failure::bad(plain(&error.to_string())))?;
     let (columns, until) = (rows.columns().to_vec(), until.clone());

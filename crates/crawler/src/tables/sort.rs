@@ -14,8 +14,8 @@ pub struct SortKey {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SortKeyError {
     /// The table doesn't have the column.
-    #[error("--sort")]
-    Column(#[source] UnknownColumn),
+    #[error("--sort: {0}")]
+    Column(UnknownColumn),
     /// Something else than expected `asc` or `desc` after the colon.
     #[error("--sort {0}: expected `asc` or `desc` after the colon")]
     Direction(String),

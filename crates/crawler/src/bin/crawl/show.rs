@@ -7,7 +7,6 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use crawler::causes::with_causes;
 use crawler::clean::clean;
 #[cfg(feature = "cluster")]
 use crawler::cluster::Address;
@@ -289,7 +288,7 @@ fn show_table(
         place(rows.columns(), table, name)?;
     }
     let keys = args.sort.as_deref().map(|text| parse_sort(text, &rows)).transpose();
-    let keys = keys.map_err(|error| usage(with_causes(&error)))?;
+    let keys = keys.map_err(|error| usage(error.to_string()))?;
     if let Some(text) = &args.condition {
         let filter =
             Filter::parse(text, &rows).map_err(|error| usage(clean(&error.to_string()).into_owned()))?;
