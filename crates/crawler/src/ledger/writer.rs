@@ -38,6 +38,25 @@ pub fn head<S: Store>(store: &S) -> Result<Option<Head>, StoreError> {
     Ok(state.filter(|state| state.count > 0).map(|state| state.head))
 }
 
+/// How many entries the chain has; 0 where no ledger is kept.
+pub fn count<S: Store>(store: &S) -> Result<u64, StoreError> {
+    let Some(value) = store.get(Tree::Meta, STATE.as_bytes())? else { return Ok(0) };
+    let state: State = serde_json::from_slice(&value).map_err(unreadable)?;
+    Ok(state.count)
+}
+
+/// The entries of the value that has an entry, and the number of the first of them. They are found also while values are folded.
+pub fn entries_with<S: Store>(store: &S, seq: u64) -> Result<(u64, Vec<Decision>), StoreError> {
+    let missing = || unreadable(format!("entry {seq} isn't there"));
+    let (key, value) = store.floor(Tree::Ledger, &seq.to_be_bytes())?.ok_or_else(missing)?;
+    let first = <[u8; 8]>::try_from(key.as_slice()).map(u64::from_be_bytes).map_err(unreadable)?;
+    let decisions = block::read(&value).map_err(unreadable)?.decisions;
+    if seq >= first + decisions.len() as u64 {
+        return Err(missing());
+    }
+    Ok((first, decisions))
+}
+
 /// The head of a crawl whose ledger is in several stores, by their order: BLAKE3 over their heads, 32 bytes each, zeros where there is none.
 pub fn joint_head<S: Store>(stores: &[S]) -> Result<Head, StoreError> {
     let mut hasher = blake3::Hasher::new_derive_key("crawl ledger, heads of the partitions of a cluster");

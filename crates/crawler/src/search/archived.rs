@@ -1,6 +1,6 @@
 //! Reads the text of a page from its response in the archive.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::document::{Document, Kind};
 use super::pdf;
@@ -8,12 +8,12 @@ use crate::extract::{self, Document as Response, ExtractInput, ExtractLimits, Ma
 use crate::fetch::decode_body;
 use crate::record::PageRecord;
 use crate::url::CrawlUrl;
-use crate::warc::{self, Location};
+use crate::warc::{Directories, Location};
 
 /// Reads texts from an archive.
 #[derive(Debug)]
 pub(super) struct Archive {
-    dir: PathBuf,
+    dirs: Directories,
     limits: ExtractLimits,
     agent: meta::Agent,
     /// The program that reads PDF files; none where this isn't it.
@@ -31,11 +31,22 @@ pub(super) struct Count {
 }
 
 impl Archive {
+    /// The archive of a crawl in a directory.
     pub(super) fn new(root: &Path, limits: ExtractLimits) -> Self {
+        Self::in_directories(root, Directories::new(vec![root.join("warc")]), limits)
+    }
+
+    /// An archive in these directories; `root` is where the index is.
+    pub(super) fn in_directories(root: &Path, dirs: Directories, limits: ExtractLimits) -> Self {
         let pdf = pdf::Reader::new(root, limits.text_bytes);
         // Directives aren't asked for: the record holds what they came to.
         let agent = meta::Agent::new("index");
-        Self { dir: root.join("warc"), limits, agent, pdf, count: Count::default() }
+        Self { dirs, limits, agent, pdf, count: Count::default() }
+    }
+
+    /// Whether the file of a page's body is within reach, or none has it.
+    pub(super) fn has(&self, record: &PageRecord) -> bool {
+        record.warc.as_ref().is_none_or(|place| self.dirs.of(&place.file).is_some())
     }
 
     /// Makes the document of a record, with its text as far as that is archived.
@@ -56,7 +67,7 @@ impl Archive {
     }
 
     fn text(&self, record: &PageRecord, kind: Kind, place: &Location) -> Option<MainText> {
-        let stored = warc::read_response(&self.dir, place).ok()?;
+        let stored = self.dirs.read_response(place)?.ok()?;
         let (_, wire) = stored.http()?;
         let fields = stored.http_fields();
         let codings: Vec<String> = fields

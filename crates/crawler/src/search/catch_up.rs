@@ -24,11 +24,13 @@ pub struct Built {
     pub unarchived: u64,
     /// Of these, those whose body is in the archive and couldn't be read, or holds no text: PDF files, as a rule.
     pub unread: u64,
+    /// Of these, those whose body is in an archive file that is out of reach: of a crawl on many machines, whose workers have it.
+    pub out_of_reach: u64,
 }
 
 impl Built {
-    fn of(pages: u64, archive: &Archive) -> Self {
-        Self { pages, unarchived: archive.count.unarchived, unread: archive.count.unread }
+    pub(super) fn of(pages: u64, archive: &Archive) -> Self {
+        Self { pages, unarchived: archive.count.unarchived, unread: archive.count.unread, out_of_reach: 0 }
     }
 }
 
@@ -160,7 +162,7 @@ pub(super) fn catch_up<S: Store>(
 }
 
 /// Takes a page in as its record is now; says whether it is in the index.
-fn take(
+pub(super) fn take(
     writer: &mut Writer,
     archive: &mut Archive,
     record: &PageRecord,

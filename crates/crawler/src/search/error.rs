@@ -19,6 +19,14 @@ pub enum SearchError {
         .0.display(), .0.display()
     )]
     OtherForm(PathBuf),
+    /// A directory has the index of something else.
+    #[error("{} has the full-text index of another crawl; name another directory", .0.display())]
+    OtherCrawl(PathBuf),
+    /// A crawl on many machines whose changes can't be followed.
+    #[error(
+        "the crawl keeps no ledger (ledger.level = off), by which an index of its pages is kept up to date"
+    )]
+    NoLedger,
     /// The query can't be read.
     #[error("the query can't be read")]
     Query(#[from] QueryError),

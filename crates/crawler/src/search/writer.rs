@@ -49,6 +49,9 @@ pub(super) struct Mark {
     pub(super) crawl: String,
     /// The last entry of [`due`](super::due) that it holds.
     pub(super) upto: u64,
+    /// Of a crawl on many machines: how many entries of the ledger of each partition it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<u64>,
 }
 
 /// Writes an index.
@@ -92,7 +95,7 @@ impl Writer {
         let (schema, fields) = schema();
         let mut index = Index::builder().schema(schema).settings(index_settings()).create_in_dir(&dir)?;
         index.set_tokenizers(tokenizers(Use::Index));
-        Self::over(&dir, index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto })
+        Self::over(&dir, index, fields, Mark { v: FORM, crawl: crawl.to_owned(), upto, parts: Vec::new() })
     }
 
     fn over(dir: &Path, index: Index, fields: Fields, mark: Mark) -> Result<Self, SearchError> {
@@ -145,6 +148,17 @@ impl Writer {
     pub(super) fn reach(&mut self, upto: u64) {
         self.is_changed |= upto > self.mark.upto;
         self.mark.upto = self.mark.upto.max(upto);
+    }
+
+    /// How many entries of the ledger of each partition are taken in.
+    pub(super) fn parts(&self) -> &[u64] {
+        &self.mark.parts
+    }
+
+    /// Notes how many entries of the ledger of each partition are taken in.
+    pub(super) fn reach_parts(&mut self, parts: Vec<u64>) {
+        self.is_changed |= parts != self.mark.parts;
+        self.mark.parts = parts;
     }
 
     /// Whether so much waits that a commit is due.

@@ -16,10 +16,11 @@ use crate::consent::RobotsStatements;
 use crate::crawl_dir::{CrawlDir, DirError};
 use crate::format::{FormatError, read_key};
 use crate::live::{DirStore, Holder, OpenError};
+use crate::page_store;
 use crate::record::{PageRecord, RecordError};
 use crate::sorter::{SortError, Sorter};
 use crate::store::{AnyStore, Store, StoreError, Tree};
-use crate::url::FingerprintKey;
+use crate::url::{CrawlUrl, FingerprintKey};
 use crate::warc::Directories;
 
 /// Why a crawl can't be read.
@@ -192,6 +193,19 @@ impl View {
             Some(dir) => Some(dir.warc()),
             None => self.archive.of(file).map(Path::to_owned),
         }
+    }
+
+    /// The record of a URL's last visit as it is stored, with what may not be shown. Hosts that are new since they were read are read again.
+    pub(crate) fn stored_record(&self, url: &CrawlUrl) -> Result<Option<PageRecord>, StoreError> {
+        let mut ids = self.host_ids();
+        let mut host = ids.named(&self.store, &self.key, url.host())?;
+        if host.is_none() {
+            *ids = HostIds::default();
+            host = ids.named(&self.store, &self.key, url.host())?;
+        }
+        drop(ids);
+        let Some(host) = host else { return Ok(None) };
+        page_store::record_of(&self.store, host, url.fingerprint(&self.key))
     }
 
     /// Shows in table `pages` only what may serve a purpose that the crawl declared.

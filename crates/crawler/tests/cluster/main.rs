@@ -16,6 +16,8 @@ mod partitions;
 mod program;
 mod proxy;
 mod robots_hops;
+#[cfg(feature = "search")]
+mod search;
 #[cfg(feature = "serve")]
 mod serve;
 mod server;

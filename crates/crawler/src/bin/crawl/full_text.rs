@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use crawler::causes::with_causes;
 use crawler::clean::clean;
+#[cfg(feature = "cluster")]
+use crawler::cluster::Address;
 use crawler::config::{CliOverrides, load};
 use crawler::extract::ExtractLimits;
 use crawler::job::{CrawlDir, DirError};
 use crawler::search::{self, Built, FacetCount, Found, Part, Request, Search, SearchError};
 use crawler::store::SledStore;
+#[cfg(feature = "cluster")]
+use crawler::warc::Directories;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -34,13 +38,23 @@ Examples:
   crawl search crawl-data robots exclusion
   crawl search crawl-data '\"full text\" AND (title:index OR -draft)' --lang en --limit 20
   crawl search crawl-data suche --since 2026-01-01 --facets
-  crawl search crawl-data index --json | jq -r 'select(.kind == \"hit\") | .url'")]
+  crawl search crawl-data index --json | jq -r 'select(.kind == \"hit\") | .url'
+  crawl search --cluster postgres://crawl@db.example.org/study --index study-index robots exclusion")]
 pub(crate) struct SearchArgs {
-    /// Directory of the crawl
+    /// Directory of the crawl, or of an index that `crawl index --cluster` built
     dir: PathBuf,
     /// Search query; several words need no quotes
-    #[arg(required = true, num_args = 1..)]
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster", num_args = 0..))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true, num_args = 1..))]
     query: Vec<String>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database, with --index
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, requires = "index")]
+    cluster: Option<Address>,
+    /// With --cluster: directory of the index that `crawl index --cluster` built
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    index: Option<PathBuf>,
     /// Only pages of this host; repeatable
     #[arg(long, value_name = "HOST")]
     host: Vec<String>,
@@ -68,11 +82,29 @@ Reads the page records and the archive, and sends no requests. An existing index
 new one is complete. Pages whose bodies aren't archived (noarchive, --no-warc) can then be found
 only by title, description and URL.
 
+With --cluster the index is in a directory of its own. The next time it is brought up to date: what
+was stored, changed or withdrawn since then is taken in.
+
 Examples:
-  crawl index crawl-data")]
+  crawl index crawl-data
+  crawl index --cluster postgres://crawl@db.example.org/study --warc worker-1/warc -o study-index")]
 pub(crate) struct IndexArgs {
     /// Directory of the crawl
-    dir: PathBuf,
+    #[cfg_attr(feature = "cluster", arg(required_unless_present = "cluster"))]
+    #[cfg_attr(not(feature = "cluster"), arg(required = true))]
+    dir: Option<PathBuf>,
+    /// Instead of a directory: the crawl on many machines in this PostgreSQL database
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DATABASE", value_parser = crate::database::address, conflicts_with = "dir", requires = "output")]
+    cluster: Option<Address>,
+    /// With --cluster: `warc` directory of a worker; repeatable. Name those of all workers
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "DIR", requires = "cluster")]
+    warc: Vec<PathBuf>,
+    /// With --cluster: directory of the index
+    #[cfg(feature = "cluster")]
+    #[arg(short, long, value_name = "DIR", requires = "cluster")]
+    output: Option<PathBuf>,
 }
 
 /// Hits without `--limit`.
@@ -87,16 +119,22 @@ pub(crate) fn is_pdf_reader(mut arguments: impl Iterator<Item = OsString>) -> bo
 pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
     let now = crawler::clock::wall();
+    let (dir, query) = args.asked(console)?;
+    let is_crawl = dir.join("crawl.toml").is_file() || dir.join("db").is_dir();
     // A directory without an index may be no crawl's at all.
-    if !args.dir.join("crawl.toml").is_file() && !args.dir.join("db").is_dir() {
-        return Err(exit::no_crawl(&args.dir));
+    if !is_crawl && !search::is_index(dir) {
+        return Err(exit::no_crawl(dir));
     }
-    if search::is_behind(&args.dir) {
-        catch_up(&args.dir, now, console);
+    if search::is_behind(dir) {
+        if is_crawl {
+            catch_up(dir, now, console);
+        } else {
+            console.note("the index is being written, or that was interrupted: it may lack the latest pages");
+        }
     }
-    let index = Search::open(&args.dir).map_err(|error| with_exit_code(&error))?;
+    let index = Search::open(dir).map_err(|error| with_exit_code(&error))?;
     let request = Request {
-        query: args.query.join(" "),
+        query,
         hosts: args.host.clone(),
         langs: args.lang.clone(),
         since: args.since,
@@ -119,6 +157,27 @@ pub(crate) fn search(args: &SearchArgs, console: Console) -> anyhow::Result<i32>
     // What is still in the buffer has been written, or nobody wants it.
     let (_, _) = out.into_parts();
     Ok(code)
+}
+
+impl SearchArgs {
+    /// Where the index is, and the query. With `--cluster` there is no DIR: its place has the first word.
+    #[cfg_attr(not(feature = "cluster"), expect(unused_variables, reason = "there are directories alone"))]
+    fn asked(&self, console: Console) -> anyhow::Result<(&Path, String)> {
+        let words = self.query.join(" ");
+        #[cfg(feature = "cluster")]
+        if let (Some(database), Some(index)) = (&self.cluster, &self.index) {
+            let lag = search::lag(index, &crate::database::views(database)?);
+            let lag = lag.map_err(|error| with_exit_code(&error))?;
+            if lag > 0 {
+                console.note(&format!(
+                    "the crawl went on since the index was written: {} aren't in it; `crawl index --cluster` takes them in",
+                    crawler::quantity::count(lag, "decision")
+                ));
+            }
+            return Ok((index, format!("{} {words}", self.dir.display()).trim().to_owned()));
+        }
+        Ok((&self.dir, words))
+    }
 }
 
 /// Updates the index of a crawl that was killed. If that isn't possible, the index is searched as it is.
@@ -164,38 +223,95 @@ fn report(built: Built, what: &str, console: Console) {
             built.unread
         ));
     }
+    if built.out_of_reach > 0 {
+        console.warning(&format!(
+            "pages whose bodies are in none of the directories given with --warc, found only by title, description and URL: {}; the next run takes them in where it has them",
+            built.out_of_reach
+        ));
+    }
 }
 
 /// Rebuilds the index.
 pub(crate) fn index(args: &IndexArgs, console: Console) -> anyhow::Result<i32> {
     crate::logging::start(console, None);
-    let view = show::open(&args.dir)?;
-    if view.holder().is_some() {
-        // It writes beside the database, which is for one process.
-        return Err(Stop::new(exit::STORAGE, DirError::InUse(args.dir.clone()).to_string()).into());
-    }
-    let limits = limits(&args.dir)?;
     let bar = if console.json || console.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
     let mut progress = |pages: u64| {
         bar.set_message(format!("{pages} pages"));
         bar.tick();
     };
-    let built = search::rebuild(&args.dir, view.store(), limits, crawler::clock::wall(), &mut progress);
+    #[cfg(feature = "cluster")]
+    if let (Some(database), Some(out)) = (&args.cluster, &args.output) {
+        let built = index_cluster(database, &args.warc, out, &mut progress);
+        bar.finish_and_clear();
+        let built = built?;
+        if console.json {
+            return print_built(built, Some(built.out_of_reach));
+        }
+        report(built, &format!("pages taken into {}", path_text(&out.join("index"))), console);
+        return Ok(exit::COMPLETE);
+    }
+    let dir = args.dir.as_deref().unwrap_or_else(|| Path::new(""));
+    let view = show::open(dir)?;
+    if view.holder().is_some() {
+        // It writes beside the database, which is for one process.
+        return Err(Stop::new(exit::STORAGE, DirError::InUse(dir.to_owned()).to_string()).into());
+    }
+    let limits = limits(dir)?;
+    let built = search::rebuild(dir, view.store(), limits, crawler::clock::wall(), &mut progress);
     bar.finish_and_clear();
     let built = built.map_err(|error| with_exit_code(&error))?;
     if console.json {
-        let Built { pages, unarchived, unread, .. } = built;
-        let line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
-        return exit::print(format!("{line}\n").as_bytes());
+        return print_built(built, None);
     }
-    report(built, &format!("pages in {}", path_text(&args.dir.join("index"))), console);
+    report(built, &format!("pages in {}", path_text(&dir.join("index"))), console);
     Ok(exit::COMPLETE)
+}
+
+/// `out_of_reach` is for crawls on many machines.
+fn print_built(built: Built, out_of_reach: Option<u64>) -> anyhow::Result<i32> {
+    let Built { pages, unarchived, unread, .. } = built;
+    let mut line = serde_json::json!({ "v": 1, "pages": pages, "unarchived": unarchived, "unread": unread });
+    if let Some(pages) = out_of_reach {
+        line["out_of_reach"] = pages.into();
+    }
+    exit::print(format!("{line}\n").as_bytes())
+}
+
+/// Brings the index of a crawl on many machines up to date.
+#[cfg(feature = "cluster")]
+fn index_cluster(
+    database: &Address,
+    archive: &[PathBuf],
+    out: &Path,
+    progress: &mut dyn FnMut(u64),
+) -> anyhow::Result<Built> {
+    let usage = |what: String| anyhow::Error::from(Stop::new(exit::USAGE, what));
+    if let Some(dir) = archive.iter().find(|dir| !dir.is_dir()) {
+        let dir = path_text(dir);
+        return Err(usage(format!("{dir} isn't a directory: --warc names the `warc` directory of a worker")));
+    }
+    if out.join("crawl.toml").is_file() || out.join("db").is_dir() {
+        let out = path_text(out);
+        return Err(usage(format!("{out} holds a crawl, with an index of its own; name another directory")));
+    }
+    let settings = crate::database::settings(database)?;
+    let (settings, _) = crawler::config::read_record_text(&settings)
+        .map_err(|error| Stop::new(exit::CONFIG, with_causes(&error)))?;
+    let limits = settings.page.extract_limits(settings.limits.max_links_per_page);
+    let parts = crate::database::views(database)?;
+    let archive = Directories::new(archive.to_vec());
+    search::index_parts(out, &parts, archive, limits, crawler::clock::wall(), progress)
+        .map_err(|error| with_exit_code(&error))
 }
 
 /// An error with its exit code: usage if another command line helps, otherwise storage.
 fn with_exit_code(error: &SearchError) -> anyhow::Error {
     let code = match error {
-        SearchError::Query(_) | SearchError::None(_) | SearchError::OtherForm(_) => exit::USAGE,
+        SearchError::Query(_)
+        | SearchError::None(_)
+        | SearchError::OtherForm(_)
+        | SearchError::OtherCrawl(_)
+        | SearchError::NoLedger => exit::USAGE,
         _ => exit::STORAGE,
     };
     Stop::new(code, error.message()).into()
