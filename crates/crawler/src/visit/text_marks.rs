@@ -23,7 +23,7 @@ pub(super) struct TextMarks {
     pub(super) mark: u32,
 }
 
-/// The fingerprints of an HTML page's first 256 KiB. One pass, no allocation. Cost: about 8 ns a word.
+/// The fingerprints of an HTML page's first 256 KiB. One pass, no allocation. Cost: about 9 ns a word.
 pub(super) fn text_marks(html: &[u8]) -> TextMarks {
     let html = &html[..html.len().min(MOST)];
     let mut words = Words::default();
@@ -63,11 +63,11 @@ pub(super) fn text_marks(html: &[u8]) -> TextMarks {
     words.marks()
 }
 
-/// Whether a byte is of a word. Without a branch, so that the compiler makes one operation of many.
+/// Whether a byte is of a word.
 fn is_of_word(byte: u8) -> bool {
     let is_letter = (byte | 0x20).wrapping_sub(b'a') < 26;
     let is_digit = byte.wrapping_sub(b'0') < 10;
-    is_letter | is_digit | (byte >= 0x80)
+    is_letter || is_digit || byte >= 0x80
 }
 
 /// Bytes of a window.
@@ -153,8 +153,17 @@ fn raw_text_end(rest: &[u8], name: &[u8]) -> usize {
 /// The hash of the word or piece of this length that the text begins with. `eight` gives eight bytes of the text from a place on, in lower case.
 #[inline]
 fn hash(length: usize, eight: impl Fn(usize) -> u64) -> u64 {
-    let part = |from: usize| eight(from) & u64::MAX >> (64 - 8 * (length - from).min(8));
-    (8..length).step_by(8).fold(mixed(part(0)), |hash, from| mixed(hash.rotate_left(32) ^ part(from)))
+    let part = |from: usize, length: usize| eight(from) & u64::MAX >> (64 - 8 * length);
+    if length <= 8 {
+        return mixed(part(0, length));
+    }
+    let mut hash = mixed(eight(0));
+    let mut from = 8;
+    while from < length {
+        hash = mixed(hash.rotate_left(32) ^ part(from, (length - from).min(8)));
+        from += 8;
+    }
+    hash
 }
 
 /// Eight bytes from a place on, in lower case, and zeros behind the end.
@@ -212,10 +221,10 @@ impl Words {
 }
 
 /// How many numbers have each of their 64 bits set. Counters of eight bits lie across the planes: bit 5 of all planes together is the
-/// counter of bit 5. Eight numbers are added at a time, as the full adders of a circuit would: six operations a number for all bits.
+/// counter of bit 5. Sixteen numbers are added at a time, as full adders of a circuit would: about six operations a number for all bits.
 #[derive(Default)]
 struct BitCounts {
-    waiting: [u64; 8],
+    waiting: [u64; 16],
     planes: [u64; 8],
     /// Numbers in the planes: they hold 255.
     in_planes: u32,
@@ -227,26 +236,31 @@ struct BitCounts {
 impl BitCounts {
     #[inline]
     fn add(&mut self, number: u64) {
-        let place = (self.all % 8) as usize;
+        let place = (self.all % 16) as usize;
         self.waiting[place] = number;
         self.all += 1;
-        if place == 7 {
+        if place == 15 {
             self.add_waiting();
         }
     }
 
-    /// Adds eight numbers to the planes.
+    /// Adds the numbers that wait to the planes.
     fn add_waiting(&mut self) {
-        let [a, b, c, d, e, f, g, h] = self.waiting;
-        let [ones, twos, fours, more @ ..] = &mut self.planes;
-        let low = add(twos, add(ones, a, b), add(ones, c, d));
-        let high = add(twos, add(ones, e, f), add(ones, g, h));
-        let mut carry = add(fours, low, high);
-        for plane in more {
+        let [mut ones, mut twos, mut fours, mut eights, ..] = self.planes;
+        let mut four = |[n0, n1, n2, n3]: [u64; 4]| {
+            let (low, high) = (add(&mut ones, n0, n1), add(&mut ones, n2, n3));
+            add(&mut twos, low, high)
+        };
+        let [n0, n1, n2, n3, n4, n5, n6, n7, n8, n9, n10, n11, last @ ..] = self.waiting;
+        let low = add(&mut fours, four([n0, n1, n2, n3]), four([n4, n5, n6, n7]));
+        let high = add(&mut fours, four([n8, n9, n10, n11]), four(last));
+        let mut carry = add(&mut eights, low, high);
+        self.planes[..4].copy_from_slice(&[ones, twos, fours, eights]);
+        for plane in &mut self.planes[4..] {
             (*plane, carry) = (*plane ^ carry, *plane & carry);
         }
-        self.in_planes += 8;
-        if self.in_planes > 255 - 8 {
+        self.in_planes += 16;
+        if self.in_planes > 255 - 16 {
             self.empty_planes();
         }
     }
@@ -262,7 +276,7 @@ impl BitCounts {
 
     /// The bits that are set in more than half of the numbers.
     fn set_in_most(&mut self) -> u64 {
-        self.waiting[(self.all % 8) as usize..].fill(0);
+        self.waiting[(self.all % 16) as usize..].fill(0);
         self.add_waiting();
         self.empty_planes();
         let sums = self.sums.0.iter().enumerate();
@@ -288,11 +302,10 @@ impl Default for Sums {
     }
 }
 
-/// Spreads the bits of a hash (the finaliser of splitmix64).
-fn mixed(mut hash: u64) -> u64 {
-    hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ hash >> 31
+/// Spreads the bits of a hash: both halves of a product, folded.
+fn mixed(hash: u64) -> u64 {
+    let product = u128::from(hash ^ 0xbf58_476d_1ce4_e5b9) * 0x94d0_49bb_1331_11eb;
+    product as u64 ^ (product >> 64) as u64
 }
 
 #[cfg(test)]
