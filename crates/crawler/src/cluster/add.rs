@@ -124,7 +124,7 @@ pub fn add(first: &Address, url: &str, single_server: bool) -> Result<Added, Add
     }
     let new = Arc::new(first.further(url)?);
     runtime()?.block_on(async {
-        let mut all = open_all(first).await?;
+        let mut all = open_all(first.clone()).await?;
         let failed = |error| ClusterError::server("add a database", first, error);
         if !all.first().query(ALONE, &[]).await.map_err(failed)?.first().is_some_and(|row| row.get(0)) {
             return Err(AddError::Busy);
@@ -171,7 +171,7 @@ async fn switch(all: &mut All, first: &Address, url: &str, parts: &[i32]) -> Res
     if connection.has_warned() {
         return Err(ClusterError::NotConfirmed { address: first.to_string() }.into());
     }
-    all.layout = Layout::read(connection, first, terms).await?;
+    all.layout = Layout::read(connection, first.clone(), terms).await?;
     Ok(place)
 }
 

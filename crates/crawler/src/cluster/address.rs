@@ -73,7 +73,7 @@ impl Address {
         if further.config.get_password().is_none()
             && let Some(password) = self.config.get_password()
         {
-            further.config.password(password.to_vec());
+            further.config.password(password);
         }
         further.config.application_name(self.config.get_application_name().unwrap_or("crawl").to_owned());
         Ok(further)

@@ -56,7 +56,7 @@ impl Database {
     /// an error when the database was out of reach for as long as `patience`.
     pub fn open(address: Address, patience: Duration) -> Result<Self, ClusterError> {
         let runtime = runtime()?;
-        let All { connections, layout, terms } = runtime.block_on(open_all(&address))?;
+        let All { connections, layout, terms } = runtime.block_on(open_all(address))?;
         let mut nodes = Vec::new();
         let mut ends = Vec::new();
         for (address, first) in layout.databases().iter().zip(connections) {

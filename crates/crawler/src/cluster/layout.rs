@@ -24,14 +24,15 @@ impl Layout {
     /// What the first database of a crawl says.
     pub(super) async fn read(
         connection: &mut Connection,
-        first: &Address,
+        first: Address,
         terms: Terms,
     ) -> Result<Self, ClusterError> {
         let rows = connection
             .query(READ, &[])
             .await
-            .map_err(|error| ClusterError::server("read where the partitions are", first, error))?;
-        let mut databases = vec![Arc::new(first.clone())];
+            .map_err(|error| ClusterError::server("read where the partitions are", &first, error))?;
+        let first = Arc::new(first);
+        let mut databases = vec![Arc::clone(&first)];
         let mut places = vec![0; usize::try_from(terms.partitions).unwrap_or_default()];
         for row in rows {
             let further = first.further(row.get(0)).map_err(|source| ClusterError::FurtherAddress {
@@ -105,19 +106,19 @@ impl All {
 }
 
 /// Connects to all databases of the crawl whose first one this is.
-pub(super) async fn open_all(address: &Address) -> Result<All, ClusterError> {
-    let Opened { mut connection, terms, key, number } = schema::open_any(address).await?;
+pub(super) async fn open_all(first: Address) -> Result<All, ClusterError> {
+    let Opened { mut connection, terms, key, number } = schema::open_any(&first).await?;
     if number != 0 {
-        return Err(ClusterError::Further { address: address.to_string() });
+        return Err(ClusterError::Further { address: first.to_string() });
     }
-    let layout = Layout::read(&mut connection, address, terms).await?;
+    let layout = Layout::read(&mut connection, first, terms).await?;
     let mut connections = vec![connection];
     for (number, further) in (1..).zip(&layout.databases[1..]) {
         let opened = schema::open_any(further).await?;
         if opened.key != key || opened.number != number {
             return Err(ClusterError::OtherCrawl {
                 address: further.to_string(),
-                first: address.to_string(),
+                first: layout.first().to_string(),
             });
         }
         connections.push(opened.connection);

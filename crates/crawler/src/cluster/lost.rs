@@ -85,7 +85,7 @@ struct Known {
 /// complete goes on.
 pub fn lose(address: &Address, which: &[String]) -> Result<(State, Vec<LostWorker>), LostError> {
     runtime()?.block_on(async {
-        let mut all = open_all(address).await?;
+        let mut all = open_all(address.clone()).await?;
         let lease = all.terms.lease;
         let failed = |error| ClusterError::server("queue pages again", address, error);
         let connection = all.first();

@@ -94,7 +94,7 @@ impl Member {
         if clock::since_boot().is_none() {
             return Err(ClusterError::NoClock);
         }
-        let (id, nodes, layout, lease) = runtime.block_on(enter(&address, name))?;
+        let (id, nodes, layout, lease) = runtime.block_on(enter(address, name))?;
         let deadline = Deadline::default();
         let (orders, received) = unbounded_channel();
         let (said, asked) = unbounded_channel();
@@ -173,15 +173,16 @@ struct Node {
 }
 
 /// Enters a worker in all databases of a crawl.
-async fn enter(address: &Address, name: &str) -> Result<(i64, Vec<Node>, Layout, Duration), ClusterError> {
-    let mut all = open_all(address).await?;
+async fn enter(first: Address, name: &str) -> Result<(i64, Vec<Node>, Layout, Duration), ClusterError> {
+    let mut all = open_all(first).await?;
+    let first = Arc::clone(all.layout.first());
     let lease = all.terms.lease;
     let databases = i32::try_from(all.connections.len()).unwrap_or(i32::MAX);
-    let failed = |error| ClusterError::server("enter this worker", address, error);
+    let failed = |error| ClusterError::server("enter this worker", &first, error);
     let id = 'numbers: loop {
         let rows = all.first().query(JOIN, &[&name, &databases]).await.map_err(failed)?;
         let Some(row) = rows.first() else {
-            return Err(ClusterError::Changed { address: address.to_string() });
+            return Err(ClusterError::Changed { address: first.to_string() });
         };
         let id: i64 = row.get(0);
         for (connection, address) in all.each().skip(1) {

@@ -62,7 +62,7 @@ pub(super) fn set(
     let failed = |error: serde_json::Error| ClusterError::server("mark the crawl as moved", address, error);
     let mark = serde_json::to_vec(&mark).map_err(failed)?;
     runtime()?.block_on(async {
-        let mut all = open_all(address).await?;
+        let mut all = open_all(address.clone()).await?;
         for ((connection, address), expected) in all.each().zip(commits).skip(1) {
             let failed = |error| ClusterError::server("mark the crawl as moved", address, error);
             let found = connection.query(AT_REST, &[expected]).await.map_err(failed)?;

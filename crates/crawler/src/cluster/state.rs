@@ -202,7 +202,7 @@ pub(super) fn begin(address: &Address) -> Result<Begun, ClusterError> {
         let worked = Duration::from_millis(u64::try_from(row.get::<_, i64>(8)).unwrap_or_default());
         let worked = (row.get(7), worked);
         let started = time(2)?;
-        let layout = Layout::read(&mut connection, address, terms).await?;
+        let layout = Layout::read(&mut connection, address.clone(), terms).await?;
         Ok(Begun { state, plan, started, terms, layout, worked })
     })
 }
@@ -316,7 +316,7 @@ pub fn resume(
     takes_back: bool,
 ) -> Result<State, ResumeError> {
     runtime()?.block_on(async {
-        let mut all = open_all(address).await?;
+        let mut all = open_all(address.clone()).await?;
         let failed = |error| ClusterError::server("continue the crawl", address, error);
         let connection = all.first();
         let rows =
@@ -380,7 +380,7 @@ pub fn resume(
 /// A number for each database that changes with each commit, and with each change of an owner.
 pub(super) fn commits(address: &Address) -> Result<Vec<i64>, ClusterError> {
     runtime()?.block_on(async {
-        let mut all = open_all(address).await?;
+        let mut all = open_all(address.clone()).await?;
         let mut commits = Vec::new();
         for (connection, address) in all.each() {
             let failed = |error| ClusterError::server("read the crawl's state", address, error);
@@ -407,7 +407,7 @@ pub fn status(address: &Address) -> Result<Status, ClusterError> {
 }
 
 async fn read_status(address: &Address) -> Result<Status, ClusterError> {
-    let mut all = open_all(address).await?;
+    let mut all = open_all(address.clone()).await?;
     let failed = |error| ClusterError::server("read the crawl's state", address, error);
     let connection = all.first();
     let rows = connection.query(CRAWL, &[]).await.map_err(failed)?;

@@ -2,7 +2,7 @@
 //!
 //! A hop is a request to its target's host, so the owner of that host makes it, as it makes those for its own hosts: under its lease, after
 //! the host's gap, by the target's own robots.txt where that has to judge it. Whoever has the site asks for it by letter, again every
-//! 15 seconds, since a new owner of the other partition knows nothing of it, and goes on with what comes back. What comes twice does
+//! 15 seconds, since a new owner of the other partition knows nothing of it, and continues with what comes back. What comes twice does
 //! nothing the second time. Without an answer in time the robots.txt counts as unreachable, and is asked for again as any such one.
 
 use std::collections::{HashMap, VecDeque};
@@ -127,7 +127,7 @@ impl<F: Fetch, S: Store> Engine<F, S> {
         Ok(())
     }
 
-    /// Asks for the hops that wait their turn, as far as there is room.
+    /// Asks for the hops that wait their turn, as far as there is a place.
     fn ask_for_hops(&mut self, now: Now) {
         for id in std::mem::take(&mut self.hops.waiting) {
             let Some(open) = self.hops.open.get(&id) else { continue };
