@@ -81,7 +81,7 @@ async fn carry(parts: &[Arc<Part>]) {
                 reader.commit(vec![Write::put(Tree::Meta, key.clone(), text)]).expect("the store works");
                 // As where the writer's database is away then: it is brought again, also when its reader has dealt with it.
                 brought += 1;
-                if brought % 3 > 0 {
+                if !brought.is_multiple_of(3) {
                     part.store.commit(vec![Write::remove(Tree::Meta, key)]).expect("the store works");
                 }
             }

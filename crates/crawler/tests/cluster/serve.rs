@@ -84,12 +84,18 @@ impl Drop for Browsed {
 fn a_cluster_is_served_as_one_crawl_while_it_runs_and_afterwards() {
     let Some(mut server) = Server::start(&[]) else { return };
     let (url, judge, dir) = (server.database(), Judge::start(), TempDir::new().unwrap());
-    init_with(&url, &judge, &["--single-server"]);
+    // So slow that it runs for as long as it is looked at.
+    init_with(&url, &judge, &["--single-server", "--max-rate", "4"]);
     let web = Browsed::start(&url, dir.path(), &[]);
     assert_eq!(web.api("/api/v1/status")["state"], "waiting_for_workers");
-    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
+    let workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     until(|| at_work(&url) == 2 && judge.count() > 10);
     while_it_runs(&web);
+    assert!(run(&["cluster", "stop", &url]).status.success());
+    until(|| web.api("/api/v1/status")["state"] == "stopped");
+    drop(workers);
+    assert!(run(&["cluster", "resume", &url, "--max-rate", "none"]).status.success());
+    let mut workers = ["one", "two"].map(|name| Worker::start(&url, dir.path(), name));
     assert_eq!(workers.each_mut().map(Worker::code), [Some(0), Some(0)]);
     until(|| web.api("/api/v1/status")["state"] == "complete");
     everything_is_there(&web, &url);
